@@ -1,0 +1,1 @@
+//! From files, environment and command line to settings.

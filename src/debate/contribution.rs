@@ -1,0 +1,143 @@
+//! What agents say in a round.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{AgentId, CallRecord};
+
+/// The kind of a contribution, in the order in which a round stores them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ContributionType {
+    /// A solution of one's own.
+    Proposal,
+    /// Criticism of another agent's proposal.
+    Critique,
+    /// The own proposal, reworked.
+    Refinement,
+    /// A first speech (motion debates).
+    Opening,
+    /// An answer to the other side (motion debates).
+    Rebuttal,
+    /// A last speech (motion debates).
+    Closing,
+    /// A proposal revised towards agreement (arena).
+    Revision,
+    /// A ballot.
+    Vote,
+}
+
+/// One contribution of an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Contribution {
+    /// Who wrote it.
+    pub agent_id: AgentId,
+    /// In which role.
+    pub agent_role: Arc<str>,
+    /// What it is.
+    #[serde(rename = "type")]
+    pub kind: ContributionType,
+    /// The text, Markdown.
+    pub content: Arc<str>,
+    /// How it came about.
+    #[serde(default)]
+    pub metadata: Metadata,
+    /// Whose proposal is criticised (critiques only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_agent_id: Option<AgentId>,
+}
+
+/// How a contribution came about. Everything is optional: older files lack most of it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Metadata {
+    /// Input and output tokens of all its calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_used: Option<u64>,
+    /// Milliseconds from the first attempt to the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<u64>,
+    /// The model as configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The model that the server says it used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub served_model: Option<String>,
+    /// Input tokens, cached ones included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Input tokens read from the provider's cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cached_input_tokens: Option<u64>,
+    /// Output tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// Attempts over all its calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    /// Set when the text was cut at the output limit.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+    /// Tools that the model called.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// What the tools answered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tool_results: Vec<ToolResult>,
+    /// How often the model was called again after tool results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_call_iterations: Option<u32>,
+}
+
+/// A tool call as the model made it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The provider's id of the call.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments, JSON as text, exactly as the model wrote them.
+    pub arguments: String,
+}
+
+/// A tool's answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// The id of the [`ToolCall`] that it answers.
+    pub tool_call_id: String,
+    /// Always `tool`.
+    pub role: String,
+    /// JSON as text: `{"status":"success","result":…}` or `{"status":"error","error":…}`.
+    pub content: String,
+}
+
+impl Metadata {
+    /// Of a proposal that is the refinement of the round before: nothing was called, nothing was paid.
+    #[must_use]
+    pub fn carried_over(model: &str) -> Self {
+        Self { tokens_used: Some(0), latency_ms: Some(0), model: Some(model.to_owned()), ..Self::default() }
+    }
+
+    /// Of a contribution made by `calls`, in the order in which they were made; tool details are left empty.
+    #[must_use]
+    pub fn of_calls<'a>(calls: impl IntoIterator<Item = &'a CallRecord>) -> Self {
+        let mut metadata = Self::default();
+        for call in calls {
+            metadata.model = Some(call.model.clone());
+            metadata.served_model.clone_from(&call.served_model);
+            metadata.latency_ms = Some(metadata.latency_ms.unwrap_or(0) + call.latency_ms);
+            metadata.attempts = Some(metadata.attempts.unwrap_or(0) + call.attempts);
+            metadata.truncated = call.truncated;
+            if let Some(tokens) = call.tokens {
+                let add = |sum: &mut Option<u64>, more: u64| *sum = Some(sum.unwrap_or(0) + more);
+                add(&mut metadata.tokens_used, tokens.total());
+                add(&mut metadata.input_tokens, tokens.input_tokens);
+                add(&mut metadata.cached_input_tokens, tokens.cached_input_tokens);
+                add(&mut metadata.output_tokens, tokens.output_tokens);
+            }
+        }
+        metadata
+    }
+}

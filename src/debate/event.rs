@@ -1,0 +1,186 @@
+//! What happens in a debate, as the journal holds it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AgentClarifications, AgentId, CallKey, CallRecord, Contribution, DebateId, Evaluation, Failure, Node,
+    PromptSources, Settings, Solution, StopReason, Summary, Timestamp, ToolCall,
+};
+
+/// An event in its place: the content of one journal line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Counted from 1 without a gap.
+    pub seq: u64,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What happens in a debate. A call's result and its price are one event: neither can be lost without the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Event {
+    /// The debate exists.
+    Created(Box<Created>),
+    /// A node of the protocol was entered.
+    NodeEntered {
+        /// Which.
+        node: Node,
+    },
+    /// A round began.
+    RoundBegun {
+        /// Its number.
+        round: u32,
+    },
+    /// A call came back whose reply is not yet a result: tool calls, or JSON that cannot be read. Kept so that it is
+    /// never made again.
+    Replied {
+        /// Which call.
+        key: CallKey,
+        /// What it said.
+        reply: StoredReply,
+        /// What it took.
+        call: CallRecord,
+    },
+    /// Agents asked the user.
+    QuestionsAsked {
+        /// Counted from 1.
+        iteration: u32,
+        /// The new questions, with empty answers.
+        groups: Vec<AgentClarifications>,
+    },
+    /// What the agents were asked for questions took, call by call.
+    ClarificationCalled {
+        /// Which call.
+        key: CallKey,
+        /// What it took.
+        call: CallRecord,
+    },
+    /// The user answered a question.
+    QuestionAnswered {
+        /// Whose.
+        agent_id: AgentId,
+        /// Which.
+        item_id: String,
+        /// The answer.
+        answer: String,
+    },
+    /// An agent condensed its history.
+    Summarized {
+        /// At the start of which round.
+        round: u32,
+        /// The summary.
+        summary: Summary,
+        /// What the call took.
+        call: CallRecord,
+    },
+    /// An agent contributed.
+    Contributed {
+        /// In which round.
+        round: u32,
+        /// What.
+        contribution: Arc<Contribution>,
+        /// What its last call took; absent when none was needed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallRecord>,
+    },
+    /// A call failed for good.
+    CallFailed {
+        /// Which, and why.
+        failure: Failure,
+    },
+    /// A round ran into its limit.
+    RoundTimedOut {
+        /// Which.
+        round: u32,
+    },
+    /// The judge scored a round.
+    Evaluated {
+        /// Which.
+        round: u32,
+        /// The score.
+        evaluation: Evaluation,
+        /// What the call took; absent when it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallRecord>,
+    },
+    /// The judge condensed the final round.
+    JudgeSummarized {
+        /// The summary.
+        summary: Summary,
+        /// What the call took.
+        call: CallRecord,
+    },
+    /// The solution was made.
+    Synthesized {
+        /// The solution.
+        solution: Box<Solution>,
+        /// What its last call took; absent when none was needed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallRecord>,
+    },
+    /// The debate was told to close early.
+    Stopping {
+        /// Why.
+        reason: StopReason,
+    },
+    /// The debate waits for the user.
+    Suspended {
+        /// Where.
+        node: Node,
+    },
+    /// The debate was interrupted.
+    Paused,
+    /// The debate was taken up again.
+    Resumed,
+    /// The debate ended without an answer.
+    Failed {
+        /// Why.
+        error: String,
+    },
+    /// The debate ended with an answer.
+    Completed,
+}
+
+/// What a debate begins with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Created {
+    /// The format of journal and state.
+    pub format_version: u32,
+    /// The debate's id.
+    pub id: DebateId,
+    /// The problem, word for word.
+    pub problem: Arc<str>,
+    /// What the user added to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// The effective configuration.
+    pub settings: Settings,
+    /// Where each prompt came from.
+    pub prompt_sources: PromptSources,
+    /// The seed of every shuffle.
+    pub seed: u32,
+}
+
+/// A reply that is not yet a result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredReply {
+    /// Its text.
+    pub text: String,
+    /// Tools that the model wants called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// What those tools answered, in the same order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_results: Vec<super::ToolResult>,
+    /// Why it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parse_error: Option<String>,
+}

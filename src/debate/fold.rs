@@ -1,0 +1,230 @@
+//! The one function that turns events into state.
+
+use std::sync::Arc;
+
+use super::{
+    AgentId, CallRecord, Contribution, Created, Debate, Event, Failure, ModelUsage, Outcome, Phase, Recorded, Round,
+    Status, Usd,
+};
+
+/// Why a sequence of events is not the record of a debate.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum FoldError {
+    /// There is no event at all.
+    #[error("the journal is empty")]
+    Empty,
+    /// The first event must create the debate, and no other may.
+    #[error("event {seq} must not be a `created` event, or the first one is not")]
+    Creation {
+        /// The place of the event.
+        seq: u64,
+    },
+    /// An event is missing or out of order.
+    #[error("event {found} follows where event {expected} belongs")]
+    Gap {
+        /// The number that belongs there.
+        expected: u64,
+        /// The number that is there.
+        found: u64,
+    },
+    /// An event speaks of a round that was never begun.
+    #[error("event {seq} belongs to round {round}, which was never begun")]
+    UnknownRound {
+        /// The place of the event.
+        seq: u64,
+        /// The round.
+        round: u32,
+    },
+}
+
+/// The state after all of `events`.
+///
+/// # Errors
+/// When they are not the record of a debate from its creation on.
+pub fn fold<'a>(events: impl IntoIterator<Item = &'a Recorded>) -> Result<Debate, FoldError> {
+    let mut events = events.into_iter();
+    let mut debate = Debate::create(events.next().ok_or(FoldError::Empty)?)?;
+    for (recorded, expected) in events.zip(2..) {
+        if recorded.seq != expected {
+            return Err(FoldError::Gap { expected, found: recorded.seq });
+        }
+        debate.apply(recorded)?;
+    }
+    Ok(debate)
+}
+
+impl Debate {
+    /// The state after the first event.
+    ///
+    /// # Errors
+    /// When that event does not create a debate.
+    pub fn create(first: &Recorded) -> Result<Self, FoldError> {
+        let Event::Created(created) = &first.event else {
+            return Err(FoldError::Creation { seq: first.seq });
+        };
+        let Created { format_version, id, problem, context, settings, prompt_sources, seed } = created.as_ref().clone();
+        Ok(Self {
+            format_version: Some(format_version),
+            id,
+            problem,
+            context,
+            status: Status::Pending,
+            current_round: 0,
+            rounds: Vec::new(),
+            clarifications: None,
+            clarification_iterations: None,
+            final_solution: None,
+            judge_summary: None,
+            prompt_sources: Some(prompt_sources),
+            suspended_at_node: None,
+            suspended_at: None,
+            user_feedback: None,
+            settings: Some(settings),
+            current_node: None,
+            seed: Some(seed),
+            failures: Vec::new(),
+            usage: std::collections::BTreeMap::new(),
+            stop_reason: None,
+            error: None,
+            outcome: None,
+            created_at: Some(first.at),
+            updated_at: Some(first.at),
+        })
+    }
+
+    /// Applies one further event. The result does not depend on the order in which the calls of a phase finished.
+    ///
+    /// # Errors
+    /// When the event cannot follow; the state is unchanged then.
+    pub fn apply(&mut self, recorded: &Recorded) -> Result<(), FoldError> {
+        let seq = recorded.seq;
+        match &recorded.event {
+            Event::Created(_) => return Err(FoldError::Creation { seq }),
+            Event::NodeEntered { node } => {
+                self.current_node = Some(*node);
+                self.status = Status::Running;
+            }
+            Event::RoundBegun { round } => {
+                self.current_round = *round;
+                self.rounds.push(Round {
+                    round_number: *round,
+                    contributions: Vec::new(),
+                    summaries: None,
+                    evaluation: None,
+                    timed_out: false,
+                    timestamp: Some(recorded.at),
+                });
+            }
+            Event::Replied { call, .. } | Event::ClarificationCalled { call, .. } => self.count(call),
+            Event::QuestionsAsked { iteration, groups } => {
+                self.clarification_iterations = Some(*iteration);
+                let known = self.clarifications.get_or_insert_default();
+                for group in groups {
+                    match known.iter_mut().find(|have| have.agent_id == group.agent_id) {
+                        Some(have) => have.items.extend(group.items.iter().cloned()),
+                        None => known.push(group.clone()),
+                    }
+                }
+            }
+            Event::QuestionAnswered { agent_id, item_id, answer } => {
+                let groups = self.clarifications.iter_mut().flatten().filter(|group| group.agent_id == *agent_id);
+                for item in groups.flat_map(|group| &mut group.items).filter(|item| item.id == *item_id) {
+                    item.answer.clone_from(answer);
+                }
+            }
+            Event::Summarized { round, summary, call } => {
+                let summaries = self.round_mut(*round, seq)?.summaries.get_or_insert_default();
+                summaries.insert(summary.agent_id.clone(), summary.clone());
+                self.count(call);
+            }
+            Event::Contributed { round, contribution, call } => {
+                self.insert(*round, contribution, seq)?;
+                self.count(call.as_ref());
+            }
+            Event::CallFailed { failure } => self.insert_failure(failure),
+            Event::RoundTimedOut { round } => self.round_mut(*round, seq)?.timed_out = true,
+            Event::Evaluated { round, evaluation, call } => {
+                self.round_mut(*round, seq)?.evaluation = Some(evaluation.clone());
+                self.count(call.as_ref());
+            }
+            Event::JudgeSummarized { summary, call } => {
+                self.judge_summary = Some(summary.clone());
+                self.count(call);
+            }
+            Event::Synthesized { solution, call } => {
+                self.final_solution = Some(solution.as_ref().clone());
+                self.failures.retain(|failure| failure.phase != Phase::Synthesis);
+                self.count(call.as_ref());
+            }
+            Event::Stopping { reason } => self.stop_reason = Some(*reason),
+            Event::Suspended { node } => {
+                self.status = Status::Paused;
+                self.suspended_at_node = Some(*node);
+                self.suspended_at = Some(recorded.at);
+            }
+            Event::Paused => self.status = Status::Paused,
+            Event::Resumed => {
+                self.status = Status::Running;
+                self.suspended_at_node = None;
+                self.suspended_at = None;
+                self.error = None;
+            }
+            Event::Failed { error } => {
+                self.status = Status::Failed;
+                self.error = Some(error.clone());
+            }
+            Event::Completed => {
+                self.status = Status::Completed;
+                self.outcome = Some(Outcome::derive(self));
+            }
+        }
+        self.updated_at = Some(recorded.at);
+        Ok(())
+    }
+
+    fn round_mut(&mut self, number: u32, seq: u64) -> Result<&mut Round, FoldError> {
+        let round = self.rounds.iter_mut().rev().find(|round| round.round_number == number);
+        round.ok_or(FoldError::UnknownRound { seq, round: number })
+    }
+
+    /// The place of an agent in the configuration; unknown ones, which only damaged records have, come last.
+    fn agent_rank(&self, id: &AgentId) -> usize {
+        let agents = self.settings.iter().flat_map(|settings| &settings.agents);
+        agents.into_iter().position(|agent| agent.id == *id).unwrap_or(usize::MAX)
+    }
+
+    fn insert(&mut self, round: u32, contribution: &Arc<Contribution>, seq: u64) -> Result<(), FoldError> {
+        let rank = |debate: &Self, of: &Contribution| {
+            let target = of.target_agent_id.as_ref().map(|target| debate.agent_rank(target));
+            (of.kind, debate.agent_rank(&of.agent_id), target)
+        };
+        let new = rank(self, contribution);
+        let contributions = &self.round(round).ok_or(FoldError::UnknownRound { seq, round })?.contributions;
+        let place = contributions.partition_point(|have| rank(self, have) <= new);
+        self.round_mut(round, seq)?.contributions.insert(place, Arc::clone(contribution));
+        Ok(())
+    }
+
+    fn insert_failure(&mut self, failure: &Failure) {
+        let rank = |debate: &Self, of: &Failure| {
+            let target = of.target_agent_id.as_ref().map(|target| debate.agent_rank(target));
+            (of.round, of.phase, debate.agent_rank(&of.agent_id), target)
+        };
+        let new = rank(self, failure);
+        let place = self.failures.partition_point(|have| rank(self, have) <= new);
+        self.failures.insert(place, failure.clone());
+    }
+
+    fn count<'a>(&mut self, call: impl Into<Option<&'a CallRecord>>) {
+        if let Some(call) = call.into() {
+            let fresh = ModelUsage { cost_usd: Some(Usd::ZERO), ..ModelUsage::default() };
+            let usage = self.usage.entry(call.model.clone()).or_insert(fresh);
+            let tokens = call.tokens.unwrap_or_default();
+            usage.requests += 1;
+            usage.input_tokens += tokens.input_tokens;
+            usage.cached_input_tokens += tokens.cached_input_tokens;
+            usage.output_tokens += tokens.output_tokens;
+            usage.cost_usd = usage.cost_usd.zip(call.cost_usd).map(|(sum, cost)| sum + cost);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The record of a debate: what was asked, said, decided, and what it cost.
+//!
+//! Pure data: nothing here reads a file, the environment or the clock. The saved state is the fold of
+//! the journal's [`Event`]s ([`Debate::apply`]); a live run and a reload use that one function.
+//! The wire format is documented in `docs/state-format.md`; field names are those of existing dialectic files.
+
+mod call;
+mod contribution;
+mod event;
+mod fold;
+mod id;
+mod money;
+mod outcome;
+mod settings;
+mod signal;
+mod solution;
+mod state;
+mod time;
+
+pub use call::{CallKey, CallRecord, Phase, Tokens};
+pub use contribution::{Contribution, ContributionType, Metadata, ToolCall, ToolResult};
+pub use event::{Created, Event, Recorded, StoredReply};
+pub use fold::{FoldError, fold};
+pub use id::{AgentId, DebateId};
+pub use money::Usd;
+pub use outcome::{Outcome, OutcomeKind};
+pub use settings::{
+    AgentFailurePolicy, AgentSettings, ApiKind, BudgetSettings, DebateSettings, Position, Price, ProviderSettings,
+    Settings, SummarizationSettings, SynthesisMethod, TerminationKind, TerminationSettings, ToolSettings, TraceTarget,
+};
+pub use signal::Signal;
+pub use solution::Solution;
+pub use state::{
+    AgentClarifications, AgentPromptSource, Clarification, Debate, Evaluation, Failure, JudgePromptSource, ModelUsage,
+    Node, PromptOrigin, PromptSources, Round, Status, StopReason, Summary, SummaryMetadata,
+};
+pub use time::Timestamp;

@@ -1,0 +1,117 @@
+//! Money, exact: sums must not depend on the order in which calls finish.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// An amount of US dollars, kept as whole picodollars (1e-12 USD), so that adding up is exact and
+/// commutative. On the wire it is a JSON number of dollars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Usd(u64);
+
+const PICO_PER_DOLLAR: f64 = 1e12;
+
+impl Usd {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+
+    /// From dollars; negative and non-finite amounts become zero, amounts past 18 million dollars saturate.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a float cast saturates, as documented"
+    )]
+    pub fn from_dollars(dollars: f64) -> Self {
+        Self((dollars * PICO_PER_DOLLAR).round() as u64)
+    }
+
+    /// The amount in dollars.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "amounts are far below 2^53 picodollars times the shown digits")]
+    pub fn dollars(self) -> f64 {
+        self.0 as f64 / PICO_PER_DOLLAR
+    }
+
+    /// The price of `tokens` at `per_million` dollars for a million tokens.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+    pub fn for_tokens(tokens: u64, per_million: f64) -> Self {
+        Self::from_dollars(tokens as f64 * per_million / 1e6)
+    }
+
+    /// What is left of `self` after `other` is taken, never below zero.
+    #[must_use]
+    pub fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add for Usd {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Usd {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for Usd {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::ZERO, Add::add)
+    }
+}
+
+/// `$0.0123`: four digits after the point, as bills of model providers need.
+impl fmt::Display for Usd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "${:.4}", self.dollars())
+    }
+}
+
+impl Serialize for Usd {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.dollars())
+    }
+}
+
+impl<'de> Deserialize<'de> for Usd {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        f64::deserialize(deserializer).map(Self::from_dollars)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_do_not_depend_on_order() {
+        let amounts = [0.1, 0.2, 0.3, 1e-7, 12.5e-9].map(Usd::from_dollars);
+        let forward: Usd = amounts.iter().copied().sum();
+        let backward: Usd = amounts.iter().rev().copied().sum();
+        assert_eq!(forward, backward);
+        assert_eq!(Usd::from_dollars(0.6).dollars().to_string(), "0.6");
+    }
+
+    #[test]
+    fn a_million_tokens_cost_the_price_and_bad_amounts_are_nothing() {
+        assert_eq!(Usd::for_tokens(1_000_000, 2.5), Usd::from_dollars(2.5));
+        assert_eq!(Usd::from_dollars(-1.0), Usd::ZERO);
+        assert_eq!(Usd::from_dollars(f64::NAN), Usd::ZERO);
+    }
+
+    #[test]
+    fn the_wire_form_survives_a_round_trip() {
+        let amount = Usd::for_tokens(12_345, 0.0125);
+        let wire = serde_json::to_string(&amount).unwrap();
+        assert_eq!(serde_json::from_str::<Usd>(&wire).unwrap(), amount);
+    }
+}

@@ -1,0 +1,87 @@
+//! How a debate went. Derived from the record, never claimed.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ContributionType, Debate, StopReason};
+
+/// How a finished debate went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The verdict.
+    pub kind: OutcomeKind,
+    /// Each thing that kept it from being full, in a fixed order.
+    pub reasons: Vec<String>,
+}
+
+/// The verdict of an [`Outcome`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutcomeKind {
+    /// Everything that was to be done was done.
+    Full,
+    /// It ended with an answer, but something failed on the way.
+    Degraded,
+    /// It was ended early, by the budget or the user.
+    Stopped,
+}
+
+impl OutcomeKind {
+    /// The name on the wire and in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Degraded => "degraded",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+impl Outcome {
+    /// What the record says about how the debate went.
+    #[must_use]
+    pub fn derive(debate: &Debate) -> Self {
+        let mut reasons = Vec::new();
+        for failure in &debate.failures {
+            let target = failure.target_agent_id.as_ref().map(|id| format!(" of {id}")).unwrap_or_default();
+            let (agent, phase, round) = (&failure.agent_id, failure.phase.name(), failure.round);
+            reasons.push(format!("{agent} failed in the {phase}{target} of round {round}: {}", failure.error));
+        }
+        for round in &debate.rounds {
+            let number = round.round_number;
+            if round.timed_out {
+                reasons.push(format!("round {number} ran into its time limit"));
+            }
+            if let Some(evaluation) = &round.evaluation
+                && evaluation.score.is_none()
+            {
+                reasons.push(format!("the {} score of round {number} could not be read", evaluation.kind.name()));
+            }
+            for cut in round.contributions.iter().filter(|contribution| contribution.metadata.truncated) {
+                let kind = match cut.kind {
+                    ContributionType::Critique => "critique",
+                    ContributionType::Refinement => "refinement",
+                    ContributionType::Proposal => "proposal",
+                    _ => "contribution",
+                };
+                reasons.push(format!("{}'s {kind} in round {number} was cut at the output limit", cut.agent_id));
+            }
+        }
+        if let Some(error) = debate.final_solution.as_ref().and_then(|solution| solution.parse_error.as_ref()) {
+            reasons.push(format!("the synthesis was not the JSON that was asked for ({error})"));
+        }
+        let kind = match debate.stop_reason {
+            Some(StopReason::Budget) => {
+                reasons.insert(0, "stopped: the cost limit left no room for another round".to_owned());
+                OutcomeKind::Stopped
+            }
+            Some(StopReason::User) => {
+                reasons.insert(0, "stopped by the user".to_owned());
+                OutcomeKind::Stopped
+            }
+            None if reasons.is_empty() => OutcomeKind::Full,
+            None => OutcomeKind::Degraded,
+        };
+        Self { kind, reasons }
+    }
+}

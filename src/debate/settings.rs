@@ -1,0 +1,275 @@
+//! The effective configuration of a debate: every value decided, no secret among them.
+//!
+//! It has the shape of the configuration file and is saved with the state, so that a debate can be resumed and
+//! reported without its configuration file.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{AgentId, Usd};
+
+/// Everything a debate is run with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Settings {
+    /// The debaters, in the order in which results are stored.
+    pub agents: Vec<AgentSettings>,
+    /// The judge.
+    pub judge: AgentSettings,
+    /// How the debate runs.
+    pub debate: DebateSettings,
+    /// Providers beyond the built-in ones, and changes to those.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub providers: BTreeMap<String, ProviderSettings>,
+    /// Prices by model, over the built-in table.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub prices: BTreeMap<String, Price>,
+    /// The directory that prompt paths are relative to: the configuration file's, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_dir: Option<PathBuf>,
+    /// The directory that the file tools may read, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_dir: Option<PathBuf>,
+}
+
+/// One agent, or the judge.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSettings {
+    /// Unique among agents and judge.
+    pub id: AgentId,
+    /// What people call it.
+    pub name: String,
+    /// The role: a built-in one or the user's.
+    pub role: String,
+    /// The model, as its provider names it.
+    pub model: String,
+    /// The provider.
+    pub provider: String,
+    /// The sampling temperature, 0.0 to 2.0.
+    pub temperature: f64,
+    /// A prompt file in place of the role's system prompt, as configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt_path: Option<PathBuf>,
+    /// A prompt file in place of the role's summary prompt, as configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_prompt_path: Option<PathBuf>,
+    /// A prompt file in place of the role's clarification prompt, as configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clarification_prompt_path: Option<PathBuf>,
+    /// When and how this agent condenses its history.
+    pub summarization: SummarizationSettings,
+    /// Agents that are switched off are dropped before the debate; always true in a saved state.
+    pub enabled: bool,
+    /// The tools it may call.
+    #[serde(default)]
+    pub tools: Vec<ToolSettings>,
+    /// How often it is called again after tool results, in one contribution.
+    pub tool_call_limit: u32,
+    /// The output limit sent with each call, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// Its side in a motion debate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<Position>,
+}
+
+/// A tool that an agent may call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolSettings {
+    /// The tool's name.
+    pub name: String,
+}
+
+/// A side in a motion debate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Position {
+    /// Speaks for the motion.
+    For,
+    /// Speaks against it.
+    Against,
+    /// Takes no side.
+    Neutral,
+}
+
+/// How the debate runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DebateSettings {
+    /// The protocol's name.
+    pub protocol: String,
+    /// Rounds at most, at least 1.
+    pub rounds: u32,
+    /// When to end before the last round.
+    pub termination_condition: TerminationSettings,
+    /// How the solution is made.
+    pub synthesis_method: SynthesisMethod,
+    /// Whether agents without a summary see the finished rounds.
+    pub include_full_history: bool,
+    /// The limit of one round, in milliseconds.
+    pub timeout_per_round: u64,
+    /// When and how history is condensed, unless an agent says otherwise.
+    pub summarization: SummarizationSettings,
+    /// Whether agents ask the user questions first.
+    pub interactive_clarifications: bool,
+    /// Questions kept of one agent in one iteration.
+    pub clarifications_max_per_agent: u32,
+    /// How often agents are asked for questions at most.
+    pub clarifications_max_iterations: u32,
+    /// Model calls in flight at most.
+    pub max_concurrency: u32,
+    /// The limit of one attempt of a call, in milliseconds.
+    pub call_timeout: u64,
+    /// Attempts after the first at most.
+    pub max_retries: u32,
+    /// What an agent's final failure does to the debate.
+    pub on_agent_failure: AgentFailurePolicy,
+    /// Cost limits.
+    #[serde(default)]
+    pub budget: BudgetSettings,
+    /// Where to send traces.
+    #[serde(default)]
+    pub trace: Option<TraceTarget>,
+    /// Accepted from older configurations; one engine serves both kinds.
+    pub orchestrator_type: String,
+}
+
+/// When to end before the last round.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TerminationSettings {
+    /// The condition.
+    #[serde(rename = "type")]
+    pub kind: TerminationKind,
+    /// The judge's score from which the debate ends, 0 to 100.
+    pub threshold: f64,
+}
+
+/// The condition under which a debate ends before its last round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TerminationKind {
+    /// Never before the last round.
+    Fixed,
+    /// When the agents agree.
+    Convergence,
+    /// When the solution is good enough.
+    Quality,
+}
+
+impl TerminationKind {
+    /// The name on the wire and in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Convergence => "convergence",
+            Self::Quality => "quality",
+        }
+    }
+}
+
+/// How the solution is made from the last round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SynthesisMethod {
+    /// The judge writes it.
+    Judge,
+    /// The agents vote.
+    Voting,
+    /// The judge amends the strongest refinement.
+    Merge,
+}
+
+/// When and how history is condensed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SummarizationSettings {
+    /// Whether at all.
+    pub enabled: bool,
+    /// Characters of history from which on.
+    pub threshold: usize,
+    /// The summary's length at most, in characters.
+    pub max_length: usize,
+    /// The method's name.
+    pub method: String,
+    /// A prompt file in place of the role's summary prompt, as configured.
+    #[serde(default)]
+    pub prompt_path: Option<PathBuf>,
+}
+
+/// What an agent's final failure does to the debate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentFailurePolicy {
+    /// It is recorded and the others go on.
+    Continue,
+    /// The debate fails.
+    Fail,
+}
+
+/// Cost limits in dollars.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BudgetSettings {
+    /// No round is begun that could exceed this.
+    pub max_cost_usd: Option<Usd>,
+    /// One warning at this.
+    pub warn_cost_usd: Option<Usd>,
+}
+
+/// Where traces go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TraceTarget {
+    /// To Langfuse.
+    Langfuse,
+    /// To any OTLP endpoint.
+    Otlp,
+}
+
+/// A server that speaks the API of OpenAI.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderSettings {
+    /// The base of its URLs; absent for a built-in provider's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// The environment variable that holds its key; absent when it needs none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_env: Option<String>,
+    /// Which of the two APIs to speak.
+    #[serde(default)]
+    pub api: ApiKind,
+    /// Headers to send; `${NAME}` in a value is read from the environment when the request is sent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+}
+
+/// Which API a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApiKind {
+    /// Responses first, Chat Completions where the server lacks it.
+    #[default]
+    Auto,
+    /// The Responses API only.
+    Responses,
+    /// Chat Completions only.
+    Chat,
+}
+
+/// What a model costs, in dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Price {
+    /// Input tokens.
+    pub input_per_m_tok: f64,
+    /// Input tokens read from the cache; like other input when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_input_per_m_tok: Option<f64>,
+    /// Output tokens.
+    pub output_per_m_tok: f64,
+}

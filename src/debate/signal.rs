@@ -1,0 +1,78 @@
+//! What a running debate shows of itself.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{CallKey, Phase, Recorded, Tokens, Usd};
+
+/// What a running debate shows: its recorded events, each already in the journal when it is shown, and what passes
+/// and is not kept. The live block, the plain lines and the NDJSON stream are consumers of this one stream.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "signal", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Signal {
+    /// An event that is in the journal.
+    Recorded(Arc<Recorded>),
+    /// A phase of a round has begun.
+    PhaseStarted {
+        /// Which.
+        phase: Phase,
+        /// In which round.
+        round: u32,
+        /// How many calls or carried-over results it takes.
+        total: usize,
+    },
+    /// All of a phase is there, or has failed.
+    PhaseEnded {
+        /// Which.
+        phase: Phase,
+        /// In which round.
+        round: u32,
+        /// How many results there are.
+        done: usize,
+        /// How many are missing.
+        failed: usize,
+    },
+    /// A model is being called.
+    CallStarted {
+        /// For what.
+        key: CallKey,
+        /// Which model.
+        model: String,
+    },
+    /// An attempt failed and will be repeated.
+    CallRetrying {
+        /// Which call.
+        key: CallKey,
+        /// Attempts made so far.
+        attempt: u32,
+        /// What went wrong.
+        error: String,
+        /// How long until the next.
+        #[serde(rename = "waitMs", serialize_with = "millis")]
+        wait: Duration,
+    },
+    /// A call has come back.
+    CallEnded {
+        /// Which.
+        key: CallKey,
+        /// How long it took, in milliseconds.
+        latency_ms: u64,
+        /// Its tokens; absent when it failed or the server reports none.
+        tokens: Option<Tokens>,
+        /// Its cost; absent when unknown.
+        cost_usd: Option<Usd>,
+        /// What went wrong; absent when nothing did.
+        error: Option<String>,
+    },
+    /// Something that the user should know.
+    Warning {
+        /// What.
+        message: String,
+    },
+}
+
+fn millis<S: serde::Serializer>(wait: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,37 @@
+//! The judge's answer.
+
+use serde::{Deserialize, Serialize};
+
+use super::AgentId;
+
+/// The final solution of a debate.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Solution {
+    /// The whole answer as Markdown, the judge's assessment included.
+    pub description: String,
+    /// Never written by this program; kept from older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub implementation: Option<String>,
+    /// What is given up for what.
+    #[serde(default)]
+    pub tradeoffs: Vec<String>,
+    /// What the judge advises.
+    #[serde(default)]
+    pub recommendations: Vec<String>,
+    /// How sure the judge is, 0 to 100; absent when its answer could not be read.
+    #[serde(default)]
+    pub confidence: Option<f64>,
+    /// The judge's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub synthesized_by: Option<AgentId>,
+    /// Major requirements that the solution does not fulfil.
+    #[serde(default)]
+    pub unfulfilled_major_requirements: Vec<String>,
+    /// What is left to be answered.
+    #[serde(default)]
+    pub open_questions: Vec<String>,
+    /// Why the judge's answer could not be read as the JSON that was asked for; its raw text is then the description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parse_error: Option<String>,
+}

@@ -1,0 +1,398 @@
+//! The saved state of a debate.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{AgentId, Contribution, DebateId, Outcome, Phase, Settings, Solution, TerminationKind, Timestamp, Usd};
+
+/// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Debate {
+    /// 1; absent in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format_version: Option<u32>,
+    /// The debate's id.
+    pub id: DebateId,
+    /// The problem, word for word.
+    pub problem: Arc<str>,
+    /// What the user added to the problem.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// Where it stands.
+    pub status: Status,
+    /// The round in progress or finished last, 0 before the first.
+    #[serde(default)]
+    pub current_round: u32,
+    /// The rounds so far.
+    pub rounds: Vec<Round>,
+    /// Questions and answers, by agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clarifications: Option<Vec<AgentClarifications>>,
+    /// How often agents were asked for questions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clarification_iterations: Option<u32>,
+    /// The answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_solution: Option<Solution>,
+    /// The judge's summary of the final round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge_summary: Option<Summary>,
+    /// Where each prompt came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_sources: Option<PromptSources>,
+    /// The node that waits for the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended_at_node: Option<Node>,
+    /// Since when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended_at: Option<Timestamp>,
+    /// The user's rating, kept from older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_feedback: Option<f64>,
+    /// The effective configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Settings>,
+    /// The node that was entered last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current_node: Option<Node>,
+    /// The seed of every shuffle in this debate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u32>,
+    /// Calls that failed for good, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<Failure>,
+    /// Calls, tokens and cost, by model.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub usage: BTreeMap<String, ModelUsage>,
+    /// Why it was told to close early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<StopReason>,
+    /// Why the status is `failed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How it went; set when it is finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// When it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    /// When it last changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
+}
+
+/// Where a debate stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Created, not begun.
+    Pending,
+    /// In progress, or killed while it was.
+    Running,
+    /// Interrupted, or waiting for the user.
+    Paused,
+    /// Finished with an answer.
+    Completed,
+    /// Ended without one.
+    Failed,
+}
+
+impl Status {
+    /// The name on the wire and in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// A place in a protocol. Part of the record, because a debate is resumed at the node it entered last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Node {
+    /// The state is created and saved.
+    Initialization,
+    /// Agents are asked what is unclear.
+    Clarification,
+    /// The user answers.
+    ClarificationInput,
+    /// The next round is begun, or none.
+    RoundManager,
+    /// Agents condense their history.
+    Summarization,
+    /// Agents propose.
+    Proposal,
+    /// Agents criticise each other.
+    Critique,
+    /// Agents refine.
+    Refinement,
+    /// The judge says whether to go on.
+    Evaluation,
+    /// The solution is made.
+    Synthesis,
+}
+
+impl Node {
+    /// The name on the wire, in messages and in diagrams.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Initialization => "initialization",
+            Self::Clarification => "clarification",
+            Self::ClarificationInput => "clarification-input",
+            Self::RoundManager => "round-manager",
+            Self::Summarization => "summarization",
+            Self::Proposal => "proposal",
+            Self::Critique => "critique",
+            Self::Refinement => "refinement",
+            Self::Evaluation => "evaluation",
+            Self::Synthesis => "synthesis",
+        }
+    }
+}
+
+/// One round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Round {
+    /// Counted from 1.
+    pub round_number: u32,
+    /// What was said: proposals, critiques, refinements; agents in configuration order, critiques by critic, then target.
+    pub contributions: Vec<Arc<Contribution>>,
+    /// The agents' summaries, made at the start of the round of the rounds before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summaries: Option<BTreeMap<AgentId, Summary>>,
+    /// The judge's score of the round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evaluation: Option<Evaluation>,
+    /// Set when the round ran into `timeoutPerRound`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub timed_out: bool,
+    /// When it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<Timestamp>,
+}
+
+/// A summary of finished rounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// Who made it for itself.
+    pub agent_id: AgentId,
+    /// In which role.
+    pub agent_role: Arc<str>,
+    /// The text.
+    pub summary: Arc<str>,
+    /// How it came about.
+    #[serde(default)]
+    pub metadata: SummaryMetadata,
+}
+
+/// How a summary came about.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SummaryMetadata {
+    /// Characters before.
+    pub before_chars: usize,
+    /// Characters after.
+    pub after_chars: usize,
+    /// The method's name.
+    pub method: String,
+    /// When it was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<Timestamp>,
+    /// Milliseconds that the call took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<u64>,
+    /// Input and output tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_used: Option<u64>,
+    /// The model as configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The temperature of the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// The provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+}
+
+/// The judge's score of a round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Evaluation {
+    /// What was asked.
+    #[serde(rename = "type")]
+    pub kind: TerminationKind,
+    /// 0 to 100; null when the answer could not be read.
+    pub score: Option<f64>,
+    /// The score from which the debate ends.
+    pub threshold: f64,
+}
+
+/// The questions of one agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentClarifications {
+    /// Who asks.
+    pub agent_id: AgentId,
+    /// Its name.
+    pub agent_name: String,
+    /// Its role.
+    pub role: String,
+    /// Its questions.
+    pub items: Vec<Clarification>,
+}
+
+/// A question, and the user's answer to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clarification {
+    /// Unique within the debate for what this program writes.
+    pub id: String,
+    /// The question.
+    pub question: String,
+    /// The answer: `NA` when the user gave none, empty while it is asked.
+    #[serde(default)]
+    pub answer: String,
+}
+
+/// Where each prompt came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptSources {
+    /// Of each agent.
+    #[serde(default)]
+    pub agents: Vec<AgentPromptSource>,
+    /// Of the judge.
+    pub judge: JudgePromptSource,
+}
+
+/// Where an agent's system prompt came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentPromptSource {
+    /// The agent.
+    pub agent_id: AgentId,
+    /// Its role.
+    pub role: String,
+    /// Built in, or a file.
+    pub source: PromptOrigin,
+    /// The file, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+}
+
+/// Where the judge's prompts came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JudgePromptSource {
+    /// The judge.
+    pub id: AgentId,
+    /// Of its system prompt.
+    pub source: PromptOrigin,
+    /// Its file, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// Of its summary prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_source: Option<PromptOrigin>,
+    /// Its file, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_path: Option<PathBuf>,
+}
+
+/// Where a prompt came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PromptOrigin {
+    /// Compiled into the program.
+    BuiltIn,
+    /// The user's file.
+    File,
+}
+
+impl PromptOrigin {
+    /// The name on the wire and in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BuiltIn => "built-in",
+            Self::File => "file",
+        }
+    }
+}
+
+/// A call that failed for good.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    /// Who was called.
+    pub agent_id: AgentId,
+    /// What for.
+    pub phase: Phase,
+    /// In which round.
+    pub round: u32,
+    /// About whose text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_agent_id: Option<AgentId>,
+    /// What went wrong.
+    pub error: String,
+    /// Attempts made.
+    pub attempts: u32,
+    /// When it was given up.
+    pub at: Timestamp,
+}
+
+/// Calls, tokens and cost of one model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelUsage {
+    /// Finished calls.
+    pub requests: u64,
+    /// Input tokens, cached ones included.
+    pub input_tokens: u64,
+    /// Input tokens read from the cache.
+    pub cached_input_tokens: u64,
+    /// Output tokens.
+    pub output_tokens: u64,
+    /// What they cost; null as soon as the cost of one call is unknown.
+    pub cost_usd: Option<Usd>,
+}
+
+/// Why a debate was told to close early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StopReason {
+    /// The cost limit.
+    Budget,
+    /// The user.
+    User,
+}
+
+impl Debate {
+    /// The round of that number.
+    #[must_use]
+    pub fn round(&self, number: u32) -> Option<&Round> {
+        self.rounds.iter().find(|round| round.round_number == number)
+    }
+
+    /// Cost of all calls; absent when that of any is unknown.
+    #[must_use]
+    pub fn total_cost(&self) -> Option<Usd> {
+        self.usage.values().map(|usage| usage.cost_usd).sum()
+    }
+
+    /// Input and output tokens of all calls.
+    #[must_use]
+    pub fn total_tokens(&self) -> u64 {
+        self.usage.values().map(|usage| usage.input_tokens + usage.output_tokens).sum()
+    }
+}

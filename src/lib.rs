@@ -1,0 +1,5 @@
+//! dialectic
+pub mod config;
+pub mod debate;
+pub mod llm;
+pub mod markdown;

@@ -1,0 +1,107 @@
+//! How a call of a model can fail.
+
+use std::time::Duration;
+
+/// A failed attempt. Whether another may help is a property of the kind, never of the text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// 429, but for an exhausted quota.
+    #[error("rate limited (429): {message}")]
+    RateLimited {
+        /// How long the server wants to be left alone.
+        retry_after: Option<Duration>,
+        /// What the server said.
+        message: String,
+    },
+    /// 408, 409, 425, 5xx.
+    #[error("the server failed ({status}): {message}")]
+    ServerFailed {
+        /// The HTTP status.
+        status: u16,
+        /// How long the server wants to be left alone.
+        retry_after: Option<Duration>,
+        /// What the server said.
+        message: String,
+    },
+    /// 401, 403.
+    #[error("the key was refused ({status}): {message}")]
+    Unauthorized {
+        /// The HTTP status.
+        status: u16,
+        /// What the server said, without the key.
+        message: String,
+    },
+    /// 400, 404, 422, an exhausted quota, and whatever else the server says no to.
+    #[error("the request was refused ({status}): {message}")]
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// What the server said.
+        message: String,
+    },
+    /// The server could not be reached.
+    #[error("cannot reach the server: {message}")]
+    Unreachable {
+        /// Why.
+        message: String,
+    },
+    /// The attempt took too long.
+    #[error("no answer within {after:?}")]
+    TimedOut {
+        /// The limit.
+        after: Duration,
+    },
+    /// The answer broke off or is not what the API returns.
+    #[error("the answer is broken: {message}")]
+    Broken {
+        /// In which way.
+        message: String,
+    },
+    /// The answer has no text and calls no tool.
+    #[error("the answer is empty")]
+    Empty,
+    /// The answer has no text because the output limit was spent before it.
+    #[error("the output limit was used up before any text")]
+    OutputLimit,
+    /// The provider's filter or the model refused.
+    #[error("the model refused: {message}")]
+    Filtered {
+        /// What it said.
+        message: String,
+    },
+    /// The request cannot be sent as configured.
+    #[error("the request cannot be sent: {message}")]
+    Unsendable {
+        /// Why.
+        message: String,
+    },
+}
+
+impl ModelError {
+    /// Whether another attempt may help.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::RateLimited { .. }
+            | Self::ServerFailed { .. }
+            | Self::Unreachable { .. }
+            | Self::TimedOut { .. }
+            | Self::Broken { .. }
+            | Self::Empty => true,
+            Self::Unauthorized { .. }
+            | Self::Refused { .. }
+            | Self::OutputLimit
+            | Self::Filtered { .. }
+            | Self::Unsendable { .. } => false,
+        }
+    }
+
+    /// How long the server wants to be left alone.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { retry_after, .. } | Self::ServerFailed { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+}

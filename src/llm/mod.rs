@@ -1,0 +1,20 @@
+//! Calls of language models: one trait, the providers behind it, and what surrounds a call (retry, time-out,
+//! concurrency, price).
+//!
+//! Nothing here knows what a debate asks for; a [`Request`] carries that along in its [`Brief`], for tracing, cost
+//! and the offline provider. Nothing here prints, and no key is ever part of an error.
+
+mod caller;
+mod error;
+mod request;
+
+pub mod presets;
+
+pub mod offline;
+pub mod openai;
+
+pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall};
+pub use error::ModelError;
+pub use request::{
+    AnswerSchema, Brief, ChatModel, FinishReason, Material, MaterialKind, Reply, Request, ToolSpec, Turn,
+};

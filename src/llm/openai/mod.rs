@@ -1,0 +1,1 @@
+//! Servers that speak the API of OpenAI.

@@ -1,0 +1,84 @@
+//! The providers that are known without being configured.
+
+use crate::debate::ApiKind;
+
+/// A provider that is known by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    /// The name in configurations.
+    pub name: &'static str,
+    /// Where its API is; empty for the offline provider, which has none.
+    pub base_url: &'static str,
+    /// The environment variable that moves the endpoint, where users of its SDK expect one.
+    pub base_url_env: Option<&'static str>,
+    /// The environment variable that holds its key; absent when it needs none.
+    pub api_key_env: Option<&'static str>,
+    /// Which API it speaks. `Auto` tries the Responses API first.
+    pub api: ApiKind,
+    /// Headers that it wants.
+    pub headers: &'static [(&'static str, &'static str)],
+}
+
+/// The name of the provider that calls no model.
+pub const OFFLINE: &str = "offline";
+
+const PROJECT_URL: &str = env!("CARGO_PKG_REPOSITORY");
+
+/// All known providers. The endpoints are those of the providers' own documentation of their OpenAI-compatible APIs.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "openai",
+        base_url: "https://api.openai.com/v1",
+        base_url_env: Some("OPENAI_BASE_URL"),
+        api_key_env: Some("OPENAI_API_KEY"),
+        api: ApiKind::Auto,
+        headers: &[],
+    },
+    Preset {
+        name: "openrouter",
+        base_url: "https://openrouter.ai/api/v1",
+        base_url_env: Some("OPENROUTER_BASE_URL"),
+        api_key_env: Some("OPENROUTER_API_KEY"),
+        api: ApiKind::Auto,
+        headers: &[("HTTP-Referer", PROJECT_URL), ("X-Title", "dialectic")],
+    },
+    Preset {
+        name: "anthropic",
+        base_url: "https://api.anthropic.com/v1",
+        base_url_env: None,
+        api_key_env: Some("ANTHROPIC_API_KEY"),
+        api: ApiKind::Chat,
+        headers: &[],
+    },
+    Preset {
+        name: "google",
+        base_url: "https://generativelanguage.googleapis.com/v1beta/openai",
+        base_url_env: None,
+        api_key_env: Some("GEMINI_API_KEY"),
+        api: ApiKind::Chat,
+        headers: &[],
+    },
+    Preset {
+        name: "mistral",
+        base_url: "https://api.mistral.ai/v1",
+        base_url_env: None,
+        api_key_env: Some("MISTRAL_API_KEY"),
+        api: ApiKind::Chat,
+        headers: &[],
+    },
+    Preset {
+        name: "ollama",
+        base_url: "http://localhost:11434/v1",
+        base_url_env: None,
+        api_key_env: None,
+        api: ApiKind::Auto,
+        headers: &[],
+    },
+    Preset { name: OFFLINE, base_url: "", base_url_env: None, api_key_env: None, api: ApiKind::Auto, headers: &[] },
+];
+
+/// The known provider of that name.
+#[must_use]
+pub fn preset(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.name == name)
+}

@@ -1,0 +1,149 @@
+//! What is asked of a model, and what comes back.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+use crate::debate::{AgentId, CallKey, Tokens, ToolCall, ToolResult, Usd};
+
+use super::ModelError;
+
+/// A model that can be asked. Implementations make one attempt: retry, time-out and concurrency are the
+/// [`Caller`](super::Caller)'s.
+pub trait ChatModel: Send + Sync {
+    /// Asks once.
+    ///
+    /// # Errors
+    /// The future ends in a typed failure that says whether another attempt may help.
+    fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Reply, ModelError>>;
+}
+
+/// One question to a model.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// What it is for.
+    pub brief: Brief,
+    /// The model, as its provider names it.
+    pub model: Arc<str>,
+    /// The sampling temperature, 0.0 to 2.0.
+    pub temperature: f64,
+    /// The output limit in tokens.
+    pub max_tokens: Option<u32>,
+    /// The system text: the same for every call of a debate, so that providers can cache it.
+    pub system: Arc<str>,
+    /// The user's text: shared material first, what is the role's and the phase's own last.
+    pub prompt: Arc<str>,
+    /// What was said after the prompt: tool calls and their results, a second chance.
+    pub turns: Vec<Turn>,
+    /// The JSON that must come back; free text when absent.
+    pub answer: Option<&'static AnswerSchema>,
+    /// Tools that the model may call.
+    pub tools: Arc<[ToolSpec]>,
+}
+
+/// A turn of the conversation after the prompt.
+#[derive(Debug, Clone)]
+pub enum Turn {
+    /// What the model said.
+    Assistant {
+        /// Its text, possibly empty.
+        text: String,
+        /// The tools it wants called.
+        calls: Vec<ToolCall>,
+    },
+    /// What the tools answered.
+    ToolResults(Vec<ToolResult>),
+    /// What we said.
+    User(String),
+}
+
+/// A named JSON schema for an answer.
+#[derive(Debug)]
+pub struct AnswerSchema {
+    /// Its name, as the API wants one: letters, digits, `_` and `-`.
+    pub name: &'static str,
+    /// The schema, strict: every property required, no additional ones.
+    pub schema: fn() -> Value,
+}
+
+/// A tool as it is offered to a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// The JSON schema of its parameters.
+    pub parameters: Value,
+}
+
+/// What a request is for. The offline provider answers from this alone.
+#[derive(Debug, Clone)]
+pub struct Brief {
+    /// Which call of the debate.
+    pub key: CallKey,
+    /// The role of who is called.
+    pub role: Arc<str>,
+    /// The problem, word for word.
+    pub problem: Arc<str>,
+    /// Answered clarifications: question, answer.
+    pub clarifications: Arc<[(String, String)]>,
+    /// The texts that the call is about.
+    pub material: Vec<Material>,
+}
+
+/// A text that a call is about.
+#[derive(Debug, Clone)]
+pub struct Material {
+    /// Who wrote it.
+    pub author: AgentId,
+    /// In which role; empty where authors are hidden.
+    pub role: Arc<str>,
+    /// What it is.
+    pub kind: MaterialKind,
+    /// The text.
+    pub text: Arc<str>,
+}
+
+/// What a [`Material`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MaterialKind {
+    /// A proposal.
+    Proposal,
+    /// A critique.
+    Critique,
+    /// A refinement.
+    Refinement,
+    /// A summary of earlier rounds.
+    Summary,
+}
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reply {
+    /// The text, possibly empty when tools are called.
+    pub text: String,
+    /// Tools that the model wants called.
+    pub tool_calls: Vec<ToolCall>,
+    /// Why it ended.
+    pub finish: FinishReason,
+    /// The model that the server says it used.
+    pub served_model: Option<String>,
+    /// Token counts, as reported.
+    pub tokens: Option<Tokens>,
+    /// The cost, where the provider states it; beats the price table.
+    pub stated_cost: Option<Usd>,
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FinishReason {
+    /// It was complete, or the server did not say otherwise.
+    #[default]
+    Complete,
+    /// It was cut at the output limit.
+    Length,
+    /// The provider's filter or the model's refusal ended it.
+    Filtered,
+}
