@@ -31,8 +31,9 @@ pub fn truncate(text: &str, chars: usize) -> &str {
 /// The label of the `index`-th anonymous agent: A to Z, then AA, AB, and so on.
 #[must_use]
 pub fn letters(index: usize) -> String {
+    const ALPHABET: &[u8; 26] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     let digits: Vec<u8> =
-        successors(Some(index), |&rest| (rest / 26).checked_sub(1)).map(|rest| b'A' + (rest % 26) as u8).collect();
+        successors(Some(index), |&rest| (rest / 26).checked_sub(1)).map(|rest| ALPHABET[rest % 26]).collect();
     digits.into_iter().rev().map(char::from).collect()
 }
 
