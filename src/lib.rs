@@ -3,3 +3,4 @@ pub mod config;
 pub mod debate;
 pub mod llm;
 pub mod markdown;
+pub mod prompt;

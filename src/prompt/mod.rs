@@ -1,0 +1,49 @@
+//! What is said to models: the files of `prompts/`, compiled in, and their rendering.
+//!
+//! A request's system text is the [`charter`]; its prompt is put together by [`compose`] from a rendered
+//! [`Foundation`], a [`History`] where there is one, and the body of the call ([`Propose`], [`Critique`], and so on).
+//! What calls share comes first and byte for byte the same, since providers bill a repeated beginning at a fraction.
+//!
+//! Rendering is one pass: values are never read as templates, and text of models and users stands in fences that it
+//! cannot leave. Nothing here knows providers, reads answers, or holds prompt text of its own.
+
+mod catalog;
+mod material;
+mod role;
+mod source;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, LazyLock};
+
+pub use catalog::{PromptError, Template};
+pub use material::{
+    Authored, Candidate, Clarification, Entry, FinishedRound, FocusedRole, MaterialPart, OwnRound, Persona,
+};
+pub use role::{Role, RoleError};
+pub use source::{PromptFileError, read_prompt};
+pub use values::{
+    Clarify, Critique, EvaluateConvergence, EvaluateQuality, Foundation, History, JudgeSummarize, Merge, Prompt,
+    Propose, Refine, SecondChance, Summarize, Synthesize, Vote,
+};
+
+/// The system text: one for all agents, the judge and all calls.
+#[must_use]
+pub fn charter() -> Arc<str> {
+    static CHARTER: LazyLock<Arc<str>> =
+        LazyLock::new(|| Arc::from(include_str!("../../prompts/charter.md").trim_end()));
+    Arc::clone(&CHARTER)
+}
+
+/// A request's prompt: the rendered foundation, the history where there is one, and the call's body, in this order
+/// and with a blank line between them.
+#[must_use]
+pub fn compose(foundation: &str, history: Option<&str>, body: &str) -> Arc<str> {
+    match history {
+        Some(history) => [foundation, history, body].join("\n\n"),
+        None => [foundation, body].join("\n\n"),
+    }
+    .into()
+}
