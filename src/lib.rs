@@ -1,6 +1,9 @@
 //! dialectic
+pub mod agent;
 pub mod config;
 pub mod debate;
 pub mod llm;
 pub mod markdown;
 pub mod prompt;
+pub mod protocol;
+pub mod store;

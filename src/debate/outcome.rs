@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ContributionType, Debate, StopReason};
+use super::{ContributionType, Debate, Phase, StopReason};
 
 /// How a finished debate went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,7 @@ impl Outcome {
             }
             if let Some(evaluation) = &round.evaluation
                 && evaluation.score.is_none()
+                && !debate.failures.iter().any(|of| of.phase == Phase::Evaluation && of.round == number)
             {
                 reasons.push(format!("the {} score of round {number} could not be read", evaluation.kind.name()));
             }

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, Contribution, DebateId, Outcome, Phase, Settings, Solution, TerminationKind, Timestamp, Usd};
+use super::{
+    AgentId, Contribution, ContributionType, DebateId, Outcome, Phase, Settings, Solution, TerminationKind, Timestamp,
+    Usd,
+};
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -377,7 +380,41 @@ pub enum StopReason {
     User,
 }
 
+impl Round {
+    /// The contribution of that kind by that agent, about `target` if it is a critique.
+    #[must_use]
+    pub fn find(
+        &self,
+        kind: ContributionType,
+        agent: &AgentId,
+        target: Option<&AgentId>,
+    ) -> Option<&Arc<Contribution>> {
+        let fits = |one: &&Arc<Contribution>| {
+            one.kind == kind && one.agent_id == *agent && one.target_agent_id.as_ref() == target
+        };
+        self.contributions.iter().find(fits)
+    }
+
+    /// Where each agent stands at the end of the round, its refinement or else its proposal, in the stored order.
+    #[must_use]
+    pub fn positions(&self) -> Vec<&Arc<Contribution>> {
+        let proposals = self.contributions.iter().filter(|one| one.kind == ContributionType::Proposal);
+        proposals.map(|one| self.find(ContributionType::Refinement, &one.agent_id, None).unwrap_or(one)).collect()
+    }
+}
+
 impl Debate {
+    /// Whether a contribution is the one of the round before, carried over as this round's proposal.
+    #[must_use]
+    pub fn is_carried_over(&self, round: u32, contribution: &Contribution) -> bool {
+        contribution.kind == ContributionType::Proposal
+            && contribution.metadata.tokens_used == Some(0)
+            && round.checked_sub(1).and_then(|before| self.round(before)).is_some_and(|before| {
+                let refinement = before.find(ContributionType::Refinement, &contribution.agent_id, None);
+                refinement.is_some_and(|refinement| refinement.content == contribution.content)
+            })
+    }
+
     /// The round of that number.
     #[must_use]
     pub fn round(&self, number: u32) -> Option<&Round> {

@@ -175,7 +175,12 @@ mod tests {
             for _ in &nodes {
                 for row in protocol.transitions.iter().filter(|row| reached.clone().contains(&row.0)) {
                     if let Next::Go(node) = row.2 {
-                        assert!(nodes.contains(&node), "{} leads to {}, which leads nowhere", row.0.name(), node.name());
+                        assert!(
+                            nodes.contains(&node),
+                            "{} leads to {}, which leads nowhere",
+                            row.0.name(),
+                            node.name()
+                        );
                         reached.insert(node);
                     }
                 }

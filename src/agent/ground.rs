@@ -1,0 +1,63 @@
+//! What every call of a debate rests on: the problem, the directory, the user's answers.
+
+use std::sync::Arc;
+
+use crate::debate::{CallKey, Debate};
+use crate::llm::{Brief, Material};
+use crate::prompt::{self, Clarification, Foundation, Prompt, PromptError};
+
+/// What every call of a debate rests on. Cheap to clone; the same text for all, so that providers can cache it.
+#[derive(Debug, Clone)]
+pub struct Ground {
+    /// The system text.
+    pub charter: Arc<str>,
+    /// The beginning of every prompt.
+    pub foundation: Arc<str>,
+    problem: Arc<str>,
+    clarifications: Arc<[(String, String)]>,
+}
+
+impl Ground {
+    /// The ground of `debate` as it stands.
+    ///
+    /// # Errors
+    /// A defect of the template.
+    pub fn of(debate: &Debate) -> Result<Self, PromptError> {
+        let groups = || debate.clarifications.iter().flatten();
+        let answered = groups().flat_map(|group| group.items.iter().map(move |item| (group, item)));
+        let answered: Vec<_> = answered.filter(|(_, item)| !item.answer.is_empty()).collect();
+        let clarifications: Vec<_> = answered
+            .iter()
+            .map(|(group, item)| Clarification {
+                agent: &group.agent_name,
+                question: &item.question,
+                answer: &item.answer,
+            })
+            .collect();
+        let context_dir = debate.settings.as_ref().and_then(|settings| settings.context_dir.as_ref());
+        let context_dir = context_dir.map(|path| path.display().to_string());
+        let foundation = Foundation {
+            problem: &debate.problem,
+            context_dir: context_dir.as_deref(),
+            clarifications: &clarifications,
+        };
+        Ok(Self {
+            charter: prompt::charter(),
+            foundation: foundation.render()?.into(),
+            problem: Arc::clone(&debate.problem),
+            clarifications: answered.iter().map(|(_, item)| (item.question.clone(), item.answer.clone())).collect(),
+        })
+    }
+
+    /// What a call is for.
+    #[must_use]
+    pub fn brief(&self, key: CallKey, role: &str, material: Vec<Material>) -> Brief {
+        Brief {
+            key,
+            role: role.into(),
+            problem: Arc::clone(&self.problem),
+            clarifications: Arc::clone(&self.clarifications),
+            material,
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Debaters and the judge: what each is asked, and how its answers are read.
+//!
+//! Everything here is a function from the record to a [`Request`](crate::llm::Request), or from a reply to a value;
+//! when a call is made, and what becomes of its result, is the engine's business.
+
+mod anonymous;
+mod answer;
+mod ask;
+mod debater;
+mod ground;
+mod history;
+mod judge;
+mod panel;
+mod solution;
+
+pub use anonymous::shuffled;
+pub use answer::{AnswerError, read_json};
+pub use ask::{Ask, OnReply, Past, Said, Unreadable};
+pub use debater::Debater;
+pub use ground::Ground;
+pub use history::{SummaryPlan, finished_text, own_history_length};
+pub use judge::{EVALUATION, Judge, Judged, Score, SynthesisMaterial};
+pub use panel::{Panel, PanelError};
+pub use solution::SynthesisAnswer;

@@ -1,0 +1,236 @@
+//! The debates directory: ids, finding a debate, listing them.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use chrono::Local;
+use rand::RngExt;
+
+use crate::debate::{Debate, DebateId};
+
+use super::StoreError;
+
+const JOURNAL_SUFFIX: &str = ".events.jsonl";
+
+/// The directory that debates are kept in.
+#[derive(Debug, Clone)]
+pub struct Directory {
+    path: PathBuf,
+}
+
+/// A saved debate that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its state file.
+    pub state: PathBuf,
+    /// Its journal; older debates have none.
+    pub journal: Option<PathBuf>,
+}
+
+/// Why a state file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum StateFileError {
+    /// It is missing, a directory, or unreadable.
+    #[error("cannot read the debate {path}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is a directory.
+    #[error("the debate {path} is a directory, not a file")]
+    IsDirectory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// It is not JSON, or not a debate.
+    #[error("{path} is not a saved debate{}", place(key))]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The place in it; `.` for the whole.
+        key: String,
+        /// Why.
+        source: serde_json::Error,
+    },
+}
+
+fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "json")
+}
+
+fn place(key: &str) -> String {
+    if key == "." { String::new() } else { format!(" (at `{key}`)") }
+}
+
+impl Directory {
+    /// The directory at `path`, which need not exist yet.
+    #[must_use]
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the directory where it is missing.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn create(&self) -> Result<(), StoreError> {
+        fs::create_dir_all(&self.path).map_err(|source| StoreError::Directory { path: self.path.clone(), source })
+    }
+
+    /// A new id, `deb-YYYYMMDD-HHMMSS-xxxx` in local time.
+    #[must_use]
+    pub fn new_id() -> DebateId {
+        let mut rng = rand::rng();
+        let random: String = (0..4).map(|_| char::from_digit(rng.random_range(0..36), 36).unwrap_or('0')).collect();
+        DebateId::new(format!("deb-{}-{random}", Local::now().format("%Y%m%d-%H%M%S")))
+    }
+
+    /// Where the state of `id` is or will be.
+    #[must_use]
+    pub fn state_path(&self, id: &DebateId) -> PathBuf {
+        self.path.join(format!("{id}.json"))
+    }
+
+    /// Where the journal of `id` is or will be.
+    #[must_use]
+    pub fn journal_path(&self, id: &DebateId) -> PathBuf {
+        self.path.join(format!("{id}{JOURNAL_SUFFIX}"))
+    }
+
+    /// The debate that `name` means: a file's path, a full id, a unique prefix of one, or `latest`.
+    ///
+    /// # Errors
+    /// When none or several fit.
+    pub fn find(&self, name: &str) -> Result<Entry, StoreError> {
+        let path = Path::new(name);
+        if path.exists() || name.contains(std::path::MAIN_SEPARATOR) || is_json(path) {
+            return Ok(Entry::of_state(path));
+        }
+        let mut entries = self.entries();
+        let unknown = || StoreError::Unknown { name: name.to_owned(), directory: self.path.clone() };
+        if name == "latest" {
+            return entries.into_iter().next().ok_or_else(unknown);
+        }
+        if let Some(exact) = entries.iter().position(|entry| entry.id() == name) {
+            return Ok(entries.swap_remove(exact));
+        }
+        let mut fits: Vec<Entry> = entries.into_iter().filter(|entry| entry.id().starts_with(name)).collect();
+        match fits.len() {
+            0 => Err(unknown()),
+            1 => Ok(fits.swap_remove(0)),
+            _ => {
+                let fits = fits.iter().take(5).map(Entry::id).collect();
+                Err(StoreError::Ambiguous { name: name.to_owned(), fits })
+            }
+        }
+    }
+
+    /// All debates, newest first by id; empty when the directory is missing.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry> {
+        let files = fs::read_dir(&self.path).into_iter().flatten().flatten().map(|file| file.path());
+        let mut states: Vec<PathBuf> = files
+            .filter_map(|path| {
+                let name = path.file_name()?.to_str()?;
+                if name.starts_with('.') {
+                    return None;
+                }
+                // A debate that was killed before its first snapshot has a journal only.
+                if let Some(id) = name.strip_suffix(JOURNAL_SUFFIX) {
+                    return Some(self.path.join(format!("{id}.json")));
+                }
+                is_json(&path).then_some(path)
+            })
+            .collect();
+        states.sort_unstable_by(|a, b| b.cmp(a));
+        states.dedup();
+        states.iter().map(|path| Entry::of_state(path)).collect()
+    }
+}
+
+impl Entry {
+    fn of_state(path: &Path) -> Self {
+        let (state, journal) = match path.to_str().and_then(|name| name.strip_suffix(JOURNAL_SUFFIX)) {
+            Some(stem) => (PathBuf::from(format!("{stem}.json")), path.to_owned()),
+            None => (path.to_owned(), path.with_extension("events.jsonl")),
+        };
+        Self { state, journal: journal.exists().then_some(journal) }
+    }
+
+    /// The file's name without its ending: the id of a debate that this program wrote.
+    #[must_use]
+    pub fn id(&self) -> String {
+        self.state.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+/// Reads a state file.
+///
+/// # Errors
+/// When it is missing, a directory, not JSON, or lacks what a debate must have.
+pub fn read_state(path: &Path) -> Result<Debate, StateFileError> {
+    if path.is_dir() {
+        return Err(StateFileError::IsDirectory { path: path.to_owned() });
+    }
+    let bytes = fs::read(path).map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source })?;
+    let mut deserializer = serde_json::Deserializer::from_slice(&bytes);
+    let read = serde_path_to_error::deserialize(&mut deserializer);
+    let invalid = |key: String, source| StateFileError::Invalid { path: path.to_owned(), key, source };
+    let debate = read.map_err(|error| invalid(error.path().to_string(), error.into_inner()))?;
+    deserializer.end().map_err(|source| invalid(".".to_owned(), source))?;
+    Ok(debate)
+}
+
+impl StateFileError {
+    /// Whether the file is not there at all.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory_with(names: &[&str]) -> (tempfile::TempDir, Directory) {
+        let temporary = tempfile::tempdir().unwrap();
+        names.iter().for_each(|name| fs::write(temporary.path().join(name), "{}").unwrap());
+        let directory = Directory::at(temporary.path());
+        (temporary, directory)
+    }
+
+    #[test]
+    fn a_debate_is_found_by_id_prefix_and_as_the_latest() {
+        let (_keep, directory) =
+            directory_with(&["deb-20250101-010101-aaaa.json", "deb-20250202-010101-bbbb.events.jsonl", ".tmp.json"]);
+        assert_eq!(directory.find("latest").unwrap().id(), "deb-20250202-010101-bbbb");
+        assert_eq!(directory.find("deb-20250101").unwrap().id(), "deb-20250101-010101-aaaa");
+        assert_eq!(directory.find("deb-20250101-010101-aaaa").unwrap().journal, None);
+        assert!(matches!(directory.find("deb-2025"), Err(StoreError::Ambiguous { .. })));
+        assert!(matches!(directory.find("x"), Err(StoreError::Unknown { .. })));
+    }
+
+    #[test]
+    fn ids_have_their_form() {
+        let id = Directory::new_id();
+        let parts: Vec<_> = id.as_str().split('-').map(str::len).collect();
+        assert_eq!(parts, [3, 8, 6, 4]);
+    }
+
+    #[test]
+    fn a_file_that_lacks_a_field_says_which() {
+        let (keep, _) = directory_with(&["x.json"]);
+        let error = read_state(&keep.path().join("x.json")).unwrap_err();
+        assert!(std::error::Error::source(&error).unwrap().to_string().contains("missing field `id`"));
+    }
+}

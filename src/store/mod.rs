@@ -1,0 +1,65 @@
+//! Debates on disk: the journal, the state file, finding and listing them.
+//!
+//! The journal is what counts; the state file is its fold, written for people and other programs. The format is
+//! documented in `docs/state-format.md`. Nothing here knows how a debate is run.
+
+mod directory;
+mod journal;
+mod record;
+mod snapshot;
+
+pub use directory::{Directory, Entry, StateFileError, read_state};
+pub use journal::{Journal, JournalError, read_journal};
+pub use record::Record;
+pub use snapshot::write_atomically;
+
+/// Why a debate could not be saved or loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The debates directory cannot be made.
+    #[error("cannot create the debates directory {path}")]
+    Directory {
+        /// The directory.
+        path: std::path::PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {path}")]
+    Write {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A state file.
+    #[error(transparent)]
+    State(#[from] StateFileError),
+    /// The events are not the record of a debate.
+    #[error("the journal {path} is not the record of a debate")]
+    Fold {
+        /// The journal.
+        path: std::path::PathBuf,
+        /// Why.
+        source: crate::debate::FoldError,
+    },
+    /// No debate of that name.
+    #[error("there is no debate `{name}` in {directory}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// Where.
+        directory: std::path::PathBuf,
+    },
+    /// Several debates of that prefix.
+    #[error("`{name}` fits several debates: {}", fits.join(", "))]
+    Ambiguous {
+        /// What was asked for.
+        name: String,
+        /// Some of those that fit.
+        fits: Vec<String>,
+    },
+}

@@ -1,0 +1,139 @@
+//! The record of a debate that runs: every event goes through here, into the journal first, then into the state.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use crate::debate::{Created, Debate, DebateId, Event, Recorded, Timestamp};
+
+use super::{Directory, Entry, Journal, JournalError, StoreError, write_atomically};
+
+/// How often a new id is drawn before the directory is given up.
+const ID_ATTEMPTS: usize = 16;
+
+/// The record of a debate that runs. Its state always equals the fold of its journal.
+#[derive(Debug)]
+pub struct Record {
+    journal: Journal,
+    state_path: PathBuf,
+    debate: Debate,
+    seq: u64,
+    saving: Option<JoinHandle<Result<(), StoreError>>>,
+}
+
+impl Record {
+    /// Begins the record of a new debate under an id that no other has.
+    ///
+    /// # Errors
+    /// When the directory or the journal cannot be written.
+    pub fn begin(
+        directory: &Directory,
+        created: impl Fn(DebateId) -> Created,
+    ) -> Result<(Self, Arc<Recorded>), StoreError> {
+        directory.create()?;
+        let mut attempts = 0;
+        let (id, mut journal) = loop {
+            attempts += 1;
+            let id = Directory::new_id();
+            if directory.state_path(&id).exists() && attempts < ID_ATTEMPTS {
+                continue;
+            }
+            match Journal::create(&directory.journal_path(&id)) {
+                Err(JournalError::Open { source, .. })
+                    if source.kind() == ErrorKind::AlreadyExists && attempts < ID_ATTEMPTS => {}
+                journal => break (id, journal?),
+            }
+        };
+        let state_path = directory.state_path(&id);
+        let event = Event::Created(Box::new(created(id)));
+        let first = Arc::new(Recorded { seq: 1, at: Timestamp::now(), event });
+        journal.append(&first)?;
+        let debate =
+            Debate::create(&first).map_err(|source| StoreError::Fold { path: journal.path().to_owned(), source })?;
+        Ok((Self { journal, state_path, debate, seq: 1, saving: None }, first))
+    }
+
+    /// Takes up the record of a saved debate. Returns its past events too, and whether a cut last line was dropped.
+    ///
+    /// # Errors
+    /// When it has no journal, runs in another process, or is damaged.
+    pub fn reopen(entry: &Entry) -> Result<(Self, super::journal::Contents), StoreError> {
+        let path = entry.journal.clone().unwrap_or_else(|| entry.state.with_extension("events.jsonl"));
+        let (journal, contents) = Journal::reopen(&path)?;
+        let debate =
+            crate::debate::fold(&contents.events).map_err(|source| StoreError::Fold { path: path.clone(), source })?;
+        let seq = contents.events.len() as u64;
+        Ok((Self { journal, state_path: entry.state.clone(), debate, seq, saving: None }, contents))
+    }
+
+    /// Appends an event to the journal, then applies it to the state.
+    ///
+    /// # Errors
+    /// When it cannot be written, or cannot follow what is there.
+    pub fn append(&mut self, event: Event) -> Result<Arc<Recorded>, StoreError> {
+        let recorded = Arc::new(Recorded { seq: self.seq + 1, at: Timestamp::now(), event });
+        self.journal.append(&recorded)?;
+        self.seq += 1;
+        self.debate
+            .apply(&recorded)
+            .map_err(|source| StoreError::Fold { path: self.journal.path().to_owned(), source })?;
+        Ok(recorded)
+    }
+
+    /// The state as of the last event.
+    #[must_use]
+    pub fn debate(&self) -> &Debate {
+        &self.debate
+    }
+
+    /// Where the state file is.
+    #[must_use]
+    pub fn state_path(&self) -> &std::path::Path {
+        &self.state_path
+    }
+
+    /// Starts to sync the journal and to replace the state file, in the background, so that calls can go on. Waits
+    /// for the save before this one first: an error of it comes up here.
+    ///
+    /// # Errors
+    /// When the save before this one failed.
+    pub async fn checkpoint(&mut self) -> Result<(), StoreError> {
+        self.settle().await?;
+        let journal = self.journal.sync_handle()?;
+        let (path, state) = (self.state_path.clone(), self.debate.clone());
+        self.saving = Some(spawn_blocking(move || save(&journal, &path, &state)));
+        Ok(())
+    }
+
+    /// Saves everything and returns when it is on disk.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub async fn flush(&mut self) -> Result<(), StoreError> {
+        self.checkpoint().await?;
+        self.settle().await
+    }
+
+    async fn settle(&mut self) -> Result<(), StoreError> {
+        // The handle stays until the save is done: were this future dropped while it waits, the next save would
+        // otherwise run beside this one, and the older state could be renamed over the newer.
+        let Some(saving) = self.saving.as_mut() else { return Ok(()) };
+        let saved = saving.await;
+        self.saving = None;
+        saved.map_err(|error| StoreError::Write {
+            path: self.state_path.clone(),
+            source: std::io::Error::other(error.to_string()),
+        })?
+    }
+}
+
+fn save(journal: &File, path: &std::path::Path, state: &Debate) -> Result<(), StoreError> {
+    journal.sync_data().map_err(|source| StoreError::Write { path: path.with_extension("events.jsonl"), source })?;
+    write_atomically(path, |out| {
+        serde_json::to_writer_pretty(&mut *out, state)?;
+        out.write_all(b"\n")
+    })
+}
