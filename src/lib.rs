@@ -2,6 +2,7 @@
 pub mod agent;
 pub mod config;
 pub mod debate;
+pub mod display;
 pub mod llm;
 pub mod markdown;
 pub mod prompt;

@@ -1,0 +1,184 @@
+//! Signals of an invented debate, for the tests of this module.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::DateTime;
+use serde_json::{Value, json};
+
+use crate::debate::{
+    AgentId, CallKey, CallRecord, Contribution, ContributionType, Debate, Event, Failure, Metadata, Outcome, Phase,
+    Recorded, Signal, Timestamp, Tokens, Usd,
+};
+
+use super::{PanelInfo, Participant, Spent};
+
+pub(super) fn panel() -> PanelInfo {
+    let participant = |id: &str, name: &str, role: &str| Participant {
+        id: AgentId::new(id),
+        name: name.to_owned(),
+        role: role.to_owned(),
+        model: "gpt-4".to_owned(),
+    };
+    PanelInfo {
+        agents: vec![
+            participant("agent-architect", "System Architect", "architect"),
+            participant("agent-performance", "Performance Engineer", "performance"),
+            participant("agent-kiss", "Simplicity Advocate", "kiss"),
+        ],
+        judge: participant("judge", "Judge", "generalist"),
+        rounds: 3,
+        spent: Spent::default(),
+    }
+}
+
+pub(super) fn recorded(event: Event) -> Signal {
+    Signal::Recorded(Arc::new(Recorded { seq: 1, at: Timestamp::from(DateTime::UNIX_EPOCH), event }))
+}
+
+pub(super) fn key(phase: Phase, agent: &str, target: Option<&str>) -> CallKey {
+    CallKey { round: 1, phase, agent_id: AgentId::new(agent), target_agent_id: target.map(AgentId::new) }
+}
+
+pub(super) fn call(cost_usd: Option<Usd>) -> CallRecord {
+    CallRecord {
+        model: "gpt-4".to_owned(),
+        provider: "openai".to_owned(),
+        served_model: None,
+        tokens: Some(Tokens { input_tokens: 1_000, cached_input_tokens: 0, output_tokens: 434 }),
+        cost_usd,
+        latency_ms: 1_234,
+        attempts: 1,
+        truncated: false,
+    }
+}
+
+fn contribution(phase: Phase, agent: &str, target: Option<&str>, call: CallRecord) -> Signal {
+    let kind = match phase {
+        Phase::Critique => ContributionType::Critique,
+        Phase::Refinement => ContributionType::Refinement,
+        _ => ContributionType::Proposal,
+    };
+    let contribution = Contribution {
+        agent_id: AgentId::new(agent),
+        agent_role: "kiss".into(),
+        kind,
+        content: "text".into(),
+        metadata: Metadata::of_calls([&call]),
+        target_agent_id: target.map(AgentId::new),
+    };
+    recorded(Event::Contributed { round: 1, contribution: Arc::new(contribution), call: Some(call) })
+}
+
+pub(super) fn contributed(phase: Phase, agent: &str, target: Option<&str>) -> Signal {
+    contribution(phase, agent, target, call(Some(Usd::from_dollars(0.01))))
+}
+
+pub(super) fn contributed_unpriced(phase: Phase, agent: &str) -> Signal {
+    contribution(phase, agent, None, call(None))
+}
+
+pub(super) fn failed(phase: Phase, agent: &str, error: &str) -> Signal {
+    let failure = Failure {
+        agent_id: AgentId::new(agent),
+        phase,
+        round: 1,
+        target_agent_id: None,
+        error: error.to_owned(),
+        attempts: 4,
+        at: Timestamp::from(DateTime::UNIX_EPOCH),
+    };
+    recorded(Event::CallFailed { failure })
+}
+
+pub(super) fn phase_started(phase: Phase, total: usize) -> Signal {
+    Signal::PhaseStarted { phase, round: 1, total }
+}
+
+pub(super) fn call_started(phase: Phase, agent: &str, target: Option<&str>) -> Signal {
+    Signal::CallStarted { key: key(phase, agent, target), model: "gpt-4".to_owned() }
+}
+
+pub(super) fn call_ended(phase: Phase, agent: &str, target: Option<&str>) -> Signal {
+    let CallRecord { latency_ms, tokens, cost_usd, .. } = call(Some(Usd::from_dollars(0.01)));
+    Signal::CallEnded { key: key(phase, agent, target), latency_ms, tokens, cost_usd, error: None }
+}
+
+pub(super) fn call_failed(phase: Phase, agent: &str, target: Option<&str>, error: &str) -> Signal {
+    let key = key(phase, agent, target);
+    Signal::CallEnded { key, latency_ms: 10, tokens: None, cost_usd: None, error: Some(error.to_owned()) }
+}
+
+pub(super) fn retrying(phase: Phase, agent: &str, target: Option<&str>, error: &str) -> Signal {
+    let key = key(phase, agent, target);
+    Signal::CallRetrying { key, attempt: 2, error: error.to_owned(), wait: Duration::from_secs(4) }
+}
+
+pub(super) fn warning(message: &str) -> Signal {
+    Signal::Warning { message: message.to_owned() }
+}
+
+/// A saved debate of two agents and a judge: one full round, one in which something failed.
+pub(super) fn debate() -> Debate {
+    let summarization = json!({"enabled": true, "threshold": 5000, "maxLength": 2500, "method": "length-based"});
+    let agent = |id: &str, name: &str, role: &str, model: &str| {
+        json!({"id": id, "name": name, "role": role, "model": model, "provider": "openrouter", "temperature": 0.5,
+            "summarization": summarization, "enabled": true, "toolCallLimit": 10})
+    };
+    let said = |agent: &str, kind: &str, target: Option<&str>, metadata: Value| {
+        json!({"agentId": agent, "agentRole": "kiss", "type": kind, "content": "text", "metadata": metadata,
+            "targetAgentId": target})
+    };
+    let took = |tokens: u64, millis: u64| json!({"tokensUsed": tokens, "latencyMs": millis});
+    let debate = json!({
+        "id": "deb-20250101-010203-ab12", "problem": "Design it.", "status": "completed", "currentRound": 2,
+        "createdAt": "2025-01-01T01:02:03.000Z", "updatedAt": "2025-01-01T01:05:07.000Z",
+        "rounds": [
+            {"roundNumber": 1, "contributions": [
+                said("agent-architect", "proposal", None, took(1434, 1249)),
+                said("agent-kiss", "proposal", None, json!({"latencyMs": 61000})),
+                said("agent-architect", "critique", Some("agent-kiss"), took(12345, 900)),
+                said("agent-kiss", "critique", Some("agent-architect"),
+                    json!({"tokensUsed": 1, "latencyMs": 10, "truncated": true})),
+                said("agent-kiss", "refinement", None, json!({"tokensUsed": 2000, "latencyMs": 2000,
+                    "toolCalls": [{"id": "c", "name": "file_read", "arguments": "{}"}]})),
+            ], "evaluation": {"type": "convergence", "score": 72.5, "threshold": 80}},
+            {"roundNumber": 2, "timedOut": true, "contributions": [
+                said("agent-kiss", "proposal", None, took(0, 0)),
+            ], "summaries": {"agent-kiss": {"agentId": "agent-kiss", "agentRole": "kiss", "summary": "s",
+                "metadata": {"beforeChars": 12000, "afterChars": 2400, "method": "length-based", "tokensUsed": 4000}}},
+            "evaluation": {"type": "convergence", "score": null, "threshold": 80}},
+        ],
+        "judgeSummary": {"agentId": "judge", "agentRole": "judge", "summary": "s",
+            "metadata": {"tokensUsed": 700, "latencyMs": 1500}},
+        "promptSources": {
+            "agents": [
+                {"agentId": "agent-architect", "role": "architect", "source": "built-in"},
+                {"agentId": "agent-kiss", "role": "kiss", "source": "file", "path": "/home/me/prompts/kiss.md"},
+            ],
+            "judge": {"id": "judge", "source": "built-in", "summarySource": "built-in"},
+        },
+        "settings": {
+            "agents": [agent("agent-architect", "System Architect", "architect", "gpt-5"),
+                agent("agent-kiss", "Simplicity Advocate", "kiss", "some-vendor/a-model-with-a-long-name")],
+            "judge": agent("judge", "Judge", "generalist", "gpt-5"),
+            "debate": {"protocol": "dialectic", "rounds": 2,
+                "terminationCondition": {"type": "convergence", "threshold": 80}, "synthesisMethod": "judge",
+                "includeFullHistory": true, "timeoutPerRound": 300_000, "summarization": summarization,
+                "interactiveClarifications": false, "clarificationsMaxPerAgent": 5,
+                "clarificationsMaxIterations": 3, "maxConcurrency": 8, "callTimeout": 120_000, "maxRetries": 3,
+                "onAgentFailure": "continue", "orchestratorType": "sequential"},
+        },
+        "failures": [{"agentId": "agent-architect", "phase": "critique", "round": 2, "targetAgentId": "agent-kiss",
+            "error": "the server answered 503", "attempts": 4, "at": "2025-01-01T01:05:00.000Z"}],
+        "usage": {
+            "gpt-5": {"requests": 3, "inputTokens": 12000, "cachedInputTokens": 4096, "outputTokens": 2480,
+                "costUsd": 0.0421},
+            "some-vendor/a-model-with-a-long-name": {"requests": 4, "inputTokens": 3000, "cachedInputTokens": 0,
+                "outputTokens": 3001, "costUsd": null},
+        },
+    });
+    let mut debate: Debate = serde_json::from_value(debate).unwrap();
+    debate.outcome = Some(Outcome::derive(&debate));
+    debate
+}

@@ -1,0 +1,112 @@
+//! Numbers, durations and money as people read them.
+
+use std::time::Duration;
+
+use crate::debate::Usd;
+
+/// What stands where a figure is not known.
+pub(super) const UNKNOWN: &str = "N/A";
+
+/// `12345` as `12,345`.
+#[must_use]
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `1,434 tokens`, with the singular where it belongs.
+#[must_use]
+pub fn tokens(number: u64) -> String {
+    counted(number, "token")
+}
+
+/// `1 call`, `3 calls`: a number and a noun whose plural ends in s.
+#[must_use]
+pub fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", thousands(number))
+}
+
+/// `1.2 s`, from a minute on `3 min 4 s`, from an hour on `2 h 5 min`. Takes milliseconds.
+#[must_use]
+pub fn duration(millis: u64) -> String {
+    let tenths = millis.saturating_add(50) / 100;
+    let seconds = millis.saturating_add(500) / 1000;
+    let minutes = seconds / 60;
+    match (minutes / 60, minutes % 60) {
+        _ if tenths < 600 => format!("{}.{} s", tenths / 10, tenths % 10),
+        (0, minutes) => format!("{minutes} min {} s", seconds % 60),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// A running clock: `0:42`, `12:05`, `1:02:03`.
+#[must_use]
+pub fn clock(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours == 0 { format!("{minutes}:{seconds:02}") } else { format!("{hours}:{minutes:02}:{seconds:02}") }
+}
+
+/// `$0.0421`; `unknown` when it is not known, which is not the same as nothing.
+#[must_use]
+pub fn cost(amount: Option<Usd>) -> String {
+    amount.map_or_else(|| "unknown".to_owned(), |amount| amount.to_string())
+}
+
+/// [`cost`] where nothing else says what the figure is: `$0.0421`, `cost unknown`.
+pub(super) fn named_cost(amount: Option<Usd>) -> String {
+    if amount.is_none() { format!("cost {}", cost(amount)) } else { cost(amount) }
+}
+
+/// A score or a share of 100 with at most one digit after the point: `72`, `72.5`.
+#[must_use]
+pub fn score(score: f64) -> String {
+    let text = format!("{score:.1}");
+    text.strip_suffix(".0").unwrap_or(&text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped_by_three() {
+        let grouped = [0, 999, 1_000, 12_345, 1_234_567].map(thousands);
+        assert_eq!(grouped, ["0", "999", "1,000", "12,345", "1,234,567"]);
+        assert_eq!([0, 1, 2].map(tokens), ["0 tokens", "1 token", "2 tokens"]);
+    }
+
+    #[test]
+    fn a_duration_never_shows_sixty_of_anything() {
+        let shown = [0, 26, 1_249, 59_949, 59_950, 60_000, 184_400, 3_599_600, 7_500_000].map(duration);
+        let expected =
+            ["0.0 s", "0.0 s", "1.2 s", "59.9 s", "1 min 0 s", "1 min 0 s", "3 min 4 s", "1 h 0 min", "2 h 5 min"];
+        assert_eq!(shown, expected);
+        assert!(duration(u64::MAX).ends_with(" min"));
+    }
+
+    #[test]
+    fn the_clock_gains_hours_when_there_are_any() {
+        assert_eq!([42, 725, 3_723].map(|s| clock(Duration::from_secs(s))), ["0:42", "12:05", "1:02:03"]);
+    }
+
+    #[test]
+    fn an_unknown_cost_is_not_zero() {
+        assert_eq!(cost(Some(Usd::from_dollars(0.042_12))), "$0.0421");
+        assert_eq!(cost(Some(Usd::ZERO)), "$0.0000");
+        assert_eq!(cost(None), "unknown");
+    }
+
+    #[test]
+    fn scores_lose_an_empty_fraction() {
+        assert_eq!([72.0, 72.5, 100.0].map(score), ["72", "72.5", "100"]);
+    }
+}

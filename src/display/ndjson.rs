@@ -1,0 +1,197 @@
+//! The event stream for programs: every signal as one line of JSON.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::debate::Signal;
+
+use super::sanitize::is_bidi_control;
+
+/// Where the event stream goes. Each line is handed on as soon as it is there.
+pub struct EventSink {
+    out: Box<dyn Write + Send>,
+    target: EventTarget,
+}
+
+/// What an [`EventSink`] writes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum EventTarget {
+    Stdout,
+    Other { name: String },
+}
+
+/// Why the event stream ended before the debate.
+#[derive(Debug, thiserror::Error)]
+pub enum EventSinkError {
+    /// Whoever read stdout has gone; there is nothing to complain about.
+    #[error("nobody reads the event stream any more")]
+    PipeClosed,
+    /// It cannot be written.
+    #[error("the event stream cannot be written to {target}")]
+    Unwritable {
+        /// The file's path, or `stdout`.
+        target: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl EventSink {
+    /// On standard output.
+    #[must_use]
+    pub fn stdout() -> Self {
+        Self { out: Box::new(io::stdout()), target: EventTarget::Stdout }
+    }
+
+    /// In the file at `path`, which is created or emptied.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        Ok(Self::new(path.display().to_string(), Box::new(File::create(path)?)))
+    }
+
+    /// On any writer; `name` stands for it in errors.
+    #[must_use]
+    pub fn new(name: String, out: Box<dyn Write + Send>) -> Self {
+        Self { out, target: EventTarget::Other { name } }
+    }
+
+    /// Writes `signal` as one line.
+    ///
+    /// # Errors
+    /// When it cannot be written; nothing should be written after that.
+    pub fn write(&mut self, signal: &Signal) -> Result<(), EventSinkError> {
+        let line = serde_json::to_string(signal).map_err(|error| self.failed(error.into()))?;
+        let mut line = escaped(line);
+        line.push('\n');
+        let written = self.out.write_all(line.as_bytes()).and_then(|()| self.out.flush());
+        written.map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, source: io::Error) -> EventSinkError {
+        match &self.target {
+            EventTarget::Stdout if source.kind() == io::ErrorKind::BrokenPipe => EventSinkError::PipeClosed,
+            EventTarget::Stdout => EventSinkError::Unwritable { target: "stdout".to_owned(), source },
+            EventTarget::Other { name } => EventSinkError::Unwritable { target: name.clone(), source },
+        }
+    }
+}
+
+/// JSON allows as themselves some characters that steer a terminal (the C1 range), reorder text, or end a line for
+/// some readers (U+0085, U+2028). They can only stand in strings, where an escape means the same.
+fn escaped(json: String) -> String {
+    let needs_escape = |c: char| c.is_control() || is_bidi_control(c) || matches!(c, '\u{2028}' | '\u{2029}');
+    if !json.contains(needs_escape) {
+        return json;
+    }
+    let mut safe = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if needs_escape(c) {
+            // All of them are in the basic plane: four digits are enough. Writing to a string cannot fail.
+            let _ = write!(safe, "\\u{:04x}", u32::from(c));
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use serde_json::Value;
+
+    use super::super::fixture::{call_started, contributed, recorded, retrying, warning};
+    use super::*;
+    use crate::debate::{Event, Phase};
+
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl EventSink {
+        /// Standard output whose reader has gone.
+        pub(in super::super) fn closed_stdout() -> Self {
+            Self { out: Box::new(Failing(io::ErrorKind::BrokenPipe)), target: EventTarget::Stdout }
+        }
+    }
+
+    struct Failing(io::ErrorKind);
+
+    impl Write for Failing {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn lines(signals: &[Signal]) -> Vec<String> {
+        let shared = Shared::default();
+        let mut sink = EventSink::new("memory".to_owned(), Box::new(shared.clone()));
+        for signal in signals {
+            sink.write(signal).unwrap();
+        }
+        let text = String::from_utf8(shared.0.lock().unwrap().clone()).unwrap();
+        text.split_terminator('\n').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_signal_is_one_line_that_parses() {
+        let signals = [
+            recorded(Event::RoundBegun { round: 1 }),
+            call_started(Phase::Critique, "agent-kiss", Some("agent-architect")),
+            retrying(Phase::Critique, "agent-kiss", None, "rate\nlimited"),
+            contributed(Phase::Proposal, "agent-kiss", None),
+            warning("look"),
+        ];
+        let lines = lines(&signals);
+        assert_eq!(lines.len(), signals.len());
+        let parsed: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(parsed[0]["signal"], "recorded");
+        assert_eq!(parsed[0]["type"], "round-begun");
+        assert_eq!(parsed[1]["key"]["targetAgentId"], "agent-architect");
+        assert_eq!(parsed[2]["waitMs"], 4_000);
+        assert_eq!(parsed[2]["error"], "rate\nlimited");
+        assert_eq!(parsed[3]["contribution"]["content"], "text");
+        assert_eq!(parsed[4], serde_json::json!({"signal": "warning", "message": "look"}));
+    }
+
+    #[test]
+    fn no_line_steers_a_terminal_or_breaks_in_two_and_nothing_is_lost() {
+        let message = "esc \u{1b}[2J c1 \u{9b} nel \u{85} del \u{7f} bidi \u{202e} ls \u{2028} ok é";
+        let [line] = lines(&[warning(message)]).try_into().unwrap();
+        assert!(!line.contains(|c: char| c.is_control() || c == '\u{202e}' || c == '\u{2028}'), "{line}");
+        assert!(line.contains("ok é"));
+        assert_eq!(serde_json::from_str::<Value>(&line).unwrap()["message"], message);
+    }
+
+    #[test]
+    fn only_a_closed_stdout_is_no_error() {
+        let fail = |target: EventTarget, kind| {
+            let mut sink = EventSink { out: Box::new(Failing(kind)), target };
+            sink.write(&warning("x")).unwrap_err()
+        };
+        let file = || EventTarget::Other { name: "events.ndjson".to_owned() };
+        assert!(matches!(fail(EventTarget::Stdout, io::ErrorKind::BrokenPipe), EventSinkError::PipeClosed));
+        let full = fail(EventTarget::Stdout, io::ErrorKind::StorageFull);
+        assert_eq!(full.to_string(), "the event stream cannot be written to stdout");
+        let closed = fail(file(), io::ErrorKind::BrokenPipe);
+        assert_eq!(closed.to_string(), "the event stream cannot be written to events.ndjson");
+    }
+}

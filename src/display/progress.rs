@@ -1,0 +1,362 @@
+//! Where a running debate stands, reduced from its signals. No terminal, no clock: both reporters share it.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use crate::debate::{AgentId, CallKey, CallRecord, ContributionType, Event, Node, Phase, Signal};
+
+use super::{PanelInfo, Spent};
+
+/// Where a running debate stands.
+#[derive(Debug, Clone)]
+pub struct Progress {
+    panel: PanelInfo,
+    begun: Instant,
+    round: u32,
+    node: Option<Node>,
+    phases: BTreeMap<(u32, Phase), PhaseProgress>,
+    calls: BTreeMap<CallKey, CallInFlight>,
+    spent: Spent,
+    activity: DebateActivity,
+}
+
+/// How far a phase of a round is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PhaseProgress {
+    /// Results that it takes.
+    pub total: usize,
+    /// Results that are there.
+    pub done: usize,
+    /// Results that will never be there.
+    pub failed: usize,
+}
+
+/// A call that was made and has not come back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallInFlight {
+    /// When it was made.
+    pub since: Instant,
+    /// Its latest failed attempt.
+    pub retry: Option<Retry>,
+}
+
+/// An attempt that will be made because one failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retry {
+    /// Counted from 1.
+    pub number: u32,
+    /// When it is made.
+    pub due: Instant,
+    /// Why.
+    pub error: String,
+}
+
+/// An agent (or the judge) with calls in flight.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Busy<'a> {
+    /// Who.
+    pub agent_id: &'a AgentId,
+    /// Its calls, in the order of their keys; never empty.
+    pub calls: Vec<(&'a CallKey, &'a CallInFlight)>,
+}
+
+/// Whether there is progress to be shown at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DebateActivity {
+    /// It runs.
+    Running,
+    /// It waits for the user, or has ended.
+    Resting,
+}
+
+impl Progress {
+    /// Of a debate (or the resumed rest of one) that begins at `now`.
+    #[must_use]
+    pub fn new(panel: PanelInfo, now: Instant) -> Self {
+        Self {
+            spent: panel.spent,
+            panel,
+            begun: now,
+            round: 0,
+            node: None,
+            phases: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            activity: DebateActivity::Running,
+        }
+    }
+
+    /// Takes in one signal, which arrived at `now`.
+    pub fn see(&mut self, signal: &Signal, now: Instant) {
+        match signal {
+            Signal::Recorded(recorded) => self.see_event(&recorded.event),
+            Signal::PhaseStarted { phase, round, total } => {
+                self.round = self.round.max(*round);
+                self.phases.entry((*round, *phase)).or_default().total = *total;
+            }
+            Signal::PhaseEnded { phase, round, .. } => {
+                self.phases.remove(&(*round, *phase));
+            }
+            Signal::CallStarted { key, .. } => {
+                self.calls.insert(key.clone(), CallInFlight { since: now, retry: None });
+            }
+            Signal::CallRetrying { key, attempt, error, wait } => {
+                let retry = Retry { number: *attempt, due: now + *wait, error: error.clone() };
+                let fresh = || CallInFlight { since: now, retry: None };
+                self.calls.entry(key.clone()).or_insert_with(fresh).retry = Some(retry);
+            }
+            Signal::CallEnded { key, .. } => {
+                self.calls.remove(key);
+            }
+            Signal::Warning { .. } => {}
+        }
+    }
+
+    fn see_event(&mut self, event: &Event) {
+        match event {
+            Event::NodeEntered { node } => {
+                self.node = Some(*node);
+                self.activity = DebateActivity::Running;
+            }
+            Event::RoundBegun { round } => {
+                self.round = *round;
+                // A phase of an earlier round that never ended was given up with its round.
+                self.phases.retain(|(of, _), _| of >= round);
+            }
+            Event::Replied { call, .. } => self.pay(Some(call)),
+            Event::ClarificationCalled { key, call } => {
+                self.count(key.round, Phase::Clarification);
+                self.pay(Some(call));
+            }
+            Event::Summarized { round, call, .. } => {
+                self.count(*round, Phase::Summarization);
+                self.pay(Some(call));
+            }
+            Event::Contributed { round, contribution, call } => {
+                if let Some(phase) = phase_of(contribution.kind) {
+                    self.count(*round, phase);
+                }
+                self.pay(call.as_ref());
+            }
+            Event::CallFailed { failure } => {
+                if let Some(progress) = self.phases.get_mut(&(failure.round, failure.phase)) {
+                    progress.failed += 1;
+                }
+            }
+            Event::Evaluated { round, call, .. } => {
+                self.count(*round, Phase::Evaluation);
+                self.pay(call.as_ref());
+            }
+            Event::JudgeSummarized { call, .. } => {
+                self.count(self.round, Phase::JudgeSummary);
+                self.pay(Some(call));
+            }
+            Event::Synthesized { call, .. } => {
+                self.count(self.round, Phase::Synthesis);
+                self.pay(call.as_ref());
+            }
+            Event::Resumed => self.activity = DebateActivity::Running,
+            Event::Suspended { .. } | Event::Paused | Event::Failed { .. } | Event::Completed => {
+                self.activity = DebateActivity::Resting;
+                self.calls.clear();
+            }
+            Event::Created(_)
+            | Event::QuestionsAsked { .. }
+            | Event::QuestionAnswered { .. }
+            | Event::RoundTimedOut { .. }
+            | Event::Stopping { .. } => {}
+        }
+    }
+
+    /// Who takes part.
+    #[must_use]
+    pub fn panel(&self) -> &PanelInfo {
+        &self.panel
+    }
+
+    /// The round in progress, 0 before the first.
+    #[must_use]
+    pub fn round(&self) -> u32 {
+        self.round
+    }
+
+    /// What has been spent so far.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        self.spent
+    }
+
+    /// Time since the beginning.
+    #[must_use]
+    pub fn elapsed(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.begun)
+    }
+
+    /// Whether the debate is running: not before the user has answered, not after its end.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.activity == DebateActivity::Running
+    }
+
+    /// The earliest phase that has begun and not ended: phases overlap, and the later ones wait for this one.
+    #[must_use]
+    pub fn phase(&self) -> Option<(Phase, PhaseProgress)> {
+        let unfinished = self.phases.iter().find(|(_, progress)| progress.total > 0);
+        unfinished.map(|((_, phase), progress)| (*phase, *progress))
+    }
+
+    /// The node that was entered last; absent before the first.
+    #[must_use]
+    pub fn node(&self) -> Option<Node> {
+        self.node
+    }
+
+    /// Who has calls in flight: agents in the panel's order, then the judge.
+    #[must_use]
+    pub fn busy(&self) -> Vec<Busy<'_>> {
+        let of = |id: &AgentId| self.calls.iter().filter(move |(key, _)| key.agent_id == *id).collect::<Vec<_>>();
+        self.panel
+            .participants()
+            .map(|participant| Busy { agent_id: &participant.id, calls: of(&participant.id) })
+            .filter(|busy| !busy.calls.is_empty())
+            .collect()
+    }
+
+    fn count(&mut self, round: u32, phase: Phase) {
+        if let Some(progress) = self.phases.get_mut(&(round, phase)) {
+            progress.done += 1;
+        }
+    }
+
+    fn pay(&mut self, call: Option<&CallRecord>) {
+        if let Some(call) = call {
+            self.spent.tokens += call.tokens.unwrap_or_default().total();
+            self.spent.cost = self.spent.cost.zip(call.cost_usd).map(|(sum, cost)| sum + cost);
+        }
+    }
+}
+
+/// The phase in which a contribution is made; none for those of protocols without these phases.
+fn phase_of(kind: ContributionType) -> Option<Phase> {
+    match kind {
+        ContributionType::Proposal => Some(Phase::Proposal),
+        ContributionType::Critique => Some(Phase::Critique),
+        ContributionType::Refinement => Some(Phase::Refinement),
+        ContributionType::Vote => Some(Phase::Vote),
+        ContributionType::Opening
+        | ContributionType::Rebuttal
+        | ContributionType::Closing
+        | ContributionType::Revision => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{
+        self, call_ended, call_failed, call_started, contributed, panel, phase_started, recorded, retrying,
+    };
+    use super::*;
+    use crate::debate::{Phase, Usd};
+
+    fn progress_after(signals: &[Signal]) -> (Progress, Instant) {
+        let now = Instant::now();
+        let mut progress = Progress::new(panel(), now);
+        for signal in signals {
+            progress.see(signal, now);
+        }
+        (progress, now)
+    }
+
+    fn phase_ended(phase: Phase) -> Signal {
+        Signal::PhaseEnded { phase, round: 1, done: 0, failed: 0 }
+    }
+
+    #[test]
+    fn the_earliest_unfinished_phase_is_the_one_shown() {
+        let mut signals = vec![
+            recorded(Event::RoundBegun { round: 1 }),
+            phase_started(Phase::Proposal, 3),
+            contributed(Phase::Proposal, "agent-kiss", None),
+            phase_started(Phase::Critique, 6),
+            contributed(Phase::Critique, "agent-kiss", Some("agent-architect")),
+        ];
+        let proposal = PhaseProgress { total: 3, done: 1, failed: 0 };
+        assert_eq!(progress_after(&signals).0.phase(), Some((Phase::Proposal, proposal)));
+        signals.push(phase_ended(Phase::Proposal));
+        let critique = PhaseProgress { total: 6, done: 1, failed: 0 };
+        assert_eq!(progress_after(&signals).0.phase(), Some((Phase::Critique, critique)));
+        signals.push(phase_ended(Phase::Critique));
+        assert_eq!(progress_after(&signals).0.phase(), None);
+    }
+
+    #[test]
+    fn a_phase_that_never_ended_goes_with_its_round() {
+        let (progress, _) = progress_after(&[
+            recorded(Event::RoundBegun { round: 1 }),
+            phase_started(Phase::Critique, 6),
+            recorded(Event::RoundBegun { round: 2 }),
+        ]);
+        assert_eq!((progress.round(), progress.phase()), (2, None));
+    }
+
+    #[test]
+    fn failures_are_counted_apart_and_cost_nothing() {
+        let (progress, _) = progress_after(&[
+            phase_started(Phase::Proposal, 3),
+            contributed(Phase::Proposal, "agent-kiss", None),
+            fixture::failed(Phase::Proposal, "agent-architect", "no answer"),
+        ]);
+        let expected = PhaseProgress { total: 3, done: 1, failed: 1 };
+        assert_eq!(progress.phase(), Some((Phase::Proposal, expected)));
+        assert_eq!(progress.spent(), Spent { tokens: 1_434, cost: Some(Usd::from_dollars(0.01)) });
+    }
+
+    #[test]
+    fn one_unknown_cost_makes_the_total_unknown() {
+        let (progress, _) = progress_after(&[
+            contributed(Phase::Proposal, "agent-kiss", None),
+            fixture::contributed_unpriced(Phase::Proposal, "agent-architect"),
+            contributed(Phase::Proposal, "agent-kiss", None),
+        ]);
+        assert_eq!(progress.spent(), Spent { tokens: 3 * 1_434, cost: None });
+    }
+
+    #[test]
+    fn busy_agents_come_in_the_panels_order_with_all_their_calls() {
+        let (progress, now) = progress_after(&[
+            call_started(Phase::Evaluation, "judge", None),
+            call_started(Phase::Critique, "agent-kiss", Some("agent-performance")),
+            call_started(Phase::Critique, "agent-kiss", Some("agent-architect")),
+            call_started(Phase::Proposal, "agent-architect", None),
+            call_ended(Phase::Proposal, "agent-architect", None),
+            retrying(Phase::Critique, "agent-kiss", Some("agent-architect"), "rate limited"),
+        ]);
+        let busy = progress.busy();
+        let seen: Vec<_> = busy.iter().map(|busy| (busy.agent_id.as_str(), busy.calls.len())).collect();
+        assert_eq!(seen, [("agent-kiss", 2), ("judge", 1)]);
+        let retry = Retry { number: 2, due: now + Duration::from_secs(4), error: "rate limited".to_owned() };
+        assert_eq!(busy[0].calls[0].1.retry, Some(retry));
+        assert_eq!(busy[0].calls[1].1.retry, None);
+    }
+
+    #[test]
+    fn nothing_is_busy_while_the_debate_rests() {
+        let mut signals = vec![
+            call_started(Phase::Proposal, "agent-kiss", None),
+            call_failed(Phase::Proposal, "agent-architect", None, "gone"),
+            recorded(Event::Paused),
+        ];
+        let (progress, _) = progress_after(&signals);
+        assert!(!progress.is_running() && progress.busy().is_empty());
+        signals.push(recorded(Event::Resumed));
+        assert!(progress_after(&signals).0.is_running());
+    }
+
+    #[test]
+    fn a_resumed_debate_goes_on_from_what_it_spent() {
+        let before = Spent { tokens: 10, cost: None };
+        let now = Instant::now();
+        let mut progress = Progress::new(PanelInfo { spent: before, ..panel() }, now);
+        progress.see(&contributed(Phase::Proposal, "agent-kiss", None), now);
+        assert_eq!(progress.spent(), Spent { tokens: 1_444, cost: None });
+    }
+}

@@ -1,0 +1,157 @@
+//! How the live block gets onto the terminal.
+//!
+//! indicatif pads each line to the full width and leaves the cursor below the block; a terminal that re-flows such
+//! lines when it is made narrower then holds more rows than are erased. Here lines are never padded or wrapped, and
+//! the cursor rests at the start of the block, where a terminal keeps it through a resize: the next frame overwrites
+//! whatever lies below, however many rows that has become. Nothing is switched off between frames, so a program
+//! that dies leaves a terminal that works.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use indicatif::TermLike;
+
+/// A writer that the block and what is printed above it share.
+#[derive(Clone)]
+pub(super) struct SharedWriter(Arc<Mutex<Box<dyn Write + Send>>>);
+
+/// Collects the lines of one frame and writes them at once.
+pub(super) struct Screen {
+    out: SharedWriter,
+    frames: Mutex<Frames>,
+}
+
+/// The frame that is being collected, and whether there is one on the terminal.
+#[derive(Default)]
+struct Frames {
+    next: Vec<String>,
+    shown: bool,
+}
+
+/// Wider than any line: lines are cut before they get here, and no terminal width is needed.
+const CANVAS: u16 = 2_000;
+
+/// The widest line that is drawn, in columns: what is shorter than the terminal is not re-flowed at all.
+pub(super) const WIDEST: usize = 100;
+
+const WRAP_OFF: &str = "\x1b[?7l";
+const WRAP_ON: &str = "\x1b[?7h";
+const ERASE_LINE: &str = "\x1b[K";
+const ERASE_BELOW: &str = "\x1b[J";
+/// From the start of the block: its first line, then all below it. Erasing everything at once from the top left corner
+/// makes tmux keep a copy in its history.
+pub(super) const ERASE_BLOCK: &str = "\r\x1b7\x1b[K\x1b[B\x1b[J\x1b8";
+
+impl SharedWriter {
+    pub(super) fn new(out: Box<dyn Write + Send>) -> Self {
+        Self(Arc::new(Mutex::new(out)))
+    }
+}
+
+impl Write for SharedWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).flush()
+    }
+}
+
+impl Screen {
+    pub(super) fn new(out: SharedWriter) -> Self {
+        Self { out, frames: Mutex::default() }
+    }
+}
+
+impl fmt::Debug for Screen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Screen").finish_non_exhaustive()
+    }
+}
+
+/// The bytes that put `lines` where the last frame was and the cursor back to its start.
+fn frame(lines: &[String]) -> String {
+    if lines.is_empty() {
+        return ERASE_BLOCK.to_owned();
+    }
+    let text = lines.join(&format!("{ERASE_LINE}\r\n"));
+    let back = if lines.len() > 1 { format!("\r\x1b[{}A", lines.len() - 1) } else { "\r".to_owned() };
+    // Wrapping is off only within this one write: should the terminal have become narrower since the lines were cut,
+    // they lose their ends instead of becoming two.
+    format!("{WRAP_OFF}\r{text}{ERASE_BELOW}{back}{WRAP_ON}")
+}
+
+impl TermLike for Screen {
+    fn width(&self) -> u16 {
+        CANVAS
+    }
+
+    fn height(&self) -> u16 {
+        u16::MAX
+    }
+
+    fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn write_line(&self, text: &str) -> io::Result<()> {
+        self.write_str(text)
+    }
+
+    /// A line, or the padding that would take a real cursor to the next one: that is left out.
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        let line = text.trim_end();
+        if !line.is_empty() {
+            self.frames.lock().unwrap_or_else(PoisonError::into_inner).next.push(line.to_owned());
+        }
+        Ok(())
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = std::mem::take(&mut frames.next);
+        // Where no block is shown there may be something of others, a question for example.
+        if lines.is_empty() && !frames.shown {
+            return Ok(());
+        }
+        frames.shown = !lines.is_empty();
+        let mut out = self.out.clone();
+        out.write_all(frame(&lines).as_bytes())?;
+        out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_ends_where_it_began() {
+        let lines = ["one", "two", "three"].map(str::to_owned);
+        assert_eq!(frame(&lines), "\x1b[?7l\rone\x1b[K\r\ntwo\x1b[K\r\nthree\x1b[J\r\x1b[2A\x1b[?7h");
+        assert_eq!(frame(&lines[..1]), "\x1b[?7l\rone\x1b[J\r\x1b[?7h");
+    }
+
+    #[test]
+    fn an_empty_frame_only_erases() {
+        assert_eq!(frame(&[]), ERASE_BLOCK);
+    }
+}
