@@ -3,6 +3,7 @@ pub mod agent;
 pub mod config;
 pub mod debate;
 pub mod display;
+pub mod engine;
 pub mod llm;
 pub mod markdown;
 pub mod prompt;

@@ -94,7 +94,7 @@ impl SynthesisAnswer {
         ] {
             if !items.is_empty() {
                 let _ = write!(description, "### {heading}\n\n");
-                items.iter().for_each(|item| description.push_str(&bullet(item)));
+                description.extend(items.iter().map(|item| bullet(item)));
                 description.push('\n');
             }
         }

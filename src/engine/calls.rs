@@ -1,0 +1,133 @@
+//! Calls in flight: started together, received one by one.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use crate::agent::{Ask, OnReply};
+use crate::debate::{CallKey, CallRecord, Event, Signal, StoredReply};
+use crate::llm::{Caller, FailedCall, Request};
+
+use super::{Engine, EngineError};
+
+/// Calls in flight. Dropping them abandons them.
+pub(super) struct Calls<T> {
+    tasks: JoinSet<()>,
+    in_flight: Vec<CallKey>,
+    sender: UnboundedSender<Message<T>>,
+    receiver: UnboundedReceiver<Message<T>>,
+}
+
+/// What a call tells. Both kinds take the same channel, so that a reply is never seen after the result it led to.
+enum Message<T> {
+    Replied(CallKey, StoredReply, CallRecord),
+    Finished(CallKey, Result<T, FailedCall>, Option<CallRecord>),
+}
+
+/// A call that came to its end.
+pub(super) struct Finished<T> {
+    pub(super) key: CallKey,
+    pub(super) result: Result<T, FailedCall>,
+    call: Option<CallRecord>,
+}
+
+/// What waiting for calls ended with.
+pub(super) enum Arrival<T> {
+    /// A call came to its end.
+    Finished(Finished<T>),
+    /// None is in flight.
+    Idle,
+    /// The deadline passed; these were abandoned.
+    Deadline(Vec<CallKey>),
+}
+
+impl<T: Send + 'static> Calls<T> {
+    pub(super) fn new() -> Self {
+        let (sender, receiver) = unbounded_channel();
+        Self { tasks: JoinSet::new(), in_flight: Vec::new(), sender, receiver }
+    }
+
+    /// Starts a call. `answer` makes it; `price` says what the last call of a result took.
+    pub(super) fn start<F: Future<Output = Result<T, FailedCall>> + Send + 'static>(
+        &mut self,
+        engine: &mut Engine,
+        caller: &Caller,
+        request: Request,
+        answer: impl FnOnce(Ask) -> F,
+        price: fn(&T) -> &CallRecord,
+    ) {
+        let key = request.brief.key.clone();
+        self.in_flight.push(key.clone());
+        engine.signal(Signal::CallStarted { key: key.clone(), model: request.model.to_string() });
+        let past = engine.past.remove(&key).unwrap_or_default();
+        let (sender, reply_key) = (self.sender.clone(), key.clone());
+        let on_reply: OnReply = Arc::new(move |reply, call| {
+            // The receiver is gone only when these calls are abandoned.
+            drop(sender.send(Message::Replied(reply_key.clone(), reply, call)));
+        });
+        let answer = answer(Ask { caller: caller.clone(), request, past, on_reply });
+        let sender = self.sender.clone();
+        self.tasks.spawn(async move {
+            let result = answer.await;
+            let call = result.as_ref().ok().map(price).cloned();
+            drop(sender.send(Message::Finished(key, result, call)));
+        });
+    }
+
+    /// The next call that comes to its end; replies that are not results yet are recorded on the way.
+    pub(super) async fn next(
+        &mut self,
+        engine: &mut Engine,
+        deadline: Option<Instant>,
+    ) -> Result<Arrival<T>, EngineError> {
+        loop {
+            if self.in_flight.is_empty() {
+                return Ok(Arrival::Idle);
+            }
+            let message = match deadline {
+                Some(deadline) => timeout_at(deadline, self.receiver.recv()).await.ok(),
+                None => Some(self.receiver.recv().await),
+            };
+            match message {
+                // The channel cannot close: this value holds a sender.
+                Some(None) => return Ok(Arrival::Idle),
+                Some(Some(Message::Replied(key, reply, call))) => {
+                    engine.append(Event::Replied { key, reply, call })?;
+                }
+                Some(Some(Message::Finished(key, result, call))) => {
+                    self.in_flight.retain(|flying| *flying != key);
+                    return Ok(Arrival::Finished(Finished { key, result, call }));
+                }
+                None => {
+                    self.tasks.abort_all();
+                    return Ok(Arrival::Deadline(std::mem::take(&mut self.in_flight)));
+                }
+            }
+        }
+    }
+
+    /// Waits for the one call in flight.
+    pub(super) async fn only(&mut self, engine: &mut Engine) -> Result<Option<Finished<T>>, EngineError> {
+        Ok(match self.next(engine, None).await? {
+            Arrival::Finished(finished) => Some(finished),
+            Arrival::Idle | Arrival::Deadline(_) => None,
+        })
+    }
+}
+
+impl<T> Finished<T> {
+    /// Shows that the call has come back. To be called once its result is recorded.
+    pub(super) fn show(&self, engine: &Engine) {
+        let call = self.call.as_ref();
+        engine.signal(Signal::CallEnded {
+            key: self.key.clone(),
+            latency_ms: call.map_or(0, |call| call.latency_ms),
+            tokens: call.and_then(|call| call.tokens),
+            cost_usd: call.and_then(|call| call.cost_usd),
+            error: self.result.as_ref().err().map(ToString::to_string),
+        });
+    }
+}

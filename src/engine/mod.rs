@@ -1,0 +1,207 @@
+//! The engine: runs a debate by its protocol, from wherever its record stands.
+//!
+//! One owner for the state: the [`Engine`] asks the protocol for the next node, a node asks for calls, calls return
+//! values over a channel, and the engine writes each into the record first and shows it after. Persistence is not a
+//! consumer of events: when it fails, the run stops. How a debate is shown is no business of this module.
+
+mod calls;
+mod exchange;
+mod nodes;
+mod observer;
+
+use std::collections::HashMap;
+
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{Ground, Panel, Past};
+use crate::debate::{CallKey, Debate, Event, Failure, Recorded, Signal, Status, Timestamp};
+use crate::llm::FailedCall;
+use crate::prompt::PromptError;
+use crate::protocol::{Next, NoTransition, Protocol, Trigger};
+use crate::store::{Record, StoreError};
+
+pub use observer::SignalObserver;
+
+use exchange::Exchange;
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// With an answer.
+    Completed,
+    /// The user is asked; the debate goes on when the answers are there.
+    Suspended,
+    /// It was interrupted.
+    Paused,
+    /// Without an answer; the reason is in the state.
+    Failed,
+}
+
+/// Why a run could not go on. Everything recorded before is kept.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The record could not be written.
+    #[error("the debate cannot be saved")]
+    Store(#[from] StoreError),
+    /// A prompt could not be rendered.
+    #[error("a prompt cannot be rendered")]
+    Prompt(#[from] PromptError),
+    /// The protocol's table has a hole.
+    #[error(transparent)]
+    Protocol(#[from] NoTransition),
+}
+
+/// A debate that is being run.
+pub struct Engine {
+    protocol: &'static Protocol,
+    panel: Panel,
+    record: Record,
+    signals: UnboundedSender<Signal>,
+    cancel: CancellationToken,
+    /// Replies that an earlier run paid for and that were not results yet.
+    past: HashMap<CallKey, Vec<Past>>,
+    /// The calls of the round in progress: they outlive the nodes of proposal, critique and refinement.
+    exchange: Option<Exchange>,
+    /// When the round in progress runs into its limit.
+    round_deadline: Option<Instant>,
+    ground: Option<Ground>,
+}
+
+impl Engine {
+    /// An engine for a debate whose record is open. `past` are the events of earlier runs, empty for a new debate.
+    #[must_use]
+    pub fn new(
+        protocol: &'static Protocol,
+        panel: Panel,
+        record: Record,
+        past: &[Recorded],
+        signals: UnboundedSender<Signal>,
+        cancel: CancellationToken,
+    ) -> Self {
+        let mut replies: HashMap<CallKey, Vec<Past>> = HashMap::new();
+        for recorded in past {
+            if let Event::Replied { key, reply, call } = &recorded.event {
+                replies.entry(key.clone()).or_default().push((reply.clone(), call.clone()));
+            }
+        }
+        Self {
+            protocol,
+            panel,
+            record,
+            signals,
+            cancel,
+            past: replies,
+            exchange: None,
+            round_deadline: None,
+            ground: None,
+        }
+    }
+
+    /// Runs until the debate ends, is interrupted, or waits for the user. Returns its state, which is on disk then.
+    ///
+    /// # Errors
+    /// When it cannot be saved, or the program has a defect.
+    pub async fn run(mut self) -> Result<(Debate, Ending), EngineError> {
+        if !matches!(self.record.debate().status, Status::Pending) {
+            self.append(Event::Resumed)?;
+        }
+        let mut node = self.record.debate().current_node.unwrap_or(self.protocol.start);
+        let ending = loop {
+            self.append(Event::NodeEntered { node })?;
+            self.record.checkpoint().await?;
+            let cancel = self.cancel.clone();
+            let trigger = tokio::select! {
+                biased;
+                () = cancel.cancelled() => Trigger::Pause,
+                trigger = nodes::run(&mut self, node) => trigger?,
+            };
+            match self.protocol.next(node, trigger)? {
+                Next::Go(next) => node = next,
+                Next::Suspend => {
+                    self.append(Event::Suspended { node })?;
+                    break Ending::Suspended;
+                }
+                Next::Done => {
+                    self.append(Event::Completed)?;
+                    break Ending::Completed;
+                }
+                Next::Fail => break Ending::Failed,
+                Next::Pause => {
+                    self.append(Event::Paused)?;
+                    break Ending::Paused;
+                }
+            }
+        };
+        // Calls in flight are abandoned before the last save, so that nothing is recorded behind it.
+        self.exchange = None;
+        self.record.flush().await?;
+        Ok((self.record.debate().clone(), ending))
+    }
+
+    fn debate(&self) -> &Debate {
+        self.record.debate()
+    }
+
+    /// Records an event, then shows it.
+    fn append(&mut self, event: Event) -> Result<(), StoreError> {
+        let recorded = self.record.append(event)?;
+        self.signal(Signal::Recorded(recorded));
+        Ok(())
+    }
+
+    /// Shows something that is not kept. Nobody watching is no reason to stop.
+    fn signal(&self, signal: Signal) {
+        drop(self.signals.send(signal));
+    }
+
+    fn warn(&self, message: impl Into<String>) {
+        self.signal(Signal::Warning { message: message.into() });
+    }
+
+    /// What every call of this debate rests on; made once, as soon as the user's answers are in.
+    fn ground(&mut self) -> Result<Ground, EngineError> {
+        if self.ground.is_none() {
+            self.ground = Some(Ground::of(self.debate())?);
+        }
+        Ok(match &self.ground {
+            Some(ground) => ground.clone(),
+            None => Ground::of(self.debate())?,
+        })
+    }
+
+    /// Ends the debate without an answer.
+    fn fail(&mut self, error: impl Into<String>) -> Result<Trigger, EngineError> {
+        self.append(Event::Failed { error: error.into() })?;
+        Ok(Trigger::Failed)
+    }
+
+    /// Records that a call failed for good, and says so.
+    fn record_failure(&mut self, key: &CallKey, error: String, attempts: u32) -> Result<(), EngineError> {
+        let target = key.target_agent_id.as_ref().map(|target| format!(" of {target}")).unwrap_or_default();
+        let tries = if attempts == 1 { String::new() } else { format!(" after {attempts} attempts") };
+        self.warn(format!("{} failed in the {}{target}{tries}: {error}", key.agent_id, key.phase.name()));
+        let failure = Failure {
+            agent_id: key.agent_id.clone(),
+            phase: key.phase,
+            round: key.round,
+            target_agent_id: key.target_agent_id.clone(),
+            error,
+            attempts,
+            at: Timestamp::now(),
+        };
+        self.append(Event::CallFailed { failure })?;
+        Ok(())
+    }
+
+    fn record_failed_call(&mut self, key: &CallKey, failed: &FailedCall) -> Result<(), EngineError> {
+        self.record_failure(key, failed.error.to_string(), failed.attempts)
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("debate", &self.debate().id).finish_non_exhaustive()
+    }
+}

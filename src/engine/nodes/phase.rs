@@ -1,0 +1,34 @@
+//! Proposal, critique and refinement: three views of one exchange, which lives across them.
+
+use crate::debate::Phase;
+use crate::engine::exchange::Exchange;
+use crate::engine::{Engine, EngineError};
+use crate::protocol::Trigger;
+
+/// How many proposals a debate needs that began with more than one agent.
+const NEEDED_PROPOSALS: usize = 2;
+
+pub(super) async fn run(engine: &mut Engine, phase: Phase) -> Result<Trigger, EngineError> {
+    let mut exchange = match engine.exchange.take() {
+        Some(exchange) => exchange,
+        None => Exchange::open(engine)?,
+    };
+    if let Some(error) = exchange.drive(engine, phase).await? {
+        return engine.fail(error);
+    }
+    let done = match phase {
+        Phase::Proposal => {
+            let needed = NEEDED_PROPOSALS.min(engine.panel.debaters.len());
+            let there = exchange.proposal_count();
+            if there < needed {
+                let round = engine.debate().current_round;
+                return engine.fail(format!("round {round} has {there} of the {needed} proposals that a debate needs"));
+            }
+            Trigger::ProposalsComplete
+        }
+        Phase::Critique => Trigger::CritiquesComplete,
+        _ => return Ok(Trigger::RefinementsComplete),
+    };
+    engine.exchange = Some(exchange);
+    Ok(done)
+}

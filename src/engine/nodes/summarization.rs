@@ -1,0 +1,69 @@
+//! Each agent condenses its history, all at once, where it has grown long.
+
+use crate::agent::Ask;
+use crate::debate::{Event, Phase, Signal};
+use crate::engine::calls::{Arrival, Calls};
+use crate::engine::{Engine, EngineError};
+use crate::protocol::Trigger;
+
+pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
+    let round = engine.debate().current_round;
+    start_the_clock(engine);
+    let ground = engine.ground()?;
+    let mut calls = Calls::new();
+    let mut lengths = Vec::new();
+    for debater in engine.panel.debaters.clone() {
+        let summaries = engine.debate().round(round).and_then(|round| round.summaries.as_ref());
+        let failed = engine.debate().failures.iter().any(|failure| {
+            (failure.round, failure.phase, &failure.agent_id) == (round, Phase::Summarization, debater.id())
+        });
+        if failed || summaries.is_some_and(|summaries| summaries.contains_key(debater.id())) {
+            continue;
+        }
+        if let Some((request, length)) = debater.summarize(&ground, engine.debate(), round)? {
+            lengths.push((debater.id().clone(), length));
+            calls.start(engine, &debater.caller, request, Ask::text, |said| &said.call);
+        }
+    }
+    if lengths.is_empty() {
+        return Ok(Trigger::ContextsReady);
+    }
+    let (phase, total) = (Phase::Summarization, lengths.len());
+    engine.signal(Signal::PhaseStarted { phase, round, total });
+    let mut done = 0;
+    loop {
+        match calls.next(engine, engine.round_deadline).await? {
+            Arrival::Idle => break,
+            Arrival::Deadline(abandoned) => {
+                // The exchange notes that the round is out of time; here it costs but the summaries.
+                for key in abandoned {
+                    engine.record_failure(&key, "abandoned when the round ran into its time limit".to_owned(), 1)?;
+                }
+                break;
+            }
+            Arrival::Finished(finished) => {
+                match &finished.result {
+                    Ok(said) => {
+                        let length = lengths.iter().find(|(id, _)| *id == finished.key.agent_id).map_or(0, |of| of.1);
+                        let debaters = &engine.panel.debaters;
+                        if let Some(debater) = debaters.iter().find(|one| *one.id() == finished.key.agent_id) {
+                            let summary = debater.summary(said, length);
+                            engine.append(Event::Summarized { round, summary, call: said.call.clone() })?;
+                            done += 1;
+                        }
+                    }
+                    Err(failed) => engine.record_failed_call(&finished.key, failed)?,
+                }
+                finished.show(engine);
+            }
+        }
+    }
+    engine.signal(Signal::PhaseEnded { phase, round, done, failed: total - done });
+    Ok(Trigger::ContextsReady)
+}
+
+/// The round's limit counts from here; a resumed round gets it anew.
+fn start_the_clock(engine: &mut Engine) {
+    let limit = engine.debate().settings.as_ref().map(|settings| settings.debate.timeout_per_round);
+    engine.round_deadline = limit.map(|limit| tokio::time::Instant::now() + std::time::Duration::from_millis(limit));
+}

@@ -1,0 +1,20 @@
+//! From calls to signals.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::debate::{CallKey, Signal};
+use crate::llm::{CallObserver, ModelError};
+
+/// Shows retries as signals.
+#[derive(Debug, Clone)]
+pub struct SignalObserver(pub UnboundedSender<Signal>);
+
+impl CallObserver for SignalObserver {
+    fn retrying(&self, key: &CallKey, attempt: u32, error: &ModelError, wait: Duration) {
+        let retrying = Signal::CallRetrying { key: key.clone(), attempt, error: error.to_string(), wait };
+        // Nobody watching is no reason to stop.
+        drop(self.0.send(retrying));
+    }
+}
