@@ -141,7 +141,7 @@ fn a_hanging_request_ends_when_the_client_gives_up() {
 
 #[test]
 fn arrival_end_and_requests_in_flight_are_recorded() {
-    let server = MockServer::with(|_| Reply::text("x").after(Duration::from_millis(100)));
+    let server = MockServer::with(|_| Reply::text("x").after(Duration::from_millis(400)));
     let body = question(Api::Chat, "s", "p");
     std::thread::scope(|scope| {
         for _ in 0..3 {
@@ -150,7 +150,7 @@ fn arrival_end_and_requests_in_flight_are_recorded() {
     });
     assert_eq!(server.peak_in_flight(), 3);
     for exchange in server.exchanges() {
-        assert!(exchange.took().unwrap() >= Duration::from_millis(100));
+        assert!(exchange.took().unwrap() >= Duration::from_millis(400));
         assert!(!exchange.abandoned);
     }
     post(&server, path(Api::Chat), &body);
