@@ -1,0 +1,130 @@
+//! A run of the program with what it took.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike as _;
+use serde_json::{Value, json};
+
+use crate::support::{Exchange, Incoming, MockServer, Purpose, Reply, Sandbox, default_reply, marker, prose};
+
+/// What a debate took.
+pub(crate) struct Measured {
+    /// From the start of the process to its end.
+    pub(crate) wall: Duration,
+    /// User and system time of the process.
+    pub(crate) processor: Duration,
+    /// The most memory it had at a time, in MiB.
+    pub(crate) peak_mib: f64,
+    /// The calls it made.
+    pub(crate) exchanges: Vec<Exchange>,
+}
+
+/// Runs `dialectic debate` on a problem, with the configuration if there is one.
+pub(crate) fn debate(
+    config: Option<&Value>,
+    problem: &str,
+    script: impl Fn(&Incoming) -> Reply + Send + Sync + 'static,
+) -> Result<Measured, String> {
+    let server = MockServer::with(script);
+    let mut sandbox = Sandbox::new().model_server(&server).limit(Duration::from_mins(5)).file("problem.md", problem);
+    if let Some(config) = config {
+        sandbox = sandbox.config(config);
+    }
+    let before = processor_time()?;
+    let started = Instant::now();
+    let running = sandbox.spawn(["debate", "-p", "problem.md", "-o", "solution.md"]);
+    let watch = MemoryWatch::start(running.id());
+    let finished = running.wait();
+    let wall = started.elapsed();
+    let processor = processor_time()?.saturating_sub(before);
+    let peak_mib = watch.peak_mib();
+    let exchanges = server.exchanges();
+    if finished.code != Some(0) {
+        return Err(format!("the debate failed\n{finished}"));
+    }
+    if exchanges.is_empty() {
+        return Err(format!("the program called no model\n{finished}"));
+    }
+    if let Some(violation) = server.violations().first() {
+        return Err(format!("a request that a real server would refuse: {violation}"));
+    }
+    Ok(Measured { wall, processor, peak_mib, exchanges })
+}
+
+/// A script whose replies can be recognised in later prompts; `words` long where text is asked for.
+pub(crate) fn marked_reply(words: usize) -> impl Fn(&Incoming) -> Reply + Send + Sync + 'static {
+    // Made once: the server shares the machine with what is measured.
+    let text = prose(1, words);
+    move |request| match request.purpose {
+        Purpose::Propose | Purpose::Critique | Purpose::Refine | Purpose::Summarize | Purpose::Text => {
+            Reply::text(format!("{} {text}", marker(request.index)))
+        }
+        _ => default_reply(request),
+    }
+}
+
+/// A configuration with that many agents and rounds. Each agent has a model of its own, so that calls can be told apart.
+pub(crate) fn config(agents: usize, rounds: usize) -> Value {
+    let roles = ["architect", "performance", "security", "testing", "kiss", "datamodeling", "generalist"];
+    let agents: Vec<Value> = (0..agents)
+        .map(|agent| {
+            let (id, role) = (format!("agent-{agent}"), roles[agent % roles.len()]);
+            json!({
+                "id": id, "name": id, "role": role, "model": format!("model-{agent}"), "provider": "openai",
+                "temperature": 0.5,
+            })
+        })
+        .collect();
+    let judge = json!({
+        "id": "judge-main", "name": "Judge", "role": "generalist", "model": "model-judge", "provider": "openai",
+        "temperature": 0.3,
+    });
+    let fixed = json!({"type": "fixed"});
+    json!({"agents": agents, "judge": judge, "debate": {"rounds": rounds, "terminationCondition": fixed}})
+}
+
+/// The middle value.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn processor_time() -> Result<Duration, String> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|error| format!("no figures from the system: {error}"))?;
+    let micros = (usage.user_time() + usage.system_time()).num_microseconds();
+    Ok(Duration::from_micros(micros.unsigned_abs()))
+}
+
+/// Reads the kernel's high-water mark of a process until that ends. `getrusage` has one too, but it counts what the
+/// parent held when the child was started, and this process holds every prompt.
+struct MemoryWatch {
+    peak_kib: Arc<AtomicU64>,
+    ended: Arc<AtomicBool>,
+}
+
+impl MemoryWatch {
+    fn start(id: u32) -> Self {
+        let watch = Self { peak_kib: Arc::default(), ended: Arc::default() };
+        let (peak, ended) = (Arc::clone(&watch.peak_kib), Arc::clone(&watch.ended));
+        std::thread::spawn(move || {
+            while !ended.load(Ordering::Relaxed)
+                && let Ok(status) = std::fs::read_to_string(format!("/proc/{id}/status"))
+            {
+                let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+                let kib = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse().ok());
+                peak.fetch_max(kib.unwrap_or(0), Ordering::Relaxed);
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        watch
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "memory is far below 2^53 KiB")]
+    fn peak_mib(&self) -> f64 {
+        self.ended.store(true, Ordering::Relaxed);
+        self.peak_kib.load(Ordering::Relaxed) as f64 / 1024.0
+    }
+}

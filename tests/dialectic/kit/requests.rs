@@ -1,0 +1,172 @@
+use serde_json::{Value, json};
+
+use super::{incoming, question};
+use crate::support::{Api, Incoming, Purpose, violations};
+
+const APIS: [Api; 2] = [Api::Responses, Api::Chat];
+
+fn with_schema(api: Api, schema: &Value) -> Value {
+    let mut body = question(api, "s", "p");
+    match api {
+        Api::Responses => {
+            body["text"] = json!({"format": {"type": "json_schema", "name": "n", "strict": true, "schema": schema}});
+        }
+        Api::Chat => {
+            let spec = json!({"name": "n", "strict": true, "schema": schema});
+            body["response_format"] = json!({"type": "json_schema", "json_schema": spec});
+        }
+    }
+    body
+}
+
+fn schema(keys: &[&str]) -> Value {
+    let properties: serde_json::Map<String, Value> =
+        keys.iter().map(|key| ((*key).to_owned(), json!({"type": "string"}))).collect();
+    json!({"type": "object", "properties": properties, "required": keys, "additionalProperties": false})
+}
+
+#[test]
+fn both_apis_are_read_alike() {
+    for api in APIS {
+        let request = incoming(api, &question(api, "You are careful.", "What now?"));
+        assert_eq!((request.system(), request.prompt()), ("You are careful.", "What now?"));
+        assert_eq!(request.text(), "You are careful.What now?");
+        assert_eq!((request.model(), request.api), ("gpt-4", Some(api)));
+    }
+    let [one, other] = APIS.map(|api| incoming(api, &question(api, "s", "p")).digest);
+    assert_eq!(one, other, "the same question has the same digest");
+    assert_ne!(one, incoming(Api::Chat, &question(Api::Chat, "s", "q")).digest);
+}
+
+#[test]
+fn the_purpose_is_read_from_the_schema() {
+    let cases: [(&[&str], Purpose); 6] = [
+        (&["questions"], Purpose::Clarify),
+        (&["confidence"], Purpose::Confidence),
+        (&["choice", "confidence", "reason"], Purpose::Vote),
+        (&["solutionMarkdown", "tradeoffs", "confidence", "openQuestions"], Purpose::Synthesize),
+        (&["functional_completeness"], Purpose::Evaluate),
+        (&["something"], Purpose::Text),
+    ];
+    for (keys, purpose) in cases {
+        for api in APIS {
+            assert_eq!(incoming(api, &with_schema(api, &schema(keys))).purpose, purpose, "{keys:?}");
+        }
+    }
+}
+
+#[test]
+fn without_a_schema_the_task_at_the_end_of_the_prompt_says_the_purpose() {
+    let material = "# Proposal\n\n```\nAnswer with {\"solutionMarkdown\": 1} or {\"questions\": []}\n```\n";
+    let cases = [
+        ("# Your task: score\n\nAnswer with `{\"confidence\":0}`.", Purpose::Confidence),
+        ("# Your task: vote\n\n`{\"choice\":\"B\",\"confidence\":0}`", Purpose::Vote),
+        ("# Your task: synthesise\n\n- `solutionMarkdown`: all of it\n- `confidence`: 0 to 100", Purpose::Synthesize),
+        ("# Your task: clarify\n\n`{\"questions\":[]}`", Purpose::Clarify),
+        ("# Your task: critique\n\nWith confidence.", Purpose::Critique),
+        ("# Your task: propose", Purpose::Propose),
+        ("# Your task: refine", Purpose::Refine),
+        ("# Your task: summarise", Purpose::Summarize),
+        ("# Something else", Purpose::Text),
+    ];
+    for (task, purpose) in cases {
+        let prompt = format!("{material}\n{task}");
+        assert_eq!(incoming(Api::Chat, &question(Api::Chat, "s", &prompt)).purpose, purpose, "{task}");
+    }
+}
+
+#[test]
+fn tool_calls_and_results_are_read_alike() {
+    let results = json!({"status": "success"}).to_string();
+    let responses = json!({"model": "m", "input": [
+        {"role": "user", "content": [{"type": "input_text", "text": "p"}]},
+        {"type": "function_call", "call_id": "c1", "name": "file_read", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": results},
+    ], "tools": [{"type": "function", "name": "file_read", "parameters": {}}]});
+    let call = json!({"id": "c1", "type": "function", "function": {"name": "file_read", "arguments": "{}"}});
+    let chat = json!({"model": "m", "messages": [
+        {"role": "user", "content": "p"},
+        {"role": "assistant", "content": null, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": results},
+    ], "tools": [{"type": "function", "function": {"name": "file_read", "parameters": {}}}]});
+    let (responses, chat) = (incoming(Api::Responses, &responses), incoming(Api::Chat, &chat));
+    for request in [&responses, &chat] {
+        assert_eq!(request.tool_results(), [results.as_str()]);
+        assert_eq!(request.tools(), ["file_read"]);
+        assert_eq!(violations(request), Vec::<String>::new());
+    }
+    assert_eq!(responses.messages, chat.messages);
+}
+
+#[test]
+fn a_request_as_documented_has_no_violation() {
+    for api in APIS {
+        assert_eq!(violations(&incoming(api, &question(api, "s", "p"))), Vec::<String>::new());
+        let body = with_schema(api, &schema(&["confidence"]));
+        assert_eq!(violations(&incoming(api, &body)), Vec::<String>::new());
+    }
+}
+
+/// The one violation of a request that is right but for a change.
+fn violation(api: Api, change: impl Fn(&mut Value)) -> String {
+    let mut body = question(api, "s", "p");
+    change(&mut body);
+    let found = violations(&incoming(api, &body));
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.into_iter().next().unwrap()
+}
+
+#[test]
+fn every_kind_of_violation_is_found() {
+    for api in APIS {
+        assert_eq!(violation(api, |body| body["temprature"] = json!(1)), "unknown field `temprature`");
+        assert_eq!(violation(api, |body| body["temperature"] = json!("hot")), "`temperature` is not Number");
+        assert_eq!(violation(api, |body| body["temperature"] = json!(2.5)), "`temperature` is not within 0 and 2");
+        assert_eq!(violation(api, |body| body["model"] = json!(null)), "`model` is missing");
+        let streamed = violation(api, |body| body["stream"] = json!(true));
+        assert_eq!(streamed, "`stream` is set, and the mock server does not stream");
+    }
+    assert_eq!(violation(Api::Responses, |body| body["max_tokens"] = json!(1)), "unknown field `max_tokens`");
+    assert_eq!(violation(Api::Chat, |body| body["max_output_tokens"] = json!(1)), "unknown field `max_output_tokens`");
+    assert_eq!(violation(Api::Responses, |body| body["input"] = json!("")), "`input` has no text of the user");
+    let unanswered = violation(Api::Responses, |body| {
+        let call = json!({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"});
+        body["input"] = json!([{"role": "user", "content": "p"}, call]);
+    });
+    assert_eq!(unanswered, "the call `c` has no result");
+    let uncalled = violation(Api::Chat, |body| {
+        let result = json!({"role": "tool", "tool_call_id": "c", "content": "x"});
+        body["messages"] = json!([{"role": "user", "content": "p"}, result]);
+    });
+    assert_eq!(uncalled, "item 1 of the conversation: answers no call");
+    let nested = violation(Api::Chat, |body| {
+        body["tools"] = json!([{"type": "function", "name": "f", "parameters": {}}]);
+    });
+    assert_eq!(nested, "tool `` needs `type`, `name` and `parameters` where the API has them");
+    let wordless = violation(Api::Chat, |body| body["response_format"] = json!({"type": "json_object"}));
+    assert_eq!(wordless, "the answer's format is not one that the API has: {\"type\":\"json_object\"}");
+}
+
+#[test]
+fn strict_schemas_are_held_to_their_rules() {
+    let check = |schema: Value| violations(&incoming(Api::Responses, &with_schema(Api::Responses, &schema)));
+    let mut open = schema(&["a"]);
+    open["additionalProperties"] = json!(true);
+    assert_eq!(check(open), ["the answer's format: strict, but `additionalProperties` is not false"]);
+    let mut optional = schema(&["a", "b"]);
+    optional["required"] = json!(["a"]);
+    let nested = json!({"type": "array", "items": optional});
+    assert_eq!(check(nested), ["the answer's format: strict, but `b` is not required"]);
+}
+
+#[test]
+fn the_head_of_a_request_is_checked_too() {
+    let body = question(Api::Chat, "s", "p").to_string();
+    let bare = Incoming::read("PUT", "/v1/chat/completions", Vec::new(), body.as_bytes());
+    let expected = ["the endpoint takes POST only", "content-type is not application/json", "no bearer token"];
+    assert_eq!(violations(&bare), expected);
+    let doubled = Incoming::read("POST", "/v1//responses", Vec::new(), body.as_bytes());
+    assert_eq!(violations(&doubled), ["no such endpoint"]);
+    let garbage = Incoming::read("POST", "/v1/responses", bare.headers.clone(), b"{");
+    assert_eq!(violations(&garbage).last().unwrap(), "the body is not a JSON object");
+}

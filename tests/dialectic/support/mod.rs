@@ -1,0 +1,28 @@
+//! The kit: a hermetic place to run the program in, and a model server that does what a test tells it.
+//!
+//! Nothing here knows the program's insides but for the public record of a debate. The benchmarks share it.
+
+mod call_graph;
+mod check;
+mod incoming;
+mod latency;
+mod prefix;
+mod process;
+mod prose;
+mod record;
+mod sandbox;
+mod script;
+mod server;
+mod wire;
+
+pub(crate) use call_graph::{Barrier, critical_path, marker};
+pub(crate) use check::violations;
+pub(crate) use incoming::{Api, Incoming, Purpose};
+pub(crate) use latency::LogNormal;
+pub(crate) use prefix::PromptCost;
+pub(crate) use process::{Finished, Running};
+pub(crate) use prose::prose;
+pub(crate) use record::Plan;
+pub(crate) use sandbox::{Sandbox, TEST_KEY};
+pub(crate) use script::{Ending, Reply, default_reply};
+pub(crate) use server::{Exchange, MockServer};

@@ -1,0 +1,171 @@
+//! The program as a process: what goes in, what comes out, and how it is stopped.
+
+use std::fmt;
+use std::io::{Read, Write as _};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::TEST_KEY;
+
+/// A program that runs. Dropped, it is killed.
+pub(crate) struct Running {
+    child: Child,
+    stdout: Arc<Mutex<Vec<u8>>>,
+    stderr: Arc<Mutex<Vec<u8>>>,
+    /// Closed when both outputs have ended.
+    outputs: Receiver<()>,
+    deadline: Instant,
+    directory: PathBuf,
+}
+
+/// What a program left behind.
+#[derive(Debug, Clone)]
+pub(crate) struct Finished {
+    /// The exit code; absent when a signal ended it.
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    directory: PathBuf,
+}
+
+impl Running {
+    pub(crate) fn start(mut command: Command, input: &[u8], limit: Duration, directory: PathBuf) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program can be started");
+        let (closing, outputs) = channel();
+        let stdout = collect(child.stdout.take().expect("stdout is piped"), closing.clone());
+        let stderr = collect(child.stderr.take().expect("stderr is piped"), closing);
+        let mut stdin = child.stdin.take().expect("stdin is piped");
+        let input = input.to_vec();
+        // In a thread: a program that does not read must not block the test. One that ends early breaks the pipe.
+        std::thread::spawn(move || drop(stdin.write_all(&input)));
+        Self { child, stdout, stderr, outputs, deadline: Instant::now() + limit, directory }
+    }
+
+    /// The process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has written to stderr so far.
+    pub(crate) fn stderr(&self) -> String {
+        text(&self.stderr)
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let id = Pid::from_raw(self.child.id().cast_signed());
+        kill(id, signal).expect("a child that was not waited for can be signalled");
+    }
+
+    /// Ends it as `kill -9` does.
+    pub(crate) fn kill(mut self) -> Finished {
+        self.child.kill().expect("a child can be killed");
+        self.wait()
+    }
+
+    /// Waits for its end. Panics when it takes longer than the limit, and when a panic or the API key shows in its
+    /// output: neither may ever reach a user.
+    pub(crate) fn wait(mut self) -> Finished {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        // Nobody sends: the channel ends with the outputs, and those normally end with the process.
+        let mut in_time = self.outputs.recv_timeout(left) != Err(RecvTimeoutError::Timeout);
+        let status = loop {
+            match self.child.try_wait().expect("a child can be waited for") {
+                Some(status) => break Some(status),
+                None if Instant::now() >= self.deadline => break None,
+                None => std::thread::sleep(Duration::from_millis(1)),
+            }
+        };
+        in_time &= status.is_some();
+        let finished = Finished {
+            code: status.and_then(|status| status.code()),
+            stdout: text(&self.stdout),
+            stderr: text(&self.stderr),
+            directory: self.directory.clone(),
+        };
+        assert!(in_time, "the program did not end in time:\n{finished}");
+        for (unwanted, name) in [(TEST_KEY, "the API key"), ("panicked at", "a panic")] {
+            let shows = finished.stdout.contains(unwanted) || finished.stderr.contains(unwanted);
+            assert!(!shows, "{name} shows in the output:\n{finished}");
+        }
+        finished
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail when it has ended already, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Finished {
+    /// Panics with everything the program said when the exit code is another one.
+    pub(crate) fn expect_code(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+}
+
+/// Exit code and both outputs in one text, for snapshots: the directory and debate ids are replaced.
+impl fmt::Display for Finished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.code {
+            Some(code) => writeln!(f, "exit: {code}")?,
+            None => writeln!(f, "exit: by a signal")?,
+        }
+        for (name, text) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            let text = text.replace(&*self.directory.to_string_lossy(), "[directory]");
+            writeln!(f, "--- {name}\n{}", without_ids(&text))?;
+        }
+        Ok(())
+    }
+}
+
+/// `deb-20250101-010203-ab12` becomes `[id]`.
+fn without_ids(text: &str) -> String {
+    const SHAPE: &str = "deb-00000000-000000-aaaa";
+    let fits = |candidate: &str| {
+        candidate.chars().zip(SHAPE.chars()).all(|(c, shape)| match shape {
+            '0' => c.is_ascii_digit(),
+            'a' => c.is_ascii_digit() || c.is_ascii_lowercase(),
+            other => c == other,
+        })
+    };
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("deb-") {
+        let (before, found) = rest.split_at(start);
+        result.push_str(before);
+        let (shown, length) =
+            if found.get(..SHAPE.len()).is_some_and(fits) { ("[id]", SHAPE.len()) } else { ("deb-", "deb-".len()) };
+        result.push_str(shown);
+        rest = &found[length..];
+    }
+    result + rest
+}
+
+fn collect(mut from: impl Read + Send + 'static, closing: Sender<()>) -> Arc<Mutex<Vec<u8>>> {
+    let collected = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&collected);
+    std::thread::spawn(move || {
+        let mut buffer = [0; 8192];
+        while let Ok(count @ 1..) = from.read(&mut buffer) {
+            into.lock().expect("no holder of the output panics").extend_from_slice(&buffer[..count]);
+        }
+        drop(closing);
+    });
+    collected
+}
+
+fn text(output: &Mutex<Vec<u8>>) -> String {
+    String::from_utf8_lossy(&output.lock().expect("no holder of the output panics")).into_owned()
+}

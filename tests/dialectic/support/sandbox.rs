@@ -1,0 +1,166 @@
+//! A place where the program meets nothing but what a test put there.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use dialectic::debate::{Debate, Recorded, fold};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{Finished, MockServer, Running};
+
+/// The API key that every sandbox with a model server has. It must never show anywhere.
+pub(crate) const TEST_KEY: &str = "sk-test-9c1f4a7e-never-to-be-seen";
+
+/// A directory and an environment of its own: `Sandbox::new().file("x", "…").env("K", "V").run(["list"])`.
+pub(crate) struct Sandbox {
+    directory: TempDir,
+    program: PathBuf,
+    environment: BTreeMap<String, String>,
+    limit: Duration,
+}
+
+impl Sandbox {
+    /// An empty directory, which is the working directory and `HOME`; beyond that only `PATH` and `TZ=UTC`.
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory can be made");
+        let home = directory.path().to_string_lossy().into_owned();
+        let path = std::env::var("PATH").unwrap_or_default();
+        let environment = [("PATH", path), ("HOME", home), ("TZ", "UTC".to_owned())];
+        Self {
+            program: PathBuf::from(env!("CARGO_BIN_EXE_dialectic")),
+            environment: environment.map(|(name, value)| (name.to_owned(), value)).into(),
+            limit: Duration::from_mins(1),
+            directory,
+        }
+    }
+
+    /// Runs another program than dialectic, to test the sandbox itself.
+    pub(crate) fn program(mut self, program: impl Into<PathBuf>) -> Self {
+        self.program = program.into();
+        self
+    }
+
+    /// Lets the program run for that long at most instead of a minute.
+    pub(crate) fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// With a file; directories are made as needed.
+    pub(crate) fn file(self, path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> Self {
+        self.write(path, contents);
+        self
+    }
+
+    /// With `debate-config.json`.
+    pub(crate) fn config(self, config: &Value) -> Self {
+        self.file("debate-config.json", serde_json::to_vec_pretty(config).expect("a value can be written"))
+    }
+
+    /// With an environment variable.
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// With that server as OpenAI's, and a key for it.
+    pub(crate) fn model_server(self, server: &MockServer) -> Self {
+        self.env("OPENAI_BASE_URL", &server.base_url()).env("OPENAI_API_KEY", TEST_KEY)
+    }
+
+    /// Where it all happens.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Writes a file; directories are made as needed.
+    pub(crate) fn write(&self, path: impl AsRef<Path>, contents: impl AsRef<[u8]>) {
+        let path = self.directory().join(path);
+        let parent = path.parent().expect("a file in the sandbox has a directory");
+        std::fs::create_dir_all(parent).expect("a directory can be made in the sandbox");
+        std::fs::write(path, contents).expect("a file can be written in the sandbox");
+    }
+
+    /// Reads a text file; panics with its name when it cannot be read.
+    pub(crate) fn read(&self, path: impl AsRef<Path>) -> String {
+        let path = self.directory().join(path);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Runs the program to its end, with an empty standard input.
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Finished {
+        self.run_with_input(arguments, "")
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn run_with_input<S: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = S>,
+        input: impl AsRef<[u8]>,
+    ) -> Finished {
+        self.start(arguments, input.as_ref()).wait()
+    }
+
+    /// Starts the program and comes back at once, for tests that kill it.
+    pub(crate) fn spawn<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Running {
+        self.start(arguments, b"")
+    }
+
+    /// The program with its environment, for tests that need a terminal.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(arguments).current_dir(self.directory()).env_clear().envs(&self.environment);
+        command
+    }
+
+    fn start<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>, input: &[u8]) -> Running {
+        Running::start(self.command(arguments), input, self.limit, self.directory().to_owned())
+    }
+
+    /// The ids of the saved debates, sorted. None when there is no such directory.
+    pub(crate) fn debates(&self) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.directory().join("debates")) else { return Vec::new() };
+        let names = entries.map(|entry| entry.expect("the directory can be listed").file_name());
+        let ids = names.filter_map(|name| Some(name.to_str()?.strip_suffix(".json")?.to_owned()));
+        let mut ids: Vec<String> = ids.collect();
+        ids.sort();
+        ids
+    }
+
+    /// The id of the one saved debate; panics when there is another number of them.
+    pub(crate) fn only_debate(&self) -> String {
+        let [id] = <[String; 1]>::try_from(self.debates()).expect("there is one saved debate");
+        id
+    }
+
+    /// The saved state, as it is written.
+    pub(crate) fn state(&self, id: &str) -> Value {
+        serde_json::from_str(&self.read(format!("debates/{id}.json"))).expect("the state is JSON")
+    }
+
+    /// The saved state.
+    pub(crate) fn debate(&self, id: &str) -> Debate {
+        serde_json::from_str(&self.read(format!("debates/{id}.json"))).expect("the state is a debate")
+    }
+
+    /// The journal's lines, as they are written.
+    pub(crate) fn journal(&self, id: &str) -> Vec<String> {
+        self.read(format!("debates/{id}.events.jsonl")).lines().map(str::to_owned).collect()
+    }
+
+    /// Panics unless the saved state is the fold of the journal.
+    pub(crate) fn assert_state_is_the_fold(&self, id: &str) {
+        let events: Vec<Recorded> = self
+            .journal(id)
+            .iter()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("not an event: {error}\n{line}")))
+            .collect();
+        let folded = fold(&events).expect("the journal is the record of a debate");
+        let folded = serde_json::to_value(folded).expect("a state can be written");
+        assert_eq!(folded, self.state(id), "the state of {id} is not the fold of its journal");
+    }
+}

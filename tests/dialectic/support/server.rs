@@ -1,0 +1,238 @@
+//! A model server on loopback that answers as a test tells it and remembers everything it was asked.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use tokio::sync::oneshot;
+
+use super::script::Delivery;
+use super::{Api, Incoming, Reply, default_reply, violations, wire};
+
+type Script = Arc<dyn Fn(&Incoming) -> Reply + Send + Sync>;
+
+/// A mock model server in a thread of its own. It ends when it is dropped.
+pub(crate) struct MockServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A request and what became of it. Times count from the start of the server.
+#[derive(Debug, Clone)]
+pub(crate) struct Exchange {
+    pub(crate) request: Arc<Incoming>,
+    /// Requests being answered when it arrived, itself included.
+    pub(crate) in_flight: usize,
+    pub(crate) arrived: Duration,
+    pub(crate) ended: Option<Duration>,
+    /// The client closed the connection before there was an answer.
+    pub(crate) abandoned: bool,
+}
+
+impl Exchange {
+    /// From its arrival to its end; absent while it is in flight.
+    pub(crate) fn took(&self) -> Option<Duration> {
+        self.ended.map(|ended| ended.saturating_sub(self.arrived))
+    }
+}
+
+struct Shared {
+    started: Instant,
+    /// The one that is switched off, if any.
+    missing: Option<Api>,
+    script: Mutex<Script>,
+    log: Mutex<Log>,
+    arrival: Condvar,
+}
+
+#[derive(Default)]
+struct Log {
+    exchanges: Vec<Exchange>,
+    violations: Vec<String>,
+    in_flight: usize,
+    seen: HashMap<(String, u64), usize>,
+}
+
+impl MockServer {
+    /// With both APIs and [`default_reply`].
+    pub(crate) fn start() -> Self {
+        Self::launch(None, Arc::new(default_reply))
+    }
+
+    /// With both APIs, answering as the script says.
+    pub(crate) fn with(script: impl Fn(&Incoming) -> Reply + Send + Sync + 'static) -> Self {
+        Self::launch(None, Arc::new(script))
+    }
+
+    /// With one API switched off: its path is answered with 404.
+    pub(crate) fn without(missing: Api, script: impl Fn(&Incoming) -> Reply + Send + Sync + 'static) -> Self {
+        Self::launch(Some(missing), Arc::new(script))
+    }
+
+    fn launch(missing: Option<Api>, script: Script) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+        listener.set_nonblocking(true).expect("a listener can be made non-blocking");
+        let address = listener.local_addr().expect("a bound listener has an address");
+        let shared = Arc::new(Shared {
+            started: Instant::now(),
+            missing,
+            script: Mutex::new(script),
+            log: Mutex::default(),
+            arrival: Condvar::new(),
+        });
+        let app = Router::new().fallback(answer).with_state(Arc::clone(&shared));
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.expect("a runtime can be built").block_on(async {
+                let listener = tokio::net::TcpListener::from_std(listener).expect("the listener is non-blocking");
+                tokio::select! {
+                    served = axum::serve(listener, app) => served.expect("the mock server serves until it is stopped"),
+                    _ = stopped => {}
+                }
+            });
+        });
+        Self { address, shared, stop: Some(stop), thread: Some(thread) }
+    }
+
+    /// What belongs into `OPENAI_BASE_URL`.
+    pub(crate) fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// Answers differently from now on.
+    pub(crate) fn set_script(&self, script: impl Fn(&Incoming) -> Reply + Send + Sync + 'static) {
+        *self.shared.script.lock().expect("no script panics while it is exchanged") = Arc::new(script);
+    }
+
+    /// All requests so far with what became of them, in the order of arrival.
+    pub(crate) fn exchanges(&self) -> Vec<Exchange> {
+        self.shared.log().exchanges.clone()
+    }
+
+    /// All requests so far, in the order of arrival.
+    pub(crate) fn requests(&self) -> Vec<Arc<Incoming>> {
+        self.shared.log().exchanges.iter().map(|exchange| Arc::clone(&exchange.request)).collect()
+    }
+
+    /// The most requests that were being answered at the same time.
+    pub(crate) fn peak_in_flight(&self) -> usize {
+        self.shared.log().exchanges.iter().map(|exchange| exchange.in_flight).max().unwrap_or(0)
+    }
+
+    /// Waits until that many requests have arrived; panics after 30 seconds.
+    pub(crate) fn wait_for_requests(&self, count: usize) {
+        let log = self.shared.log();
+        let limit = Duration::from_secs(30);
+        let waited = self.shared.arrival.wait_timeout_while(log, limit, |log| log.exchanges.len() < count);
+        let (log, result) = waited.expect("no holder of the log panics");
+        assert!(!result.timed_out(), "{} of {count} requests after {limit:?}", log.exchanges.len());
+    }
+
+    /// What was wrong with the requests so far.
+    pub(crate) fn violations(&self) -> Vec<String> {
+        self.shared.log().violations.clone()
+    }
+
+    /// Panics when any request was not what the API documents.
+    pub(crate) fn assert_clean(&self) {
+        let violations = self.violations();
+        assert!(violations.is_empty(), "requests that a real server would refuse:\n{}", violations.join("\n"));
+    }
+}
+
+impl Drop for MockServer {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            // Fails when the server has already ended, which is what is wanted.
+            let _ = stop.send(());
+        }
+        if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join)
+            && !std::thread::panicking()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+impl Shared {
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().expect("no holder of the log panics")
+    }
+
+    /// Writes the request down. Dropping the ticket ends it.
+    fn admit(self: &Arc<Self>, mut request: Incoming) -> Ticket {
+        let found = violations(&request);
+        let mut log = self.log();
+        let seen = log.seen.entry((request.path.clone(), request.digest)).or_default();
+        request.repeats = *seen;
+        *seen += 1;
+        request.index = log.exchanges.len();
+        log.in_flight += 1;
+        for violation in found {
+            let violation = format!("request {} ({} {}): {violation}", request.index, request.method, request.path);
+            log.violations.push(violation);
+        }
+        let request = Arc::new(request);
+        let exchange = Exchange {
+            request: Arc::clone(&request),
+            in_flight: log.in_flight,
+            arrived: self.started.elapsed(),
+            ended: None,
+            abandoned: false,
+        };
+        log.exchanges.push(exchange);
+        drop(log);
+        self.arrival.notify_all();
+        Ticket { shared: Arc::clone(self), request, answered: false }
+    }
+}
+
+/// A request in flight. The client's disconnect drops it early.
+struct Ticket {
+    shared: Arc<Shared>,
+    request: Arc<Incoming>,
+    answered: bool,
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let ended = self.shared.started.elapsed();
+        let mut log = self.shared.log();
+        log.in_flight -= 1;
+        let exchange = &mut log.exchanges[self.request.index];
+        exchange.ended = Some(ended);
+        exchange.abandoned = !self.answered;
+    }
+}
+
+async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let headers = head.headers.iter();
+    let headers = headers.map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into()));
+    let incoming = Incoming::read(head.method.as_str(), head.uri.path(), headers.collect(), &body);
+    let mut ticket = shared.admit(incoming);
+    let request = Arc::clone(&ticket.request);
+    let reply = if request.api.is_none() || request.api == shared.missing {
+        Reply::error(404, &format!("Invalid URL ({} {})", request.method, request.path))
+    } else {
+        let script = Arc::clone(&shared.script.lock().expect("no script panics while it is exchanged"));
+        script(&request)
+    };
+    if !reply.latency.is_zero() {
+        tokio::time::sleep(reply.latency).await;
+    }
+    if reply.delivery == Delivery::Never {
+        std::future::pending::<()>().await;
+    }
+    ticket.answered = true;
+    wire::response(&reply, &request)
+}

@@ -1,0 +1,124 @@
+//! Replies in the two forms that the APIs document.
+
+use axum::body::{Body, Bytes};
+use axum::response::Response;
+use serde_json::{Value, json};
+
+use super::script::{Content, Delivery, Ending};
+use super::{Api, Incoming, Reply};
+
+/// The HTTP answer for a reply. `Delivery::Never` is the server's business.
+pub(crate) fn response(reply: &Reply, request: &Incoming) -> Response {
+    let (content_type, body) = match (&reply.content, request.api) {
+        (Content::Raw { content_type, body }, _) => (*content_type, body.clone()),
+        (_, Some(Api::Chat)) => ("application/json", chat(reply, request).to_string()),
+        (_, Some(Api::Responses) | None) => ("application/json", responses(reply, request).to_string()),
+    };
+    let mut half = body.len() / 2;
+    while !body.is_char_boundary(half) {
+        half -= 1;
+    }
+    let mut response = Response::builder().status(reply.status).header("content-type", content_type);
+    for (name, value) in &reply.headers {
+        response = response.header(name, value);
+    }
+    let body = match reply.delivery {
+        Delivery::Whole | Delivery::Never => Body::from(body),
+        Delivery::Half => Body::from(body[..half].to_owned()),
+        Delivery::Cut => {
+            response = response.header("content-length", body.len());
+            let first = Bytes::copy_from_slice(&body.as_bytes()[..half]);
+            // Without the pause the error can overtake the first half, and the client would see no answer at all.
+            Body::from_stream(futures_util::stream::unfold(Some(first), |first| async move {
+                if let Some(first) = first {
+                    return Some((Ok(first), None));
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                Some((Err(std::io::Error::from(std::io::ErrorKind::ConnectionAborted)), None))
+            }))
+        }
+    };
+    response.body(body).expect("a script's status and headers are valid")
+}
+
+fn served_model(reply: &Reply, request: &Incoming) -> String {
+    reply.served_model.clone().unwrap_or_else(|| request.model().to_owned())
+}
+
+fn responses(reply: &Reply, request: &Incoming) -> Value {
+    let index = request.index;
+    let output = match &reply.content {
+        Content::Text(text) => json!([{
+            "type": "message", "id": format!("msg_{index}"), "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": text, "annotations": []}],
+        }]),
+        Content::ToolCalls(calls) => calls
+            .iter()
+            .enumerate()
+            .map(|(position, (name, arguments))| {
+                json!({
+                    "type": "function_call", "id": format!("fc_{index}_{position}"), "status": "completed",
+                    "call_id": format!("call_{index}_{position}"), "name": name, "arguments": arguments.to_string(),
+                })
+            })
+            .collect(),
+        Content::Raw { .. } => Value::Null,
+    };
+    let (status, reason) = match reply.ending {
+        Ending::Complete => ("completed", Value::Null),
+        Ending::OutputLimit => ("incomplete", json!({"reason": "max_output_tokens"})),
+        Ending::ContentFilter => ("incomplete", json!({"reason": "content_filter"})),
+    };
+    let mut body = json!({
+        "id": format!("resp_{index}"), "object": "response", "created_at": 1_735_689_600,
+        "status": status, "incomplete_details": reason, "error": null,
+        "model": served_model(reply, request), "output": output, "parallel_tool_calls": true, "tools": [],
+    });
+    if let Some((input, cached, output)) = reply.usage {
+        body["usage"] = json!({
+            "input_tokens": input, "input_tokens_details": {"cached_tokens": cached},
+            "output_tokens": output, "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": input + output,
+        });
+    }
+    body
+}
+
+fn chat(reply: &Reply, request: &Incoming) -> Value {
+    let index = request.index;
+    let mut finish = match reply.ending {
+        Ending::Complete => "stop",
+        Ending::OutputLimit => "length",
+        Ending::ContentFilter => "content_filter",
+    };
+    let message = match &reply.content {
+        Content::Text(text) => json!({"role": "assistant", "content": text, "refusal": null}),
+        Content::ToolCalls(calls) => {
+            finish = "tool_calls";
+            let calls: Vec<Value> = calls
+                .iter()
+                .enumerate()
+                .map(|(position, (name, arguments))| {
+                    json!({
+                        "id": format!("call_{index}_{position}"), "type": "function",
+                        "function": {"name": name, "arguments": arguments.to_string()},
+                    })
+                })
+                .collect();
+            json!({"role": "assistant", "content": null, "tool_calls": calls})
+        }
+        Content::Raw { .. } => Value::Null,
+    };
+    let mut body = json!({
+        "id": format!("chatcmpl-{index}"), "object": "chat.completion", "created": 1_735_689_600,
+        "model": served_model(reply, request),
+        "choices": [{"index": 0, "message": message, "logprobs": null, "finish_reason": finish}],
+    });
+    if let Some((input, cached, output)) = reply.usage {
+        body["usage"] = json!({
+            "prompt_tokens": input, "prompt_tokens_details": {"cached_tokens": cached},
+            "completion_tokens": output, "total_tokens": input + output,
+        });
+    }
+    body
+}
