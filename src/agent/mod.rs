@@ -22,3 +22,6 @@ pub use history::{SummaryPlan, finished_text, own_history_length};
 pub use judge::{EVALUATION, Judge, Judged, Score, SynthesisMaterial};
 pub use panel::{Panel, PanelError};
 pub use solution::SynthesisAnswer;
+
+/// The methods by which history can be condensed, as configurations name them.
+pub const SUMMARIZATION_METHODS: &[&str] = &["length-based"];

@@ -120,6 +120,7 @@ impl Exchange {
                     self.advance(engine)?;
                 }
                 Arrival::Deadline(abandoned) => self.time_out(engine, &abandoned)?,
+                Arrival::Idle if engine.is_round_over_time() => self.time_out(engine, &[])?,
                 // Nothing is in flight and nothing can start: what still waits never will come.
                 Arrival::Idle => self.give_up(),
             }
@@ -171,6 +172,9 @@ impl Exchange {
             engine.append(Event::Contributed { round: self.round, contribution, call: None })?;
             return Ok(());
         }
+        if engine.is_round_over_time() {
+            return Ok(());
+        }
         if self.round > 1 {
             engine.warn(format!(
                 "{} has no refinement of round {}: it is asked for a new proposal",
@@ -187,7 +191,8 @@ impl Exchange {
 
     /// Starts every call whose needs are met.
     fn advance(&mut self, engine: &mut Engine) -> Result<(), EngineError> {
-        if self.broken.is_some() {
+        // Past its limit a round starts no call: it would be abandoned at once, and paid for all the same.
+        if self.broken.is_some() || engine.is_round_over_time() {
             return Ok(());
         }
         for target in 0..self.proposals.len() {
@@ -210,8 +215,8 @@ impl Exchange {
                     self.critiques[target][critic] = Slot::Called;
                 }
             }
-            let critiqued = self.critiques[target].iter().all(Slot::is_settled);
-            if critiqued && matches!(self.refinements[target], Slot::Waiting) {
+            let all_there = self.critiques[target].iter().all(Slot::is_settled);
+            if all_there && matches!(self.refinements[target], Slot::Waiting) {
                 self.announce(engine, Phase::Refinement);
                 let critiques: Vec<_> = self.critiques[target].iter().filter_map(Slot::done).cloned().collect();
                 let debater = engine.panel.debaters[target].clone();

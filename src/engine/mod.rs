@@ -162,13 +162,16 @@ impl Engine {
 
     /// What every call of this debate rests on; made once, as soon as the user's answers are in.
     fn ground(&mut self) -> Result<Ground, EngineError> {
-        if self.ground.is_none() {
-            self.ground = Some(Ground::of(self.debate())?);
+        if let Some(ground) = &self.ground {
+            return Ok(ground.clone());
         }
-        Ok(match &self.ground {
-            Some(ground) => ground.clone(),
-            None => Ground::of(self.debate())?,
-        })
+        let ground = Ground::of(self.debate())?;
+        self.ground = Some(ground.clone());
+        Ok(ground)
+    }
+
+    fn is_round_over_time(&self) -> bool {
+        self.round_deadline.is_some_and(|deadline| deadline <= Instant::now())
     }
 
     /// Ends the debate without an answer.

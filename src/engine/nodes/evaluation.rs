@@ -1,6 +1,6 @@
 //! The judge says whether another round is worth it.
 
-use crate::agent::{Ask, Score, read_json};
+use crate::agent::{Score, read_json};
 use crate::debate::{Evaluation, Event, Phase, Signal, TerminationKind};
 use crate::engine::calls::Calls;
 use crate::engine::{Engine, EngineError};

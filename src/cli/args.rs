@@ -1,0 +1,209 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::display::ColorMode;
+
+/// Language-model agents debate a problem, and a judge hands back one answer.
+#[derive(Debug, Parser)]
+#[command(name = "dialectic", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "Try it without a key: dialectic debate --offline \"Design a rate limiting system\"")]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Command,
+
+    /// When to use colour; `auto` also honours `NO_COLOR`
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub(super) color: Color,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Debate a problem and print the solution
+    Debate(Box<DebateArgs>),
+    /// Carry a paused, failed or killed debate on from its last finished call
+    Resume(ResumeArgs),
+    /// List the saved debates, newest first
+    List(ListArgs),
+    /// Write, check and show configurations
+    Config(ConfigArgs),
+    /// Show the protocols that a debate can follow
+    Protocols(ProtocolsArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man(ManArgs),
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Color {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl From<Color> for ColorMode {
+    fn from(color: Color) -> Self {
+        match color {
+            Color::Auto => Self::Auto,
+            Color::Always => Self::Always,
+            Color::Never => Self::Never,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DebateArgs {
+    /// The problem as text; `-` reads it from standard input
+    pub(super) problem: Option<String>,
+
+    /// Read the problem from a UTF-8 file
+    #[arg(
+        short = 'p',
+        long = "problemDescription",
+        alias = "problem-description",
+        value_name = "PATH",
+        allow_hyphen_values = true
+    )]
+    pub(super) problem_description: Option<PathBuf>,
+
+    /// Keep only the agents with these roles, separated by commas
+    #[arg(short, long, value_name = "ROLES", value_delimiter = ',')]
+    pub(super) agents: Option<Vec<String>>,
+
+    /// How many rounds, at least 1 [default: the configuration's, else 3]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) rounds: Option<u32>,
+
+    /// The configuration file [default: ./debate-config.json]
+    #[arg(short, long, value_name = "PATH")]
+    pub(super) config: Option<PathBuf>,
+
+    /// The directory that the agents' file tools may read [default: the working directory]
+    #[arg(long, value_name = "DIR")]
+    pub(super) context: Option<PathBuf>,
+
+    /// The protocol that the debate follows; see `dialectic protocols`
+    #[arg(long, value_name = "NAME")]
+    pub(super) protocol: Option<String>,
+
+    /// Call no model: all answers come from the embedded rule-based rehearsal, without key, network or cost
+    #[arg(long)]
+    pub(super) offline: bool,
+
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
+
+/// What a run takes, new or resumed.
+#[derive(Debug, Args)]
+pub(super) struct RunArgs {
+    /// Write the result to a file: `.json` the whole state, anything else the solution's text
+    #[arg(short, long, value_name = "PATH")]
+    pub(super) output: Option<PathBuf>,
+
+    /// The environment file with the keys [default: .env, if it is there]
+    #[arg(short, long, value_name = "PATH")]
+    pub(super) env_file: Option<PathBuf>,
+
+    /// Say who takes part and what each call took, on standard error
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+
+    /// Write every event as a line of JSON to a file, or to standard output (`-`; nothing else goes there then)
+    #[arg(long, value_name = "PATH")]
+    pub(super) events: Option<PathBuf>,
+
+    /// Exit with 5 unless everything that was to be done was done
+    #[arg(long)]
+    pub(super) strict: bool,
+
+    /// Show no progress
+    #[arg(long)]
+    pub(super) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ResumeArgs {
+    /// The debate: a state file, an id, the beginning of one, or `latest`
+    #[arg(value_name = "PATH-OR-ID")]
+    pub(super) debate: String,
+
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ConfigArgs {
+    #[command(subcommand)]
+    pub(super) command: ConfigCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ConfigCommand {
+    /// Write a commented configuration to start from
+    Init {
+        /// Where to
+        #[arg(default_value = crate::config::DEFAULT_PATH, value_name = "PATH")]
+        path: PathBuf,
+    },
+    /// Check a configuration and the keys it needs; call nothing
+    Check(ConfigFileArgs),
+    /// Print the effective settings, each with the place it comes from
+    Show {
+        #[command(flatten)]
+        file: ConfigFileArgs,
+        /// Print the settings as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the JSON Schema of the configuration
+    Schema,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ConfigFileArgs {
+    /// The configuration file [default: ./debate-config.json]
+    #[arg(short, long, value_name = "PATH")]
+    pub(super) config: Option<PathBuf>,
+
+    /// The environment file with the keys [default: .env, if it is there]
+    #[arg(short, long, value_name = "PATH")]
+    pub(super) env_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ProtocolsArgs {
+    /// Show this protocol's table of transitions
+    pub(super) name: Option<String>,
+
+    /// Print the table as a Mermaid diagram
+    #[arg(long, requires = "name")]
+    pub(super) mermaid: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArgs {
+    /// The shell
+    pub(super) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ManArgs {
+    /// Write the pages of all commands into this directory instead
+    #[arg(long, value_name = "DIR")]
+    pub(super) dir: Option<PathBuf>,
+}

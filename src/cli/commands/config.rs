@@ -1,0 +1,78 @@
+//! `dialectic config`: write, check and show configurations.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
+use crate::cli::session::env_file;
+use crate::cli::terminal::Terminal;
+use crate::config::{
+    ConfigPath, Environment, Loaded, Overrides, Row, endpoint, missing_keys, schema, show, starter,
+};
+use crate::error::Error;
+use crate::prompt::Role;
+use crate::protocol::PROTOCOLS;
+
+use super::debate::{load_settings, vocabulary};
+
+pub(in crate::cli) fn run(args: &ConfigArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    match &args.command {
+        ConfigCommand::Init { path } => init(path, terminal),
+        ConfigCommand::Check(file) => check(file, terminal),
+        ConfigCommand::Show { file, json } => {
+            let (loaded, environment) = read(file, terminal)?;
+            if *json {
+                let text = serde_json::to_string_pretty(&loaded.settings);
+                return terminal.result(&text.map_err(|error| Error::Stdout(error.into()))?);
+            }
+            terminal.result(&table(&show(&loaded, &environment)))
+        }
+        ConfigCommand::Schema => {
+            let roles = Role::built_in_names();
+            let protocols: Vec<&str> = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
+            terminal.result(&format!("{:#}", schema(&vocabulary(&roles, &protocols))))
+        }
+    }
+}
+
+fn init(path: &Path, terminal: &mut Terminal) -> Result<(), Error> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|source| match source.kind() {
+        ErrorKind::AlreadyExists => Error::Exists { path: path.to_owned() },
+        _ => Error::Output { path: path.to_owned(), source },
+    })?;
+    file.write_all(starter().as_bytes()).map_err(|source| Error::Output { path: path.to_owned(), source })?;
+    terminal.notice(&format!("Wrote a configuration to {}", path.display()));
+    Ok(())
+}
+
+fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let (loaded, environment) = read(file, terminal)?;
+    let settings = &loaded.settings;
+    missing_keys(settings, &environment)?;
+    for agent in settings.agents.iter().chain([&settings.judge]) {
+        endpoint(&agent.provider, &settings.providers, &environment)?;
+    }
+    let agents = settings.agents.len();
+    let rounds = settings.debate.rounds;
+    terminal.notice(&format!("The configuration is sound: {agents} agents and a judge, {rounds} rounds at most."));
+    Ok(())
+}
+
+fn read(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(Loaded, Environment), Error> {
+    let environment = Environment::capture(&env_file(file.env_file.as_ref()))?;
+    let path = file.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
+    let loaded = load_settings(&path, &environment, &Overrides::default())?;
+    for warning in &loaded.warnings {
+        terminal.warning(warning);
+    }
+    Ok((loaded, environment))
+}
+
+fn table(rows: &[Row]) -> String {
+    let width = |cell: fn(&Row) -> usize| rows.iter().map(cell).max().unwrap_or(0);
+    let path = width(|row| row.path.chars().count());
+    let value = width(|row| row.value.chars().count());
+    let lines = rows.iter().map(|row| format!("{:<path$}  {:<value$}  {}", row.path, row.value, row.source));
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,104 @@
+//! `dialectic list`: the saved debates, newest first.
+
+use chrono::Local;
+use serde::Serialize;
+
+use crate::cli::args::ListArgs;
+use crate::cli::session::DEBATES;
+use crate::cli::terminal::Terminal;
+use crate::debate::{Debate, Timestamp, Usd};
+use crate::display::one_line;
+use crate::error::Error;
+use crate::markdown::truncate;
+use crate::store::{Directory, Entry, read_journal, read_state};
+
+/// How much of a problem's first line a row shows, in characters.
+const PROBLEM_WIDTH: usize = 60;
+
+/// A row of the list.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    id: String,
+    created_at: Option<Timestamp>,
+    status: &'static str,
+    outcome: Option<&'static str>,
+    rounds: usize,
+    confidence: Option<f64>,
+    cost_usd: Option<Usd>,
+    problem: String,
+}
+
+pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let rows: Vec<Row> = Directory::at(DEBATES).entries().iter().map(row).collect();
+    if args.json {
+        let json = serde_json::to_string_pretty(&rows).map_err(|error| Error::Stdout(error.into()))?;
+        return terminal.result(&json);
+    }
+    if rows.is_empty() {
+        terminal.notice(&format!("No debates in {DEBATES} yet."));
+        return Ok(());
+    }
+    terminal.result(&table(&rows))
+}
+
+/// What a debate's files say. A debate that cannot be read is listed as that, not left out.
+fn row(entry: &Entry) -> Row {
+    let read = read_state(&entry.state).ok().or_else(|| {
+        let contents = read_journal(entry.journal.as_deref()?).ok()?;
+        crate::debate::fold(&contents.events).ok()
+    });
+    match read {
+        Some(debate) => of_debate(&debate),
+        None => Row {
+            id: entry.id(),
+            created_at: None,
+            status: "unreadable",
+            outcome: None,
+            rounds: 0,
+            confidence: None,
+            cost_usd: None,
+            problem: String::new(),
+        },
+    }
+}
+
+fn of_debate(debate: &Debate) -> Row {
+    let first_line = debate.problem.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    // Older debates did not keep what they cost.
+    let cost_usd = if debate.usage.is_empty() { None } else { debate.total_cost() };
+    Row {
+        id: debate.id.to_string(),
+        created_at: debate.created_at,
+        status: debate.status.name(),
+        outcome: debate.outcome.as_ref().map(|outcome| outcome.kind.name()),
+        rounds: debate.rounds.len(),
+        confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
+        cost_usd,
+        problem: one_line(first_line.trim()),
+    }
+}
+
+fn table(rows: &[Row]) -> String {
+    let dash = || "-".to_owned();
+    let mut cells = vec![["ID", "WHEN", "STATUS", "OUTCOME", "ROUNDS", "CONFIDENCE", "COST", "PROBLEM"].map(str::to_owned)];
+    cells.extend(rows.iter().map(|row| {
+        [
+            row.id.clone(),
+            row.created_at.map_or_else(dash, |at| at.utc().with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string()),
+            row.status.to_owned(),
+            row.outcome.map_or_else(dash, str::to_owned),
+            row.rounds.to_string(),
+            row.confidence.map_or_else(dash, |confidence| confidence.to_string()),
+            row.cost_usd.map_or_else(dash, |cost| cost.to_string()),
+            truncate(&row.problem, PROBLEM_WIDTH).to_owned(),
+        ]
+    }));
+    let widths: [usize; 8] =
+        std::array::from_fn(|column| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
+    let line = |row: &[String; 8]| {
+        let padded = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    cells.iter().map(line).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,19 @@
+//! `dialectic protocols`: what a debate can follow.
+
+use crate::cli::args::ProtocolsArgs;
+use crate::cli::terminal::Terminal;
+use crate::config::ConfigError;
+use crate::error::Error;
+use crate::protocol::{PROTOCOLS, Protocol};
+
+pub(in crate::cli) fn run(args: &ProtocolsArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let Some(name) = &args.name else {
+        let lines: Vec<_> = PROTOCOLS.iter().map(|one| format!("{:<14}{}", one.name, one.about)).collect();
+        return terminal.result(&lines.join("\n"));
+    };
+    let protocol = Protocol::named(name).ok_or_else(|| {
+        let known: Vec<_> = PROTOCOLS.iter().map(|one| one.name).collect();
+        ConfigError::Argument { option: "NAME", message: format!("is no protocol: known are {}", known.join(", ")) }
+    })?;
+    terminal.result(&if args.mermaid { protocol.mermaid() } else { protocol.table() })
+}

@@ -1,0 +1,92 @@
+//! The streams of the process: what is a terminal, and how results, notices and errors are written to them.
+
+use std::error::Error as StdError;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use anstream::ColorChoice;
+
+use crate::config::Environment;
+use crate::display::{ColorMode, Notices, ProgressMode, render_markdown};
+use crate::error::Error;
+
+use super::args::Color;
+
+/// The width of rendered Markdown where the terminal does not say, and the most that reads well.
+const TEXT_WIDTH: usize = 100;
+
+/// The streams of the process.
+pub(super) struct Terminal {
+    color: ColorMode,
+    dumb: bool,
+}
+
+impl Terminal {
+    pub(super) fn new(color: Color) -> Self {
+        let environment = Environment::of_process();
+        let color = match ColorMode::from(color) {
+            ColorMode::Auto if environment.get("NO_COLOR").is_some() => ColorMode::Never,
+            color => color,
+        };
+        Self { color, dumb: environment.get("TERM") == Some("dumb") }
+    }
+
+    pub(super) fn color(&self) -> ColorMode {
+        self.color
+    }
+
+    /// How progress is shown: as a live block where a person watches, as lines elsewhere.
+    pub(super) fn progress(&self, quiet: bool) -> ProgressMode {
+        if quiet {
+            ProgressMode::Quiet
+        } else if io::stderr().is_terminal() && !self.dumb {
+            ProgressMode::Live
+        } else {
+            ProgressMode::Plain
+        }
+    }
+
+    /// Writes the result. Whoever stops reading it early ends the program quietly.
+    pub(super) fn result(&self, text: &str) -> Result<(), Error> {
+        let mut out = io::stdout().lock();
+        let newline = if text.ends_with('\n') { "" } else { "\n" };
+        match out.write_all(text.as_bytes()).and_then(|()| out.write_all(newline.as_bytes())).and_then(|()| out.flush())
+        {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Error::PipeClosed),
+            written => written.map_err(Error::Stdout),
+        }
+    }
+
+    /// Writes Markdown as the result: rendered on a terminal, raw elsewhere.
+    pub(super) fn markdown(&self, text: &str) -> Result<(), Error> {
+        if !io::stdout().is_terminal() {
+            return self.result(text);
+        }
+        let choice = self.color.choice(&io::stdout());
+        let width = console::Term::stdout().size_checked().map_or(TEXT_WIDTH, |(_, columns)| usize::from(columns));
+        let rendered = render_markdown(text, width.min(TEXT_WIDTH), choice);
+        self.result(&rendered)
+    }
+
+    /// Tells something that users and scripts rely on.
+    pub(super) fn notice(&mut self, text: &str) {
+        // Nobody reading standard error is no reason to fail.
+        drop(self.notices().notice(text));
+    }
+
+    pub(super) fn warning(&mut self, text: &str) {
+        drop(self.notices().warning(text));
+    }
+
+    pub(super) fn error(&mut self, error: &dyn StdError, hint: Option<&str>) {
+        drop(self.notices().error(error, hint));
+    }
+
+    /// Whether standard error takes colour.
+    pub(super) fn takes_color(&self) -> bool {
+        self.color.choice(&io::stderr()) != ColorChoice::Never
+    }
+
+    fn notices(&self) -> Notices<impl Write + use<>> {
+        Notices::stderr(self.color)
+    }
+}

@@ -1,0 +1,197 @@
+//! Every way in which the program can end without success, and the one mapping to exit codes.
+
+use std::path::PathBuf;
+
+use crate::agent::PanelError;
+use crate::config::{Blame, ConfigError, EndpointError, EnvError, MissingKeys};
+use crate::debate::DebateId;
+use crate::engine::EngineError;
+use crate::llm::openai::{ClientError, HttpClientError};
+use crate::store::{StateFileError, StoreError};
+
+/// Why the program ends without success.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The problem cannot be read.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// The environment file cannot be used.
+    #[error(transparent)]
+    Environment(#[from] EnvError),
+    /// The configuration or an argument that overrides it cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Keys are missing.
+    #[error(transparent)]
+    Keys(#[from] MissingKeys),
+    /// A provider cannot be called as configured.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// A provider's client cannot be built.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// No HTTP client can be built.
+    #[error(transparent)]
+    Http(#[from] HttpClientError),
+    /// A role of the user's cannot be used.
+    #[error(transparent)]
+    Panel(#[from] PanelError),
+    /// A debate cannot be saved or loaded.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A run could not go on.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A saved debate cannot be taken up.
+    #[error("the debate {id} cannot be resumed: {reason}")]
+    NotResumable {
+        /// The debate.
+        id: DebateId,
+        /// Why.
+        reason: &'static str,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {path}")]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file is there already.
+    #[error("{path} exists already")]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Standard output cannot be written.
+    #[error("cannot write to standard output")]
+    Stdout(#[source] std::io::Error),
+    /// The event stream is incomplete; it has been said already.
+    #[error("the event stream is incomplete")]
+    EventsIncomplete,
+    /// Whoever read our output has stopped; nothing is said.
+    #[error("standard output was closed")]
+    PipeClosed,
+    /// The runtime cannot be started.
+    #[error("cannot start")]
+    Runtime(#[source] std::io::Error),
+    /// The debate ended without an answer.
+    #[error("the debate {id} failed: {reason}")]
+    DebateFailed {
+        /// The debate.
+        id: DebateId,
+        /// Why.
+        reason: String,
+    },
+    /// The debate did not end `full`, under `--strict`.
+    #[error("the debate {id} did not end full")]
+    NotFull {
+        /// The debate.
+        id: DebateId,
+    },
+    /// The debate was interrupted and saved.
+    #[error("interrupted; the debate {id} is saved as paused")]
+    Interrupted {
+        /// The debate.
+        id: DebateId,
+    },
+}
+
+/// Why there is no problem to debate.
+#[derive(Debug, thiserror::Error)]
+pub enum ProblemError {
+    /// Neither a text nor a file.
+    #[error("no problem is given")]
+    Missing,
+    /// A text and a file.
+    #[error("the problem is given twice: as text and as a file")]
+    Twice,
+    /// It cannot be read.
+    #[error("cannot read the problem from {from}")]
+    Unreadable {
+        /// The file, or standard input.
+        from: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is a directory.
+    #[error("the problem file {path} is a directory")]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// It is not text.
+    #[error("the problem from {from} is not UTF-8 text")]
+    NotUtf8 {
+        /// The file, or standard input.
+        from: String,
+    },
+    /// It says nothing.
+    #[error("the problem from {from} is empty")]
+    Empty {
+        /// The file, standard input, or the command line.
+        from: String,
+    },
+}
+
+impl Error {
+    /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under
+    /// `--strict`, 130 interrupted (`docs/commands.md`).
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Problem(_) | Self::Environment(_) | Self::NotResumable { .. } => 2,
+            Self::Config(error) => match error.blame() {
+                Blame::Arguments => 2,
+                Blame::Configuration => 4,
+            },
+            Self::Keys(_) | Self::Endpoint(_) | Self::Client(_) | Self::Panel(_) => 4,
+            Self::Store(error) => match error {
+                StoreError::State(_) | StoreError::Unknown { .. } | StoreError::Ambiguous { .. } => 2,
+                StoreError::Directory { .. }
+                | StoreError::Write { .. }
+                | StoreError::Journal(_)
+                | StoreError::Fold { .. } => 1,
+            },
+            Self::Http(_)
+            | Self::Engine(_)
+            | Self::Output { .. }
+            | Self::Exists { .. }
+            | Self::Stdout(_)
+            | Self::EventsIncomplete
+            | Self::PipeClosed
+            | Self::Runtime(_) => 1,
+            Self::DebateFailed { .. } => 3,
+            Self::NotFull { .. } => 5,
+            Self::Interrupted { .. } => 130,
+        }
+    }
+
+    /// What the user can do, where there is something.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Problem(ProblemError::Missing) => Some(
+                "write it behind the command in quotes, or name a file with --problemDescription, or `-` for standard input"
+                    .to_owned(),
+            ),
+            Self::Problem(ProblemError::Twice) => Some("keep one of the two".to_owned()),
+            Self::Problem(_) => Some("the problem is plain text of at least one word".to_owned()),
+            Self::Config(error) => error.hint(),
+            Self::Keys(error) => Some(error.hint()),
+            Self::Store(StoreError::Unknown { .. }) => Some("`dialectic list` shows the saved debates".to_owned()),
+            Self::Store(StoreError::Ambiguous { .. }) => Some("write more of the id".to_owned()),
+            Self::Store(StoreError::State(StateFileError::Invalid { .. })) => {
+                Some("a saved debate is the `.json` file that `dialectic debate` writes".to_owned())
+            }
+            Self::Exists { .. } => Some("name another file, or remove this one first".to_owned()),
+            Self::DebateFailed { id, .. } => {
+                Some(format!("what was said is kept; once the cause is gone: dialectic resume {id}"))
+            }
+            Self::NotFull { id } => Some(format!("the reasons are in the state: dialectic list, or ./debates/{id}.json")),
+            Self::Interrupted { id } => Some(format!("go on with: dialectic resume {id}")),
+            _ => None,
+        }
+    }
+}
