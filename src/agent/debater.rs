@@ -8,9 +8,10 @@ use crate::debate::{
 };
 use crate::llm::{Caller, Material, Request};
 use crate::markdown::truncate;
-use crate::prompt::{Critique, Prompt, PromptError, Propose, Refine, Role, Summarize, compose};
+use crate::prompt::{Clarify, Critique, Prompt, PromptError, Propose, Refine, Role, Summarize, compose};
 
 use super::history::{authored, finished_text, material_of};
+use super::questions::QUESTIONS;
 use super::{Ground, Said, SummaryPlan};
 
 /// An agent of the panel.
@@ -35,6 +36,16 @@ impl Debater {
     #[must_use]
     pub fn key(&self, round: u32, phase: Phase, target: Option<&AgentId>) -> CallKey {
         CallKey { round, phase, agent_id: self.id().clone(), target_agent_id: target.cloned() }
+    }
+
+    /// Asks what is unclear, at most `most` questions.
+    ///
+    /// # Errors
+    /// A defect of the template.
+    pub fn clarify(&self, ground: &Ground, most: u32) -> Result<Request, PromptError> {
+        let body = Clarify { max_questions: most, role: self.role.clarifying() }.render()?;
+        let request = self.request(ground, self.key(0, Phase::Clarification, None), None, &body, Vec::new());
+        Ok(Request { answer: Some(QUESTIONS), ..request })
     }
 
     /// Asks for a proposal.

@@ -11,6 +11,7 @@ mod ground;
 mod history;
 mod judge;
 mod panel;
+mod questions;
 mod solution;
 
 pub use anonymous::shuffled;
@@ -21,6 +22,7 @@ pub use ground::Ground;
 pub use history::{SummaryPlan, finished_text, own_history_length};
 pub use judge::{EVALUATION, Judge, Judged, Score, SynthesisMaterial};
 pub use panel::{Panel, PanelError};
+pub use questions::Questions;
 pub use solution::SynthesisAnswer;
 
 /// The methods by which history can be condensed, as configurations name them.

@@ -1,1 +1,49 @@
-//! From files, environment and command line to settings.
+//! From file, environment and command line to [`Settings`](crate::debate::Settings).
+//!
+//! Two steps: [`read`](read()) turns text into a type in which every key may be absent, and says where the text is
+//! wrong; a pure resolution then decides every value and reports all problems and warnings together.
+//! [`load`] does both. Roles, tools and protocols are known to other modules and come in as a [`Vocabulary`].
+//!
+//! Nothing here prints, and only [`Environment::capture`] reads the process environment. A secret is never part of
+//! the settings, a warning or an error: headers keep `${NAME}` until [`endpoint`] builds what a client needs.
+
+mod agents;
+mod defaults;
+mod endpoint;
+mod env;
+mod error;
+mod file;
+mod findings;
+mod headers;
+mod keys;
+mod load;
+mod overrides;
+mod place;
+mod providers;
+mod read;
+mod resolve;
+mod schema;
+mod shapes;
+mod sources;
+mod starter;
+mod suggest;
+mod timing;
+
+#[cfg(test)]
+mod tests;
+
+pub use defaults::{OFFLINE_MODEL, default_settings};
+pub use endpoint::{EndpointError, ResolvedEndpoint, endpoint};
+pub use env::{EnvError, EnvFile, Environment};
+pub use error::{Blame, ConfigError, Problem};
+pub use keys::{MissingKey, MissingKeys, missing_keys, missing_keys_of};
+pub use load::{ConfigPath, DEFAULT_PATH, Loaded, load};
+pub use overrides::{Overrides, Switch, Vocabulary};
+pub use place::{KeyPath, Location, Place, Segment};
+pub use read::{Document, read};
+pub use schema::schema;
+pub use shapes::{Named, Object, Whole};
+pub use sources::{Row, Source, Sources, show};
+pub use starter::starter;
+pub use suggest::nearest;
+pub use timing::{Speaker, attempt_timeout};

@@ -47,18 +47,13 @@ pub enum Event {
         /// What it took.
         call: CallRecord,
     },
-    /// Agents asked the user.
+    /// An agent was asked what is unclear.
     QuestionsAsked {
         /// Counted from 1.
         iteration: u32,
-        /// The new questions, with empty answers.
-        groups: Vec<AgentClarifications>,
-    },
-    /// What the agents were asked for questions took, call by call.
-    ClarificationCalled {
-        /// Which call.
-        key: CallKey,
-        /// What it took.
+        /// Its new questions, with empty answers; none when all is clear to it.
+        questions: AgentClarifications,
+        /// What its last call took.
         call: CallRecord,
     },
     /// The user answered a question.

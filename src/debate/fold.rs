@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    AgentId, CallRecord, Contribution, Created, Debate, Event, Failure, ModelUsage, Outcome, Phase, Recorded, Round,
+    AgentClarifications, AgentId, CallRecord, Contribution, Created, Debate, Event, Failure, ModelUsage, Outcome, Phase, Recorded, Round,
     Status, Usd,
 };
 
@@ -115,16 +115,12 @@ impl Debate {
                     timestamp: Some(recorded.at),
                 });
             }
-            Event::Replied { call, .. } | Event::ClarificationCalled { call, .. } => self.count(call),
-            Event::QuestionsAsked { iteration, groups } => {
-                self.clarification_iterations = Some(*iteration);
-                let known = self.clarifications.get_or_insert_default();
-                for group in groups {
-                    match known.iter_mut().find(|have| have.agent_id == group.agent_id) {
-                        Some(have) => have.items.extend(group.items.iter().cloned()),
-                        None => known.push(group.clone()),
-                    }
-                }
+            Event::Replied { call, .. } => self.count(call),
+            Event::QuestionsAsked { iteration, questions, call } => {
+                let before = self.clarification_iterations.unwrap_or(0);
+                self.clarification_iterations = Some(before.max(*iteration));
+                self.insert_questions(questions);
+                self.count(call);
             }
             Event::QuestionAnswered { agent_id, item_id, answer } => {
                 let groups = self.clarifications.iter_mut().flatten().filter(|group| group.agent_id == *agent_id);
@@ -203,6 +199,20 @@ impl Debate {
         let place = contributions.partition_point(|have| rank(self, have) <= new);
         self.round_mut(round, seq)?.contributions.insert(place, Arc::clone(contribution));
         Ok(())
+    }
+
+    fn insert_questions(&mut self, questions: &AgentClarifications) {
+        let new = self.agent_rank(&questions.agent_id);
+        let mut groups = self.clarifications.take().unwrap_or_default();
+        match groups.iter_mut().find(|group| group.agent_id == questions.agent_id) {
+            Some(group) => group.items.extend(questions.items.iter().cloned()),
+            None if questions.items.is_empty() => {}
+            None => {
+                let place = groups.partition_point(|group| self.agent_rank(&group.agent_id) <= new);
+                groups.insert(place, questions.clone());
+            }
+        }
+        self.clarifications = Some(groups);
     }
 
     fn insert_failure(&mut self, failure: &Failure) {

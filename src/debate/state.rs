@@ -421,6 +421,13 @@ impl Debate {
         self.rounds.iter().find(|round| round.round_number == number)
     }
 
+    /// Questions that the user has not answered yet, with who asked them.
+    pub fn open_questions(&self) -> impl Iterator<Item = (&AgentClarifications, &Clarification)> {
+        let groups = self.clarifications.iter().flatten();
+        let items = groups.flat_map(|group| group.items.iter().map(move |item| (group, item)));
+        items.filter(|(_, item)| item.answer.is_empty())
+    }
+
     /// Cost of all calls; absent when that of any is unknown.
     #[must_use]
     pub fn total_cost(&self) -> Option<Usd> {

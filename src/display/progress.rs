@@ -123,8 +123,8 @@ impl Progress {
                 self.phases.retain(|(of, _), _| of >= round);
             }
             Event::Replied { call, .. } => self.pay(Some(call)),
-            Event::ClarificationCalled { key, call } => {
-                self.count(key.round, Phase::Clarification);
+            Event::QuestionsAsked { call, .. } => {
+                self.count(0, Phase::Clarification);
                 self.pay(Some(call));
             }
             Event::Summarized { round, call, .. } => {
@@ -160,7 +160,6 @@ impl Progress {
                 self.calls.clear();
             }
             Event::Created(_)
-            | Event::QuestionsAsked { .. }
             | Event::QuestionAnswered { .. }
             | Event::RoundTimedOut { .. }
             | Event::Stopping { .. } => {}

@@ -9,14 +9,14 @@ mod exchange;
 mod nodes;
 mod observer;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Ground, Panel, Past};
-use crate::debate::{CallKey, Debate, Event, Failure, Recorded, Signal, Status, Timestamp};
+use crate::debate::{AgentId, CallKey, Debate, Event, Failure, Phase, Recorded, Signal, Status, Timestamp};
 use crate::llm::FailedCall;
 use crate::prompt::PromptError;
 use crate::protocol::{Next, NoTransition, Protocol, Trigger};
@@ -67,6 +67,8 @@ pub struct Engine {
     /// When the round in progress runs into its limit.
     round_deadline: Option<Instant>,
     ground: Option<Ground>,
+    /// Which agents have been asked for questions, by iteration.
+    asked: HashSet<(u32, AgentId)>,
 }
 
 impl Engine {
@@ -81,9 +83,20 @@ impl Engine {
         cancel: CancellationToken,
     ) -> Self {
         let mut replies: HashMap<CallKey, Vec<Past>> = HashMap::new();
+        let mut asked = HashSet::new();
         for recorded in past {
-            if let Event::Replied { key, reply, call } = &recorded.event {
-                replies.entry(key.clone()).or_default().push((reply.clone(), call.clone()));
+            match &recorded.event {
+                Event::Replied { key, reply, call } => {
+                    replies.entry(key.clone()).or_default().push((reply.clone(), call.clone()));
+                }
+                Event::QuestionsAsked { iteration, questions, .. } => {
+                    // The replies on the way to these questions are used up; the next iteration has its own.
+                    replies.retain(|key, _| {
+                        key.phase != Phase::Clarification || key.agent_id != questions.agent_id
+                    });
+                    asked.insert((*iteration, questions.agent_id.clone()));
+                }
+                _ => {}
             }
         }
         Self {
@@ -96,14 +109,16 @@ impl Engine {
             exchange: None,
             round_deadline: None,
             ground: None,
+            asked,
         }
     }
 
-    /// Runs until the debate ends, is interrupted, or waits for the user. Returns its state, which is on disk then.
+    /// Runs until the debate ends, is interrupted, or waits for the user; its state is on disk then. After
+    /// [`Ending::Suspended`] it can be run again, once the questions are answered.
     ///
     /// # Errors
     /// When it cannot be saved, or the program has a defect.
-    pub async fn run(mut self) -> Result<(Debate, Ending), EngineError> {
+    pub async fn run(&mut self) -> Result<Ending, EngineError> {
         if !matches!(self.record.debate().status, Status::Pending) {
             self.append(Event::Resumed)?;
         }
@@ -115,7 +130,7 @@ impl Engine {
             let trigger = tokio::select! {
                 biased;
                 () = cancel.cancelled() => Trigger::Pause,
-                trigger = nodes::run(&mut self, node) => trigger?,
+                trigger = nodes::run(self, node) => trigger?,
             };
             match self.protocol.next(node, trigger)? {
                 Next::Go(next) => node = next,
@@ -137,10 +152,29 @@ impl Engine {
         // Calls in flight are abandoned before the last save, so that nothing is recorded behind it.
         self.exchange = None;
         self.record.flush().await?;
-        Ok((self.record.debate().clone(), ending))
+        Ok(ending)
     }
 
-    fn debate(&self) -> &Debate {
+    /// Records the user's answer to a question.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub fn answer(&mut self, agent_id: AgentId, item_id: String, answer: String) -> Result<(), EngineError> {
+        Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer })?)
+    }
+
+    /// Records that the user interrupted the debate while it waited, and saves it.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub async fn pause(&mut self) -> Result<(), EngineError> {
+        self.append(Event::Paused)?;
+        Ok(self.record.flush().await?)
+    }
+
+    /// The state as it stands.
+    #[must_use]
+    pub fn debate(&self) -> &Debate {
         self.record.debate()
     }
 
@@ -168,6 +202,11 @@ impl Engine {
         let ground = Ground::of(self.debate())?;
         self.ground = Some(ground.clone());
         Ok(ground)
+    }
+
+    fn was_asked(&self, iteration: u32, agent: &AgentId) -> bool {
+        let failed = |failure: &Failure| failure.phase == Phase::Clarification && failure.agent_id == *agent;
+        self.asked.contains(&(iteration, agent.clone())) || self.debate().failures.iter().any(failed)
     }
 
     fn is_round_over_time(&self) -> bool {

@@ -18,8 +18,8 @@ pub(super) async fn run(engine: &mut Engine, node: Node) -> Result<Trigger, Engi
     match node {
         // The record was created, and every model's key and endpoint checked, before the engine was made.
         Node::Initialization => Ok(Trigger::Start),
-        Node::Clarification => clarification::run(engine),
-        Node::ClarificationInput => clarification::input(engine),
+        Node::Clarification => clarification::run(engine).await,
+        Node::ClarificationInput => Ok(clarification::input(engine)),
         Node::RoundManager => round_manager::run(engine),
         Node::Summarization => summarization::run(engine).await,
         Node::Proposal => phase::run(engine, Phase::Proposal).await,

@@ -1,0 +1,228 @@
+//! Agents and judge: from entries of the file to settings, and which of the agents take part.
+
+use std::path::PathBuf;
+
+use crate::debate::{AgentId, AgentSettings, SummarizationSettings, ToolSettings};
+use crate::llm::presets::OFFLINE;
+
+use super::defaults::{self, OFFLINE_MODEL};
+use super::file::{AgentEntry, SummarizationSection, ToolEntry};
+use super::findings::{Findings, unknown};
+use super::overrides::Vocabulary;
+use super::place::KeyPath;
+use super::shapes::Object;
+use super::suggest::{list, suggestion};
+
+/// Above this answers tend to become erratic, which is allowed but rarely meant.
+const WARM: f64 = 1.0;
+/// The role of an agent whose own is not known.
+const FALLBACK_ROLE: &str = "architect";
+
+/// What agents are resolved against.
+pub(super) struct AgentScope<'a> {
+    pub(super) vocabulary: &'a Vocabulary<'a>,
+    /// Roles that the user has files for.
+    pub(super) own_roles: &'a [String],
+    pub(super) providers: &'a [&'a str],
+    /// The debate's, which agents change key by key.
+    pub(super) summarization: &'a SummarizationSettings,
+}
+
+/// An agent with its index in the file; a built-in one has none.
+pub(super) type Placed = (Option<usize>, AgentSettings);
+
+/// The agents of the file that are switched on, in its order.
+pub(super) fn enabled_agents(
+    entries: Vec<Option<Object<AgentEntry>>>,
+    scope: &AgentScope,
+    findings: &mut Findings,
+) -> Vec<Placed> {
+    let path = KeyPath::root().key("agents");
+    let present = entries.into_iter().enumerate().filter_map(|(index, entry)| Some((index, entry?.0)));
+    present
+        .filter(|(_, entry)| entry.enabled != Some(false))
+        .map(|(index, mut entry)| {
+            let path = path.index(index);
+            for (key, value) in [("id", &mut entry.id), ("name", &mut entry.name)] {
+                if value.is_none() {
+                    findings.problem(path.key(key), "is missing");
+                    *value = Some(format!("agents[{index}]"));
+                }
+            }
+            // Without a server there is no model to choose.
+            if entry.model.is_none() && entry.provider.as_deref() != Some(OFFLINE) {
+                findings.problem(path.key("model"), "is missing");
+            }
+            if entry.role.is_none() {
+                findings.warn(format!("`{path}` has no role; {FALLBACK_ROLE} is used"));
+            }
+            (Some(index), agent(entry, &path, &defaults::unnamed_agent(), scope, findings))
+        })
+        .collect()
+}
+
+/// The judge of the file; what it leaves out is the default judge's.
+pub(super) fn judge(entry: AgentEntry, scope: &AgentScope, findings: &mut Findings) -> AgentSettings {
+    let path = KeyPath::root().key("judge");
+    if entry.enabled == Some(false) {
+        findings.warn("`judge.enabled` has no effect: a debate needs its judge");
+    }
+    agent(entry, &path, &defaults::judge(), scope, findings)
+}
+
+fn agent(
+    entry: AgentEntry,
+    path: &KeyPath,
+    default: &AgentSettings,
+    scope: &AgentScope,
+    findings: &mut Findings,
+) -> AgentSettings {
+    let mut filled = |key: &str, raw: Option<String>, default: &str| {
+        let text = raw.unwrap_or_else(|| default.to_owned());
+        if text.trim().is_empty() {
+            findings.problem(path.key(key), "is empty");
+        }
+        text
+    };
+    let id = filled("id", entry.id, default.id.as_str());
+    let name = filled("name", entry.name, &default.name);
+    let configured_model = filled("model", entry.model, &default.model);
+    let provider = findings.known(path.key("provider"), entry.provider, "provider", scope.providers, &default.provider);
+    let model = if provider == OFFLINE { OFFLINE_MODEL.to_owned() } else { configured_model };
+    let temperature = findings.within(path.key("temperature"), entry.temperature, &(0.0..=2.0), default.temperature);
+    if temperature > WARM {
+        findings.warn(format!("`{path}.temperature` is {temperature}; above {WARM} answers tend to become erratic"));
+    }
+    let role = role(entry.role, path, &default.role, scope, findings);
+    let tools = tools(entry.tools.unwrap_or_default(), path, scope, findings);
+    AgentSettings {
+        id: AgentId::new(id),
+        name,
+        role,
+        model,
+        provider,
+        temperature,
+        system_prompt_path: file_path(entry.system_prompt_path),
+        summary_prompt_path: file_path(entry.summary_prompt_path),
+        clarification_prompt_path: file_path(entry.clarification_prompt_path),
+        summarization: summarization(
+            entry.summarization,
+            &path.key("summarization"),
+            scope.summarization,
+            scope.vocabulary,
+            findings,
+        ),
+        enabled: true,
+        tools,
+        tool_call_limit: findings.whole(path.key("toolCallLimit"), entry.tool_call_limit, 0, default.tool_call_limit),
+        max_tokens: entry.max_tokens.map(|tokens| findings.whole(path.key("maxTokens"), Some(tokens), 1, 1)),
+        position: entry.position,
+    }
+}
+
+fn role(raw: Option<String>, path: &KeyPath, default: &str, scope: &AgentScope, findings: &mut Findings) -> String {
+    let Some(role) = raw else { return default.to_owned() };
+    if scope.own_roles.contains(&role) {
+        return role;
+    }
+    let built_in = scope.vocabulary.roles;
+    if let Some(known) = built_in.iter().find(|known| known.eq_ignore_ascii_case(role.trim())) {
+        return (*known).to_owned();
+    }
+    let roles: Vec<&str> = built_in.iter().copied().chain(scope.own_roles.iter().map(String::as_str)).collect();
+    findings.warn(format!("{} at `{path}.role`; {FALLBACK_ROLE} is used", unknown("role", &role, &roles)));
+    FALLBACK_ROLE.to_owned()
+}
+
+fn tools(
+    entries: Vec<Option<Object<ToolEntry>>>,
+    path: &KeyPath,
+    scope: &AgentScope,
+    findings: &mut Findings,
+) -> Vec<ToolSettings> {
+    let mut tools: Vec<ToolSettings> = Vec::new();
+    let path = path.key("tools");
+    for (index, entry) in entries.into_iter().enumerate() {
+        let Some(Object(ToolEntry { name })) = entry else { continue };
+        let name = name.unwrap_or_default();
+        if !scope.vocabulary.tools.contains(&name.as_str()) {
+            let unknown = unknown("tool", &name, scope.vocabulary.tools);
+            findings.warn(format!("{unknown} at `{}` is skipped", path.index(index)));
+        } else if tools.iter().all(|tool| tool.name != name) {
+            tools.push(ToolSettings { name });
+        }
+    }
+    tools
+}
+
+/// A section of the debate or an agent over its base.
+pub(super) fn summarization(
+    section: Option<Object<SummarizationSection>>,
+    path: &KeyPath,
+    base: &SummarizationSettings,
+    vocabulary: &Vocabulary,
+    findings: &mut Findings,
+) -> SummarizationSettings {
+    let Object(section) = section.unwrap_or_default();
+    SummarizationSettings {
+        enabled: section.enabled.unwrap_or(base.enabled),
+        threshold: findings.whole(path.key("threshold"), section.threshold, 0, base.threshold),
+        max_length: findings.whole(path.key("maxLength"), section.max_length, 1, base.max_length),
+        method: findings.known(
+            path.key("method"),
+            section.method,
+            "summarization method",
+            vocabulary.summarization_methods,
+            &base.method,
+        ),
+        prompt_path: file_path(section.prompt_path).or_else(|| base.prompt_path.clone()),
+    }
+}
+
+/// A blank path means none.
+fn file_path(raw: Option<String>) -> Option<PathBuf> {
+    raw.filter(|path| !path.trim().is_empty()).map(PathBuf::from)
+}
+
+/// Keeps the agents with one of the roles asked for; warns of roles that nobody has.
+pub(super) fn keep_roles(agents: Vec<Placed>, asked: &[String], findings: &mut Findings) -> Vec<Placed> {
+    let mut here: Vec<&str> = agents.iter().map(|(_, agent)| agent.role.as_str()).collect();
+    here.dedup();
+    for role in asked.iter().map(|role| role.trim()).filter(|role| !role.is_empty()) {
+        if !here.iter().any(|known| known.eq_ignore_ascii_case(role)) {
+            findings.warn(format!("no enabled agent has the role `{role}` {}", suggestion(role, here.iter().copied())));
+        }
+    }
+    let wanted = |role: &str| asked.iter().any(|asked| asked.trim().eq_ignore_ascii_case(role));
+    agents.into_iter().filter(|(_, agent)| wanted(&agent.role)).collect()
+}
+
+/// Reports every id that is used twice, at its second place.
+pub(super) fn check_ids(agents: &[Placed], judge: &AgentSettings, judge_is_configured: bool, findings: &mut Findings) {
+    let root = KeyPath::root();
+    let mut seen: Vec<(&AgentId, String)> = Vec::new();
+    for (index, agent) in agents {
+        let (path, shown) = match index {
+            Some(index) => {
+                let path = root.key("agents").index(*index).key("id");
+                let shown = path.to_string();
+                (path, shown)
+            }
+            None => (root.key("agents"), "a built-in agent".to_owned()),
+        };
+        match seen.iter().find(|(id, _)| **id == agent.id) {
+            Some((id, first)) => {
+                findings.problem(path, format!("`{id}` is already the id at {}", list([first.as_str()])));
+            }
+            None => seen.push((&agent.id, shown)),
+        }
+    }
+    if let Some((id, first)) = seen.iter().find(|(id, _)| **id == judge.id) {
+        let (path, whose) = if judge_is_configured {
+            (root.key("judge").key("id"), first.as_str())
+        } else {
+            (root.key("agents"), "the default judge")
+        };
+        findings.problem(path, format!("`{id}` is already the id of {whose}"));
+    }
+}

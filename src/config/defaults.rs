@@ -1,0 +1,98 @@
+//! The built-in settings, the lowest layer.
+
+use std::collections::BTreeMap;
+
+use crate::debate::{
+    AgentFailurePolicy, AgentId, AgentSettings, BudgetSettings, DebateSettings, Settings, SummarizationSettings,
+    SynthesisMethod, TerminationKind, TerminationSettings,
+};
+
+/// The model name that debates of the offline provider record.
+pub const OFFLINE_MODEL: &str = "rehearsal";
+
+/// The provider of an agent that names none.
+pub(super) const PROVIDER: &str = "openai";
+const MODEL: &str = "gpt-4";
+
+/// What a debate runs with when nothing is configured.
+#[must_use]
+pub fn default_settings() -> Settings {
+    Settings {
+        agents: agents(),
+        judge: judge(),
+        debate: debate(),
+        providers: BTreeMap::new(),
+        prices: BTreeMap::new(),
+        base_dir: None,
+        context_dir: None,
+    }
+}
+
+pub(super) fn agents() -> Vec<AgentSettings> {
+    vec![
+        agent("agent-architect", "System Architect", "architect", 0.5),
+        agent("agent-performance", "Performance Engineer", "performance", 0.5),
+        agent("agent-kiss", "Simplicity Advocate", "kiss", 0.5),
+    ]
+}
+
+pub(super) fn judge() -> AgentSettings {
+    agent("judge-main", "Technical Judge", "generalist", 0.3)
+}
+
+/// What an agent of the file gets where it is silent; its id and name are never used.
+pub(super) fn unnamed_agent() -> AgentSettings {
+    agent("", "", "architect", 0.5)
+}
+
+fn agent(id: &str, name: &str, role: &str, temperature: f64) -> AgentSettings {
+    AgentSettings {
+        id: AgentId::new(id),
+        name: name.to_owned(),
+        role: role.to_owned(),
+        model: MODEL.to_owned(),
+        provider: PROVIDER.to_owned(),
+        temperature,
+        system_prompt_path: None,
+        summary_prompt_path: None,
+        clarification_prompt_path: None,
+        summarization: summarization(),
+        enabled: true,
+        tools: Vec::new(),
+        tool_call_limit: 10,
+        max_tokens: None,
+        position: None,
+    }
+}
+
+pub(super) fn summarization() -> SummarizationSettings {
+    SummarizationSettings {
+        enabled: true,
+        threshold: 5000,
+        max_length: 2500,
+        method: "length-based".to_owned(),
+        prompt_path: None,
+    }
+}
+
+pub(super) fn debate() -> DebateSettings {
+    DebateSettings {
+        protocol: "dialectic".to_owned(),
+        rounds: 3,
+        termination_condition: TerminationSettings { kind: TerminationKind::Fixed, threshold: 80.0 },
+        synthesis_method: SynthesisMethod::Judge,
+        include_full_history: true,
+        timeout_per_round: 300_000,
+        summarization: summarization(),
+        interactive_clarifications: false,
+        clarifications_max_per_agent: 5,
+        clarifications_max_iterations: 3,
+        max_concurrency: 16,
+        call_timeout: 120_000,
+        max_retries: 3,
+        on_agent_failure: AgentFailurePolicy::Continue,
+        budget: BudgetSettings::default(),
+        trace: None,
+        orchestrator_type: "state-machine".to_owned(),
+    }
+}

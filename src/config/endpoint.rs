@@ -1,0 +1,208 @@
+//! Where a provider's calls go and what they carry: preset, configured entry and environment put together.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use secrecy::SecretString;
+
+use crate::debate::{ApiKind, ProviderSettings};
+use crate::llm::presets::{Preset, preset};
+
+use super::env::Environment;
+use super::headers;
+use super::providers::url_fault;
+
+/// What a client needs to call a provider.
+#[derive(Clone)]
+pub struct ResolvedEndpoint {
+    /// The provider's name.
+    pub name: String,
+    /// The base of its URLs, without a slash at the end; empty for the offline provider.
+    pub base_url: String,
+    /// The key, when it has one.
+    pub api_key: Option<SecretString>,
+    /// Headers beyond the client's own.
+    pub headers: Vec<(String, SecretString)>,
+    /// Which API it speaks.
+    pub api: ApiKind,
+}
+
+/// The header values stay out, as does the key.
+impl fmt::Debug for ResolvedEndpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResolvedEndpoint")
+            .field("name", &self.name)
+            .field("base_url", &self.base_url)
+            .field("api", &self.api)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A provider that cannot be called as configured.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// Neither built in nor configured.
+    #[error("unknown provider `{name}`")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// It has no base URL, or not one that can be used.
+    #[error("the base URL of the provider `{name}` {fault}")]
+    BaseUrl {
+        /// The provider.
+        name: String,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
+    /// A header needs an environment variable that is not set.
+    #[error("the header `{header}` of the provider `{name}` needs the environment variable {variable}")]
+    UnsetVariable {
+        /// The provider.
+        name: String,
+        /// The header.
+        header: String,
+        /// The variable.
+        variable: String,
+    },
+}
+
+/// What a provider is made of, before the environment's values are filled in.
+#[derive(Debug, Clone)]
+pub(super) struct Outline<'a> {
+    pub(super) preset: Option<&'static Preset>,
+    pub(super) entry: Option<&'a ProviderSettings>,
+}
+
+impl<'a> Outline<'a> {
+    pub(super) fn of(name: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<Self> {
+        let outline = Self { preset: preset(name), entry: providers.get(name) };
+        (outline.preset.is_some() || outline.entry.is_some()).then_some(outline)
+    }
+
+    pub(super) fn api_key_env(&self) -> Option<&'a str> {
+        let configured = self.entry.and_then(|entry| entry.api_key_env.as_deref());
+        configured.or(self.preset.and_then(|preset| preset.api_key_env))
+    }
+
+    /// The environment's endpoint over the file's over the preset's.
+    pub(super) fn base_url(&self, environment: &'a Environment) -> Option<&'a str> {
+        let configured = self.entry.and_then(|entry| entry.base_url.as_deref());
+        self.moved_by()
+            .and_then(|name| environment.get(name))
+            .or(configured)
+            .or(self.preset.map(|preset| preset.base_url))
+    }
+
+    /// The environment variable that moves the endpoint.
+    pub(super) fn moved_by(&self) -> Option<&'static str> {
+        self.preset.and_then(|preset| preset.base_url_env)
+    }
+
+    pub(super) fn api(&self) -> ApiKind {
+        self.entry.map(|entry| entry.api).or(self.preset.map(|preset| preset.api)).unwrap_or_default()
+    }
+
+    /// The preset's headers unless the file has its own of that name, then the file's.
+    pub(super) fn headers(&self) -> Vec<(&'a str, &'a str)> {
+        let own: Vec<(&str, &str)> = self
+            .entry
+            .iter()
+            .flat_map(|entry| &entry.headers)
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        let preset = self.preset.map_or(&[][..], |preset| preset.headers).iter().copied();
+        let inherited = preset.filter(|(name, _)| !own.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)));
+        inherited.chain(own.iter().copied()).collect()
+    }
+}
+
+/// Puts together where and how `provider` is called.
+///
+/// # Errors
+/// The provider is unknown, its base URL cannot be used, or a header's variable is unset. [`load`](super::load()) and
+/// [`missing_keys`](super::missing_keys()) have found all of that before, unless the environment changed since.
+pub fn endpoint(
+    provider: &str,
+    providers: &BTreeMap<String, ProviderSettings>,
+    environment: &Environment,
+) -> Result<ResolvedEndpoint, EndpointError> {
+    let name = provider.to_owned();
+    let Some(outline) = Outline::of(provider, providers) else { return Err(EndpointError::Unknown { name }) };
+    let base_url = outline.base_url(environment).unwrap_or_default().trim().trim_end_matches('/').to_owned();
+    let calls_a_server = outline.preset.is_none_or(|preset| !preset.base_url.is_empty());
+    if let Some(fault) = url_fault(&base_url).filter(|_| calls_a_server) {
+        return Err(EndpointError::BaseUrl { name, fault });
+    }
+    let mut headers = Vec::new();
+    for (header, value) in outline.headers() {
+        let value = headers::expand(value, environment).map_err(|variable| EndpointError::UnsetVariable {
+            name: name.clone(),
+            header: header.to_owned(),
+            variable,
+        })?;
+        headers.push((header.to_owned(), value));
+    }
+    let api_key = outline.api_key_env().and_then(|variable| environment.secret(variable));
+    Ok(ResolvedEndpoint { name, base_url, api_key, headers, api: outline.api() })
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    fn providers(name: &str, settings: ProviderSettings) -> BTreeMap<String, ProviderSettings> {
+        BTreeMap::from([(name.to_owned(), settings)])
+    }
+
+    #[test]
+    fn a_preset_needs_only_its_key() {
+        let environment = Environment::from_pairs([("OPENROUTER_API_KEY", "or-1")]);
+        let endpoint = endpoint("openrouter", &BTreeMap::new(), &environment).unwrap();
+        assert_eq!(endpoint.base_url, "https://openrouter.ai/api/v1");
+        assert_eq!(endpoint.api_key.as_ref().unwrap().expose_secret(), "or-1");
+        assert_eq!(endpoint.headers.len(), 2);
+        assert!(!format!("{endpoint:?}").contains("or-1"));
+    }
+
+    #[test]
+    fn the_environment_moves_an_endpoint_over_the_file() {
+        let entry = ProviderSettings { base_url: Some("https://file.example/v1".to_owned()), ..Default::default() };
+        let providers = providers("openai", entry);
+        let moved = Environment::from_pairs([("OPENAI_BASE_URL", "http://127.0.0.1:9/v1/")]);
+        assert_eq!(endpoint("openai", &providers, &moved).unwrap().base_url, "http://127.0.0.1:9/v1");
+        let unmoved = Environment::default();
+        assert_eq!(endpoint("openai", &providers, &unmoved).unwrap().base_url, "https://file.example/v1");
+    }
+
+    #[test]
+    fn an_entry_of_a_preset_changes_only_what_it_names() {
+        let headers = BTreeMap::from([("x-title".to_owned(), "team ${TEAM}".to_owned())]);
+        let entry = ProviderSettings { headers, api: ApiKind::Chat, ..Default::default() };
+        let providers = providers("openrouter", entry);
+        let environment = Environment::from_pairs([("TEAM", "blue"), ("OPENROUTER_API_KEY", "k")]);
+        let endpoint = endpoint("openrouter", &providers, &environment).unwrap();
+        let headers: Vec<_> =
+            endpoint.headers.iter().map(|(name, value)| (name.as_str(), value.expose_secret())).collect();
+        assert_eq!(headers[0].0, "HTTP-Referer");
+        assert_eq!(headers[1], ("x-title", "team blue"));
+        assert_eq!(headers.len(), 2);
+        assert_eq!(endpoint.api, ApiKind::Chat);
+        assert!(endpoint.api_key.is_some());
+    }
+
+    #[test]
+    fn what_cannot_be_called_is_an_error() {
+        let nothing = Environment::default();
+        assert!(matches!(endpoint("nobody", &BTreeMap::new(), &nothing), Err(EndpointError::Unknown { .. })));
+        let bad = Environment::from_pairs([("OPENAI_BASE_URL", "localhost:8000")]);
+        assert!(matches!(endpoint("openai", &BTreeMap::new(), &bad), Err(EndpointError::BaseUrl { .. })));
+        let headers = BTreeMap::from([("X-A".to_owned(), "${GONE}".to_owned())]);
+        let providers = providers("ollama", ProviderSettings { headers, ..Default::default() });
+        let error = endpoint("ollama", &providers, &nothing).unwrap_err();
+        assert_eq!(error.to_string(), "the header `X-A` of the provider `ollama` needs the environment variable GONE");
+        assert!(endpoint("offline", &BTreeMap::new(), &nothing).unwrap().base_url.is_empty());
+    }
+}

@@ -1,0 +1,269 @@
+//! The environment: the process's variables over those of an environment file. The only place that reads either.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+
+/// The file that is read when none is named.
+const DEFAULT_FILE: &str = ".env";
+
+/// Which environment file to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EnvFile {
+    /// `.env` in the working directory, if there is one.
+    Default,
+    /// This one, which must be there.
+    Named(PathBuf),
+}
+
+/// An environment that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum EnvError {
+    /// The file is missing or cannot be read.
+    #[error("cannot read the environment file `{}`", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is not text.
+    #[error("the environment file `{}` is not UTF-8 text", path.display())]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A variable should hold a whole number.
+    #[error("the environment variable {name} is not a whole number of at least {minimum}")]
+    NotANumber {
+        /// The variable.
+        name: &'static str,
+        /// The least that it may be.
+        minimum: u64,
+    },
+}
+
+/// Environment variables, captured once. All values are kept as secrets; none is ever shown.
+#[derive(Clone, Default)]
+pub struct Environment {
+    variables: BTreeMap<String, SecretString>,
+    warnings: Vec<String>,
+}
+
+impl Environment {
+    /// Reads the process's variables and the file's. The process wins; an empty variable counts as unset. The
+    /// process's own environment is not changed.
+    ///
+    /// # Errors
+    /// The file cannot be read: only a default one may be missing, or be a directory (as virtual environments of
+    /// other tools are).
+    pub fn capture(file: &EnvFile) -> Result<Self, EnvError> {
+        let mut environment = match file {
+            EnvFile::Named(path) => Self::from_file(path)?,
+            EnvFile::Default if Path::new(DEFAULT_FILE).is_file() => Self::from_file(Path::new(DEFAULT_FILE))?,
+            EnvFile::Default => Self::default(),
+        };
+        // A variable that is not Unicode can be neither a name nor a key that we know.
+        let process =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        environment.extend(process);
+        Ok(environment)
+    }
+
+    /// An environment of just these variables.
+    #[must_use]
+    pub fn from_pairs<N: Into<String>, V: Into<String>>(pairs: impl IntoIterator<Item = (N, V)>) -> Self {
+        let mut environment = Self::default();
+        environment.extend(pairs.into_iter().map(|(name, value)| (name.into(), value.into())));
+        environment
+    }
+
+    fn from_file(path: &Path) -> Result<Self, EnvError> {
+        let bytes = std::fs::read(path).map_err(|source| EnvError::Unreadable { path: path.to_owned(), source })?;
+        let text = String::from_utf8(bytes).map_err(|_| EnvError::NotUtf8 { path: path.to_owned() })?;
+        Ok(Self::from_text(&text, path))
+    }
+
+    /// Lines that are not `NAME=value` become warnings, not errors: the file may belong to other tools too.
+    fn from_text(text: &str, path: &Path) -> Self {
+        // The parser takes blanks before the end of the file for an open quote unless a line break follows.
+        let text = format!("{}\n", text.trim_start_matches('\u{feff}'));
+        let mut environment = Self::default();
+        let mut line_number = 0;
+        for item in dotenvy::from_read_iter(text.as_bytes()) {
+            match item {
+                Ok(pair) => environment.extend([pair]),
+                // The error's own text quotes the line, which may hold a key.
+                Err(dotenvy::Error::LineParse(line, _)) => {
+                    let first = line.lines().next().unwrap_or_default();
+                    let found = text.lines().skip(line_number).position(|candidate| candidate.starts_with(first));
+                    line_number += found.map_or(0, |position| position + 1);
+                    environment.warnings.push(format!(
+                        "line {line_number} of the environment file `{}` is not `NAME=value` and is ignored",
+                        path.display()
+                    ));
+                }
+                Err(_) => break,
+            }
+        }
+        environment
+    }
+
+    /// Later pairs win over earlier ones, except that an empty value never hides another.
+    fn extend(&mut self, pairs: impl IntoIterator<Item = (String, String)>) {
+        for (name, value) in pairs {
+            // Keys read with `$(cat file)` and the like often end in a line break, which no header can carry.
+            let value = value.trim();
+            if !value.is_empty() {
+                self.variables.insert(name, SecretString::from(value));
+            }
+        }
+    }
+
+    /// What was odd about the file, line by line, without its contents.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The value of a variable that is no secret.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(ExposeSecret::expose_secret)
+    }
+
+    /// The value of a variable that is a secret.
+    #[must_use]
+    pub fn secret(&self, name: &str) -> Option<SecretString> {
+        self.variables.get(name).cloned()
+    }
+
+    /// Whether a variable has a value.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.variables.contains_key(name)
+    }
+
+    /// `OFFLINE_SEED`: what the offline provider's choices follow from.
+    ///
+    /// # Errors
+    /// It is set and not a whole number.
+    pub fn offline_seed(&self) -> Result<Option<u64>, EnvError> {
+        self.whole("OFFLINE_SEED", 0)
+    }
+
+    /// `OFFLINE_LATENCY_MS`: how long the offline provider takes for an answer.
+    ///
+    /// # Errors
+    /// It is set and not a whole number.
+    pub fn offline_latency(&self) -> Result<Option<Duration>, EnvError> {
+        Ok(self.whole("OFFLINE_LATENCY_MS", 0)?.map(Duration::from_millis))
+    }
+
+    /// `OFFLINE_FAIL_EVERY`: every how manieth call of the offline provider fails.
+    ///
+    /// # Errors
+    /// It is set and not a whole number of at least 1.
+    pub fn offline_fail_every(&self) -> Result<Option<u64>, EnvError> {
+        self.whole("OFFLINE_FAIL_EVERY", 1)
+    }
+
+    fn whole(&self, name: &'static str, minimum: u64) -> Result<Option<u64>, EnvError> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let number = value.parse().ok().filter(|number| *number >= minimum);
+        number.map(Some).ok_or(EnvError::NotANumber { name, minimum })
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Environment").field("variables", &self.variables.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from_text(text: &str) -> Environment {
+        Environment::from_text(text, Path::new("my.env"))
+    }
+
+    #[test]
+    fn the_file_is_read_as_other_tools_read_it() {
+        let environment =
+            from_text("\u{feff}# note\nA=1\nexport B=\"two words\"\r\nC='$A' # why\nA=3\nEMPTY=\nLAST=x  ");
+        assert_eq!(environment.get("A"), Some("3"));
+        assert_eq!(environment.get("B"), Some("two words"));
+        assert_eq!(environment.get("C"), Some("$A"));
+        assert_eq!(environment.get("LAST"), Some("x"));
+        assert!(!environment.has("EMPTY"));
+        assert!(environment.warnings().is_empty());
+    }
+
+    #[test]
+    fn bad_lines_are_named_by_number_and_never_quoted() {
+        let environment = from_text("A=1\nsk-secret-key\nB=2\nsk-secret-key\n");
+        assert_eq!(environment.get("B"), Some("2"));
+        assert_eq!(
+            environment.warnings(),
+            [
+                "line 2 of the environment file `my.env` is not `NAME=value` and is ignored",
+                "line 4 of the environment file `my.env` is not `NAME=value` and is ignored"
+            ]
+        );
+        assert_eq!(from_text("A=1\nB='open\nC=3\n").warnings().len(), 1);
+    }
+
+    #[test]
+    fn empty_is_unset_and_line_breaks_at_the_end_are_dropped() {
+        let environment = Environment::from_pairs([("A", ""), ("B", " \n"), ("KEY", "sk-1\r\n")]);
+        assert!(!environment.has("A") && !environment.has("B"));
+        assert_eq!(environment.secret("KEY").unwrap().expose_secret(), "sk-1");
+    }
+
+    #[test]
+    fn the_process_wins_over_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("named.env");
+        std::fs::write(&path, "PATH=from-the-file\nDIALECTIC_TEST_ONLY_IN_FILE=yes\n").unwrap();
+        let environment = Environment::capture(&EnvFile::Named(path)).unwrap();
+        assert_eq!(environment.get("PATH"), std::env::var("PATH").ok().as_deref());
+        assert_eq!(environment.get("DIALECTIC_TEST_ONLY_IN_FILE"), Some("yes"));
+        assert!(std::env::var("DIALECTIC_TEST_ONLY_IN_FILE").is_err(), "the process is left alone");
+    }
+
+    #[test]
+    fn a_named_file_must_be_readable_text() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = EnvFile::Named(directory.path().join("no.env"));
+        assert!(matches!(Environment::capture(&missing), Err(EnvError::Unreadable { .. })));
+        let folder = EnvFile::Named(directory.path().to_owned());
+        assert!(matches!(Environment::capture(&folder), Err(EnvError::Unreadable { .. })));
+        let binary = directory.path().join("binary.env");
+        std::fs::write(&binary, [b'A', b'=', 0xff]).unwrap();
+        assert!(matches!(Environment::capture(&EnvFile::Named(binary)), Err(EnvError::NotUtf8 { .. })));
+    }
+
+    #[test]
+    fn offline_options_are_numbers_or_errors_that_name_the_variable() {
+        let set =
+            Environment::from_pairs([("OFFLINE_SEED", "7"), ("OFFLINE_LATENCY_MS", "20"), ("OFFLINE_FAIL_EVERY", "0")]);
+        assert_eq!(set.offline_seed().unwrap(), Some(7));
+        assert_eq!(set.offline_latency().unwrap(), Some(Duration::from_millis(20)));
+        let error = set.offline_fail_every().unwrap_err().to_string();
+        assert_eq!(error, "the environment variable OFFLINE_FAIL_EVERY is not a whole number of at least 1");
+        assert_eq!(Environment::default().offline_seed().unwrap(), None);
+        assert!(Environment::from_pairs([("OFFLINE_SEED", "-1")]).offline_seed().is_err());
+    }
+
+    #[test]
+    fn debug_shows_no_value() {
+        let shown = format!("{:?}", Environment::from_pairs([("OPENAI_API_KEY", "sk-secret")]));
+        assert!(!shown.contains("sk-secret") && shown.contains('1'), "{shown}");
+    }
+}

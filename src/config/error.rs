@@ -1,0 +1,161 @@
+//! How loading a configuration can fail.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use super::place::{KeyPath, Location, Place};
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// It is there but cannot be read.
+    #[error("cannot read the configuration `{}`", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is a directory.
+    #[error("the configuration `{}` is a directory", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// It is not text.
+    #[error("the configuration `{}` is not UTF-8 text ({location})", path.display())]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// The first byte that is not.
+        location: Location,
+    },
+    /// It is not JSON.
+    #[error("the configuration `{}` is not JSON ({location}): {message}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// Where the parser stopped.
+        location: Location,
+        /// What it said.
+        message: String,
+    },
+    /// A value has the wrong type.
+    #[error("the configuration `{}` has a wrong value at {key} ({location}): expected {expected}, found {found}", path.display())]
+    WrongType {
+        /// The file.
+        path: PathBuf,
+        /// Where the value begins.
+        location: Location,
+        /// The value's key.
+        key: KeyPath,
+        /// What belongs there.
+        expected: String,
+        /// The kind of value that is there; never the value of a text.
+        found: String,
+    },
+    /// Values that cannot be used, all of them.
+    #[error("the configuration `{}` cannot be used{}", path.display(), Listed(problems))]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, at least one.
+        problems: Vec<Problem>,
+    },
+    /// An option of the command line has a value that cannot be used.
+    #[error("{option} {message}")]
+    Argument {
+        /// The option, as typed.
+        option: &'static str,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// `--context` names something that cannot be opened.
+    #[error("cannot use the context directory `{}`", path.display())]
+    ContextDir {
+        /// As given.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where.
+    pub place: Place,
+    /// What, to be read after the place; never a secret.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+/// Who has to change something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blame {
+    /// The command line: exit code 2.
+    Arguments,
+    /// The configuration: exit code 4.
+    Configuration,
+}
+
+impl ConfigError {
+    /// Whether the command line or the configuration is at fault; the exit code follows from it.
+    #[must_use]
+    pub fn blame(&self) -> Blame {
+        match self {
+            Self::Argument { .. } | Self::ContextDir { .. } => Blame::Arguments,
+            Self::Unreadable { .. }
+            | Self::Directory { .. }
+            | Self::NotUtf8 { .. }
+            | Self::Syntax { .. }
+            | Self::WrongType { .. }
+            | Self::Invalid { .. } => Blame::Configuration,
+        }
+    }
+
+    /// What the user can do about it, where that is not plain from the message.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Directory { .. } => "give the path of a JSON file, e.g. `--config ./debate-config.json`",
+            Self::NotUtf8 { .. } => "save the file as UTF-8",
+            Self::Syntax { message, .. } if message.contains("empty") => "write a starter with `dialectic config init`",
+            Self::Syntax { message, .. } if message.contains("comment") => {
+                "JSON has no comments; keys named `$comment` or `//` are not read and can hold remarks"
+            }
+            Self::WrongType { found, expected, .. } if found == "a string" && expected.contains("number") => {
+                "write the number without quotes"
+            }
+            Self::WrongType { found, expected, .. } if found == "a string" && expected == "true or false" => {
+                "write true or false without quotes"
+            }
+            Self::WrongType { .. } | Self::Invalid { .. } => {
+                "`dialectic config schema` prints every key with its type; `dialectic config check` checks a file"
+            }
+            Self::Unreadable { .. } | Self::Syntax { .. } | Self::Argument { .. } | Self::ContextDir { .. } => {
+                return None;
+            }
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// One problem in the same line, several in a line each.
+struct Listed<'a>(&'a [Problem]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [problem] = self.0 {
+            return write!(f, ": {problem}");
+        }
+        write!(f, ", {} problems:", self.0.len())?;
+        self.0.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
+    }
+}

@@ -1,0 +1,212 @@
+//! The configuration file as it is written: every key may be absent, and `null` means the same.
+//!
+//! The doc comments of these types are the descriptions in the JSON Schema, and their `range` attributes its bounds;
+//! the bounds are enforced in resolution, where all problems are reported together.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::debate::{AgentFailurePolicy, ApiKind, Position, SynthesisMethod, TerminationKind, TraceTarget};
+
+use super::shapes::{Named, Object, Whole};
+
+/// Which agents debate, which judge decides, how the debate runs, and where the models are.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(title = "dialectic configuration")]
+pub(super) struct ConfigFile {
+    /// The agents that debate. Absent or empty: three built-in ones.
+    pub(super) agents: Option<Vec<Option<Object<AgentEntry>>>>,
+    /// The judge that scores and writes the solution.
+    pub(super) judge: Option<Object<AgentEntry>>,
+    /// How the debate runs.
+    pub(super) debate: Option<Object<DebateSection>>,
+    /// Servers that speak the API of OpenAI, by the name that agents use; an entry with the name of a built-in
+    /// provider changes that provider.
+    pub(super) providers: Option<Named<Object<ProviderEntry>>>,
+    /// Prices by model name, over the built-in table.
+    pub(super) prices: Option<Named<Object<PriceEntry>>>,
+}
+
+/// An agent, or the judge.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Agent")]
+pub(super) struct AgentEntry {
+    /// Identifies the agent in the record; unique among all agents and the judge.
+    #[schemars(length(min = 1), example = &"agent-architect")]
+    pub(super) id: Option<String>,
+    /// What people call it.
+    #[schemars(length(min = 1), example = &"System Architect")]
+    pub(super) name: Option<String>,
+    /// Its perspective: a built-in role, or the name of a file `prompts/roles/<role>.md` beside the configuration.
+    pub(super) role: Option<String>,
+    /// The model, as its provider names it. With the provider `offline` it is always `rehearsal`.
+    #[schemars(length(min = 1), example = &"gpt-4")]
+    pub(super) model: Option<String>,
+    /// Who serves the model: a built-in provider, or a name from `providers`.
+    pub(super) provider: Option<String>,
+    /// The sampling temperature; above 1 answers tend to become erratic. Default: 0.5, the judge's 0.3.
+    #[schemars(range(min = 0, max = 2))]
+    pub(super) temperature: Option<f64>,
+    /// A file in place of the role's system prompt, relative to the configuration's directory.
+    pub(super) system_prompt_path: Option<String>,
+    /// A file in place of the role's prompt for summaries, relative to the configuration's directory.
+    pub(super) summary_prompt_path: Option<String>,
+    /// A file in place of the role's prompt for clarifying questions, relative to the configuration's directory.
+    pub(super) clarification_prompt_path: Option<String>,
+    /// Changes to the debate's summarization, key by key.
+    pub(super) summarization: Option<Object<SummarizationSection>>,
+    /// `false` leaves the agent out of the debate. The judge cannot be left out.
+    pub(super) enabled: Option<bool>,
+    /// The tools it may call.
+    pub(super) tools: Option<Vec<Option<Object<ToolEntry>>>>,
+    /// How often it is called again after tool results, in one phase.
+    pub(super) tool_call_limit: Option<Whole>,
+    /// The output limit of each call in tokens. Absent: the provider's own.
+    #[schemars(range(min = 1))]
+    pub(super) max_tokens: Option<Whole>,
+    /// Its side where a motion is debated.
+    pub(super) position: Option<Position>,
+}
+
+/// A tool that an agent may call.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[schemars(rename = "Tool")]
+pub(super) struct ToolEntry {
+    /// The tool's name.
+    pub(super) name: Option<String>,
+}
+
+/// How a debate runs.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Debate")]
+pub(super) struct DebateSection {
+    /// The order of play.
+    pub(super) protocol: Option<String>,
+    /// Rounds at most.
+    #[schemars(range(min = 1))]
+    pub(super) rounds: Option<Whole>,
+    /// When to end before the last round.
+    pub(super) termination_condition: Option<Object<TerminationSection>>,
+    /// How the solution is made from the last round.
+    pub(super) synthesis_method: Option<SynthesisMethod>,
+    /// Whether an agent without a summary is shown the finished rounds.
+    pub(super) include_full_history: Option<bool>,
+    /// The limit of one round in milliseconds; calls still in flight are cancelled.
+    #[schemars(range(min = 1))]
+    pub(super) timeout_per_round: Option<Whole>,
+    /// When and how an agent's history is condensed.
+    pub(super) summarization: Option<Object<SummarizationSection>>,
+    /// Whether agents ask the user questions before the first round.
+    pub(super) interactive_clarifications: Option<bool>,
+    /// Questions kept of one agent each time.
+    pub(super) clarifications_max_per_agent: Option<Whole>,
+    /// How often agents are asked for questions at most.
+    pub(super) clarifications_max_iterations: Option<Whole>,
+    /// Model calls in flight at most.
+    #[schemars(range(min = 1))]
+    pub(super) max_concurrency: Option<Whole>,
+    /// The limit of one attempt of a call in milliseconds; the judge's is at least 180000.
+    #[schemars(range(min = 1))]
+    pub(super) call_timeout: Option<Whole>,
+    /// Attempts of a call after the first at most.
+    pub(super) max_retries: Option<Whole>,
+    /// Whether the others go on when an agent fails for good.
+    pub(super) on_agent_failure: Option<AgentFailurePolicy>,
+    /// Limits of the estimated cost.
+    pub(super) budget: Option<Object<BudgetSection>>,
+    /// Where to send traces.
+    pub(super) trace: Option<TraceTarget>,
+    /// From older configurations; both values mean the same engine.
+    pub(super) orchestrator_type: Option<OrchestratorType>,
+}
+
+/// When a debate ends before its last round.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[schemars(rename = "Termination")]
+pub(super) struct TerminationSection {
+    /// What is asked of the judge after each round; nothing with `fixed`.
+    #[serde(rename = "type")]
+    pub(super) kind: Option<TerminationKind>,
+    /// The judge's score from which the debate ends.
+    #[schemars(range(min = 0, max = 100))]
+    pub(super) threshold: Option<f64>,
+}
+
+/// When and how history is condensed. A key that an agent leaves out has the debate's value.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Summarization")]
+pub(super) struct SummarizationSection {
+    /// Whether at all.
+    pub(super) enabled: Option<bool>,
+    /// Characters of history from which on.
+    pub(super) threshold: Option<Whole>,
+    /// The length of a summary at most, in characters.
+    #[schemars(range(min = 1))]
+    pub(super) max_length: Option<Whole>,
+    /// The method.
+    pub(super) method: Option<String>,
+    /// A file in place of the role's prompt for summaries, relative to the configuration's directory.
+    pub(super) prompt_path: Option<String>,
+}
+
+/// Limits of the estimated cost, in US dollars.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Budget")]
+pub(super) struct BudgetSection {
+    /// No round begins that could take the cost over this; the judge still closes.
+    #[schemars(range(min = 0))]
+    pub(super) max_cost_usd: Option<f64>,
+    /// One warning when the cost reaches this.
+    #[schemars(range(min = 0))]
+    pub(super) warn_cost_usd: Option<f64>,
+}
+
+/// Engines of older versions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum OrchestratorType {
+    /// The state machine.
+    StateMachine,
+    /// The fixed sequence.
+    Classic,
+}
+
+/// A server that speaks the API of OpenAI.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Provider")]
+pub(super) struct ProviderEntry {
+    /// The base of its URLs; only a built-in provider has one already.
+    #[schemars(example = &"http://127.0.0.1:8000/v1")]
+    pub(super) base_url: Option<String>,
+    /// The environment variable that holds the key (its name, never the key). Absent: the built-in provider's, or
+    /// no key.
+    #[schemars(regex(pattern = "^[A-Za-z_][A-Za-z0-9_]*$"), example = &"LOCAL_KEY")]
+    pub(super) api_key_env: Option<String>,
+    /// Which API it speaks: `auto` tries Responses first and falls back to Chat Completions.
+    pub(super) api: Option<ApiKind>,
+    /// Headers to send. `${NAME}` in a value is read from the environment; credentials must be given that way.
+    pub(super) headers: Option<Named<String>>,
+}
+
+/// What a model costs, in US dollars for a million tokens.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Price")]
+#[expect(clippy::struct_field_names, reason = "the unit belongs to the names of the file's keys")]
+pub(super) struct PriceEntry {
+    /// Input.
+    #[schemars(range(min = 0))]
+    pub(super) input_per_m_tok: Option<f64>,
+    /// Input read from the provider's cache. Absent: like other input.
+    #[schemars(range(min = 0))]
+    pub(super) cached_input_per_m_tok: Option<f64>,
+    /// Output.
+    #[schemars(range(min = 0))]
+    pub(super) output_per_m_tok: Option<f64>,
+}

@@ -1,0 +1,89 @@
+//! The `providers` of the file, and which provider names there are.
+
+use std::collections::BTreeMap;
+
+use crate::debate::ProviderSettings;
+use crate::llm::presets::{OFFLINE, PRESETS, preset};
+
+use super::file::ProviderEntry;
+use super::findings::Findings;
+use super::headers;
+use super::place::KeyPath;
+use super::shapes::{Named, Object};
+
+/// Checks and completes the configured providers.
+pub(super) fn resolve(
+    entries: Option<Named<Object<ProviderEntry>>>,
+    findings: &mut Findings,
+) -> BTreeMap<String, ProviderSettings> {
+    let path = KeyPath::root().key("providers");
+    let entries = entries.unwrap_or_default().0;
+    entries
+        .into_iter()
+        .map(|(name, Object(entry))| {
+            let settings = provider(&name, entry, &path.key(&name), findings);
+            (name, settings)
+        })
+        .collect()
+}
+
+fn provider(name: &str, entry: ProviderEntry, path: &KeyPath, findings: &mut Findings) -> ProviderSettings {
+    let preset = preset(name);
+    if name.trim().is_empty() {
+        findings.problem(path.clone(), "a provider needs a name");
+    }
+    if name == OFFLINE {
+        findings.warn(format!("`{path}` has no effect: the provider `{OFFLINE}` calls no server"));
+    }
+    match &entry.base_url {
+        Some(url) => {
+            if let Some(fault) = url_fault(url) {
+                findings.problem(path.key("baseUrl"), fault);
+            }
+        }
+        None if preset.is_none() => {
+            findings.problem(path.key("baseUrl"), "is missing: only built-in providers have one already");
+        }
+        None => {}
+    }
+    // Not quoted: people put the key itself here.
+    if entry.api_key_env.as_deref().is_some_and(|variable| !headers::is_variable_name(variable)) {
+        findings.problem(
+            path.key("apiKeyEnv"),
+            "must be the name of the environment variable that holds the key, not the key",
+        );
+    }
+    let headers = entry.headers.unwrap_or_default().0;
+    for (header, value) in &headers {
+        if let Some(fault) = headers::fault(header, value) {
+            findings.problem(path.key("headers").key(header), fault);
+        }
+    }
+    ProviderSettings {
+        base_url: entry.base_url,
+        api_key_env: entry.api_key_env,
+        api: entry.api.or(preset.map(|preset| preset.api)).unwrap_or_default(),
+        headers,
+    }
+}
+
+/// Why a text cannot be the base of a provider's URLs; the text is not quoted, it may hold a password.
+pub(super) fn url_fault(text: &str) -> Option<&'static str> {
+    let Ok(url) = reqwest::Url::parse(text.trim()) else {
+        return Some("is not a URL, e.g. `http://127.0.0.1:8000/v1`");
+    };
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Some("must be an http or https URL");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Some("holds a user name or password: use `apiKeyEnv`, or a header with `${NAME}`");
+    }
+    (url.query().is_some() || url.fragment().is_some()).then_some("must end with its path, without `?` or `#`")
+}
+
+/// All names that an agent's `provider` may have, the built-in ones first.
+pub(super) fn names(configured: &BTreeMap<String, ProviderSettings>) -> Vec<&str> {
+    let built_in = PRESETS.iter().map(|preset| preset.name);
+    let own = configured.keys().map(String::as_str).filter(|name| preset(name).is_none());
+    built_in.chain(own).collect()
+}

@@ -1,0 +1,216 @@
+//! From what the file says to what a debate runs with. Pure: everything from outside comes in as an argument.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::debate::{AgentSettings, BudgetSettings, DebateSettings, Price, Settings, TerminationSettings, Usd};
+use crate::llm::presets::OFFLINE;
+
+use super::agents::{self, AgentScope, Placed};
+use super::defaults::{self, OFFLINE_MODEL};
+use super::endpoint::Outline;
+use super::env::Environment;
+use super::file::{BudgetSection, ConfigFile, DebateSection, OrchestratorType, PriceEntry, TerminationSection};
+use super::findings::Findings;
+use super::overrides::{Overrides, Switch, Vocabulary};
+use super::place::KeyPath;
+use super::providers;
+use super::shapes::{Named, Object};
+
+/// The layers over the file, and what names mean.
+pub(super) struct Layers<'a> {
+    pub(super) environment: &'a Environment,
+    pub(super) overrides: &'a Overrides,
+    pub(super) vocabulary: &'a Vocabulary<'a>,
+    /// Roles that the user has files for.
+    pub(super) own_roles: &'a [String],
+}
+
+/// Settings, sound only when there are no problems.
+pub(super) struct Resolved {
+    pub(super) settings: Settings,
+    pub(super) findings: Findings,
+    /// For each agent its index in the file; built-in agents have none.
+    pub(super) origins: Vec<Option<usize>>,
+}
+
+/// Decides every value. Without a file all is built in, and only the command line is laid over it.
+pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
+    let mut findings = Findings::default();
+    let has_file = file.is_some();
+    let file = file.unwrap_or_default();
+    let providers = providers::resolve(file.providers, &mut findings);
+    let prices = prices(file.prices, &mut findings);
+    let mut debate = debate(file.debate, layers.vocabulary, &mut findings);
+    let names = providers::names(&providers);
+    let scope = AgentScope {
+        vocabulary: layers.vocabulary,
+        own_roles: layers.own_roles,
+        providers: &names,
+        summarization: &debate.summarization,
+    };
+    let judge_is_configured = file.judge.is_some();
+    let mut judge = if let Some(Object(entry)) = file.judge {
+        agents::judge(entry, &scope, &mut findings)
+    } else {
+        if has_file {
+            findings.warn("no judge is configured; the default judge is used");
+        }
+        AgentSettings { summarization: debate.summarization.clone(), ..defaults::judge() }
+    };
+    let configured = match file.agents {
+        Some(entries) if entries.iter().any(Option::is_some) => agents::enabled_agents(entries, &scope, &mut findings),
+        _ => {
+            if has_file {
+                findings.warn("no agents are configured; the built-in agents are used");
+            }
+            built_in_agents(&debate)
+        }
+    };
+    let mut agents = match &layers.overrides.agents {
+        Some(roles) => agents::keep_roles(configured, roles, &mut findings),
+        None => configured,
+    };
+    if agents.is_empty() {
+        findings.warn("no agent is left; the built-in agents are used");
+        agents = built_in_agents(&debate);
+    }
+    agents::check_ids(&agents, &judge, judge_is_configured, &mut findings);
+    if layers.overrides.offline == Switch::On {
+        for agent in agents.iter_mut().map(|(_, agent)| agent).chain([&mut judge]) {
+            OFFLINE.clone_into(&mut agent.provider);
+            OFFLINE_MODEL.clone_into(&mut agent.model);
+        }
+    }
+    override_debate(&mut debate, layers.overrides);
+    let (origins, agents) = agents.into_iter().unzip();
+    let settings = Settings { agents, judge, debate, providers, prices, base_dir: None, context_dir: None };
+    check_moved_endpoints(&settings, layers.environment, &mut findings);
+    Resolved { settings, findings, origins }
+}
+
+fn built_in_agents(debate: &DebateSettings) -> Vec<Placed> {
+    let agents = defaults::agents().into_iter();
+    agents.map(|agent| (None, AgentSettings { summarization: debate.summarization.clone(), ..agent })).collect()
+}
+
+fn override_debate(debate: &mut DebateSettings, overrides: &Overrides) {
+    debate.rounds = overrides.rounds.unwrap_or(debate.rounds);
+    if let Some(protocol) = &overrides.protocol {
+        debate.protocol.clone_from(protocol);
+    }
+    debate.interactive_clarifications |= overrides.clarify == Switch::On;
+    debate.budget.max_cost_usd = overrides.max_cost.or(debate.budget.max_cost_usd);
+    debate.budget.warn_cost_usd = overrides.warn_cost.or(debate.budget.warn_cost_usd);
+}
+
+/// The base URLs that the environment sets for providers in use.
+fn check_moved_endpoints(settings: &Settings, environment: &Environment, findings: &mut Findings) {
+    let used: BTreeSet<&str> =
+        settings.agents.iter().chain([&settings.judge]).map(|agent| agent.provider.as_str()).collect();
+    for provider in used {
+        let variable = Outline::of(provider, &settings.providers).and_then(|outline| outline.moved_by());
+        let Some((variable, url)) = variable.and_then(|name| Some((name, environment.get(name)?))) else { continue };
+        if let Some(fault) = providers::url_fault(url) {
+            findings.variable_problem(variable, fault);
+        }
+    }
+}
+
+fn debate(section: Option<Object<DebateSection>>, vocabulary: &Vocabulary, findings: &mut Findings) -> DebateSettings {
+    let path = KeyPath::root().key("debate");
+    let Object(section) = section.unwrap_or_default();
+    let default = defaults::debate();
+    let at = |key: &str| path.key(key);
+    DebateSettings {
+        protocol: findings.known(at("protocol"), section.protocol, "protocol", vocabulary.protocols, &default.protocol),
+        rounds: findings.whole(at("rounds"), section.rounds, 1, default.rounds),
+        termination_condition: termination(
+            section.termination_condition,
+            &at("terminationCondition"),
+            default.termination_condition,
+            findings,
+        ),
+        synthesis_method: section.synthesis_method.unwrap_or(default.synthesis_method),
+        include_full_history: section.include_full_history.unwrap_or(default.include_full_history),
+        timeout_per_round: findings.whole(
+            at("timeoutPerRound"),
+            section.timeout_per_round,
+            1,
+            default.timeout_per_round,
+        ),
+        summarization: agents::summarization(
+            section.summarization,
+            &at("summarization"),
+            &default.summarization,
+            vocabulary,
+            findings,
+        ),
+        interactive_clarifications: section.interactive_clarifications.unwrap_or(default.interactive_clarifications),
+        clarifications_max_per_agent: findings.whole(
+            at("clarificationsMaxPerAgent"),
+            section.clarifications_max_per_agent,
+            0,
+            default.clarifications_max_per_agent,
+        ),
+        clarifications_max_iterations: findings.whole(
+            at("clarificationsMaxIterations"),
+            section.clarifications_max_iterations,
+            0,
+            default.clarifications_max_iterations,
+        ),
+        max_concurrency: findings.whole(at("maxConcurrency"), section.max_concurrency, 1, default.max_concurrency),
+        call_timeout: findings.whole(at("callTimeout"), section.call_timeout, 1, default.call_timeout),
+        max_retries: findings.whole(at("maxRetries"), section.max_retries, 0, default.max_retries),
+        on_agent_failure: section.on_agent_failure.unwrap_or(default.on_agent_failure),
+        budget: budget(section.budget, &at("budget"), findings),
+        trace: section.trace.or(default.trace),
+        orchestrator_type: match section.orchestrator_type {
+            Some(OrchestratorType::Classic) => "classic".to_owned(),
+            Some(OrchestratorType::StateMachine) | None => default.orchestrator_type,
+        },
+    }
+}
+
+fn termination(
+    section: Option<Object<TerminationSection>>,
+    path: &KeyPath,
+    default: TerminationSettings,
+    findings: &mut Findings,
+) -> TerminationSettings {
+    let Object(section) = section.unwrap_or_default();
+    TerminationSettings {
+        kind: section.kind.unwrap_or(default.kind),
+        threshold: findings.within(path.key("threshold"), section.threshold, &(0.0..=100.0), default.threshold),
+    }
+}
+
+fn budget(section: Option<Object<BudgetSection>>, path: &KeyPath, findings: &mut Findings) -> BudgetSettings {
+    let Object(section) = section.unwrap_or_default();
+    let mut dollars =
+        |key: &str, raw: Option<f64>| raw.map(|amount| Usd::from_dollars(findings.not_negative(path.key(key), amount)));
+    BudgetSettings {
+        max_cost_usd: dollars("maxCostUsd", section.max_cost_usd),
+        warn_cost_usd: dollars("warnCostUsd", section.warn_cost_usd),
+    }
+}
+
+fn prices(entries: Option<Named<Object<PriceEntry>>>, findings: &mut Findings) -> BTreeMap<String, Price> {
+    let path = KeyPath::root().key("prices");
+    let entries = entries.unwrap_or_default().0;
+    let price = |(model, Object(entry)): (String, Object<PriceEntry>)| {
+        let path = path.key(&model);
+        let mut amount = |key: &str, raw: Option<f64>| {
+            let Some(amount) = raw else {
+                findings.problem(path.key(key), "is missing");
+                return 0.0;
+            };
+            findings.not_negative(path.key(key), amount)
+        };
+        let input_per_m_tok = amount("inputPerMTok", entry.input_per_m_tok);
+        let output_per_m_tok = amount("outputPerMTok", entry.output_per_m_tok);
+        let cached = entry.cached_input_per_m_tok;
+        let cached_input_per_m_tok = cached.map(|raw| amount("cachedInputPerMTok", Some(raw)));
+        (model, Price { input_per_m_tok, cached_input_per_m_tok, output_per_m_tok })
+    };
+    entries.into_iter().map(price).collect()
+}

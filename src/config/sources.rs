@@ -1,0 +1,228 @@
+//! Where each effective value is from, for `config show`.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::llm::presets::OFFLINE;
+
+use super::endpoint::Outline;
+use super::env::Environment;
+use super::load::{ConfigPath, Loaded};
+use super::overrides::{Overrides, Switch};
+use super::place::{KeyPath, Segment};
+
+/// The layer that decided a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Nothing was said about it.
+    BuiltIn,
+    /// The configuration file.
+    File(PathBuf),
+    /// An environment variable, of the process or the environment file.
+    Variable(String),
+    /// An option of the command line.
+    Option(&'static str),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn => f.write_str("built-in default"),
+            Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Variable(name) => write!(f, "environment variable {name}"),
+            Self::Option(name) => write!(f, "option {name}"),
+        }
+    }
+}
+
+/// What is known about where values are from. Ask with [`Sources::of`].
+#[derive(Debug, Clone)]
+pub struct Sources {
+    path: PathBuf,
+    named: bool,
+    agents: Vec<Option<usize>>,
+    file: Value,
+    overrides: Overrides,
+}
+
+/// What resolution knows about the origin of values.
+pub(super) struct Origin<'a> {
+    pub(super) path: &'a ConfigPath,
+    /// For each effective agent its index in the file.
+    pub(super) agents: Vec<Option<usize>>,
+    /// The file as untyped JSON.
+    pub(super) file: Value,
+}
+
+impl Sources {
+    pub(super) fn new(origin: Origin, overrides: &Overrides) -> Self {
+        Self {
+            path: origin.path.as_path().to_owned(),
+            named: matches!(origin.path, ConfigPath::Named(_)),
+            agents: origin.agents,
+            file: origin.file,
+            overrides: overrides.clone(),
+        }
+    }
+
+    /// The layer that decided the effective `value` at `path`, a path into the effective settings.
+    #[must_use]
+    pub fn of(&self, path: &KeyPath, value: &Value) -> Source {
+        if let Some(option) = self.option(path) {
+            return Source::Option(option);
+        }
+        // A value of the file that was replaced, such as an unknown role, decided nothing.
+        if self.in_file(path).is_some_and(|written| same(written, value)) {
+            return Source::File(self.path.clone());
+        }
+        match path.0.iter().position(|segment| *segment == Segment::Key("summarization".to_owned())) {
+            Some(position) if path.0[0] != Segment::Key("debate".to_owned()) => {
+                let inherited =
+                    [Segment::Key("debate".to_owned())].iter().chain(&path.0[position..]).cloned().collect();
+                self.of(&KeyPath(inherited), value)
+            }
+            _ => Source::BuiltIn,
+        }
+    }
+
+    fn option(&self, path: &KeyPath) -> Option<&'static str> {
+        let given = &self.overrides;
+        let (decided, option) = match path.to_string().as_str() {
+            "baseDir" => (self.named, "--config"),
+            "contextDir" => (given.context_dir.is_some(), "--context"),
+            "debate.rounds" => (given.rounds.is_some(), "--rounds"),
+            "debate.protocol" => (given.protocol.is_some(), "--protocol"),
+            "debate.interactiveClarifications" => (given.clarify == Switch::On, "--clarify"),
+            "debate.budget.maxCostUsd" => (given.max_cost.is_some(), "--max-cost"),
+            "debate.budget.warnCostUsd" => (given.warn_cost.is_some(), "--warn-cost"),
+            _ => match path.0.as_slice() {
+                [Segment::Key(section), .., Segment::Key(key)] if is_agent(section) && is_model(key) => {
+                    (given.offline == Switch::On, "--offline")
+                }
+                _ => return None,
+            },
+        };
+        decided.then_some(option)
+    }
+
+    /// What the file says at a path into the effective settings.
+    fn in_file(&self, path: &KeyPath) -> Option<&Value> {
+        let mut segments = path.0.clone();
+        if let [Segment::Key(section), Segment::Index(index), ..] = segments.as_mut_slice()
+            && section == "agents"
+        {
+            *index = (*self.agents.get(*index)?)?;
+        }
+        let value = segments.iter().try_fold(&self.file, |value, segment| match segment {
+            Segment::Key(key) => value.get(key),
+            Segment::Index(index) => value.get(index),
+        });
+        value.filter(|value| !value.is_null())
+    }
+}
+
+fn is_agent(section: &str) -> bool {
+    matches!(section, "agents" | "judge")
+}
+
+/// Whether a key says which model an agent uses.
+fn is_model(key: &str) -> bool {
+    matches!(key, "provider" | "model")
+}
+
+fn same(written: &Value, effective: &Value) -> bool {
+    match (written, effective) {
+        (Value::Number(written), Value::Number(effective)) => written.as_f64() == effective.as_f64(),
+        (Value::String(written), Value::String(effective)) => written.trim().eq_ignore_ascii_case(effective),
+        // Tools that are not known were left out; what remains is the file's all the same.
+        (Value::Array(_), Value::Array(_)) => true,
+        _ => written == effective,
+    }
+}
+
+/// One effective value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Its path, e.g. `debate.rounds` or `endpoints.openai.baseUrl`.
+    pub path: String,
+    /// The value; of a key only whether it is set.
+    pub value: String,
+    /// The layer that decided it.
+    pub source: Source,
+}
+
+/// Every effective value with its source, and for each provider in use its endpoint and whether its key is set.
+#[must_use]
+pub fn show(loaded: &Loaded, environment: &Environment) -> Vec<Row> {
+    let settings = serde_json::to_value(&loaded.settings).unwrap_or_default();
+    let mut rows = Vec::new();
+    for section in ["agents", "judge", "debate", "providers", "prices", "baseDir", "contextDir"] {
+        if let Some(value) = settings.get(section) {
+            add_leaves(&KeyPath::root().key(section), value, &loaded.sources, &mut rows);
+        }
+    }
+    let everybody = loaded.settings.agents.iter().chain([&loaded.settings.judge]);
+    let used: BTreeSet<&str> = everybody.map(|agent| agent.provider.as_str()).filter(|name| *name != OFFLINE).collect();
+    for provider in used {
+        add_endpoint(provider, loaded, environment, &mut rows);
+    }
+    rows
+}
+
+fn add_leaves(path: &KeyPath, value: &Value, sources: &Sources, rows: &mut Vec<Row>) {
+    let is_tools = path.split_key().is_some_and(|(_, key)| key == "tools");
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                add_leaves(&path.key(key), value, sources, rows);
+            }
+        }
+        Value::Array(elements) if !is_tools => {
+            for (index, element) in elements.iter().enumerate() {
+                add_leaves(&path.index(index), element, sources, rows);
+            }
+        }
+        leaf => rows.push(Row { path: path.to_string(), value: shown(leaf), source: sources.of(path, leaf) }),
+    }
+}
+
+fn shown(leaf: &Value) -> String {
+    match leaf {
+        Value::String(text) => text.clone(),
+        Value::Array(tools) => {
+            let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        }
+        other => other.to_string(),
+    }
+}
+
+fn add_endpoint(provider: &str, loaded: &Loaded, environment: &Environment, rows: &mut Vec<Row>) {
+    let Some(outline) = Outline::of(provider, &loaded.settings.providers) else { return };
+    let path = KeyPath::root().key("endpoints").key(provider);
+    let from_file = |has: bool| {
+        let file = loaded.file.clone().filter(|_| has);
+        file.map_or(Source::BuiltIn, Source::File)
+    };
+    let moved = outline.moved_by().filter(|name| environment.has(name));
+    let own_url = outline.entry.is_some_and(|entry| entry.base_url.is_some());
+    rows.push(Row {
+        path: path.key("baseUrl").to_string(),
+        value: outline.base_url(environment).unwrap_or_default().to_owned(),
+        source: moved.map_or_else(|| from_file(own_url), |name| Source::Variable(name.to_owned())),
+    });
+    let (value, source) = match outline.api_key_env() {
+        None => ("not needed".to_owned(), Source::BuiltIn),
+        Some(name) if environment.has(name) => ("set".to_owned(), Source::Variable(name.to_owned())),
+        Some(name) => (format!("not set: {name} is missing"), Source::Variable(name.to_owned())),
+    };
+    rows.push(Row { path: path.key("apiKey").to_string(), value, source });
+    for (header, value) in outline.headers() {
+        let own = outline.entry.is_some_and(|entry| entry.headers.contains_key(header));
+        let path = path.key("headers").key(header).to_string();
+        rows.push(Row { path, value: value.to_owned(), source: from_file(own) });
+    }
+}
