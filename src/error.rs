@@ -67,6 +67,9 @@ pub enum Error {
     /// Standard output cannot be written.
     #[error("cannot write to standard output")]
     Stdout(#[source] std::io::Error),
+    /// Answers cannot be read.
+    #[error("cannot read the answers from standard input")]
+    Stdin(#[source] std::io::Error),
     /// The event stream is incomplete; it has been said already.
     #[error("the event stream is incomplete")]
     EventsIncomplete,
@@ -159,6 +162,7 @@ impl Error {
             | Self::Output { .. }
             | Self::Exists { .. }
             | Self::Stdout(_)
+            | Self::Stdin(_)
             | Self::EventsIncomplete
             | Self::PipeClosed
             | Self::Runtime(_) => 1,

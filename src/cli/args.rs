@@ -93,6 +93,10 @@ pub(super) struct DebateArgs {
     #[arg(long, value_name = "NAME")]
     pub(super) protocol: Option<String>,
 
+    /// Let the agents ask you what is unclear before they begin
+    #[arg(long)]
+    pub(super) clarify: bool,
+
     /// Call no model: all answers come from the embedded rule-based rehearsal, without key, network or cost
     #[arg(long)]
     pub(super) offline: bool,

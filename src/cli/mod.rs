@@ -2,6 +2,10 @@
 
 mod args;
 mod commands;
+mod interrupt;
+mod models;
+mod output;
+mod questions;
 mod session;
 mod terminal;
 

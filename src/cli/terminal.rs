@@ -3,8 +3,6 @@
 use std::error::Error as StdError;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-use anstream::ColorChoice;
-
 use crate::config::Environment;
 use crate::display::{ColorMode, Notices, ProgressMode, render_markdown};
 use crate::error::Error;
@@ -45,7 +43,11 @@ impl Terminal {
         }
     }
 
-    /// Writes the result. Whoever stops reading it early ends the program quietly.
+    /// Writes the result as it is. Whoever stops reading it early ends the program quietly.
+    #[expect(
+        clippy::unused_self,
+        reason = "what is written goes through here, whether or not it depends on the terminal"
+    )]
     pub(super) fn result(&self, text: &str) -> Result<(), Error> {
         let mut out = io::stdout().lock();
         let newline = if text.ends_with('\n') { "" } else { "\n" };
@@ -79,11 +81,6 @@ impl Terminal {
 
     pub(super) fn error(&mut self, error: &dyn StdError, hint: Option<&str>) {
         drop(self.notices().error(error, hint));
-    }
-
-    /// Whether standard error takes colour.
-    pub(super) fn takes_color(&self) -> bool {
-        self.color.choice(&io::stderr()) != ColorChoice::Never
     }
 
     fn notices(&self) -> Notices<impl Write + use<>> {

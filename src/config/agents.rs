@@ -1,5 +1,6 @@
 //! Agents and judge: from entries of the file to settings, and which of the agents take part.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::debate::{AgentId, AgentSettings, SummarizationSettings, ToolSettings};
@@ -11,7 +12,7 @@ use super::findings::{Findings, unknown};
 use super::overrides::Vocabulary;
 use super::place::KeyPath;
 use super::shapes::Object;
-use super::suggest::{list, suggestion};
+use super::suggest::suggestion;
 
 /// Above this answers tend to become erratic, which is allowed but rarely meant.
 const WARM: f64 = 1.0;
@@ -186,8 +187,7 @@ fn file_path(raw: Option<String>) -> Option<PathBuf> {
 
 /// Keeps the agents with one of the roles asked for; warns of roles that nobody has.
 pub(super) fn keep_roles(agents: Vec<Placed>, asked: &[String], findings: &mut Findings) -> Vec<Placed> {
-    let mut here: Vec<&str> = agents.iter().map(|(_, agent)| agent.role.as_str()).collect();
-    here.dedup();
+    let here: BTreeSet<&str> = agents.iter().map(|(_, agent)| agent.role.as_str()).collect();
     for role in asked.iter().map(|role| role.trim()).filter(|role| !role.is_empty()) {
         if !here.iter().any(|known| known.eq_ignore_ascii_case(role)) {
             findings.warn(format!("no enabled agent has the role `{role}` {}", suggestion(role, here.iter().copied())));
@@ -204,15 +204,14 @@ pub(super) fn check_ids(agents: &[Placed], judge: &AgentSettings, judge_is_confi
     for (index, agent) in agents {
         let (path, shown) = match index {
             Some(index) => {
-                let path = root.key("agents").index(*index).key("id");
-                let shown = path.to_string();
-                (path, shown)
+                let path = root.key("agents").index(*index);
+                (path.key("id"), format!("`{path}`"))
             }
             None => (root.key("agents"), "a built-in agent".to_owned()),
         };
         match seen.iter().find(|(id, _)| **id == agent.id) {
             Some((id, first)) => {
-                findings.problem(path, format!("`{id}` is already the id at {}", list([first.as_str()])));
+                findings.problem(path, format!("`{id}` is already the id of {first}"));
             }
             None => seen.push((&agent.id, shown)),
         }

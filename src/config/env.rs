@@ -67,11 +67,16 @@ impl Environment {
             EnvFile::Default if Path::new(DEFAULT_FILE).is_file() => Self::from_file(Path::new(DEFAULT_FILE))?,
             EnvFile::Default => Self::default(),
         };
-        // A variable that is not Unicode can be neither a name nor a key that we know.
-        let process =
-            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        environment.extend(process);
+        environment.extend(process_variables());
         Ok(environment)
+    }
+
+    /// The process's variables alone, for what concerns the terminal.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let mut environment = Self::default();
+        environment.extend(process_variables());
+        environment
     }
 
     /// An environment of just these variables.
@@ -183,6 +188,11 @@ impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Environment").field("variables", &self.variables.len()).finish_non_exhaustive()
     }
+}
+
+/// A variable that is not Unicode can be neither a name nor a value that we know.
+fn process_variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 #[cfg(test)]

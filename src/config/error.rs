@@ -32,14 +32,14 @@ pub enum ConfigError {
         location: Location,
     },
     /// It is not JSON.
-    #[error("the configuration `{}` is not JSON ({location}): {message}", path.display())]
+    #[error("the configuration `{}` is not JSON ({location}): {fault}", path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
         /// Where the parser stopped.
         location: Location,
-        /// What it said.
-        message: String,
+        /// Why it did.
+        fault: SyntaxFault,
     },
     /// A value has the wrong type.
     #[error("the configuration `{}` has a wrong value at {key} ({location}): expected {expected}, found {found}", path.display())]
@@ -51,9 +51,9 @@ pub enum ConfigError {
         /// The value's key.
         key: KeyPath,
         /// What belongs there.
-        expected: String,
-        /// The kind of value that is there; never the value of a text.
-        found: String,
+        expected: Expected,
+        /// What is there.
+        found: Found,
     },
     /// Values that cannot be used, all of them.
     #[error("the configuration `{}` cannot be used{}", path.display(), Listed(problems))]
@@ -79,6 +79,94 @@ pub enum ConfigError {
         /// Why.
         source: io::Error,
     },
+}
+
+/// Why a text is not JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SyntaxFault {
+    /// There is nothing in it.
+    Empty,
+    /// There is a comment, which JSON has not.
+    Comment,
+    /// What the parser said.
+    Other(String),
+}
+
+impl fmt::Display for SyntaxFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "the file is empty",
+            Self::Comment => "there is a comment",
+            Self::Other(message) => message,
+        })
+    }
+}
+
+/// What belongs at a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+    /// An array.
+    Array,
+    /// A key that is there once only.
+    Once,
+    /// Anything else, in the words of the type: an object, a string, one of some names.
+    Other(String),
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Number => "a number",
+            Self::Boolean => "true or false",
+            Self::Array => "an array",
+            Self::Once => "each key once",
+            Self::Other(words) => words,
+        })
+    }
+}
+
+/// What is at a place instead. Only the kind of a value is kept: the value may be a secret that somebody put into the
+/// wrong place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// A text.
+    String,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+    /// `null`.
+    Null,
+    /// An object.
+    Object,
+    /// An array.
+    Array,
+    /// A name that is not among those there are, in backquotes.
+    Name(String),
+    /// A second key of this name, in backquotes.
+    Again(String),
+    /// Something that has no name.
+    Other,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::String => "a string",
+            Self::Number => "a number",
+            Self::Boolean => "true or false",
+            Self::Null => "null",
+            Self::Object => "an object",
+            Self::Array => "an array",
+            Self::Name(name) => name,
+            Self::Again(key) => return write!(f, "{key} twice"),
+            Self::Other => "something else",
+        })
+    }
 }
 
 /// One thing that is wrong.
@@ -126,14 +214,14 @@ impl ConfigError {
         let hint = match self {
             Self::Directory { .. } => "give the path of a JSON file, e.g. `--config ./debate-config.json`",
             Self::NotUtf8 { .. } => "save the file as UTF-8",
-            Self::Syntax { message, .. } if message.contains("empty") => "write a starter with `dialectic config init`",
-            Self::Syntax { message, .. } if message.contains("comment") => {
+            Self::Syntax { fault: SyntaxFault::Empty, .. } => "write a starter with `dialectic config init`",
+            Self::Syntax { fault: SyntaxFault::Comment, .. } => {
                 "JSON has no comments; keys named `$comment` or `//` are not read and can hold remarks"
             }
-            Self::WrongType { found, expected, .. } if found == "a string" && expected.contains("number") => {
+            Self::WrongType { found: Found::String, expected: Expected::Number, .. } => {
                 "write the number without quotes"
             }
-            Self::WrongType { found, expected, .. } if found == "a string" && expected == "true or false" => {
+            Self::WrongType { found: Found::String, expected: Expected::Boolean, .. } => {
                 "write true or false without quotes"
             }
             Self::WrongType { .. } | Self::Invalid { .. } => {

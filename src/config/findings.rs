@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::error::Problem;
 use super::place::{KeyPath, Location, Place};
-use super::shapes::Whole;
+use super::shapes::{Whole, Written};
 use super::suggest::{list, suggestion};
 
 /// Collected instead of returned, so that everything is reported in one go.
@@ -27,13 +27,17 @@ impl Findings {
         self.warnings.push(warning.into());
     }
 
-    /// Gives every problem with a key its position.
+    /// Gives every problem with a key its position, and sorts them as one reads the file.
     pub(super) fn locate(&mut self, find: impl Fn(&KeyPath) -> Option<Location>) {
         for problem in &mut self.problems {
             if let Place::Key { path, location } = &mut problem.place {
                 *location = find(path);
             }
         }
+        self.problems.sort_by_key(|problem| match problem.place {
+            Place::Key { location, .. } => location,
+            Place::Variable(_) => None,
+        });
     }
 
     /// A whole number of at least `minimum`, or the default where there is none.
@@ -59,7 +63,7 @@ impl Findings {
     ) -> f64 {
         let Some(number) = raw else { return default };
         if !bounds.contains(&number) {
-            self.problem(path, format!("must be from {} to {}, not {number}", bounds.start(), bounds.end()));
+            self.problem(path, format!("must be from {} to {}, not {}", bounds.start(), bounds.end(), Written(number)));
         }
         number
     }
@@ -67,7 +71,7 @@ impl Findings {
     /// A number that is not negative.
     pub(super) fn not_negative(&mut self, path: KeyPath, number: f64) -> f64 {
         if number < 0.0 {
-            self.problem(path, format!("must not be negative: {number}"));
+            self.problem(path, format!("must not be negative: {}", Written(number)));
         }
         number
     }

@@ -35,7 +35,7 @@ mod tests;
 pub use defaults::{OFFLINE_MODEL, default_settings};
 pub use endpoint::{EndpointError, ResolvedEndpoint, endpoint};
 pub use env::{EnvError, EnvFile, Environment};
-pub use error::{Blame, ConfigError, Problem};
+pub use error::{Blame, ConfigError, Expected, Found, Problem, SyntaxFault};
 pub use keys::{MissingKey, MissingKeys, missing_keys, missing_keys_of};
 pub use load::{ConfigPath, DEFAULT_PATH, Loaded, load};
 pub use overrides::{Overrides, Switch, Vocabulary};

@@ -244,7 +244,7 @@ mod tests {
     fn values_are_found_past_strings_and_nesting() {
         let x = KeyPath::root().key("x").key("k");
         assert_eq!(at(&x.index(1).key("z")), (2, 39));
-        assert_eq!(at(&x.index(1).key("q\"")), (2, 25));
+        assert_eq!(at(&x.index(1).key("q\"")), (2, 26));
         assert_eq!(at(&x.index(3)), (2, 49));
         let agents = KeyPath::root().key("agents");
         assert_eq!(at(&agents.index(0).key("id")), (4, 12));

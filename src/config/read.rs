@@ -7,11 +7,14 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::error::ConfigError;
+use super::error::{ConfigError, Expected, Found, SyntaxFault};
 use super::place::{KeyPath, Location, Segment, is_remark, locate};
 use super::schema::{keys_at, plain_schema};
 use super::shapes::Object;
 use super::suggest::suggestion;
+
+/// A name that is longer is not shown: it is rather a text in the wrong place, perhaps a key.
+const LONGEST_NAME: usize = 24;
 
 /// A configuration file that was read.
 #[derive(Debug, Clone)]
@@ -88,14 +91,14 @@ fn syntax_error(path: &Path, text: &str, error: &serde_json::Error) -> ConfigErr
     let path = path.to_owned();
     let location = Location { line: error.line().max(1), column: error.column().max(1) };
     let line = text.lines().nth(location.line - 1).unwrap_or_default();
-    let message = if text.trim().is_empty() {
-        "the file is empty".to_owned()
+    let fault = if text.trim().is_empty() {
+        SyntaxFault::Empty
     } else if line.trim_start().starts_with("/*") || comment_start(line).is_some_and(|start| start < location.column) {
-        "there is a comment".to_owned()
+        SyntaxFault::Comment
     } else {
-        without_position(error)
+        SyntaxFault::Other(without_position(error))
     };
-    ConfigError::Syntax { path, location, message }
+    ConfigError::Syntax { path, location, fault }
 }
 
 /// The column, from 0, of a `//` or `/*` that is not inside a string.
@@ -121,30 +124,34 @@ fn type_error(path: &Path, text: &str, error: &serde_path_to_error::Error<serde_
     ConfigError::WrongType { path: path.to_owned(), location, key, expected, found }
 }
 
-/// Takes serde's sentence apart. Only the kind of a wrong value is kept: the value itself may be a secret that
-/// somebody put into the wrong place.
-fn found_and_expected(message: &str) -> (String, String) {
-    if let Some(rest) = message.strip_prefix("duplicate field ") {
-        return (format!("{rest} twice"), "each key once".to_owned());
+/// Takes serde's sentence apart: it has no other form.
+fn found_and_expected(message: &str) -> (Found, Expected) {
+    if let Some(key) = message.strip_prefix("duplicate field ") {
+        return (Found::Again(key.to_owned()), Expected::Once);
     }
     let (found, expected) = message.rsplit_once(", expected ").unwrap_or((message, "another value"));
     let expected = match expected {
-        "f64" => "a number",
-        "a boolean" => "true or false",
-        "a sequence" => "an array",
-        other => other,
+        "f64" => Expected::Number,
+        "a boolean" => Expected::Boolean,
+        "a sequence" => Expected::Array,
+        other => Expected::Other(other.to_owned()),
     };
-    let found = match found.split_once(": ").map_or(found, |(_, value)| value) {
-        value if found.starts_with("unknown variant") => value.trim_start_matches("unknown variant "),
-        value if value.starts_with("string") => "a string",
-        value if value.starts_with("integer") || value.starts_with("floating point") => "a number",
-        value if value.starts_with("boolean") => "true or false",
-        value if value.starts_with("null") => "null",
-        value if value.starts_with("map") => "an object",
-        value if value.starts_with("sequence") => "an array",
-        _ => "something else",
-    };
-    (found.to_owned(), expected.to_owned())
+    if let Some(name) = found.strip_prefix("unknown variant ") {
+        let is_short = name.len() <= LONGEST_NAME;
+        return (if is_short { Found::Name(name.to_owned()) } else { Found::String }, expected);
+    }
+    let value = found.split_once(": ").map_or(found, |(_, value)| value);
+    let kinds = [
+        ("string", Found::String),
+        ("integer", Found::Number),
+        ("floating point", Found::Number),
+        ("boolean", Found::Boolean),
+        ("null", Found::Null),
+        ("map", Found::Object),
+        ("sequence", Found::Array),
+    ];
+    let found = kinds.into_iter().find(|(start, _)| value.starts_with(start)).map_or(Found::Other, |(_, found)| found);
+    (found, expected)
 }
 
 /// `serde_json`'s message without the position that it appends.

@@ -31,7 +31,17 @@ impl Whole {
 
 impl fmt::Display for Whole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        Written(self.0).fmt(f)
+    }
+}
+
+/// Shows a number in about as many digits as somebody would write.
+pub(super) struct Written(pub(super) f64);
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let magnitude = self.0.abs();
+        if magnitude != 0.0 && !(1e-6..1e15).contains(&magnitude) { write!(f, "{:e}", self.0) } else { self.0.fmt(f) }
     }
 }
 

@@ -34,9 +34,9 @@ mod tests {
     #[test]
     fn the_judge_gets_three_minutes_or_more() {
         let mut debate = default_settings().debate;
-        assert_eq!(attempt_timeout(&debate, Speaker::Agent), Duration::from_millis(120_000));
-        assert_eq!(attempt_timeout(&debate, Speaker::Judge), Duration::from_millis(180_000));
+        assert_eq!(attempt_timeout(&debate, Speaker::Agent), Duration::from_mins(2));
+        assert_eq!(attempt_timeout(&debate, Speaker::Judge), Duration::from_mins(3));
         debate.call_timeout = 200_000;
-        assert_eq!(attempt_timeout(&debate, Speaker::Judge), Duration::from_millis(200_000));
+        assert_eq!(attempt_timeout(&debate, Speaker::Judge), Duration::from_secs(200));
     }
 }

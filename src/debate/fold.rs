@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    AgentClarifications, AgentId, CallRecord, Contribution, Created, Debate, Event, Failure, ModelUsage, Outcome, Phase, Recorded, Round,
-    Status, Usd,
+    AgentClarifications, AgentId, CallRecord, Contribution, Created, Debate, Event, Failure, ModelUsage, Outcome,
+    Phase, Recorded, Round, Status, Usd,
 };
 
 /// Why a sequence of events is not the record of a debate.

@@ -37,7 +37,7 @@ pub(super) struct Finished<T> {
 /// What waiting for calls ended with.
 pub(super) enum Arrival<T> {
     /// A call came to its end.
-    Finished(Finished<T>),
+    Finished(Box<Finished<T>>),
     /// None is in flight.
     Idle,
     /// The deadline passed; these were abandoned.
@@ -99,7 +99,7 @@ impl<T: Send + 'static> Calls<T> {
                 }
                 Some(Some(Message::Finished(key, result, call))) => {
                     self.in_flight.retain(|flying| *flying != key);
-                    return Ok(Arrival::Finished(Finished { key, result, call }));
+                    return Ok(Arrival::Finished(Box::new(Finished { key, result, call })));
                 }
                 None => {
                     self.tasks.abort_all();
@@ -112,7 +112,7 @@ impl<T: Send + 'static> Calls<T> {
     /// Waits for the one call in flight.
     pub(super) async fn only(&mut self, engine: &mut Engine) -> Result<Option<Finished<T>>, EngineError> {
         Ok(match self.next(engine, None).await? {
-            Arrival::Finished(finished) => Some(finished),
+            Arrival::Finished(finished) => Some(*finished),
             Arrival::Idle | Arrival::Deadline(_) => None,
         })
     }

@@ -91,9 +91,7 @@ impl Engine {
                 }
                 Event::QuestionsAsked { iteration, questions, .. } => {
                     // The replies on the way to these questions are used up; the next iteration has its own.
-                    replies.retain(|key, _| {
-                        key.phase != Phase::Clarification || key.agent_id != questions.agent_id
-                    });
+                    replies.retain(|key, _| key.phase != Phase::Clarification || key.agent_id != questions.agent_id);
                     asked.insert((*iteration, questions.agent_id.clone()));
                 }
                 _ => {}

@@ -6,6 +6,7 @@
 
 mod caller;
 mod error;
+mod prices;
 mod request;
 
 pub mod presets;
@@ -15,6 +16,7 @@ pub mod openai;
 
 pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall};
 pub use error::ModelError;
+pub use prices::{built_in_price, prices_as_of};
 pub use request::{
     AnswerSchema, Brief, ChatModel, FinishReason, Material, MaterialKind, Reply, Request, ToolSpec, Turn,
 };

@@ -7,9 +7,7 @@ use std::path::Path;
 use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
 use crate::cli::session::env_file;
 use crate::cli::terminal::Terminal;
-use crate::config::{
-    ConfigPath, Environment, Loaded, Overrides, Row, endpoint, missing_keys, schema, show, starter,
-};
+use crate::config::{ConfigPath, Environment, Loaded, Overrides, Row, endpoint, missing_keys, schema, show, starter};
 use crate::error::Error;
 use crate::prompt::Role;
 use crate::protocol::PROTOCOLS;
@@ -37,10 +35,11 @@ pub(in crate::cli) fn run(args: &ConfigArgs, terminal: &mut Terminal) -> Result<
 }
 
 fn init(path: &Path, terminal: &mut Terminal) -> Result<(), Error> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|source| match source.kind() {
-        ErrorKind::AlreadyExists => Error::Exists { path: path.to_owned() },
-        _ => Error::Output { path: path.to_owned(), source },
-    })?;
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).open(path).map_err(|source| match source.kind() {
+            ErrorKind::AlreadyExists => Error::Exists { path: path.to_owned() },
+            _ => Error::Output { path: path.to_owned(), source },
+        })?;
     file.write_all(starter().as_bytes()).map_err(|source| Error::Output { path: path.to_owned(), source })?;
     terminal.notice(&format!("Wrote a configuration to {}", path.display()));
     Ok(())

@@ -50,7 +50,7 @@ fn overrides(args: &DebateArgs) -> Overrides {
         agents: args.agents.clone(),
         rounds: args.rounds,
         protocol: args.protocol.clone(),
-        clarify: Switch::AsConfigured,
+        clarify: switch(args.clarify),
         offline: switch(args.offline),
         max_cost: None,
         warn_cost: None,

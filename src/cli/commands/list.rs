@@ -81,7 +81,8 @@ fn of_debate(debate: &Debate) -> Row {
 
 fn table(rows: &[Row]) -> String {
     let dash = || "-".to_owned();
-    let mut cells = vec![["ID", "WHEN", "STATUS", "OUTCOME", "ROUNDS", "CONFIDENCE", "COST", "PROBLEM"].map(str::to_owned)];
+    let mut cells =
+        vec![["ID", "WHEN", "STATUS", "OUTCOME", "ROUNDS", "CONFIDENCE", "COST", "PROBLEM"].map(str::to_owned)];
     cells.extend(rows.iter().map(|row| {
         [
             row.id.clone(),

@@ -1,7 +1,7 @@
 //! `dialectic resume`: carries a debate on from its last finished call.
 
 use crate::cli::args::ResumeArgs;
-use crate::cli::session::{DEBATES, Session, changed_prompts, env_file};
+use crate::cli::session::{DEBATES, Session, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::Environment;
 use crate::debate::Status;
@@ -38,7 +38,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     for warning in environment.warnings().iter().chain(&panel.warnings) {
         terminal.warning(warning);
     }
-    if debate.prompt_sources.as_ref().is_some_and(|before| changed_prompts(before, &panel.sources)) {
+    if debate.prompt_sources.as_ref().is_some_and(|before| *before != panel.sources) {
         terminal.warning("prompts come from other places than when this debate was begun");
     }
     session.run(protocol, panel, record, &contents.events, terminal)

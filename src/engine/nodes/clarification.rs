@@ -54,11 +54,14 @@ async fn ask(engine: &mut Engine, iteration: u32, most: u32) -> Result<(), Engin
     while let Arrival::Finished(finished) = calls.next(engine, None).await? {
         match &finished.result {
             Ok((answer, call)) => {
-                let questions = answer.as_ref().map(|questions| questions.texts()).unwrap_or_else(|unreadable| {
-                    let (agent, error) = (&finished.key.agent_id, &unreadable.error);
-                    engine.warn(format!("{agent}'s questions could not be read and are skipped: {error}"));
-                    Vec::new()
-                });
+                let questions = match answer {
+                    Ok(questions) => questions.texts(),
+                    Err(unreadable) => {
+                        let (agent, error) = (&finished.key.agent_id, &unreadable.error);
+                        engine.warn(format!("{agent}'s questions could not be read and are skipped: {error}"));
+                        Vec::new()
+                    }
+                };
                 let agent = finished.key.agent_id.clone();
                 let questions = number(engine, &agent, iteration, most, questions);
                 engine.append(Event::QuestionsAsked { iteration, questions, call: call.clone() })?;

@@ -1,0 +1,44 @@
+//! The file that a result is written to.
+
+use std::fs;
+use std::path::Path;
+
+use crate::debate::Debate;
+use crate::error::Error;
+
+/// Writes the whole state to a `.json` file, the solution's text to any other.
+pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Result<(), Error> {
+    let json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    crate::store::write_atomically(path, |out| {
+        if json {
+            serde_json::to_writer_pretty(&mut *out, debate)?;
+            out.write_all(b"\n")
+        } else {
+            out.write_all(solution.as_bytes())
+        }
+    })?;
+    Ok(())
+}
+
+/// Sees to it that a file can be written when the debate is over.
+pub(super) fn prepare(path: &Path) -> Result<(), Error> {
+    make_parent(path)?;
+    let failed = |source| Error::Output { path: path.to_owned(), source };
+    if path.is_dir() {
+        return Err(failed(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
+    }
+    let existed = path.exists();
+    fs::OpenOptions::new().append(true).create(true).open(path).map_err(failed)?;
+    if !existed {
+        fs::remove_file(path).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Makes the directory that a file is to be in.
+pub(super) fn make_parent(path: &Path) -> Result<(), Error> {
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => fs::create_dir_all(parent).map_err(|source| Error::Output { path: parent.to_owned(), source }),
+        None => Ok(()),
+    }
+}

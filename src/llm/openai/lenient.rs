@@ -1,0 +1,214 @@
+//! The parts of an answer that both APIs share, read so that no surprise in one field costs the answer.
+
+use reqwest::header::HeaderMap;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
+
+use crate::debate::{Tokens, Usd};
+
+/// Where LiteLLM states what a call cost, in dollars.
+const COST_HEADER: &str = "x-litellm-response-cost";
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Tolerated<T> {
+    Expected(T),
+    Other(IgnoredAny),
+}
+
+/// A field that may be absent, null or of a type that nobody expects, which is the same as absent.
+pub(super) fn tolerant<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
+    Ok(match Tolerated::deserialize(field)? {
+        Tolerated::Expected(value) => Some(value),
+        Tolerated::Other(_) => None,
+    })
+}
+
+/// A text, or a number in place of one: error codes are either.
+#[derive(Debug)]
+pub(super) struct Text(pub(super) String);
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(field: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Text(String),
+            Number(serde_json::Number),
+        }
+        Ok(Self(match Form::deserialize(field)? {
+            Form::Text(text) => text,
+            Form::Number(number) => number.to_string(),
+        }))
+    }
+}
+
+/// A count, as an integer, a float or a text.
+#[derive(Debug, Clone, Copy)]
+struct Count(u64);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(field: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Integer(u64),
+            Float(f64),
+            Text(String),
+        }
+        match Form::deserialize(field)? {
+            Form::Integer(count) => Some(count),
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "checked not to be negative, and token counts are far below 2^53"
+            )]
+            Form::Float(count) => (count >= 0.0).then_some(count as u64),
+            Form::Text(text) => text.trim().parse().ok(),
+        }
+        .map(Self)
+        .ok_or_else(|| serde::de::Error::custom("not a count"))
+    }
+}
+
+/// Token counts under the names of either API, for servers that mix them, and OpenRouter's cost.
+#[derive(Deserialize)]
+pub(super) struct Usage {
+    #[serde(default, deserialize_with = "tolerant")]
+    input_tokens: Option<Count>,
+    #[serde(default, deserialize_with = "tolerant")]
+    prompt_tokens: Option<Count>,
+    #[serde(default, deserialize_with = "tolerant")]
+    output_tokens: Option<Count>,
+    #[serde(default, deserialize_with = "tolerant")]
+    completion_tokens: Option<Count>,
+    #[serde(default, deserialize_with = "tolerant")]
+    input_tokens_details: Option<InputDetails>,
+    #[serde(default, deserialize_with = "tolerant")]
+    prompt_tokens_details: Option<InputDetails>,
+    #[serde(default, deserialize_with = "tolerant")]
+    cost: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct InputDetails {
+    #[serde(default, deserialize_with = "tolerant")]
+    cached_tokens: Option<Count>,
+}
+
+impl Usage {
+    /// The counts; nothing when none is stated.
+    pub(super) fn tokens(&self) -> Option<Tokens> {
+        let input = self.input_tokens.or(self.prompt_tokens);
+        let output = self.output_tokens.or(self.completion_tokens);
+        if input.is_none() && output.is_none() {
+            return None;
+        }
+        let details = self.input_tokens_details.as_ref().or(self.prompt_tokens_details.as_ref());
+        let count = |count: Option<Count>| count.map_or(0, |count| count.0);
+        Some(Tokens {
+            input_tokens: count(input),
+            cached_input_tokens: count(details.and_then(|details| details.cached_tokens)),
+            output_tokens: count(output),
+        })
+    }
+}
+
+/// What the provider says that the call cost.
+pub(super) fn stated_cost(usage: Option<&Usage>, headers: &HeaderMap) -> Option<Usd> {
+    let in_header = || headers.get(COST_HEADER)?.to_str().ok()?.trim().parse::<f64>().ok();
+    usage
+        .and_then(|usage| usage.cost)
+        .or_else(in_header)
+        .filter(|cost| cost.is_finite() && *cost >= 0.0)
+        .map(Usd::from_dollars)
+}
+
+/// A message's content: a text, or parts of one.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+/// A part of a content.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Part {
+    Text(String),
+    Object(PartObject),
+    Other(IgnoredAny),
+}
+
+/// A part that says what it is, or does not.
+#[derive(Deserialize)]
+pub(super) struct PartObject {
+    #[serde(default, rename = "type", deserialize_with = "tolerant")]
+    kind: Option<String>,
+    #[serde(default, deserialize_with = "tolerant")]
+    text: Option<String>,
+    #[serde(default, deserialize_with = "tolerant")]
+    refusal: Option<String>,
+}
+
+impl Content {
+    /// Splits the content into what was said (joined onto `text`) and why it was not (onto `refusal`).
+    pub(super) fn read(self, text: &mut String, refusal: &mut String) {
+        match self {
+            Self::Text(said) => append(text, said),
+            Self::Parts(parts) => {
+                for part in parts {
+                    match part {
+                        Part::Text(said) => append(text, said),
+                        Part::Object(part) => part.read(text, refusal),
+                        Part::Other(_) => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl PartObject {
+    fn read(self, text: &mut String, refusal: &mut String) {
+        match self.kind.as_deref() {
+            Some("refusal") => append(refusal, self.refusal.or(self.text).unwrap_or_default()),
+            // What a model thinks is not what it says.
+            Some("thinking" | "reasoning" | "reasoning_text" | "summary_text") => {}
+            _ => {
+                append(text, self.text.unwrap_or_default());
+                append(refusal, self.refusal.unwrap_or_default());
+            }
+        }
+    }
+}
+
+/// Appends without a copy where there is nothing yet.
+fn append(text: &mut String, more: String) {
+    if text.is_empty() { *text = more } else { text.push_str(&more) }
+}
+
+/// The arguments of a tool call: JSON as text, or by some servers the JSON itself.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Arguments {
+    Text(String),
+    Json(serde_json::Value),
+}
+
+impl Arguments {
+    /// As text; an empty object where there are none.
+    pub(super) fn into_text(arguments: Option<Self>) -> String {
+        match arguments {
+            Some(Self::Text(text)) if !text.trim().is_empty() => text,
+            None | Some(Self::Text(_) | Self::Json(serde_json::Value::Null)) => "{}".to_owned(),
+            Some(Self::Json(json)) => json.to_string(),
+        }
+    }
+}
+
+/// The id of a call that came without one, unique within its answer.
+pub(super) fn made_up_id(index: usize) -> String {
+    format!("call_{}", index + 1)
+}
