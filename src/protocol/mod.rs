@@ -173,8 +173,10 @@ mod tests {
             let nodes: HashSet<_> = protocol.transitions.iter().map(|row| row.0).collect();
             let mut reached = HashSet::from([protocol.start]);
             for _ in &nodes {
-                for row in protocol.transitions.iter().filter(|row| reached.clone().contains(&row.0)) {
-                    if let Next::Go(node) = row.2 {
+                for row in protocol.transitions {
+                    if let Next::Go(node) = row.2
+                        && reached.contains(&row.0)
+                    {
                         assert!(
                             nodes.contains(&node),
                             "{} leads to {}, which leads nowhere",

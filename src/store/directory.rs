@@ -204,7 +204,9 @@ mod tests {
 
     fn directory_with(names: &[&str]) -> (tempfile::TempDir, Directory) {
         let temporary = tempfile::tempdir().unwrap();
-        names.iter().for_each(|name| fs::write(temporary.path().join(name), "{}").unwrap());
+        for name in names {
+            fs::write(temporary.path().join(name), "{}").unwrap();
+        }
         let directory = Directory::at(temporary.path());
         (temporary, directory)
     }

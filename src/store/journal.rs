@@ -221,7 +221,9 @@ mod tests {
     fn journal_of(count: u64, path: &Path) -> Vec<Recorded> {
         let mut journal = Journal::create(path).unwrap();
         let events: Vec<_> = (1..=count).map(event).collect();
-        events.iter().for_each(|event| journal.append(event).unwrap());
+        for event in &events {
+            journal.append(event).unwrap();
+        }
         events
     }
 
