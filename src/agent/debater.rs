@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use crate::debate::{
-    AgentId, AgentSettings, CallKey, Contribution, ContributionType, Debate, Metadata, Phase, Summary, SummaryMetadata,
-    Timestamp,
+    AgentId, AgentSettings, CallKey, CallRecord, Contribution, ContributionType, Debate, Metadata, Phase, Summary,
+    SummaryMetadata, Timestamp,
 };
 use crate::llm::{Caller, Material, Request};
 use crate::markdown::truncate;
-use crate::prompt::{Clarify, Critique, Prompt, PromptError, Propose, Refine, Role, Summarize, compose};
+use crate::prompt::{Clarify, Critique, Prompt, PromptError, Propose, Refine, Role, Summarize, Vote, compose};
 
+use super::ballot::BALLOT;
 use super::history::{authored, finished_text, material_of};
 use super::questions::QUESTIONS;
-use super::{Ground, Said, SummaryPlan};
+use super::{Ballot, Ground, Said, Slate, SummaryPlan};
 
 /// An agent of the panel.
 #[derive(Clone)]
@@ -94,6 +95,30 @@ impl Debater {
         let material = std::iter::once(material_of(proposal)).chain(critiques.iter().map(|one| material_of(one)));
         let key = self.key(round, Phase::Refinement, None);
         Ok(self.request(ground, key, history.as_deref(), &body, material.collect()))
+    }
+
+    /// Asks for a vote on a slate.
+    ///
+    /// # Errors
+    /// A defect of the template.
+    pub fn vote(&self, ground: &Ground, round: u32, slate: &Slate) -> Result<Request, PromptError> {
+        let body = Vote { candidates: &slate.candidates(), role: self.role.persona() }.render()?;
+        let key = self.key(round, Phase::Vote, None);
+        let request = self.request(ground, key, None, &body, slate.material());
+        Ok(Request { answer: Some(BALLOT), ..request })
+    }
+
+    /// The contribution that a ballot is: its target is whose text was chosen.
+    #[must_use]
+    pub fn vote_contribution(&self, ballot: &Ballot, call: &CallRecord) -> Contribution {
+        Contribution {
+            agent_id: self.id().clone(),
+            agent_role: self.settings.role.as_str().into(),
+            kind: ContributionType::Vote,
+            content: ballot.reason.as_str().into(),
+            metadata: Metadata { confidence: Some(ballot.confidence), ..Metadata::of_calls([call]) },
+            target_agent_id: Some(ballot.choice.clone()),
+        }
     }
 
     /// Asks for a summary of its own history at the start of `round`, or nothing while that is short.

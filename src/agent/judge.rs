@@ -11,14 +11,15 @@ use crate::debate::{
 use crate::llm::{AnswerSchema, Caller, Material, Request};
 use crate::markdown::letters;
 use crate::prompt::{
-    Candidate, Entry, EvaluateConvergence, EvaluateQuality, JudgeSummarize, MaterialPart, Prompt, PromptError, Role,
-    Synthesize, compose,
+    Entry, EvaluateConvergence, EvaluateQuality, JudgeSummarize, MaterialPart, Merge, Prompt, PromptError, Role,
+    Synthesize, Vote, compose,
 };
 
+use super::ballot::BALLOT;
 use super::debater::summary_of;
 use super::history::material_of;
 use super::solution::percentage;
-use super::{Ground, Said, shuffled};
+use super::{Ground, Said, Slate, shuffled};
 
 /// The judge of the panel.
 #[derive(Clone)]
@@ -61,26 +62,35 @@ pub enum SynthesisMaterial {
 }
 
 /// The schema of a score.
-pub const EVALUATION: &AnswerSchema = &AnswerSchema {
+const EVALUATION: &AnswerSchema = &AnswerSchema {
     name: "evaluation",
     schema: || object(&json!({ "confidence": { "type": "number", "minimum": 0, "maximum": 100 } })),
 };
 
 /// The schema of a solution.
-const SYNTHESIS: &AnswerSchema = &AnswerSchema {
-    name: "synthesis",
+const SYNTHESIS: &AnswerSchema = &AnswerSchema { name: "synthesis", schema: || object(&solution_properties()) };
+
+/// The schema of a merged solution.
+const MERGE: &AnswerSchema = &AnswerSchema {
+    name: "merge",
     schema: || {
-        let texts = json!({ "type": "array", "items": { "type": "string" } });
-        object(&json!({
-            "solutionMarkdown": { "type": "string" },
-            "tradeoffs": texts,
-            "recommendations": texts,
-            "unfulfilledMajorRequirements": texts,
-            "openQuestions": texts,
-            "confidence": { "type": "number", "minimum": 0, "maximum": 100 },
-        }))
+        let mut properties = solution_properties();
+        properties["base"] = json!({ "type": "string" });
+        object(&properties)
     },
 };
+
+fn solution_properties() -> Value {
+    let texts = json!({ "type": "array", "items": { "type": "string" } });
+    json!({
+        "solutionMarkdown": { "type": "string" },
+        "tradeoffs": texts,
+        "recommendations": texts,
+        "unfulfilledMajorRequirements": texts,
+        "openQuestions": texts,
+        "confidence": { "type": "number", "minimum": 0, "maximum": 100 },
+    })
+}
 
 /// An object schema as strict structured output wants it: everything required, nothing else allowed.
 fn object(properties: &Value) -> Value {
@@ -118,20 +128,17 @@ impl Judge {
         round: &Round,
         kind: TerminationKind,
     ) -> Result<Option<Request>, PromptError> {
-        let seed = debate.seed.unwrap_or_default();
-        let positions = shuffled(round.positions(), seed, salt::EVALUATION + round.round_number);
-        let labels: Vec<String> = (0..positions.len()).map(letters).collect();
-        let candidates: Vec<_> =
-            positions.iter().zip(&labels).map(|(one, label)| Candidate { label, text: &one.content }).collect();
+        let salt = salt::EVALUATION + round.round_number;
+        let slate = Slate::new(round.positions().into_iter().cloned(), debate.seed.unwrap_or_default(), salt);
+        let candidates = slate.candidates();
         let role = self.role.persona();
         let body = match kind {
             TerminationKind::Fixed => return Ok(None),
             TerminationKind::Convergence => EvaluateConvergence { candidates: &candidates, role }.render()?,
             TerminationKind::Quality => EvaluateQuality { candidates: &candidates, role }.render()?,
         };
-        let material = positions.iter().zip(&labels).map(|(one, label)| anonymous(one, label)).collect();
         let key = self.key(round.round_number, Phase::Evaluation);
-        Ok(Some(self.request(ground, key, &body, material, Some(EVALUATION))))
+        Ok(Some(self.request(ground, key, &body, slate.material(), Some(EVALUATION))))
     }
 
     /// What the synthesis of `debate` is to rest on: as much as stays below the judge's summary threshold.
@@ -220,6 +227,24 @@ impl Judge {
         Ok(self.request(ground, key, &body, brief, Some(SYNTHESIS)))
     }
 
+    /// Asks for the casting vote on a slate of tied texts.
+    ///
+    /// # Errors
+    /// A defect of the template.
+    pub fn break_tie(&self, ground: &Ground, round: u32, slate: &Slate) -> Result<Request, PromptError> {
+        let body = Vote { candidates: &slate.candidates(), role: self.role.persona() }.render()?;
+        Ok(self.request(ground, self.key(round, Phase::Vote), &body, slate.material(), Some(BALLOT)))
+    }
+
+    /// Asks for the strongest text of a slate, amended with what the others add.
+    ///
+    /// # Errors
+    /// A defect of the template.
+    pub fn merge(&self, ground: &Ground, round: u32, slate: &Slate) -> Result<Request, PromptError> {
+        let body = Merge { candidates: &slate.candidates(), role: self.role.persona() }.render()?;
+        Ok(self.request(ground, self.key(round, Phase::Synthesis), &body, slate.material(), Some(MERGE)))
+    }
+
     /// The texts of a round under anonymous titles, agents in an order that the debate's seed decides.
     fn anonymised<'a>(debate: &Debate, round: &'a Round, scope: Scope) -> Vec<(String, &'a Contribution)> {
         let agents = debate.settings.iter().flat_map(|settings| &settings.agents).map(|agent| &agent.id);
@@ -276,8 +301,4 @@ enum Scope {
     Everything,
     /// Proposals and refinements.
     Solutions,
-}
-
-fn anonymous(one: &Contribution, label: &str) -> Material {
-    Material { author: label.into(), role: "".into(), ..material_of(one) }
 }

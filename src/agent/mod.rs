@@ -6,6 +6,7 @@
 mod anonymous;
 mod answer;
 mod ask;
+mod ballot;
 mod debater;
 mod ground;
 mod history;
@@ -17,13 +18,14 @@ mod solution;
 pub use anonymous::shuffled;
 pub use answer::{AnswerError, read_json};
 pub use ask::{Ask, OnReply, Past, Said, Unreadable};
+pub use ballot::{Ballot, Slate};
 pub use debater::Debater;
 pub use ground::Ground;
 pub use history::{SummaryPlan, finished_text, own_history_length};
-pub use judge::{EVALUATION, Judge, Judged, Score, SynthesisMaterial};
+pub use judge::{Judge, Judged, Score, SynthesisMaterial};
 pub use panel::{Panel, PanelError};
 pub use questions::Questions;
-pub use solution::SynthesisAnswer;
+pub use solution::{MergeAnswer, SynthesisAnswer};
 
 /// The methods by which history can be condensed, as configurations name them.
 pub const SUMMARIZATION_METHODS: &[&str] = &["length-based"];

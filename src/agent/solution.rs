@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::debate::{AgentId, Solution};
 
-use super::Unreadable;
+use super::{AnswerError, Slate, Unreadable, read_json};
 
 /// With an unfulfilled major requirement the judge's confidence counts as this at most.
 const CONFIDENCE_CAP: f64 = 40.0;
@@ -33,6 +33,44 @@ pub struct SynthesisAnswer {
     /// How sure it is.
     #[serde(deserialize_with = "percentage")]
     pub confidence: f64,
+}
+
+/// What the judge returns when it merges.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergeAnswer {
+    /// Whose text is the base.
+    pub base: AgentId,
+    /// The rest, as after a synthesis.
+    pub answer: SynthesisAnswer,
+}
+
+impl MergeAnswer {
+    /// Reads an answer to a merge of `slate`.
+    ///
+    /// # Errors
+    /// When it is not JSON of the form asked for, or its base is no candidate.
+    pub fn read(text: &str, slate: &Slate) -> Result<Self, AnswerError> {
+        #[derive(Deserialize)]
+        struct Base {
+            base: String,
+        }
+        let base: Base = read_json(text)?;
+        Ok(Self { base: slate.author(&base.base)?, answer: read_json(text)? })
+    }
+
+    /// The solution, with the judge's assessment and the names behind the labels.
+    #[must_use]
+    pub fn into_solution(self, judge: &AgentId, slate: &Slate) -> Solution {
+        let mut solution = self.answer.into_solution(judge);
+        solution.description.push_str("### Candidates\n\n");
+        for (label, author) in slate.authors() {
+            let base = if *author == self.base { " (the base)" } else { "" };
+            // Writing to a String cannot fail.
+            let _ = writeln!(solution.description, "- Candidate {label}: {author}{base}");
+        }
+        solution.description.push('\n');
+        Solution { base: Some(self.base), ..solution }
+    }
 }
 
 fn not_blank<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
@@ -107,6 +145,7 @@ impl SynthesisAnswer {
             synthesized_by: Some(judge.clone()),
             unfulfilled_major_requirements: self.unfulfilled_major_requirements,
             open_questions: self.open_questions,
+            base: None,
             parse_error: None,
         }
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentClarifications, AgentId, CallKey, CallRecord, Contribution, DebateId, Evaluation, Failure, Node,
-    PromptSources, Settings, Solution, StopReason, Summary, Timestamp, ToolCall,
+    PromptSources, Settings, Solution, StopReason, Summary, Timestamp, ToolCall, Voting,
 };
 
 /// An event in its place: the content of one journal line.
@@ -110,6 +110,14 @@ pub enum Event {
         summary: Summary,
         /// What the call took.
         call: CallRecord,
+    },
+    /// The votes were counted.
+    Voted {
+        /// The result.
+        voting: Voting,
+        /// What the judge's casting vote took; absent when there was none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallRecord>,
     },
     /// The solution was made.
     Synthesized {

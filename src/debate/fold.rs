@@ -74,6 +74,7 @@ impl Debate {
             clarifications: None,
             clarification_iterations: None,
             final_solution: None,
+            voting: None,
             judge_summary: None,
             prompt_sources: Some(prompt_sources),
             suspended_at_node: None,
@@ -146,6 +147,10 @@ impl Debate {
             Event::JudgeSummarized { summary, call } => {
                 self.judge_summary = Some(summary.clone());
                 self.count(call);
+            }
+            Event::Voted { voting, call } => {
+                self.voting = Some(voting.clone());
+                self.count(call.as_ref());
             }
             Event::Synthesized { solution, call } => {
                 self.final_solution = Some(solution.as_ref().clone());

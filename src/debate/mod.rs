@@ -31,7 +31,7 @@ pub use settings::{
 pub use signal::Signal;
 pub use solution::Solution;
 pub use state::{
-    AgentClarifications, AgentPromptSource, Clarification, Debate, Evaluation, Failure, JudgePromptSource, ModelUsage,
-    Node, PromptOrigin, PromptSources, Round, Status, StopReason, Summary, SummaryMetadata,
+    AgentClarifications, AgentPromptSource, Clarification, Debate, Decider, Evaluation, Failure, JudgePromptSource,
+    ModelUsage, Node, PromptOrigin, PromptSources, Round, Status, StopReason, Summary, SummaryMetadata, Voting,
 };
 pub use time::Timestamp;

@@ -68,6 +68,9 @@ impl Outcome {
                 reasons.push(format!("{}'s {kind} in round {number} was cut at the output limit", cut.agent_id));
             }
         }
+        if debate.voting.as_ref().is_some_and(|voting| voting.winner.is_none()) {
+            reasons.push("the vote was tied, and nobody broke the tie".to_owned());
+        }
         if let Some(error) = debate.final_solution.as_ref().and_then(|solution| solution.parse_error.as_ref()) {
             reasons.push(format!("the synthesis was not the JSON that was asked for ({error})"));
         }

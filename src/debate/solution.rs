@@ -31,6 +31,9 @@ pub struct Solution {
     /// What is left to be answered.
     #[serde(default)]
     pub open_questions: Vec<String>,
+    /// Whose refinement it is, or is built on (voting and merge).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<AgentId>,
     /// Why the judge's answer could not be read as the JSON that was asked for; its raw text is then the description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse_error: Option<String>,

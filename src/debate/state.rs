@@ -41,6 +41,9 @@ pub struct Debate {
     /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_solution: Option<Solution>,
+    /// How the agents voted, with `synthesisMethod: voting`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voting: Option<Voting>,
     /// The judge's summary of the final round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_summary: Option<Summary>,
@@ -240,6 +243,36 @@ pub struct Evaluation {
     pub score: Option<f64>,
     /// The score from which the debate ends.
     pub threshold: f64,
+}
+
+/// The result of a vote. The ballots are contributions of the last round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Voting {
+    /// Votes by whose text they went to; every candidate is listed.
+    pub tally: BTreeMap<AgentId, u32>,
+    /// Those that share the most votes, when there are several: a tie is recorded as a tie.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tied: Vec<AgentId>,
+    /// Whose text won; absent when nobody broke the tie.
+    pub winner: Option<AgentId>,
+    /// Who decided.
+    pub decided_by: Decider,
+    /// The judge's reason, when it broke a tie.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Who decided a vote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Decider {
+    /// The voters.
+    Vote,
+    /// The judge, by its casting vote on a tie.
+    Judge,
+    /// Nobody: the tie stayed.
+    Nobody,
 }
 
 /// The questions of one agent.

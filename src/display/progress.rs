@@ -150,6 +150,7 @@ impl Progress {
                 self.count(self.round, Phase::JudgeSummary);
                 self.pay(Some(call));
             }
+            Event::Voted { call, .. } => self.pay(call.as_ref()),
             Event::Synthesized { call, .. } => {
                 self.count(self.round, Phase::Synthesis);
                 self.pay(call.as_ref());

@@ -8,7 +8,7 @@ use crate::llm::Material;
 
 use super::checklist::{Applicable, Entry, catalog};
 use super::document::{COVERAGE, DESIGN, Document, bullets, colophon};
-use super::judge::{Judge, count_of, covers};
+use super::judge::{Candidate, Judge, count_of, covers};
 use super::problem::{Problem, is_answer};
 use super::words::{list, one_line, terms};
 use super::write::{bold_title, coverage, json};
@@ -31,6 +31,8 @@ struct SolutionAnswer {
     unfulfilled_major_requirements: Vec<String>,
     open_questions: Vec<String>,
     confidence: u32,
+    /// Read by a merge only: the text that holds most.
+    base: String,
 }
 
 impl Judge<'_> {
@@ -50,7 +52,13 @@ impl Judge<'_> {
             confidence: if unfulfilled.is_empty() { confidence } else { confidence.min(UNFULFILLED_CONFIDENCE) },
             unfulfilled_major_requirements: unfulfilled,
             open_questions,
+            base: self.richest().map(|one| one.material.author.as_str().to_owned()).unwrap_or_default(),
         })
+    }
+
+    /// The text that holds most points, the first of several.
+    fn richest(&self) -> Option<&Candidate<'_>> {
+        self.candidates.iter().rev().max_by_key(|one| one.held.len())
     }
 
     fn solution(&self, all: &[&'static Entry], questions: &[String]) -> String {
