@@ -144,12 +144,16 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
+            Self::Environment(EnvError::NotANumber { .. })
+            | Self::Keys(_)
+            | Self::Endpoint(_)
+            | Self::Client(_)
+            | Self::Panel(_) => 4,
             Self::Problem(_) | Self::Environment(_) | Self::NotResumable { .. } => 2,
             Self::Config(error) => match error.blame() {
                 Blame::Arguments => 2,
                 Blame::Configuration => 4,
             },
-            Self::Keys(_) | Self::Endpoint(_) | Self::Client(_) | Self::Panel(_) => 4,
             Self::Store(error) => match error {
                 StoreError::State(_) | StoreError::Unknown { .. } | StoreError::Ambiguous { .. } => 2,
                 StoreError::Directory { .. }

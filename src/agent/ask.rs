@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::debate::{CallRecord, Metadata, StoredReply};
-use crate::llm::{Caller, FailedCall, Request, Turn};
+use tokio::task::spawn_blocking;
+
+use crate::debate::{CallRecord, Metadata, StoredReply, ToolCall, ToolResult};
+use crate::llm::{Caller, FailedCall, ModelError, Request, Turn};
 use crate::prompt::{Prompt, SecondChance};
+use crate::tools::Toolbox;
 
 use super::AnswerError;
 
@@ -24,6 +27,52 @@ pub struct Ask {
     pub past: Vec<Past>,
     /// Told of each further reply that is not yet a result.
     pub on_reply: OnReply,
+    /// The tools that the model may call; none for JSON answers.
+    pub tools: Option<Tools>,
+}
+
+/// Tools on their way to a model.
+#[derive(Clone)]
+pub struct Tools {
+    /// The tools.
+    pub toolbox: Arc<Toolbox>,
+    /// How often the model may go on after tool results; failed calls count.
+    pub limit: u32,
+}
+
+/// What the calls of one answer came to.
+#[derive(Default)]
+struct ToolLog {
+    iterations: u32,
+    calls: Vec<ToolCall>,
+    results: Vec<ToolResult>,
+    records: Vec<CallRecord>,
+}
+
+impl ToolLog {
+    fn note(&mut self, reply: &StoredReply, record: CallRecord) {
+        self.iterations += 1;
+        self.calls.extend(reply.tool_calls.iter().cloned());
+        self.results.extend(reply.tool_results.iter().cloned());
+        self.records.push(record);
+    }
+
+    fn into_metadata(self) -> Metadata {
+        Metadata {
+            tool_calls: self.calls,
+            tool_results: self.results,
+            tool_call_iterations: (self.iterations > 0).then_some(self.iterations),
+            ..Metadata::of_calls(&self.records)
+        }
+    }
+}
+
+/// Runs the tools that a reply calls, one after the other, away from the engine's thread: they read files.
+async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall]) -> Vec<ToolResult> {
+    let wanted = calls.to_vec();
+    let run = spawn_blocking(move || wanted.iter().map(|call| toolbox.run(call)).collect());
+    // A tool that panics must not take the debate with it; the model is told.
+    run.await.unwrap_or_else(|_| calls.iter().map(|call| ToolResult::error(call, "the tool failed")).collect())
 }
 
 /// An answer in text.
@@ -47,14 +96,43 @@ pub struct Unreadable {
 }
 
 impl Ask {
-    /// Asks for text.
+    /// Asks for text. While the model calls tools, runs them and asks again, up to `tools.limit` times; the last
+    /// call offers none, so that text comes back.
     ///
     /// # Errors
-    /// When the call fails for good.
-    pub async fn text(self) -> Result<Said, FailedCall> {
-        let answered = self.caller.call(&self.request).await?;
-        let metadata = Metadata::of_calls([&answered.record]);
-        Ok(Said { text: answered.reply.text.into(), call: answered.record, metadata })
+    /// When a call fails for good.
+    pub async fn text(mut self) -> Result<Said, FailedCall> {
+        let mut log = ToolLog::default();
+        for (reply, record) in std::mem::take(&mut self.past) {
+            log.note(&reply, record);
+            self.go_on(reply);
+        }
+        loop {
+            let offered = self.tools.as_ref().filter(|tools| log.iterations < tools.limit);
+            self.request.tools = offered.map(|tools| tools.toolbox.specs()).unwrap_or_default();
+            let toolbox = offered.map(|tools| Arc::clone(&tools.toolbox));
+            let answered = self.caller.call(&self.request).await?;
+            let (reply, call) = (answered.reply, answered.record);
+            let Some(toolbox) = toolbox.filter(|_| !reply.tool_calls.is_empty()) else {
+                if reply.text.trim().is_empty() {
+                    return Err(FailedCall { error: ModelError::Empty, attempts: call.attempts });
+                }
+                log.records.push(call.clone());
+                return Ok(Said { text: reply.text.into(), call, metadata: log.into_metadata() });
+            };
+            let tool_results = run_all(toolbox, &reply.tool_calls).await;
+            let stored =
+                StoredReply { text: reply.text, tool_calls: reply.tool_calls, tool_results, parse_error: None };
+            (self.on_reply)(stored.clone(), call.clone());
+            log.note(&stored, call);
+            self.go_on(stored);
+        }
+    }
+
+    /// Puts a reply that called tools, and what they answered, behind the question.
+    fn go_on(&mut self, reply: StoredReply) {
+        self.request.turns.push(Turn::Assistant { text: reply.text, calls: reply.tool_calls });
+        self.request.turns.push(Turn::ToolResults(reply.tool_results));
     }
 
     /// Asks for JSON that `read` understands, and once more with the reason when it does not.

@@ -17,7 +17,7 @@ mod solution;
 
 pub use anonymous::shuffled;
 pub use answer::{AnswerError, read_json};
-pub use ask::{Ask, OnReply, Past, Said, Unreadable};
+pub use ask::{Ask, OnReply, Past, Said, Tools, Unreadable};
 pub use ballot::{Ballot, Slate};
 pub use debater::Debater;
 pub use ground::Ground;

@@ -116,6 +116,15 @@ pub struct ToolResult {
     pub content: String,
 }
 
+impl ToolResult {
+    /// Why a call has no answer: `{"status":"error","error":…}`.
+    #[must_use]
+    pub fn error(call: &ToolCall, error: &str) -> Self {
+        let content = serde_json::json!({ "status": "error", "error": error }).to_string();
+        Self { tool_call_id: call.id.clone(), role: "tool".to_owned(), content }
+    }
+}
+
 impl Metadata {
     /// Of a proposal that is the refinement of the round before: nothing was called, nothing was paid.
     #[must_use]

@@ -125,7 +125,8 @@ fn what(contribution: &Contribution) -> String {
     }
     .to_owned();
     if let Some(target) = &contribution.target_agent_id {
-        let _ = write!(what, " of {}", one_line(target.as_str()));
+        let preposition = if contribution.kind == ContributionType::Vote { "for" } else { "of" };
+        let _ = write!(what, " {preposition} {}", one_line(target.as_str()));
     }
     if contribution.metadata.truncated {
         what.push_str(", cut");

@@ -68,7 +68,7 @@ impl<T: Send + 'static> Calls<T> {
             // The receiver is gone only when these calls are abandoned.
             drop(sender.send(Message::Replied(reply_key.clone(), reply, call)));
         });
-        let answer = answer(Ask { caller: caller.clone(), request, past, on_reply });
+        let answer = answer(Ask { caller: caller.clone(), request, past, on_reply, tools: None });
         let sender = self.sender.clone();
         self.tasks.spawn(async move {
             let result = answer.await;

@@ -11,6 +11,7 @@ use crate::agent::{Ask, Said};
 use crate::debate::{AgentFailurePolicy, CallKey, Contribution, ContributionType, Debate, Event, Phase, Signal};
 
 use super::calls::{Arrival, Calls};
+use super::workshop::Workshop;
 use super::{Engine, EngineError};
 
 /// The calls of a round.
@@ -22,6 +23,7 @@ pub(super) struct Exchange {
     critiques: Vec<Vec<Slot>>,
     refinements: Vec<Slot>,
     announced: Vec<Phase>,
+    workshop: Workshop,
     /// Set when an agent failed and the settings say that the debate fails then.
     broken: Option<String>,
 }
@@ -90,6 +92,7 @@ impl Exchange {
             critiques: critiques.collect(),
             refinements: own(ContributionType::Refinement, Phase::Refinement),
             announced: Vec::new(),
+            workshop: Workshop::open(debate)?,
             broken: None,
         };
         exchange.announce(engine, Phase::Proposal);
@@ -230,7 +233,9 @@ impl Exchange {
     }
 
     fn call(&mut self, engine: &mut Engine, debater: &crate::agent::Debater, request: crate::llm::Request) {
-        self.calls.start(engine, &debater.caller, request, Ask::text, |said| &said.call);
+        let tools = self.workshop.tools_of(&debater.settings);
+        let answer = |ask: Ask| Ask { tools, ..ask }.text();
+        self.calls.start(engine, &debater.caller, request, answer, |said| &said.call);
     }
 
     fn contribute(&mut self, engine: &mut Engine, key: &CallKey, said: &Said) -> Result<(), EngineError> {

@@ -8,6 +8,7 @@ mod calls;
 mod exchange;
 mod nodes;
 mod observer;
+mod workshop;
 
 use std::collections::{HashMap, HashSet};
 
@@ -48,6 +49,14 @@ pub enum EngineError {
     /// A prompt could not be rendered.
     #[error("a prompt cannot be rendered")]
     Prompt(#[from] PromptError),
+    /// The directory that tools read cannot be opened.
+    #[error("cannot open the context directory {path}")]
+    ContextDir {
+        /// The directory.
+        path: std::path::PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// The protocol's table has a hole.
     #[error(transparent)]
     Protocol(#[from] NoTransition),
@@ -123,7 +132,7 @@ impl Engine {
         let mut node = self.record.debate().current_node.unwrap_or(self.protocol.start);
         let ending = loop {
             self.append(Event::NodeEntered { node })?;
-            self.record.checkpoint().await?;
+            self.record.checkpoint()?;
             let cancel = self.cancel.clone();
             let trigger = tokio::select! {
                 biased;

@@ -6,6 +6,7 @@
 mod directory;
 mod journal;
 mod record;
+mod saver;
 mod snapshot;
 
 pub use directory::{Directory, Entry, StateFileError, read_state};

@@ -1,15 +1,13 @@
 //! The record of a debate that runs: every event goes through here, into the journal first, then into the state.
 
-use std::fs::File;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::task::{JoinHandle, spawn_blocking};
-
 use crate::debate::{Created, Debate, DebateId, Event, Recorded, Timestamp};
 
-use super::{Directory, Entry, Journal, JournalError, StoreError, write_atomically};
+use super::saver::Saver;
+use super::{Directory, Entry, Journal, JournalError, StoreError};
 
 /// How often a new id is drawn before the directory is given up.
 const ID_ATTEMPTS: usize = 16;
@@ -21,7 +19,8 @@ pub struct Record {
     state_path: PathBuf,
     debate: Debate,
     seq: u64,
-    saving: Option<JoinHandle<Result<(), StoreError>>>,
+    /// Started with the first save: a record can be opened outside of a runtime.
+    saver: Option<Saver>,
 }
 
 impl Record {
@@ -53,7 +52,7 @@ impl Record {
         journal.append(&first)?;
         let debate =
             Debate::create(&first).map_err(|source| StoreError::Fold { path: journal.path().to_owned(), source })?;
-        Ok((Self { journal, state_path, debate, seq: 1, saving: None }, first))
+        Ok((Self { journal, state_path, debate, seq: 1, saver: None }, first))
     }
 
     /// Takes up the record of a saved debate. Returns its past events too, and whether a cut last line was dropped.
@@ -66,7 +65,7 @@ impl Record {
         let debate =
             crate::debate::fold(&contents.events).map_err(|source| StoreError::Fold { path: path.clone(), source })?;
         let seq = contents.events.len() as u64;
-        Ok((Self { journal, state_path: entry.state.clone(), debate, seq, saving: None }, contents))
+        Ok((Self { journal, state_path: entry.state.clone(), debate, seq, saver: None }, contents))
     }
 
     /// Appends an event to the journal, then applies it to the state.
@@ -95,17 +94,13 @@ impl Record {
         &self.state_path
     }
 
-    /// Starts to sync the journal and to replace the state file, in the background, so that calls can go on. Waits
-    /// for the save before this one first: an error of it comes up here.
+    /// Has the journal synced and the state file replaced in the background, so that calls can go on.
     ///
     /// # Errors
-    /// When the save before this one failed.
-    pub async fn checkpoint(&mut self) -> Result<(), StoreError> {
-        self.settle().await?;
-        let journal = self.journal.sync_handle()?;
-        let (path, state) = (self.state_path.clone(), self.debate.clone());
-        self.saving = Some(spawn_blocking(move || save(&journal, &path, &state)));
-        Ok(())
+    /// When an earlier save failed.
+    pub fn checkpoint(&mut self) -> Result<(), StoreError> {
+        let state = self.debate.clone();
+        self.saver()?.save(state)
     }
 
     /// Saves everything and returns when it is on disk.
@@ -113,27 +108,15 @@ impl Record {
     /// # Errors
     /// When it cannot be saved.
     pub async fn flush(&mut self) -> Result<(), StoreError> {
-        self.checkpoint().await?;
-        self.settle().await
+        let state = self.debate.clone();
+        self.saver()?.flush(state).await
     }
 
-    async fn settle(&mut self) -> Result<(), StoreError> {
-        // The handle stays until the save is done: were this future dropped while it waits, the next save would
-        // otherwise run beside this one, and the older state could be renamed over the newer.
-        let Some(saving) = self.saving.as_mut() else { return Ok(()) };
-        let saved = saving.await;
-        self.saving = None;
-        saved.map_err(|error| StoreError::Write {
-            path: self.state_path.clone(),
-            source: std::io::Error::other(error.to_string()),
-        })?
+    fn saver(&mut self) -> Result<&Saver, StoreError> {
+        let saver = match self.saver.take() {
+            Some(saver) => saver,
+            None => Saver::start(self.journal.sync_handle()?, self.state_path.clone()),
+        };
+        Ok(self.saver.insert(saver))
     }
-}
-
-fn save(journal: &File, path: &std::path::Path, state: &Debate) -> Result<(), StoreError> {
-    journal.sync_data().map_err(|source| StoreError::Write { path: path.with_extension("events.jsonl"), source })?;
-    write_atomically(path, |out| {
-        serde_json::to_writer_pretty(&mut *out, state)?;
-        out.write_all(b"\n")
-    })
 }

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::prompt::Role;
 use crate::protocol::{DIALECTIC, PROTOCOLS, Protocol};
 use crate::store::{Directory, Record};
+use crate::tools::TOOL_NAMES;
 
 use super::problem;
 
@@ -71,8 +72,5 @@ pub(super) fn load_settings(
 
 /// The names that mean something in this program.
 pub(super) fn vocabulary<'a>(roles: &'a [&'a str], protocols: &'a [&'a str]) -> Vocabulary<'a> {
-    Vocabulary { roles, tools: TOOLS, protocols, summarization_methods: SUMMARIZATION_METHODS }
+    Vocabulary { roles, tools: TOOL_NAMES, protocols, summarization_methods: SUMMARIZATION_METHODS }
 }
-
-/// The tools that agents can be given.
-const TOOLS: &[&str] = &["context_search", "file_read", "list_files"];

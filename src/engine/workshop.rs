@@ -1,0 +1,40 @@
+//! The tools of a round: what agents may look up while they write.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::agent::Tools;
+use crate::debate::{AgentSettings, Debate, Round};
+use crate::tools::{ContextDirectory, ToolContext, Toolbox};
+
+use super::EngineError;
+
+/// What the tools of a round work on; nothing when no agent has tools.
+pub(super) struct Workshop {
+    context: Option<ToolContext>,
+}
+
+impl Workshop {
+    /// The workshop of the round in progress: the context directory, and the rounds before it.
+    ///
+    /// # Errors
+    /// When an agent has tools and the directory cannot be opened.
+    pub(super) fn open(debate: &Debate) -> Result<Self, EngineError> {
+        let Some(settings) = &debate.settings else { return Ok(Self { context: None }) };
+        if settings.agents.iter().all(|agent| agent.tools.is_empty()) {
+            return Ok(Self { context: None });
+        }
+        let path = settings.context_dir.clone().unwrap_or_else(|| PathBuf::from("."));
+        let directory = ContextDirectory::open(&path).map_err(|source| EngineError::ContextDir { path, source })?;
+        let finished = debate.rounds.iter().filter(|round| round.round_number < debate.current_round);
+        let rounds: Vec<Round> = finished.cloned().collect();
+        Ok(Self { context: Some(ToolContext { directory: Arc::new(directory), rounds: rounds.into() }) })
+    }
+
+    /// The tools of an agent; nothing when it has none.
+    pub(super) fn tools_of(&self, agent: &AgentSettings) -> Option<Tools> {
+        let context = self.context.clone()?;
+        let toolbox = Toolbox::new(agent.tools.iter().map(|tool| tool.name.as_str()), context);
+        (!toolbox.is_empty()).then(|| Tools { toolbox: Arc::new(toolbox), limit: agent.tool_call_limit })
+    }
+}

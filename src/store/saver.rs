@@ -1,0 +1,91 @@
+//! Saves in the background, one after the other, so that calls need not wait for the disk.
+//!
+//! When states come faster than they can be written, only the newest is: the cost of saving does not grow with the
+//! number of node transitions. The journal holds every event in any case.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use crate::debate::Debate;
+
+use super::{StoreError, write_atomically};
+
+/// A thread that saves states.
+#[derive(Debug)]
+pub(super) struct Saver {
+    orders: Sender<Order>,
+    failure: Arc<Mutex<Option<StoreError>>>,
+    _thread: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+struct Order {
+    state: Debate,
+    done: Option<oneshot::Sender<Result<(), StoreError>>>,
+}
+
+impl Saver {
+    /// Starts the thread. It ends when this value is dropped and everything is saved.
+    pub(super) fn start(journal: File, state_path: PathBuf) -> Self {
+        let (orders, received) = channel();
+        let failure = Arc::new(Mutex::new(None));
+        let report = Arc::clone(&failure);
+        let thread = spawn_blocking(move || work(&received, &journal, &state_path, &report));
+        Self { orders, failure, _thread: thread }
+    }
+
+    /// Has `state` saved soon.
+    ///
+    /// # Errors
+    /// When an earlier save failed.
+    pub(super) fn save(&self, state: Debate) -> Result<(), StoreError> {
+        if let Some(failed) = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(failed);
+        }
+        // The thread ends only when this value is gone.
+        drop(self.orders.send(Order { state, done: None }));
+        Ok(())
+    }
+
+    /// Saves `state` and returns when it is on disk. An earlier failure is made good by this: nothing is lost.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub(super) async fn flush(&self, state: Debate) -> Result<(), StoreError> {
+        let (done, saved) = oneshot::channel();
+        drop(self.orders.send(Order { state, done: Some(done) }));
+        saved.await.unwrap_or(Ok(()))
+    }
+}
+
+fn work(orders: &Receiver<Order>, journal: &File, path: &std::path::Path, failure: &Mutex<Option<StoreError>>) {
+    while let Ok(mut newest) = orders.recv() {
+        while newest.done.is_none() {
+            let Ok(newer) = orders.try_recv() else { break };
+            newest = newer;
+        }
+        let saved = save(journal, path, &newest.state);
+        match newest.done {
+            // Nobody waiting for the answer is no reason to stop.
+            Some(done) => drop(done.send(saved)),
+            None => {
+                if let Err(error) = saved {
+                    *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                }
+            }
+        }
+    }
+}
+
+fn save(journal: &File, path: &std::path::Path, state: &Debate) -> Result<(), StoreError> {
+    journal.sync_data().map_err(|source| StoreError::Write { path: path.with_extension("events.jsonl"), source })?;
+    write_atomically(path, |out| {
+        serde_json::to_writer_pretty(&mut *out, state)?;
+        out.write_all(b"\n")
+    })
+}

@@ -1,0 +1,92 @@
+//! Checking what a model passed to a tool.
+
+use serde_json::Value;
+
+use super::ToolError;
+
+/// A text argument and what may be in it.
+#[derive(Debug)]
+pub(super) struct Text {
+    /// Its name among the parameters.
+    pub(super) name: &'static str,
+    /// What it is, continuing "expected".
+    pub(super) expected: &'static str,
+    /// Its longest length, in characters.
+    pub(super) limit: usize,
+}
+
+/// The `path` argument of file tools. Longer paths are refused by operating systems anyway.
+pub(super) const PATH: Text = Text {
+    name: "path",
+    expected: "a path as a string, relative to the context directory, with `.` for the directory itself",
+    limit: 4096,
+};
+
+impl Text {
+    /// The argument's value, which is not blank, not too long and has no NUL in it.
+    ///
+    /// # Errors
+    /// When it is missing or unusable.
+    pub(super) fn of<'a>(&self, arguments: &'a Value) -> Result<&'a str, ToolError> {
+        let Self { name, expected, limit } = *self;
+        let object = arguments.as_object().ok_or(ToolError::NotAnObject { found: type_name(arguments) })?;
+        let value = object.get(name).ok_or(ToolError::Missing { name, expected })?;
+        let unusable = |found| ToolError::Unusable { name, found, expected };
+        let text = value.as_str().ok_or_else(|| unusable(type_name(value)))?;
+        if text.trim().is_empty() {
+            Err(unusable("empty"))
+        } else if text.contains('\0') {
+            Err(unusable("text with a NUL character"))
+        } else if text.chars().nth(limit).is_some() {
+            Err(ToolError::TooLong { name, limit })
+        } else {
+            Ok(text)
+        }
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const WORD: Text = Text { name: "word", expected: "a word", limit: 5 };
+
+    fn refusal(arguments: &Value) -> String {
+        WORD.of(arguments).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn the_limit_counts_characters_and_is_inclusive() {
+        assert_eq!(WORD.of(&json!({"word": "äääää"})).expect("fits"), "äääää");
+        assert_eq!(refusal(&json!({"word": "ääääää"})), "the argument `word` is longer than 5 characters");
+    }
+
+    #[test]
+    fn messages_say_what_is_expected() {
+        assert_eq!(refusal(&json!({})), "the argument `word` is missing; expected a word");
+        assert_eq!(refusal(&json!({"Word": "x"})), "the argument `word` is missing; expected a word");
+        assert_eq!(refusal(&json!({"word": 7})), "the argument `word` is a number; expected a word");
+        assert_eq!(refusal(&json!({"word": null})), "the argument `word` is null; expected a word");
+        assert_eq!(refusal(&json!({"word": ["x"]})), "the argument `word` is an array; expected a word");
+        assert_eq!(refusal(&json!({"word": " \n"})), "the argument `word` is empty; expected a word");
+        assert_eq!(
+            refusal(&json!({"word": "a\0"})),
+            "the argument `word` is text with a NUL character; expected a word"
+        );
+        assert_eq!(refusal(&json!("x")), "the arguments must be a JSON object, not a string");
+        assert_eq!(refusal(&json!(["x"])), "the arguments must be a JSON object, not an array");
+    }
+}

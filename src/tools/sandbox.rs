@@ -1,0 +1,356 @@
+//! The context directory, and the only way into it.
+//!
+//! What a path leads to is decided by the kernel or cap-std relative to a handle of the directory, which neither `..`
+//! nor a link can leave. That alone would still follow links *inside* the directory to files that are not to be read,
+//! so a path is first resolved to one without links, that is checked, and then opened component by component, each
+//! compared with what its name stood for: what was swapped in after the check is noticed and refused.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+use serde::Serialize;
+
+/// How often a path is resolved again when its files are exchanged meanwhile, as editors do on saving.
+const ATTEMPTS: usize = 4;
+
+/// The directory whose files tools may read. Nothing outside it can be reached through it.
+#[derive(Debug)]
+pub struct ContextDirectory {
+    root: Dir,
+    /// Absolute and without links: what tools show.
+    path: PathBuf,
+    /// Absolute, as the user wrote it.
+    given: PathBuf,
+    /// Devices of file systems whose files are the kernel's, such as `/proc` with the environment and its keys.
+    kernel_devices: Vec<u64>,
+}
+
+/// What an entry of a directory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum EntryKind {
+    File,
+    Directory,
+}
+
+/// Why a path cannot be used. The messages are for models; the refusals' beginning is fixed.
+#[derive(Debug, thiserror::Error)]
+pub enum AccessError {
+    /// It leads out of the directory, or would if it were followed.
+    #[error("Access denied: path is outside the context directory")]
+    Outside,
+    /// It is a file that commonly holds keys or passwords.
+    #[error("Access denied: files that may hold secrets, such as `.env` and private keys, cannot be read")]
+    Secret,
+    /// It is a device, a pipe, a socket, or a file of the kernel.
+    #[error("Access denied: only regular files and directories can be read")]
+    Special,
+    /// There is nothing.
+    #[error("there is no such file or directory in the context directory; list_files shows what there is")]
+    NotFound,
+    /// It is a directory where a file is wanted.
+    #[error("this is a directory, not a file; list_files shows what is in it")]
+    IsDirectory,
+    /// It is a file where a directory is wanted.
+    #[error("this is a file, not a directory; file_read returns its content")]
+    NotDirectory,
+    /// The operating system refuses.
+    #[error("it cannot be read")]
+    Unreadable {
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// What opening without links came to.
+enum Opened {
+    File(File),
+    Directory(Dir),
+    /// A name stood for something else than a moment before.
+    Swapped,
+}
+
+impl ContextDirectory {
+    /// Opens the directory at `path`; a link there is followed, for the user chose it.
+    ///
+    /// # Errors
+    /// When it is missing, not a directory, or not accessible.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let root = Dir::open_ambient_dir(path, ambient_authority())?;
+        Ok(Self {
+            root,
+            path: path.canonicalize()?,
+            given: std::path::absolute(path)?,
+            kernel_devices: platform::kernel_devices(),
+        })
+    }
+
+    /// Where it is: absolute and without links, the beginning of every path that tools show.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a regular file for reading; it never blocks, and is never a link's unchecked target.
+    ///
+    /// `path` is relative to the directory. An absolute path is refused unless it begins with the directory's own:
+    /// `list_files` shows such paths, and models pass them on.
+    ///
+    /// # Errors
+    /// When the path is refused, leads nowhere, or is no file.
+    pub(super) fn open_file(&self, path: &str) -> Result<File, AccessError> {
+        match self.open_inside(path)? {
+            (Opened::File(file), _) => Ok(file),
+            (Opened::Directory(_), _) => Err(AccessError::IsDirectory),
+            (Opened::Swapped, _) => Err(AccessError::Outside),
+        }
+    }
+
+    /// Opens a directory, and tells where it really is, relative to this one. Paths are those of [`Self::open_file`].
+    ///
+    /// # Errors
+    /// When the path is refused, leads nowhere, or is no directory.
+    pub(super) fn open_directory(&self, path: &str) -> Result<(Dir, PathBuf), AccessError> {
+        match self.open_inside(path)? {
+            (Opened::Directory(directory), inside) => Ok((directory, inside)),
+            (Opened::File(_), _) => Err(AccessError::NotDirectory),
+            (Opened::Swapped, _) => Err(AccessError::Outside),
+        }
+    }
+
+    /// What is at `inside`, a relative path of names; links count as what they lead to inside this directory.
+    pub(super) fn kind(&self, inside: &Path) -> Option<EntryKind> {
+        let metadata = self.root.metadata(inside).ok()?;
+        if metadata.is_file() {
+            Some(EntryKind::File)
+        } else if metadata.is_dir() {
+            Some(EntryKind::Directory)
+        } else {
+            None
+        }
+    }
+
+    fn open_inside(&self, path: &str) -> Result<(Opened, PathBuf), AccessError> {
+        let asked = self.relative(Path::new(path))?;
+        refuse_secrets(&asked)?;
+        for _ in 0..ATTEMPTS {
+            let found = self.root.canonicalize(&asked).map_err(access_error)?;
+            // The kernel tells paths in text; one that is not made of names only must not be walked.
+            let found = names_only(&found)?;
+            refuse_secrets(&found)?;
+            match self.walk(&found)? {
+                Opened::Swapped => {}
+                opened => return Ok((opened, found)),
+            }
+        }
+        Ok((Opened::Swapped, asked))
+    }
+
+    /// The path relative to this directory, judged by its text alone.
+    fn relative(&self, path: &Path) -> Result<PathBuf, AccessError> {
+        // Refused before a prefix is taken off: `/context/../secret` begins with the prefix too.
+        if path.components().any(|component| component == Component::ParentDir) {
+            return Err(AccessError::Outside);
+        }
+        let inside = if path.has_root() {
+            path.strip_prefix(&self.path)
+                .or_else(|_| path.strip_prefix(&self.given))
+                .map_err(|_| AccessError::Outside)?
+        } else {
+            path
+        };
+        let names = names_only(inside)?;
+        Ok(if names.as_os_str().is_empty() { PathBuf::from(".") } else { names })
+    }
+
+    /// Opens what is at `names`, no component of which may be a link.
+    fn walk(&self, names: &Path) -> Result<Opened, AccessError> {
+        let unreadable = |source| AccessError::Unreadable { source };
+        let mut directory = self.root.try_clone().map_err(unreadable)?;
+        self.refuse_special(&directory.dir_metadata().map_err(unreadable)?)?;
+        let mut names = names.iter().peekable();
+        while let Some(name) = names.next() {
+            let Some(expected) = unless_gone(directory.symlink_metadata(name))? else { return Ok(Opened::Swapped) };
+            if expected.is_symlink() {
+                return Ok(Opened::Swapped);
+            }
+            self.refuse_special(&expected)?;
+            if expected.is_dir() {
+                let Some(next) = unless_gone(directory.open_dir(name))? else { return Ok(Opened::Swapped) };
+                if !platform::is_same(&expected, &next.dir_metadata().map_err(unreadable)?) {
+                    return Ok(Opened::Swapped);
+                }
+                directory = next;
+            } else if names.peek().is_some() {
+                return Ok(Opened::Swapped);
+            } else {
+                return self.open_last(&directory, Path::new(name), &expected);
+            }
+        }
+        Ok(Opened::Directory(directory))
+    }
+
+    fn open_last(&self, directory: &Dir, name: &Path, expected: &Metadata) -> Result<Opened, AccessError> {
+        let Some(file) = unless_gone(directory.open_with(name, &platform::reading()))? else {
+            return Ok(Opened::Swapped);
+        };
+        let metadata = file.metadata().map_err(|source| AccessError::Unreadable { source })?;
+        if !platform::is_same(expected, &metadata) {
+            return Ok(Opened::Swapped);
+        }
+        self.refuse_special(&metadata)?;
+        Ok(Opened::File(file))
+    }
+
+    fn refuse_special(&self, metadata: &Metadata) -> Result<(), AccessError> {
+        let is_kernels = platform::device(metadata).is_some_and(|device| self.kernel_devices.contains(&device));
+        let is_plain = metadata.is_file() || metadata.is_dir();
+        if is_plain && !is_kernels { Ok(()) } else { Err(AccessError::Special) }
+    }
+}
+
+/// What was opened or looked at after the check, or nothing if its name is now another thing's: a link to the outside,
+/// or nobody's.
+fn unless_gone<T>(result: io::Result<T>) -> Result<Option<T>, AccessError> {
+    match result.map_err(access_error) {
+        Ok(opened) => Ok(Some(opened)),
+        Err(AccessError::Outside | AccessError::NotFound) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn access_error(source: io::Error) -> AccessError {
+    match source.kind() {
+        // cap-std's own refusal; one of the operating system has a code.
+        io::ErrorKind::PermissionDenied if source.raw_os_error().is_none() => AccessError::Outside,
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => AccessError::NotFound,
+        _ => AccessError::Unreadable { source },
+    }
+}
+
+/// The path without its `.` components, if it has names besides them and nothing else.
+fn names_only(path: &Path) -> Result<PathBuf, AccessError> {
+    let names = path.components().filter(|component| *component != Component::CurDir);
+    names
+        .map(|component| match component {
+            Component::Normal(name) => Ok(name),
+            Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
+                Err(AccessError::Outside)
+            }
+        })
+        .collect()
+}
+
+fn refuse_secrets(path: &Path) -> Result<(), AccessError> {
+    if path.iter().any(|name| may_hold_secrets(&name.to_string_lossy())) { Err(AccessError::Secret) } else { Ok(()) }
+}
+
+/// Whether files, or directories, of that name commonly hold keys, tokens or passwords.
+fn may_hold_secrets(name: &str) -> bool {
+    // Not every file system tells `.ENV` from `.env`.
+    let name = name.to_lowercase();
+    let is_one_of = |names: &[&str]| names.contains(&name.as_str());
+    let begins = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
+    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    is_one_of(&[
+        ".envrc",
+        ".netrc",
+        "_netrc",
+        ".npmrc",
+        ".pypirc",
+        ".pgpass",
+        ".my.cnf",
+        ".htpasswd",
+        ".git-credentials",
+        ".dockercfg",
+        ".vault-token",
+        ".ssh",
+        ".gnupg",
+        ".aws",
+        ".azure",
+        ".kube",
+        ".docker",
+    ]) || begins(&[".env.", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"])
+        || ends(&[".env", ".pem", ".key", ".p12", ".pfx", ".p8", ".ppk", ".jks", ".keystore", ".kdbx"])
+}
+
+/// What differs between operating systems.
+#[cfg(unix)]
+mod platform {
+    use std::os::unix::fs::MetadataExt as _;
+
+    use cap_std::fs::{Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
+
+    /// `O_NONBLOCK`: opening a pipe that was swapped in must not wait for a writer. The values are part of each
+    /// system's binary interface; systems that are not named here open without it.
+    const NONBLOCK: i32 = if cfg!(all(
+        any(target_os = "linux", target_os = "android"),
+        not(any(
+            target_arch = "mips",
+            target_arch = "mips32r6",
+            target_arch = "mips64",
+            target_arch = "mips64r6",
+            target_arch = "sparc",
+            target_arch = "sparc64"
+        ))
+    )) {
+        0o4000
+    } else if cfg!(any(
+        target_vendor = "apple",
+        target_os = "freebsd",
+        target_os = "netbsd",
+        target_os = "openbsd",
+        target_os = "dragonfly"
+    )) {
+        0x4
+    } else {
+        0
+    };
+
+    pub(super) fn reading() -> OpenOptions {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(NONBLOCK);
+        options
+    }
+
+    pub(super) fn is_same(one: &Metadata, other: &Metadata) -> bool {
+        (one.dev(), one.ino()) == (other.dev(), other.ino())
+    }
+
+    pub(super) fn device(metadata: &Metadata) -> Option<u64> {
+        Some(metadata.dev())
+    }
+
+    /// Where these are plain directories, not file systems of their own, they are like any other.
+    pub(super) fn kernel_devices() -> Vec<u64> {
+        let device = |path: &str| std::fs::metadata(path).ok().map(|metadata| metadata.dev());
+        let ordinary = device("/");
+        ["/proc", "/sys"].into_iter().filter_map(device).filter(|device| Some(*device) != ordinary).collect()
+    }
+}
+
+/// What differs between operating systems: here files cannot be told apart by number, and pipes are not in directories.
+#[cfg(not(unix))]
+mod platform {
+    use cap_std::fs::{Metadata, OpenOptions};
+
+    pub(super) fn reading() -> OpenOptions {
+        let mut options = OpenOptions::new();
+        options.read(true);
+        options
+    }
+
+    pub(super) fn is_same(one: &Metadata, other: &Metadata) -> bool {
+        one.is_dir() == other.is_dir() && one.len() == other.len() && one.created().ok() == other.created().ok()
+    }
+
+    pub(super) fn device(_: &Metadata) -> Option<u64> {
+        None
+    }
+
+    pub(super) fn kernel_devices() -> Vec<u64> {
+        Vec::new()
+    }
+}
