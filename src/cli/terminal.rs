@@ -58,14 +58,20 @@ impl Terminal {
         }
     }
 
+    /// The width of the terminal that results go to; nothing when it is none.
+    #[expect(clippy::unused_self, reason = "the terminal is asked, though it asks the process's stream")]
+    pub(super) fn columns(&self) -> Option<usize> {
+        console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
+    }
+
     /// Writes Markdown as the result: rendered on a terminal, raw elsewhere.
     pub(super) fn markdown(&self, text: &str) -> Result<(), Error> {
         if !io::stdout().is_terminal() {
             return self.result(text);
         }
         let choice = self.color.choice(&io::stdout());
-        let width = console::Term::stdout().size_checked().map_or(TEXT_WIDTH, |(_, columns)| usize::from(columns));
-        let rendered = render_markdown(text, width.min(TEXT_WIDTH), choice);
+        let width = self.columns().unwrap_or(TEXT_WIDTH).min(TEXT_WIDTH);
+        let rendered = render_markdown(text, width, choice);
         self.result(&rendered)
     }
 

@@ -78,7 +78,7 @@ pub struct Metadata {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
     /// How sure a voter is, 0 to 100 (votes only).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
     pub confidence: Option<f64>,
     /// Set when the text was cut at the output limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

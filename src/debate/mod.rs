@@ -10,6 +10,7 @@ mod event;
 mod fold;
 mod id;
 mod money;
+mod number;
 mod outcome;
 mod settings;
 mod signal;

@@ -144,6 +144,7 @@ pub struct TerminationSettings {
     #[serde(rename = "type")]
     pub kind: TerminationKind,
     /// The judge's score from which the debate ends, 0 to 100.
+    #[serde(serialize_with = "super::number::serialize")]
     pub threshold: f64,
 }
 

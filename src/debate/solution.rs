@@ -20,7 +20,7 @@ pub struct Solution {
     #[serde(default)]
     pub recommendations: Vec<String>,
     /// How sure the judge is, 0 to 100; absent when its answer could not be read.
-    #[serde(default)]
+    #[serde(default, serialize_with = "super::number::serialize_option")]
     pub confidence: Option<f64>,
     /// The judge's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -240,8 +240,10 @@ pub struct Evaluation {
     #[serde(rename = "type")]
     pub kind: TerminationKind,
     /// 0 to 100; null when the answer could not be read.
+    #[serde(serialize_with = "super::number::serialize_option")]
     pub score: Option<f64>,
     /// The score from which the debate ends.
+    #[serde(serialize_with = "super::number::serialize")]
     pub threshold: f64,
 }
 

@@ -39,7 +39,11 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
         terminal.notice(&format!("No debates in {DEBATES} yet."));
         return Ok(());
     }
-    terminal.result(&table(&rows))
+    let table = table(&rows);
+    terminal.result(&match terminal.columns() {
+        Some(columns) => table.lines().map(|line| truncate(line, columns)).collect::<Vec<_>>().join("\n"),
+        None => table,
+    })
 }
 
 /// What a debate's files say. A debate that cannot be read is listed as that, not left out.
