@@ -6,9 +6,9 @@ use crate::debate::{
     AgentId, AgentSettings, CallKey, CallRecord, Contribution, ContributionType, Debate, Metadata, Phase, Summary,
     SummaryMetadata, Timestamp,
 };
-use crate::llm::{Caller, Material, Request};
+use crate::llm::{Caller, Request};
 use crate::markdown::truncate;
-use crate::prompt::{Clarify, Critique, Prompt, PromptError, Propose, Refine, Role, Summarize, Vote, compose};
+use crate::prompt::{Clarify, Critique, Prompt, PromptError, Propose, Refine, Role, Summarize, Vote};
 
 use super::ballot::BALLOT;
 use super::history::{authored, finished_text, material_of};
@@ -45,7 +45,7 @@ impl Debater {
     /// A defect of the template.
     pub fn clarify(&self, ground: &Ground, most: u32) -> Result<Request, PromptError> {
         let body = Clarify { max_questions: most, role: self.role.clarifying() }.render()?;
-        let request = self.request(ground, self.key(0, Phase::Clarification, None), None, &body, Vec::new());
+        let request = ground.request(&self.settings, self.key(0, Phase::Clarification, None), None, &body, Vec::new());
         Ok(Request { answer: Some(QUESTIONS), ..request })
     }
 
@@ -56,7 +56,8 @@ impl Debater {
     pub fn propose(&self, ground: &Ground, debate: &Debate, round: u32) -> Result<Request, PromptError> {
         let (own_summary, history) = finished_text(debate, self.id(), round)?;
         let body = Propose { own_summary, role: self.role.proposing() }.render()?;
-        Ok(self.request(ground, self.key(round, Phase::Proposal, None), history.as_deref(), &body, Vec::new()))
+        let key = self.key(round, Phase::Proposal, None);
+        Ok(ground.request(&self.settings, key, history.as_deref(), &body, Vec::new()))
     }
 
     /// Asks for a critique of `proposal`.
@@ -73,7 +74,7 @@ impl Debater {
         let (own_summary, history) = finished_text(debate, self.id(), round)?;
         let body = Critique { proposal: authored(proposal), own_summary, role: self.role.critiquing() }.render()?;
         let key = self.key(round, Phase::Critique, Some(&proposal.agent_id));
-        Ok(self.request(ground, key, history.as_deref(), &body, vec![material_of(proposal)]))
+        Ok(ground.request(&self.settings, key, history.as_deref(), &body, vec![material_of(proposal)]))
     }
 
     /// Asks for a refinement of its own `proposal` in the light of `critiques`.
@@ -94,7 +95,7 @@ impl Debater {
             .render()?;
         let material = std::iter::once(material_of(proposal)).chain(critiques.iter().map(|one| material_of(one)));
         let key = self.key(round, Phase::Refinement, None);
-        Ok(self.request(ground, key, history.as_deref(), &body, material.collect()))
+        Ok(ground.request(&self.settings, key, history.as_deref(), &body, material.collect()))
     }
 
     /// Asks for a vote on a slate.
@@ -104,7 +105,7 @@ impl Debater {
     pub fn vote(&self, ground: &Ground, round: u32, slate: &Slate) -> Result<Request, PromptError> {
         let body = Vote { candidates: &slate.candidates(), role: self.role.persona() }.render()?;
         let key = self.key(round, Phase::Vote, None);
-        let request = self.request(ground, key, None, &body, slate.material());
+        let request = ground.request(&self.settings, key, None, &body, slate.material());
         Ok(Request { answer: Some(BALLOT), ..request })
     }
 
@@ -144,7 +145,7 @@ impl Debater {
         }
         .render()?;
         let key = self.key(round, Phase::Summarization, None);
-        Ok(Some((self.request(ground, key, None, &body, plan.material), plan.length)))
+        Ok(Some((ground.request(&self.settings, key, None, &body, plan.material), plan.length)))
     }
 
     /// The summary that an answer to [`Self::summarize`] is, cut to its limit.
@@ -173,27 +174,6 @@ impl Debater {
             kind: ContributionType::Proposal,
             metadata: Metadata::carried_over(&self.settings.model),
             ..refinement.clone()
-        }
-    }
-
-    fn request(
-        &self,
-        ground: &Ground,
-        key: CallKey,
-        history: Option<&str>,
-        body: &str,
-        material: Vec<Material>,
-    ) -> Request {
-        Request {
-            brief: ground.brief(key, &self.settings.role, material),
-            model: self.settings.model.as_str().into(),
-            temperature: self.settings.temperature,
-            max_tokens: self.settings.max_tokens,
-            system: Arc::clone(&ground.charter),
-            prompt: compose(&ground.foundation, history, body),
-            turns: Vec::new(),
-            answer: None,
-            tools: Arc::new([]),
         }
     }
 }

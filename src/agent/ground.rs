@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::debate::{CallKey, Debate};
-use crate::llm::{Brief, Material};
+use crate::debate::{AgentSettings, CallKey, Debate};
+use crate::llm::{Brief, Material, Request};
 use crate::prompt::{self, Clarification, Foundation, Prompt, PromptError};
 
 /// What every call of a debate rests on. Cheap to clone; the same text for all, so that providers can cache it.
 #[derive(Debug, Clone)]
 pub struct Ground {
-    /// The system text.
-    pub charter: Arc<str>,
-    /// The beginning of every prompt.
-    pub foundation: Arc<str>,
+    charter: Arc<str>,
+    foundation: Arc<str>,
     problem: Arc<str>,
     clarifications: Arc<[(String, String)]>,
 }
@@ -49,15 +47,33 @@ impl Ground {
         })
     }
 
-    /// What a call is for.
+    /// A question to the model of an agent or the judge: this ground, the finished rounds where they are shown, then
+    /// the body. `material` is what the body shows, for those who cannot read prompts.
     #[must_use]
-    pub fn brief(&self, key: CallKey, role: &str, material: Vec<Material>) -> Brief {
-        Brief {
-            key,
-            role: role.into(),
-            problem: Arc::clone(&self.problem),
-            clarifications: Arc::clone(&self.clarifications),
-            material,
+    pub fn request(
+        &self,
+        asked: &AgentSettings,
+        key: CallKey,
+        history: Option<&str>,
+        body: &str,
+        material: Vec<Material>,
+    ) -> Request {
+        Request {
+            brief: Brief {
+                key,
+                role: asked.role.as_str().into(),
+                problem: Arc::clone(&self.problem),
+                clarifications: Arc::clone(&self.clarifications),
+                material,
+            },
+            model: asked.model.as_str().into(),
+            temperature: asked.temperature,
+            max_tokens: asked.max_tokens,
+            system: Arc::clone(&self.charter),
+            prompt: prompt::compose(&self.foundation, history, body),
+            turns: Vec::new(),
+            answer: None,
+            tools: Arc::new([]),
         }
     }
 }

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use crate::debate::{
     AgentId, AgentSettings, CallKey, Contribution, ContributionType, Debate, Phase, Round, Summary, TerminationKind,
 };
-use crate::llm::{AnswerSchema, Caller, Material, Request};
+use crate::llm::{AnswerSchema, Caller, Request};
 use crate::markdown::letters;
 use crate::prompt::{
     Entry, EvaluateConvergence, EvaluateQuality, JudgeSummarize, MaterialPart, Merge, Prompt, PromptError, Role,
-    Synthesize, Vote, compose,
+    Synthesize, Vote,
 };
 
 use super::ballot::BALLOT;
@@ -138,7 +138,10 @@ impl Judge {
             TerminationKind::Quality => EvaluateQuality { candidates: &candidates, role }.render()?,
         };
         let key = self.key(round.round_number, Phase::Evaluation);
-        Ok(Some(self.request(ground, key, &body, slate.material(), Some(EVALUATION))))
+        Ok(Some(Request {
+            answer: Some(EVALUATION),
+            ..ground.request(&self.settings, key, None, &body, slate.material())
+        }))
     }
 
     /// What the synthesis of `debate` is to rest on: as much as stays below the judge's summary threshold.
@@ -178,7 +181,7 @@ impl Judge {
         let length = texts.iter().map(|(_, one)| one.content.chars().count()).sum();
         let key = self.key(debate.current_round, Phase::JudgeSummary);
         let material = texts.iter().map(|(_, one)| material_of(one)).collect();
-        Ok(Judged { request: self.request(ground, key, &body, material, None), length })
+        Ok(Judged { request: ground.request(&self.settings, key, None, &body, material), length })
     }
 
     /// The summary that an answer to [`Self::summarize`] is, cut to its limit.
@@ -224,7 +227,7 @@ impl Judge {
         // The brief holds the last round's texts whatever the prompt rests on: the offline provider works from them.
         let brief = debate.rounds.last().map(|round| Self::anonymised(debate, round, Scope::Solutions));
         let brief = brief.iter().flatten().map(|(_, one)| material_of(one)).collect();
-        Ok(self.request(ground, key, &body, brief, Some(SYNTHESIS)))
+        Ok(Request { answer: Some(SYNTHESIS), ..ground.request(&self.settings, key, None, &body, brief) })
     }
 
     /// Asks for the casting vote on a slate of tied texts.
@@ -233,7 +236,10 @@ impl Judge {
     /// A defect of the template.
     pub fn break_tie(&self, ground: &Ground, round: u32, slate: &Slate) -> Result<Request, PromptError> {
         let body = Vote { candidates: &slate.candidates(), role: self.role.persona() }.render()?;
-        Ok(self.request(ground, self.key(round, Phase::Vote), &body, slate.material(), Some(BALLOT)))
+        Ok(Request {
+            answer: Some(BALLOT),
+            ..ground.request(&self.settings, self.key(round, Phase::Vote), None, &body, slate.material())
+        })
     }
 
     /// Asks for the strongest text of a slate, amended with what the others add.
@@ -242,7 +248,10 @@ impl Judge {
     /// A defect of the template.
     pub fn merge(&self, ground: &Ground, round: u32, slate: &Slate) -> Result<Request, PromptError> {
         let body = Merge { candidates: &slate.candidates(), role: self.role.persona() }.render()?;
-        Ok(self.request(ground, self.key(round, Phase::Synthesis), &body, slate.material(), Some(MERGE)))
+        Ok(Request {
+            answer: Some(MERGE),
+            ..ground.request(&self.settings, self.key(round, Phase::Synthesis), None, &body, slate.material())
+        })
     }
 
     /// The texts of a round under anonymous titles, agents in an order that the debate's seed decides.
@@ -270,27 +279,6 @@ impl Judge {
             .collect();
         texts.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         texts.into_iter().map(|(_, _, title, one)| (title, one)).collect()
-    }
-
-    fn request(
-        &self,
-        ground: &Ground,
-        key: CallKey,
-        body: &str,
-        material: Vec<Material>,
-        answer: Option<&'static AnswerSchema>,
-    ) -> Request {
-        Request {
-            brief: ground.brief(key, &self.settings.role, material),
-            model: self.settings.model.as_str().into(),
-            temperature: self.settings.temperature,
-            max_tokens: self.settings.max_tokens,
-            system: Arc::clone(&ground.charter),
-            prompt: compose(&ground.foundation, None, body),
-            turns: Vec::new(),
-            answer,
-            tools: Arc::new([]),
-        }
     }
 }
 

@@ -15,6 +15,7 @@ pub(super) fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S:
 }
 
 /// The same for a number that may be absent.
+#[expect(clippy::ref_option, reason = "serde calls it with a reference")]
 pub(super) fn serialize_option<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     struct Plain(f64);
 
