@@ -5,34 +5,39 @@
 //! The wire format is documented in `docs/state-format.md`; field names are those of existing dialectic files.
 
 mod call;
+mod clarification;
 mod contribution;
 mod event;
 mod fold;
 mod id;
 mod money;
+mod node;
 mod number;
 mod outcome;
+mod prompt_source;
 mod settings;
 mod signal;
 mod solution;
 mod state;
 mod time;
+mod voting;
 
 pub use call::{CallKey, CallRecord, Phase, Tokens};
+pub use clarification::{AgentClarifications, Clarification};
 pub use contribution::{Contribution, ContributionType, Metadata, ToolCall, ToolResult};
 pub use event::{Created, Event, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
 pub use id::{AgentId, DebateId};
 pub use money::Usd;
+pub use node::Node;
 pub use outcome::{Outcome, OutcomeKind};
+pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use settings::{
     AgentFailurePolicy, AgentSettings, ApiKind, BudgetSettings, DebateSettings, Position, Price, ProviderSettings,
     Settings, SummarizationSettings, SynthesisMethod, TerminationKind, TerminationSettings, ToolSettings, TraceTarget,
 };
 pub use signal::Signal;
 pub use solution::Solution;
-pub use state::{
-    AgentClarifications, AgentPromptSource, Clarification, Debate, Decider, Evaluation, Failure, JudgePromptSource,
-    ModelUsage, Node, PromptOrigin, PromptSources, Round, Status, StopReason, Summary, SummaryMetadata, Voting,
-};
+pub use state::{Debate, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary, SummaryMetadata};
 pub use time::Timestamp;
+pub use voting::{Decider, Voting};

@@ -1,14 +1,13 @@
 //! The saved state of a debate.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentId, Contribution, ContributionType, DebateId, Outcome, Phase, Settings, Solution, TerminationKind, Timestamp,
-    Usd,
+    AgentClarifications, AgentId, Clarification, Contribution, ContributionType, DebateId, Node, Outcome, Phase,
+    PromptSources, Settings, Solution, TerminationKind, Timestamp, Usd, Voting,
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
@@ -121,51 +120,6 @@ impl Status {
     }
 }
 
-/// A place in a protocol. Part of the record, because a debate is resumed at the node it entered last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Node {
-    /// The state is created and saved.
-    Initialization,
-    /// Agents are asked what is unclear.
-    Clarification,
-    /// The user answers.
-    ClarificationInput,
-    /// The next round is begun, or none.
-    RoundManager,
-    /// Agents condense their history.
-    Summarization,
-    /// Agents propose.
-    Proposal,
-    /// Agents criticise each other.
-    Critique,
-    /// Agents refine.
-    Refinement,
-    /// The judge says whether to go on.
-    Evaluation,
-    /// The solution is made.
-    Synthesis,
-}
-
-impl Node {
-    /// The name on the wire, in messages and in diagrams.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Initialization => "initialization",
-            Self::Clarification => "clarification",
-            Self::ClarificationInput => "clarification-input",
-            Self::RoundManager => "round-manager",
-            Self::Summarization => "summarization",
-            Self::Proposal => "proposal",
-            Self::Critique => "critique",
-            Self::Refinement => "refinement",
-            Self::Evaluation => "evaluation",
-            Self::Synthesis => "synthesis",
-        }
-    }
-}
-
 /// One round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -245,127 +199,6 @@ pub struct Evaluation {
     /// The score from which the debate ends.
     #[serde(serialize_with = "super::number::serialize")]
     pub threshold: f64,
-}
-
-/// The result of a vote. The ballots are contributions of the last round.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Voting {
-    /// Votes by whose text they went to; every candidate is listed.
-    pub tally: BTreeMap<AgentId, u32>,
-    /// Those that share the most votes, when there are several: a tie is recorded as a tie.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tied: Vec<AgentId>,
-    /// Whose text won; absent when nobody broke the tie.
-    pub winner: Option<AgentId>,
-    /// Who decided.
-    pub decided_by: Decider,
-    /// The judge's reason, when it broke a tie.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-/// Who decided a vote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Decider {
-    /// The voters.
-    Vote,
-    /// The judge, by its casting vote on a tie.
-    Judge,
-    /// Nobody: the tie stayed.
-    Nobody,
-}
-
-/// The questions of one agent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AgentClarifications {
-    /// Who asks.
-    pub agent_id: AgentId,
-    /// Its name.
-    pub agent_name: String,
-    /// Its role.
-    pub role: String,
-    /// Its questions.
-    pub items: Vec<Clarification>,
-}
-
-/// A question, and the user's answer to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Clarification {
-    /// Unique within the debate for what this program writes.
-    pub id: String,
-    /// The question.
-    pub question: String,
-    /// The answer: `NA` when the user gave none, empty while it is asked.
-    #[serde(default)]
-    pub answer: String,
-}
-
-/// Where each prompt came from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PromptSources {
-    /// Of each agent.
-    #[serde(default)]
-    pub agents: Vec<AgentPromptSource>,
-    /// Of the judge.
-    pub judge: JudgePromptSource,
-}
-
-/// Where an agent's system prompt came from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AgentPromptSource {
-    /// The agent.
-    pub agent_id: AgentId,
-    /// Its role.
-    pub role: String,
-    /// Built in, or a file.
-    pub source: PromptOrigin,
-    /// The file, absolute.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<PathBuf>,
-}
-
-/// Where the judge's prompts came from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct JudgePromptSource {
-    /// The judge.
-    pub id: AgentId,
-    /// Of its system prompt.
-    pub source: PromptOrigin,
-    /// Its file, absolute.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<PathBuf>,
-    /// Of its summary prompt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summary_source: Option<PromptOrigin>,
-    /// Its file, absolute.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summary_path: Option<PathBuf>,
-}
-
-/// Where a prompt came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PromptOrigin {
-    /// Compiled into the program.
-    BuiltIn,
-    /// The user's file.
-    File,
-}
-
-impl PromptOrigin {
-    /// The name on the wire and in messages.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::BuiltIn => "built-in",
-            Self::File => "file",
-        }
-    }
 }
 
 /// A call that failed for good.
