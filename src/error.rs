@@ -185,7 +185,7 @@ impl Error {
                     .to_owned(),
             ),
             Self::Problem(ProblemError::Twice) => Some("keep one of the two".to_owned()),
-            Self::Problem(_) => Some("the problem is plain text of at least one word".to_owned()),
+            Self::Problem(ProblemError::NotUtf8 { .. } | ProblemError::Empty { .. }) => Some("the problem is plain text of at least one word".to_owned()),
             Self::Config(error) => error.hint(),
             Self::Keys(error) => Some(error.hint()),
             Self::Store(StoreError::Unknown { .. }) => Some("`dialectic list` shows the saved debates".to_owned()),

@@ -78,7 +78,7 @@ pub(super) struct DebateArgs {
     pub(super) agents: Option<Vec<String>>,
 
     /// How many rounds, at least 1 [default: the configuration's, else 3]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short, long, value_name = "N", value_parser = rounds, allow_negative_numbers = true)]
     pub(super) rounds: Option<u32>,
 
     /// The configuration file [default: ./debate-config.json]
@@ -210,4 +210,12 @@ pub(super) struct ManArgs {
     /// Write the pages of all commands into this directory instead
     #[arg(long, value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
+}
+
+/// Reads a number of rounds.
+fn rounds(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(rounds) if rounds > 0 => Ok(rounds),
+        _ => Err("expected a whole number of at least 1".to_owned()),
+    }
 }

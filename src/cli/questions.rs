@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use dialoguer::{BasicHistory, Input};
+use dialoguer::{History, Input};
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
@@ -89,15 +89,31 @@ pub(super) async fn ask(engine: &mut Engine, cancel: &CancellationToken) -> Resu
 /// Where answers come from.
 enum Source {
     /// A person: with line editing, and the earlier answers behind the arrow keys.
-    Terminal(BasicHistory),
+    Terminal(Answers),
     /// Anything else: a line an answer.
     Pipe,
+}
+
+/// The answers given so far, the newest first, for the arrow keys.
+#[derive(Default)]
+struct Answers(Vec<String>);
+
+impl History<String> for Answers {
+    fn read(&self, position: usize) -> Option<String> {
+        self.0.get(position).cloned()
+    }
+
+    fn write(&mut self, answer: &String) {
+        if !answer.trim().is_empty() {
+            self.0.insert(0, answer.clone());
+        }
+    }
 }
 
 impl Source {
     fn open() -> Self {
         if io::stdin().is_terminal() && io::stderr().is_terminal() {
-            Self::Terminal(BasicHistory::new().no_duplicates(true))
+            Self::Terminal(Answers::default())
         } else {
             Self::Pipe
         }
@@ -112,7 +128,11 @@ impl Source {
                 match input.history_with(history).interact_text() {
                     Ok(text) => Ok(Line::Text(text)),
                     Err(dialoguer::Error::IO(error)) => match error.kind() {
-                        io::ErrorKind::Interrupted => Ok(Line::Interrupted),
+                        io::ErrorKind::Interrupted => {
+                            // The cursor is still behind the prompt.
+                            drop(io::stderr().write_all(b"\n"));
+                            Ok(Line::Interrupted)
+                        }
                         io::ErrorKind::UnexpectedEof => Ok(Line::End),
                         _ => Err(error),
                     },
