@@ -1,4 +1,27 @@
-//! dialectic
+//! Language-model agents debate a problem, and a judge hands back one answer.
+//!
+//! This is the map of the house; `docs/architecture.md` walks through it. The program itself is [`cli::main`].
+//!
+//! | module | what it does |
+//! | --- | --- |
+//! | [`cli`] | arguments in, results and exit code out: parse, resolve, run, print; no logic of debates |
+//! | [`display`] | shows a running debate: live block, plain lines, NDJSON, summary |
+//! | [`engine`] | runs a debate by its protocol: the loop, the nodes, the call graph of a round |
+//! | [`agent`] | debaters and judge: what each is asked, and how its answers are read |
+//! | [`protocol`] | which node follows which event: tables, nothing else |
+//! | [`store`] | debates on disk: journal, state file, lock, finding one by its id |
+//! | [`prompt`] | the files of `prompts/`, and their rendering |
+//! | [`llm`] | calls of models: providers, retry, time-out, price; the offline provider |
+//! | [`config`] | from file, environment and command line to settings |
+//! | [`debate`] | the record: state, events, settings, and the one function that turns events into state |
+//! | [`error`] | every way to end without success, and the one mapping to exit codes |
+//! | [`markdown`] | small operations on Markdown text, known to all |
+//!
+//! Who may know whom: `cli` knows `display` and `engine`; `engine` knows `agent`, `protocol` and `store`; these know
+//! `llm`, `prompt` and `config`; and all of them know `debate`, which knows nobody. Never upwards, and never into a
+//! sibling's private parts. `display` knows `debate` alone. Below `cli` and `display` nothing prints, ends the process
+//! or knows clap, and `config` alone reads the environment. `debate` and `protocol` do no input or output.
+
 pub mod agent;
 pub mod cli;
 pub mod config;

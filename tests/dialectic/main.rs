@@ -6,6 +6,7 @@
 
 mod support;
 
+mod docs;
 mod fixtures;
 mod kit;
 mod state_fold;

@@ -1,0 +1,469 @@
+//! README, docs and examples say what the program does.
+//!
+//! Parts of the documentation are generated; `UPDATE_DOCS=1 cargo test --test dialectic docs` writes them anew.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+use dialectic::debate::{Event, OutcomeKind, Phase, Status};
+use dialectic::llm::presets::PRESETS;
+use dialectic::llm::prices_as_of;
+use dialectic::prompt::Role;
+use dialectic::protocol::PROTOCOLS;
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, TEST_KEY};
+
+const COMMANDS: &str = "docs/commands.md";
+const CONFIGURATION: &str = "docs/configuration.md";
+const PROTOCOL_TABLES: &str = "docs/protocols.md";
+const PROVIDERS: &str = "docs/providers.md";
+const SCHEMA: &str = "docs/debate-config.schema.json";
+
+/// A path in the repository.
+fn repository(path: impl AsRef<Path>) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = repository(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Every Markdown file that is written for people, relative to the repository.
+fn documents() -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = ["README.md", "CHANGELOG.md", "prompts/README.md"].map(PathBuf::from).into();
+    let mut directories = vec![PathBuf::from("docs"), PathBuf::from("examples")];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(repository(&directory)).unwrap() {
+            let entry = entry.unwrap();
+            let path = directory.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                directories.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Holds `wanted` against the file, or writes it there under `UPDATE_DOCS`.
+fn assert_current(path: &str, wanted: &str) {
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(repository(path), wanted).unwrap();
+    }
+    let found = read(path);
+    let differs = found.lines().zip(wanted.lines()).position(|(found, wanted)| found != wanted);
+    let line = differs.unwrap_or(found.lines().count().min(wanted.lines().count())) + 1;
+    assert!(
+        found == wanted,
+        "{path} is out of date from line {line} on: UPDATE_DOCS=1 cargo test --test dialectic docs"
+    );
+}
+
+/// Holds each named part of the file against what it should say.
+fn assert_parts_are_current(path: &str, parts: &[(String, String)]) {
+    let mut document = read(path);
+    for (name, wanted) in parts {
+        let (begin, end) = (format!("<!-- begin generated: {name} -->\n"), format!("<!-- end generated: {name} -->"));
+        let start = document.find(&begin).unwrap_or_else(|| panic!("{path} has no part `{name}`")) + begin.len();
+        let length = document[start..].find(&end).unwrap_or_else(|| panic!("{path}: `{name}` has no end"));
+        document.replace_range(start..start + length, &format!("\n{}\n\n", wanted.trim_end()));
+    }
+    let marked = document.matches("<!-- begin generated: ").count();
+    assert_eq!(marked, parts.len(), "{path} has a generated part that nothing generates");
+    assert_current(path, &document);
+}
+
+/// The long help of a command and of all below it, as Markdown.
+fn help(command: &mut Command, path: &str, markdown: &mut String) {
+    let help = command.render_long_help().to_string();
+    let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+    write!(markdown, "## {path}\n\n```text\n{}\n```\n\n", help.join("\n").trim_end()).unwrap();
+    for below in command.get_subcommands_mut().filter(|below| below.get_name() != "help") {
+        let path = format!("{path} {}", below.get_name());
+        help_at_width(below, &path, markdown);
+    }
+}
+
+/// As wide whatever the terminal of the tests.
+fn help_at_width(command: &mut Command, path: &str, markdown: &mut String) {
+    let mut command = std::mem::take(command).term_width(100);
+    help(&mut command, path, markdown);
+}
+
+#[test]
+fn the_command_reference_is_the_help() {
+    let mut command = dialectic::cli::command().term_width(100);
+    command.build();
+    let mut markdown = String::new();
+    help(&mut command, "dialectic", &mut markdown);
+    assert_parts_are_current(COMMANDS, &[("commands".to_owned(), markdown)]);
+}
+
+#[test]
+fn the_schema_is_the_one_that_the_program_prints() {
+    let printed = Sandbox::new().run(["config", "schema"]).expect_code(0).stdout;
+    assert_current(SCHEMA, &printed);
+}
+
+#[test]
+fn the_protocols_are_those_of_the_program() {
+    let parts = PROTOCOLS.iter().map(|protocol| {
+        let (table, diagram) = (protocol.table(), protocol.mermaid());
+        (protocol.name.to_owned(), format!("{table}\n```mermaid\n{diagram}```"))
+    });
+    assert_parts_are_current(PROTOCOL_TABLES, &parts.collect::<Vec<_>>());
+}
+
+#[test]
+fn the_presets_and_prices_are_those_of_the_program() {
+    let code = |text: &str| if text.is_empty() { "none".to_owned() } else { format!("`{text}`") };
+    let mut presets = "| provider | base URL | moved by | key | api |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    for preset in PRESETS {
+        let api = serde_json::to_value(preset.api).unwrap();
+        let cells = [
+            code(preset.name),
+            code(preset.base_url),
+            code(preset.base_url_env.unwrap_or_default()),
+            code(preset.api_key_env.unwrap_or_default()),
+            code(api.as_str().unwrap()),
+        ];
+        writeln!(presets, "| {} |", cells.join(" | ")).unwrap();
+    }
+    let list: Value = serde_json::from_str(&read("src/llm/prices.json")).unwrap();
+    let source = list["source"].as_str().unwrap();
+    let mut prices = format!("As of {}. Source: {source}.\n\n", prices_as_of());
+    prices.push_str("| provider | model | input | cached input | output |\n| --- | --- | --- | --- | --- |\n");
+    for (provider, models) in list.as_object().unwrap() {
+        for (model, price) in models.as_object().into_iter().flatten() {
+            writeln!(prices, "| {provider} | `{model}` | {} | {} | {} |", price[0], price[1], price[2]).unwrap();
+        }
+    }
+    assert_parts_are_current(PROVIDERS, &[("presets".to_owned(), presets), ("prices".to_owned(), prices)]);
+}
+
+#[test]
+fn every_key_and_default_is_documented() {
+    let text = read(CONFIGURATION);
+    let printed = Sandbox::new().run(["config", "schema"]).expect_code(0).stdout;
+    let schema: Value = serde_json::from_str(&printed).unwrap();
+    let mut keys = BTreeSet::new();
+    property_names(&schema, &mut keys);
+    assert!(keys.contains("synthesisMethod"), "{keys:?}");
+    for key in keys {
+        let mentioned = ['`', '.'].iter().any(|end| text.contains(&format!("{key}{end}")));
+        assert!(mentioned, "{CONFIGURATION} does not mention the key {key}");
+    }
+    let shown = Sandbox::new().run(["config", "show"]).expect_code(0).stdout;
+    let defaults: Vec<_> = shown.lines().filter(|line| line.starts_with("debate.")).collect();
+    assert!(defaults.len() > 15, "{shown}");
+    for line in defaults {
+        let mut cells = line.split_whitespace();
+        let (path, value) = (cells.next().unwrap(), cells.next().unwrap().trim_end_matches(".0"));
+        let row = format!("| `{path}` | `{value}` |");
+        assert!(text.contains(&row), "{CONFIGURATION} lacks the row {row}");
+    }
+}
+
+fn property_names(schema: &Value, names: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(map) => {
+            if let Some(Value::Object(properties)) = map.get("properties") {
+                names.extend(properties.keys().cloned());
+            }
+            map.values().for_each(|value| property_names(value, names));
+        }
+        Value::Array(items) => items.iter().for_each(|value| property_names(value, names)),
+        _ => {}
+    }
+}
+
+#[test]
+fn configurations_in_the_docs_are_understood() {
+    let own_role = read("examples/flaky-pipeline/prompts/roles/operations.md");
+    let mut found = 0;
+    for path in [CONFIGURATION, PROVIDERS, "docs/prompts-and-roles.md"] {
+        for block in blocks(&read(path), "json") {
+            found += 1;
+            let sandbox = Sandbox::new().file("c.json", &block).file("prompts/roles/operations.md", &own_role);
+            let shown = sandbox.run(["config", "show", "-c", "c.json"]);
+            assert_eq!(shown.code, Some(0), "{path}:\n{block}\n{shown}");
+            // Pieces of configurations are shown; that the rest is missing is no surprise.
+            let piece = |line: &&str| line.contains("no judge is") || line.contains("no agents are");
+            let said: Vec<&str> = shown.stderr.lines().filter(|line| !piece(line)).collect();
+            assert!(said.is_empty(), "{path}:\n{block}\n{shown}");
+        }
+    }
+    assert!(found >= 3, "only {found} configurations");
+}
+
+#[test]
+fn every_event_and_phase_of_the_record_is_documented() {
+    let text = read("docs/state-format.md");
+    let events = variants(&serde_json::from_value::<Event>(json!({"type": "?"})).unwrap_err());
+    assert!(events.contains("contributed") && events.len() > 15, "{events:?}");
+    for event in events {
+        assert!(text.contains(&format!("| `{event}` |")), "the event {event} is not documented");
+    }
+    let phases = variants(&serde_json::from_value::<Phase>(json!("?")).unwrap_err());
+    let statuses = variants(&serde_json::from_value::<Status>(json!("?")).unwrap_err());
+    let outcomes = variants(&serde_json::from_value::<OutcomeKind>(json!("?")).unwrap_err());
+    assert!(phases.contains("judge-summary") && statuses.contains("paused") && outcomes.contains("degraded"));
+    for name in [phases, statuses, outcomes].into_iter().flatten() {
+        assert!(text.contains(&format!("`{name}`")), "{name} is not documented");
+    }
+}
+
+/// The names that serde says it would have taken.
+fn variants(error: &serde_json::Error) -> BTreeSet<String> {
+    let message = error.to_string();
+    let (_, known) = message.split_once("expected").unwrap();
+    known.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_role_is_documented() {
+    let roles = read("docs/prompts-and-roles.md");
+    for role in Role::built_in_names() {
+        assert!(roles.contains(&format!("| `{role}` |")), "the role {role} is not documented");
+    }
+}
+
+#[test]
+fn the_reason_of_every_dependency_is_given() {
+    let reasons = read("docs/architecture.md");
+    let manifest = read("Cargo.toml");
+    let mut given = 0;
+    let mut in_dependencies = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            in_dependencies = line.ends_with("dependencies]");
+        } else if let (true, Some((name, _))) = (in_dependencies, line.split_once(" = ")) {
+            given += 1;
+            assert!(reasons.contains(&format!("`{name}`")), "docs/architecture.md does not say what {name} is for");
+        }
+    }
+    assert!(given > 20, "only {given} dependencies");
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let mut followed = 0;
+    for document in documents() {
+        for link in links(&read(&document)) {
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            followed += 1;
+            let (path, fragment) = link.split_once('#').unwrap_or((&link, ""));
+            let target = match path {
+                "" => document.clone(),
+                path => document.parent().unwrap().join(path),
+            };
+            assert!(repository(&target).exists(), "{} links to {link}, which is not there", document.display());
+            if !fragment.is_empty() {
+                let headings = headings(&read(&target));
+                assert!(headings.contains(fragment), "{} links to {link}: no such heading", document.display());
+            }
+        }
+    }
+    assert!(followed > 20, "only {followed} links");
+}
+
+#[test]
+fn every_command_line_can_be_typed() {
+    let mut tried = 0;
+    for document in documents() {
+        for block in blocks(&read(&document), "sh") {
+            for line in commands(&block) {
+                tried += 1;
+                let parsed = dialectic::cli::command().try_get_matches_from(&line);
+                // `--version` and `--help` end parsing without being errors.
+                if let Err(error) = parsed.map_err(|error| (error.exit_code(), error.to_string())) {
+                    assert_eq!(error.0, 0, "{}: {line:?}\n{}", document.display(), error.1);
+                }
+            }
+        }
+    }
+    assert!(tried > 10, "only {tried} command lines");
+}
+
+#[test]
+fn readme_and_reference_agree_on_exit_codes() {
+    let table = |path: &str| -> Vec<String> {
+        let text = read(path);
+        let (_, after) = text.split_once("## Exit codes\n").unwrap_or_else(|| panic!("{path} has no exit codes"));
+        let rows = after.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+        rows.map(str::to_owned).collect()
+    };
+    assert_eq!(table("README.md"), table(COMMANDS));
+    assert_eq!(table("README.md").len(), 9);
+}
+
+#[test]
+fn the_examples_load_without_warnings_and_run_offline() {
+    let mut found = 0;
+    for entry in fs::read_dir(repository("examples")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let directory = format!("examples/{name}");
+        if !repository(&directory).is_dir() {
+            continue;
+        }
+        found += 1;
+        let (problem, config) = (format!("{directory}/problem.md"), format!("{directory}/debate-config.json"));
+        let command = format!("cargo run --release -- debate -p {problem} -c {config}\n");
+        assert!(read(format!("{directory}/README.md")).contains(&command), "{directory}: its command is missing");
+
+        let keys = ["OPENAI_API_KEY", "OPENROUTER_API_KEY"];
+        let mut sandbox = keys.iter().fold(Sandbox::new(), |sandbox, key| sandbox.env(key, TEST_KEY));
+        for file in files_below(Path::new(&directory)) {
+            sandbox = sandbox.file(&file, read(&file));
+        }
+        let checked = sandbox.run(["config", "check", "-c", &config]);
+        assert_eq!(checked.code, Some(0), "{directory}:\n{checked}");
+        assert!(!checked.stderr.contains("warning"), "{directory}:\n{checked}");
+
+        let ran = sandbox.run(["debate", "-p", &problem, "-c", &config, "--offline", "--strict"]);
+        assert_eq!(ran.code, Some(0), "{directory}:\n{ran}");
+        assert!(!ran.stderr.contains("warning"), "{directory}:\n{ran}");
+        assert!(ran.stdout.contains("## Requirements Coverage"), "{directory}:\n{ran}");
+        sandbox.assert_state_is_the_fold(&sandbox.only_debate());
+    }
+    assert_eq!(found, 3);
+}
+
+fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(repository(directory)).unwrap() {
+        let path = directory.join(entry.unwrap().file_name());
+        if repository(&path).is_dir() { files.extend(files_below(&path)) } else { files.push(path) }
+    }
+    files
+}
+
+/// Each line with whether it stands in a fenced block, and that block's language. Fences themselves are left out.
+fn fenced(markdown: &str) -> Vec<(&str, Option<&str>)> {
+    let mut language = None;
+    let mut lines = Vec::new();
+    for line in markdown.lines() {
+        match (line.trim_start().strip_prefix("```"), language) {
+            (Some(opened), None) => language = Some(opened.trim()),
+            (Some(_), Some(_)) => language = None,
+            (None, _) => lines.push((line, language)),
+        }
+    }
+    lines
+}
+
+/// The fenced blocks in a language.
+fn blocks(markdown: &str, wanted: &str) -> Vec<String> {
+    let mut blocks: Vec<String> = Vec::new();
+    let mut inside = false;
+    for line in markdown.lines() {
+        match (line.strip_prefix("```"), inside) {
+            (Some(opened), false) if opened.trim() == wanted => {
+                inside = true;
+                blocks.push(String::new());
+            }
+            (Some(_), _) => inside = false,
+            (None, true) => {
+                let block = blocks.last_mut().unwrap();
+                block.push_str(line);
+                block.push('\n');
+            }
+            (None, false) => {}
+        }
+    }
+    blocks
+}
+
+/// The targets of the links outside of code.
+fn links(markdown: &str) -> Vec<String> {
+    let mut links = Vec::new();
+    for (line, _) in fenced(markdown).into_iter().filter(|(_, language)| language.is_none()) {
+        for after in line.split("](").skip(1) {
+            let target = after.split(')').next().unwrap();
+            links.push(target.to_owned());
+        }
+    }
+    links
+}
+
+/// The anchors that GitHub gives to headings.
+fn headings(markdown: &str) -> BTreeSet<String> {
+    let lines = fenced(markdown).into_iter().filter(|(line, language)| language.is_none() && line.starts_with('#'));
+    let anchor = |(line, _): (&str, _)| -> String {
+        let title = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    lines.map(anchor).collect()
+}
+
+/// The calls of the program in a block of shell commands, as arguments from `dialectic` on.
+fn commands(block: &str) -> Vec<Vec<String>> {
+    let through_cargo = ["cargo", "run", "--release", "--"];
+    let lines = block.lines().flat_map(shell_words);
+    lines
+        .filter_map(|words| {
+            let is_variable =
+                |word: &&String| word.split_once('=').is_some_and(|(name, _)| name == name.to_uppercase());
+            let words: Vec<String> = words.iter().skip_while(is_variable).cloned().collect();
+            if words.first().is_some_and(|word| word == "dialectic") {
+                return Some(words);
+            }
+            let rest = words.strip_prefix(through_cargo.map(str::to_owned).as_slice())?;
+            Some([&["dialectic".to_owned()], rest].concat())
+        })
+        .collect()
+}
+
+/// The words of each command of a pipeline; redirections and remarks are left out.
+fn shell_words(line: &str) -> Vec<Vec<String>> {
+    let mut commands = vec![Vec::new()];
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut skip_next = false;
+    for c in line.chars().chain([' ']) {
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if c == '"' || c == '\'' => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            None if c == '#' && word.is_none() => break,
+            None if matches!(c, ' ' | '|' | '>' | '<') => {
+                if let Some(word) = word.take()
+                    && !std::mem::take(&mut skip_next)
+                    && !(c == '>' && word.parse::<u8>().is_ok())
+                    && let Some(command) = commands.last_mut()
+                {
+                    command.push(word);
+                }
+                match c {
+                    '|' => commands.push(Vec::new()),
+                    '>' | '<' => skip_next = true,
+                    _ => {}
+                }
+            }
+            Some(_) | None => word.get_or_insert_default().push(c),
+        }
+    }
+    commands
+}
+
+#[test]
+fn the_tests_of_the_documentation_read_what_is_written() {
+    let block = "OFFLINE_SEED=3 dialectic debate --offline \"a | b\" 2>err.txt | less # remark\ncargo test\n";
+    assert_eq!(commands(block), [["dialectic", "debate", "--offline", "a | b"]]);
+    let markdown = "# A `b` & c\n[x](y.md#z) and [w](v)\n```sh\n# no\n[a](b)\n```\n";
+    assert_eq!(links(markdown), ["y.md#z", "v"]);
+    assert_eq!(headings(markdown), ["a-b--c".to_owned()].into());
+    assert_eq!(blocks(markdown, "sh"), ["# no\n[a](b)\n"]);
+}
