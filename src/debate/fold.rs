@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    AgentClarifications, AgentId, CallRecord, Contribution, Created, Debate, Event, Failure, ModelUsage, Outcome,
+    AgentClarifications, AgentId, CallRecord, Contribution, Created, Debate, Event, Failure, ModelUsage, Node, Outcome,
     Phase, Recorded, Round, Status, Usd,
 };
 
@@ -165,6 +165,7 @@ impl Debate {
             }
             Event::Paused => self.status = Status::Paused,
             Event::Resumed => {
+                self.forget_what_is_tried_again();
                 self.status = Status::Running;
                 self.suspended_at_node = None;
                 self.suspended_at = None;
@@ -204,6 +205,28 @@ impl Debate {
         let place = contributions.partition_point(|have| rank(self, have) <= new);
         self.round_mut(round, seq)?.contributions.insert(place, Arc::clone(contribution));
         Ok(())
+    }
+
+    /// A debate that failed is taken up again because the cause may be gone: what failed at the node that it failed at
+    /// is tried anew. A debate that was killed or interrupted keeps its failures; an undisturbed run would have.
+    fn forget_what_is_tried_again(&mut self) {
+        if self.status != Status::Failed {
+            return;
+        }
+        let again: &[Phase] = match self.current_node {
+            Some(Node::Proposal | Node::Critique | Node::Refinement) => {
+                &[Phase::Proposal, Phase::Critique, Phase::Refinement]
+            }
+            Some(Node::Synthesis) => &[Phase::Synthesis],
+            _ => &[],
+        };
+        let round = self.current_round;
+        self.failures.retain(|failure| failure.round != round || !again.contains(&failure.phase));
+        if again.contains(&Phase::Proposal)
+            && let Some(last) = self.rounds.last_mut()
+        {
+            last.timed_out = false;
+        }
     }
 
     fn insert_questions(&mut self, questions: &AgentClarifications) {

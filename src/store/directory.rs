@@ -1,5 +1,6 @@
 //! The debates directory: ids, finding a debate, listing them.
 
+use std::cmp::Reverse;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -151,8 +152,15 @@ impl Directory {
                 is_json(&path).then_some(path)
             })
             .collect();
-        states.sort_unstable_by(|a, b| b.cmp(a));
+        states.sort_unstable();
         states.dedup();
+        // Ids tell the second; among those of one second the time of the last change does.
+        states.sort_by_cached_key(|path| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let second = name.rsplit_once('-').map_or(name.clone(), |(second, _)| second.to_owned());
+            let changed = fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+            Reverse((second, changed, name))
+        });
         states.iter().map(|path| Entry::of_state(path)).collect()
     }
 }

@@ -7,7 +7,7 @@ use crate::cli::args::DebateArgs;
 use crate::cli::session::{DEBATES, Session, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{ConfigPath, Environment, Loaded, Overrides, Switch, Vocabulary, load};
-use crate::debate::Created;
+use crate::debate::{BudgetSettings, Created};
 use crate::error::Error;
 use crate::prompt::Role;
 use crate::protocol::{DIALECTIC, PROTOCOLS, Protocol};
@@ -28,6 +28,9 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let panel = session.panel(&settings, &environment)?;
     for warning in warnings.iter().chain(&panel.warnings) {
         terminal.warning(warning);
+    }
+    if settings.debate.budget != BudgetSettings::default() {
+        terminal.warning("the cost limits of `debate.budget` are not enforced by this version");
     }
     let protocol = Protocol::named(&settings.debate.protocol).unwrap_or(&DIALECTIC);
     let directory = Directory::at(DEBATES);
