@@ -59,7 +59,7 @@ fn text(mut bytes: Vec<u8>, size: u64) -> Result<String, ToolError> {
     if bytes.contains(&0) {
         return Err(ToolError::Binary);
     }
-    let mut text = match String::from_utf8(bytes) {
+    let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
             // Only the cut may leave an incomplete character, and only at the end.
@@ -75,7 +75,7 @@ fn text(mut bytes: Vec<u8>, size: u64) -> Result<String, ToolError> {
     if is_cut {
         let shown = text.len();
         let size = size.max(shown as u64 + 1);
-        text.push_str(&format!("\n\n[Cut: these are the first {shown} of {size} bytes of the file.]"));
+        return Ok(format!("{text}\n\n[Cut: these are the first {shown} of {size} bytes of the file.]"));
     }
     Ok(text)
 }

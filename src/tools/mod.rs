@@ -9,7 +9,9 @@ mod arguments;
 mod context_search;
 mod file_read;
 mod list_files;
+mod platform;
 mod sandbox;
+mod secret;
 mod toolbox;
 
 #[cfg(test)]
@@ -56,7 +58,11 @@ macro_rules! register {
     };
 }
 
-register![context_search::ContextSearch, file_read::FileRead, list_files::ListFiles,];
+register! {
+    context_search::ContextSearch,
+    file_read::FileRead,
+    list_files::ListFiles,
+}
 
 /// Every tool there is, in the order of [`TOOL_NAMES`].
 #[must_use]
@@ -68,7 +74,7 @@ pub fn registry() -> &'static [&'static dyn Tool] {
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     /// The tool does not exist, or is not offered to this agent.
-    #[error("there is no tool `{name}`; {}", if offered.is_empty() { "no tools are offered".to_owned() } else { format!("the tools are {}", offered.join(", ")) })]
+    #[error("there is no tool `{name}`; {}", choice(offered))]
     Unknown {
         /// What was called, shortened where it is long.
         name: String,
@@ -116,4 +122,8 @@ pub enum ToolError {
     /// The file is not UTF-8 text.
     #[error("this is not a text file: it is binary, or not encoded as UTF-8")]
     Binary,
+}
+
+fn choice(offered: &[String]) -> String {
+    if offered.is_empty() { "no tools are offered".to_owned() } else { format!("the tools are {}", offered.join(", ")) }
 }

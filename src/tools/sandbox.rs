@@ -9,8 +9,11 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+use cap_std::fs::{Dir, File, Metadata};
 use serde::Serialize;
+
+use super::platform;
+use super::secret::may_hold_secrets;
 
 /// How often a path is resolved again when its files are exchanged meanwhile, as editors do on saving.
 const ATTEMPTS: usize = 4;
@@ -96,7 +99,8 @@ impl ContextDirectory {
     /// Opens a regular file for reading; it never blocks, and is never a link's unchecked target.
     ///
     /// `path` is relative to the directory. An absolute path is refused unless it begins with the directory's own:
-    /// `list_files` shows such paths, and models pass them on.
+    /// `list_files` shows such paths, and models pass them on. Any `..` is refused; relative links are followed as
+    /// far as they stay inside, absolute ones never.
     ///
     /// # Errors
     /// When the path is refused, leads nowhere, or is no file.
@@ -136,7 +140,10 @@ impl ContextDirectory {
         let asked = self.relative(Path::new(path))?;
         refuse_secrets(&asked)?;
         for _ in 0..ATTEMPTS {
-            let found = self.root.canonicalize(&asked).map_err(access_error)?;
+            let found = match self.root.canonicalize(&asked) {
+                Err(error) if is_exchange(&error) => continue,
+                found => found.map_err(access_error)?,
+            };
             // The kernel tells paths in text; one that is not made of names only must not be walked.
             let found = names_only(&found)?;
             refuse_secrets(&found)?;
@@ -205,7 +212,7 @@ impl ContextDirectory {
     }
 
     fn refuse_special(&self, metadata: &Metadata) -> Result<(), AccessError> {
-        let is_kernels = platform::device(metadata).is_some_and(|device| self.kernel_devices.contains(&device));
+        let is_kernels = platform::is_on(metadata, &self.kernel_devices);
         let is_plain = metadata.is_file() || metadata.is_dir();
         if is_plain && !is_kernels { Ok(()) } else { Err(AccessError::Special) }
     }
@@ -214,11 +221,19 @@ impl ContextDirectory {
 /// What was opened or looked at after the check, or nothing if its name is now another thing's: a link to the outside,
 /// or nobody's.
 fn unless_gone<T>(result: io::Result<T>) -> Result<Option<T>, AccessError> {
-    match result.map_err(access_error) {
+    match result {
         Ok(opened) => Ok(Some(opened)),
-        Err(AccessError::Outside | AccessError::NotFound) => Ok(None),
-        Err(error) => Err(error),
+        Err(error) if is_exchange(&error) => Ok(None),
+        Err(error) => match access_error(error) {
+            AccessError::Outside | AccessError::NotFound => Ok(None),
+            error => Err(error),
+        },
     }
+}
+
+/// Whether cap-std wanted to read a link that was none any more. Paths that could be invalid otherwise do not get here.
+fn is_exchange(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidInput
 }
 
 fn access_error(source: io::Error) -> AccessError {
@@ -247,110 +262,62 @@ fn refuse_secrets(path: &Path) -> Result<(), AccessError> {
     if path.iter().any(|name| may_hold_secrets(&name.to_string_lossy())) { Err(AccessError::Secret) } else { Ok(()) }
 }
 
-/// Whether files, or directories, of that name commonly hold keys, tokens or passwords.
-fn may_hold_secrets(name: &str) -> bool {
-    // Not every file system tells `.ENV` from `.env`.
-    let name = name.to_lowercase();
-    let is_one_of = |names: &[&str]| names.contains(&name.as_str());
-    let begins = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
-    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-    is_one_of(&[
-        ".envrc",
-        ".netrc",
-        "_netrc",
-        ".npmrc",
-        ".pypirc",
-        ".pgpass",
-        ".my.cnf",
-        ".htpasswd",
-        ".git-credentials",
-        ".dockercfg",
-        ".vault-token",
-        ".ssh",
-        ".gnupg",
-        ".aws",
-        ".azure",
-        ".kube",
-        ".docker",
-    ]) || begins(&[".env.", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"])
-        || ends(&[".env", ".pem", ".key", ".p12", ".pfx", ".p8", ".ppk", ".jks", ".keystore", ".kdbx"])
-}
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::process::Command;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
 
-/// What differs between operating systems.
-#[cfg(unix)]
-mod platform {
-    use std::os::unix::fs::MetadataExt as _;
+    use super::*;
 
-    use cap_std::fs::{Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
-
-    /// `O_NONBLOCK`: opening a pipe that was swapped in must not wait for a writer. The values are part of each
-    /// system's binary interface; systems that are not named here open without it.
-    const NONBLOCK: i32 = if cfg!(all(
-        any(target_os = "linux", target_os = "android"),
-        not(any(
-            target_arch = "mips",
-            target_arch = "mips32r6",
-            target_arch = "mips64",
-            target_arch = "mips64r6",
-            target_arch = "sparc",
-            target_arch = "sparc64"
-        ))
-    )) {
-        0o4000
-    } else if cfg!(any(
-        target_vendor = "apple",
-        target_os = "freebsd",
-        target_os = "netbsd",
-        target_os = "openbsd",
-        target_os = "dragonfly"
-    )) {
-        0x4
-    } else {
-        0
-    };
-
-    pub(super) fn reading() -> OpenOptions {
-        let mut options = OpenOptions::new();
-        options.read(true).custom_flags(NONBLOCK);
-        options
+    /// Each of the checks after resolving, alone: what the walk is given here is what a swap would have made of it.
+    #[test]
+    fn the_walk_follows_no_links() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path();
+        fs::create_dir(path.join("docs")).expect("created");
+        fs::write(path.join("docs/plan.md"), "the plan").expect("written");
+        fs::write(path.join(".env"), "KEY=1").expect("written");
+        std::os::unix::fs::symlink("docs", path.join("d")).expect("linked");
+        std::os::unix::fs::symlink(".env", path.join("e")).expect("linked");
+        std::os::unix::fs::symlink("/etc/passwd", path.join("p")).expect("linked");
+        let context = ContextDirectory::open(path).expect("opened");
+        assert!(matches!(context.walk(Path::new("docs/plan.md")), Ok(Opened::File(_))));
+        assert!(matches!(context.walk(Path::new("docs")), Ok(Opened::Directory(_))));
+        for swapped in ["d/plan.md", "d", "e", "p", "docs/plan.md/x", "gone"] {
+            assert!(matches!(context.walk(Path::new(swapped)), Ok(Opened::Swapped)), "{swapped}");
+        }
     }
 
-    pub(super) fn is_same(one: &Metadata, other: &Metadata) -> bool {
-        (one.dev(), one.ino()) == (other.dev(), other.ino())
+    #[test]
+    fn a_file_that_is_not_the_expected_one_is_not_read() {
+        let directory = tempfile::tempdir().expect("a directory");
+        fs::write(directory.path().join("a"), "same").expect("written");
+        fs::write(directory.path().join("b"), "same").expect("written");
+        std::os::unix::fs::symlink("b", directory.path().join("link")).expect("linked");
+        let context = ContextDirectory::open(directory.path()).expect("opened");
+        let expected = context.root.symlink_metadata("a").expect("metadata");
+        assert!(matches!(context.open_last(&context.root, Path::new("a"), &expected), Ok(Opened::File(_))));
+        for swapped in ["b", "link", "gone"] {
+            let opened = context.open_last(&context.root, Path::new(swapped), &expected);
+            assert!(matches!(opened, Ok(Opened::Swapped)), "{swapped}");
+        }
     }
 
-    pub(super) fn device(metadata: &Metadata) -> Option<u64> {
-        Some(metadata.dev())
-    }
-
-    /// Where these are plain directories, not file systems of their own, they are like any other.
-    pub(super) fn kernel_devices() -> Vec<u64> {
-        let device = |path: &str| std::fs::metadata(path).ok().map(|metadata| metadata.dev());
-        let ordinary = device("/");
-        ["/proc", "/sys"].into_iter().filter_map(device).filter(|device| Some(*device) != ordinary).collect()
-    }
-}
-
-/// What differs between operating systems: here files cannot be told apart by number, and pipes are not in directories.
-#[cfg(not(unix))]
-mod platform {
-    use cap_std::fs::{Metadata, OpenOptions};
-
-    pub(super) fn reading() -> OpenOptions {
-        let mut options = OpenOptions::new();
-        options.read(true);
-        options
-    }
-
-    pub(super) fn is_same(one: &Metadata, other: &Metadata) -> bool {
-        one.is_dir() == other.is_dir() && one.len() == other.len() && one.created().ok() == other.created().ok()
-    }
-
-    pub(super) fn device(_: &Metadata) -> Option<u64> {
-        None
-    }
-
-    pub(super) fn kernel_devices() -> Vec<u64> {
-        Vec::new()
+    #[test]
+    fn a_pipe_that_is_swapped_in_does_not_block() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let status = Command::new("mkfifo").arg(directory.path().join("pipe")).status().expect("mkfifo runs");
+        assert!(status.success());
+        let context = ContextDirectory::open(directory.path()).expect("opened");
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || {
+            let expected = context.root.symlink_metadata("pipe").expect("metadata");
+            let opened = context.open_last(&context.root, Path::new("pipe"), &expected);
+            sender.send(matches!(opened, Err(AccessError::Special)))
+        });
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok(true), "opening the pipe blocks");
     }
 }

@@ -1,0 +1,87 @@
+//! What the sandbox needs of the operating system, and what differs between them.
+
+#[cfg(not(unix))]
+pub(super) use other::{is_on, is_same, kernel_devices, reading};
+#[cfg(unix)]
+pub(super) use unix::{is_on, is_same, kernel_devices, reading};
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::MetadataExt as _;
+
+    use cap_std::fs::{Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
+
+    /// `O_NONBLOCK`: opening a pipe that was swapped in must not wait for a writer. The values are part of each
+    /// system's binary interface; systems that are not named here open without it.
+    const NONBLOCK: i32 = if cfg!(all(
+        any(target_os = "linux", target_os = "android"),
+        not(any(
+            target_arch = "mips",
+            target_arch = "mips32r6",
+            target_arch = "mips64",
+            target_arch = "mips64r6",
+            target_arch = "sparc",
+            target_arch = "sparc64"
+        ))
+    )) {
+        0o4000
+    } else if cfg!(any(
+        target_vendor = "apple",
+        target_os = "freebsd",
+        target_os = "netbsd",
+        target_os = "openbsd",
+        target_os = "dragonfly"
+    )) {
+        0x4
+    } else {
+        0
+    };
+
+    /// For reading.
+    pub(in crate::tools) fn reading() -> OpenOptions {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(NONBLOCK);
+        options
+    }
+
+    /// Whether both are of one file or directory.
+    pub(in crate::tools) fn is_same(one: &Metadata, other: &Metadata) -> bool {
+        (one.dev(), one.ino()) == (other.dev(), other.ino())
+    }
+
+    /// Whether it is on one of those file systems.
+    pub(in crate::tools) fn is_on(metadata: &Metadata, devices: &[u64]) -> bool {
+        devices.contains(&metadata.dev())
+    }
+
+    /// The file systems of kernel files. Where `/proc` or `/sys` is not one of its own, it is like any other directory.
+    pub(in crate::tools) fn kernel_devices() -> Vec<u64> {
+        let device = |path: &str| std::fs::metadata(path).ok().map(|metadata| metadata.dev());
+        let ordinary = device("/");
+        ["/proc", "/sys"].into_iter().filter_map(device).filter(|device| Some(*device) != ordinary).collect()
+    }
+}
+
+/// Files cannot be told apart by number here, and there are no pipes or kernel files in directories.
+#[cfg(not(unix))]
+mod other {
+    use cap_std::fs::{Metadata, OpenOptions};
+
+    pub(in crate::tools) fn reading() -> OpenOptions {
+        let mut options = OpenOptions::new();
+        options.read(true);
+        options
+    }
+
+    pub(in crate::tools) fn is_same(one: &Metadata, other: &Metadata) -> bool {
+        one.is_dir() == other.is_dir() && one.len() == other.len() && one.created().ok() == other.created().ok()
+    }
+
+    pub(in crate::tools) fn is_on(_: &Metadata, _: &[u64]) -> bool {
+        false
+    }
+
+    pub(in crate::tools) fn kernel_devices() -> Vec<u64> {
+        Vec::new()
+    }
+}
