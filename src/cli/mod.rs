@@ -9,6 +9,8 @@ mod questions;
 mod session;
 mod terminal;
 
+use std::io::{self, Write};
+use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -21,6 +23,7 @@ use terminal::Terminal;
 /// Runs the program with the process's arguments. Returns its exit code.
 #[must_use]
 pub fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(report_defect));
     let cli = Cli::parse();
     let mut terminal = Terminal::new(cli.color);
     match run(&cli, &mut terminal) {
@@ -32,6 +35,13 @@ pub fn main() -> ExitCode {
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// What a user sees of a defect of the program: one line and no backtrace.
+fn report_defect(defect: &PanicHookInfo<'_>) {
+    let place = defect.location().map_or_else(String::new, |place| format!(" ({}:{})", place.file(), place.line()));
+    // Nobody reading standard error is no reason to fail twice.
+    drop(writeln!(io::stderr(), "error: the program has a defect{place}; please report it"));
 }
 
 /// The whole command line, for completions, the manual and the documentation.

@@ -9,14 +9,14 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::agent::{Ask, OnReply};
 use crate::debate::{CallKey, CallRecord, Event, Signal, StoredReply};
-use crate::llm::{Caller, FailedCall, Request};
+use crate::llm::{Caller, FailedCall, ModelError, Request};
 
 use super::{Engine, EngineError};
 
 /// Calls in flight. Dropping them abandons them.
 pub(super) struct Calls<T> {
     tasks: JoinSet<()>,
-    in_flight: Vec<CallKey>,
+    in_flight: Vec<(tokio::task::Id, CallKey)>,
     sender: UnboundedSender<Message<T>>,
     receiver: UnboundedReceiver<Message<T>>,
 }
@@ -25,6 +25,16 @@ pub(super) struct Calls<T> {
 enum Message<T> {
     Replied(CallKey, StoredReply, CallRecord),
     Finished(CallKey, Result<T, FailedCall>, Option<CallRecord>),
+}
+
+/// What happens to calls in flight.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart as soon as it is there")]
+enum News<T> {
+    Message(Message<T>),
+    /// A task ended as it should.
+    Ended,
+    /// A task ended without a word: a defect of the program, which must not leave the debate waiting.
+    Died(tokio::task::Id),
 }
 
 /// A call that came to its end.
@@ -60,7 +70,6 @@ impl<T: Send + 'static> Calls<T> {
         price: fn(&T) -> &CallRecord,
     ) {
         let key = request.brief.key.clone();
-        self.in_flight.push(key.clone());
         engine.signal(Signal::CallStarted { key: key.clone(), model: request.model.to_string() });
         let past = engine.past.remove(&key).unwrap_or_default();
         let (sender, reply_key) = (self.sender.clone(), key.clone());
@@ -69,12 +78,13 @@ impl<T: Send + 'static> Calls<T> {
             drop(sender.send(Message::Replied(reply_key.clone(), reply, call)));
         });
         let answer = answer(Ask { caller: caller.clone(), request, past, on_reply, tools: None });
-        let sender = self.sender.clone();
-        self.tasks.spawn(async move {
+        let (sender, answered) = (self.sender.clone(), key.clone());
+        let task = self.tasks.spawn(async move {
             let result = answer.await;
             let call = result.as_ref().ok().map(price).cloned();
-            drop(sender.send(Message::Finished(key, result, call)));
+            drop(sender.send(Message::Finished(answered, result, call)));
         });
+        self.in_flight.push((task.id(), key));
     }
 
     /// The next call that comes to its end; replies that are not results yet are recorded on the way.
@@ -83,29 +93,49 @@ impl<T: Send + 'static> Calls<T> {
         engine: &mut Engine,
         deadline: Option<Instant>,
     ) -> Result<Arrival<T>, EngineError> {
-        loop {
-            if self.in_flight.is_empty() {
-                return Ok(Arrival::Idle);
-            }
-            let message = match deadline {
-                Some(deadline) => timeout_at(deadline, self.receiver.recv()).await.ok(),
-                None => Some(self.receiver.recv().await),
+        while !self.in_flight.is_empty() {
+            let news = match deadline {
+                Some(deadline) => timeout_at(deadline, self.news()).await.ok(),
+                None => Some(self.news().await),
             };
-            match message {
-                // The channel cannot close: this value holds a sender.
-                Some(None) => return Ok(Arrival::Idle),
-                Some(Some(Message::Replied(key, reply, call))) => {
+            match news {
+                Some(News::Message(Message::Replied(key, reply, call))) => {
                     engine.append(Event::Replied { key, reply, call })?;
                 }
-                Some(Some(Message::Finished(key, result, call))) => {
-                    self.in_flight.retain(|flying| *flying != key);
+                Some(News::Message(Message::Finished(key, result, call))) => {
+                    self.in_flight.retain(|(_, flying)| *flying != key);
                     return Ok(Arrival::Finished(Box::new(Finished { key, result, call })));
                 }
+                Some(News::Died(task)) => {
+                    let place = self.in_flight.iter().position(|(flying, _)| *flying == task);
+                    if let Some((_, key)) = place.map(|place| self.in_flight.swap_remove(place)) {
+                        let error = ModelError::Broken { message: "the program failed while it was made".to_owned() };
+                        let result = Err(FailedCall { error, attempts: 1 });
+                        return Ok(Arrival::Finished(Box::new(Finished { key, result, call: None })));
+                    }
+                }
+                Some(News::Ended) => {}
                 None => {
                     self.tasks.abort_all();
-                    return Ok(Arrival::Deadline(std::mem::take(&mut self.in_flight)));
+                    let abandoned = std::mem::take(&mut self.in_flight);
+                    return Ok(Arrival::Deadline(abandoned.into_iter().map(|(_, key)| key).collect()));
                 }
             }
+        }
+        Ok(Arrival::Idle)
+    }
+
+    /// What happens next. Messages come first, so that a task that has told its result is not taken for dead.
+    async fn news(&mut self) -> News<T> {
+        tokio::select! {
+            biased;
+            Some(message) = self.receiver.recv() => News::Message(message),
+            Some(joined) = self.tasks.join_next() => match joined {
+                Ok(()) => News::Ended,
+                Err(error) => News::Died(error.id()),
+            },
+            // Not reached: this value holds a sender, so the channel stays open.
+            else => News::Ended,
         }
     }
 
