@@ -6,6 +6,7 @@
 
 mod support;
 
+mod debate;
 mod fixtures;
 mod kit;
 mod state_fold;
