@@ -7,6 +7,7 @@
 mod support;
 
 mod debate;
+mod debate_output;
 mod fixtures;
 mod kit;
 mod state_fold;

@@ -22,7 +22,7 @@ pub(crate) use config::config;
 pub(crate) use incoming::{Api, Incoming, Purpose};
 pub(crate) use latency::LogNormal;
 pub(crate) use prefix::PromptCost;
-pub(crate) use process::{Finished, Running};
+pub(crate) use process::{Finished, Running, redactions};
 pub(crate) use prose::prose;
 pub(crate) use record::Plan;
 pub(crate) use sandbox::{Sandbox, TEST_KEY};
