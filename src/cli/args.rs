@@ -78,7 +78,13 @@ pub(super) struct DebateArgs {
     pub(super) agents: Option<Vec<String>>,
 
     /// How many rounds, at least 1 [default: the configuration's, else 3]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(
+        short,
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     pub(super) rounds: Option<u32>,
 
     /// The configuration file [default: ./debate-config.json]
