@@ -6,8 +6,10 @@
 
 mod support;
 
+mod bad_input;
 mod debate;
 mod debate_output;
 mod fixtures;
 mod kit;
+mod providers;
 mod state_fold;
