@@ -15,5 +15,6 @@ mod fixtures;
 mod judge;
 mod kit;
 mod providers;
+mod resume;
 mod state_fold;
 mod timing;
