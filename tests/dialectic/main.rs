@@ -6,7 +6,16 @@
 
 mod support;
 
+mod bad_input;
+mod debate;
+mod debate_output;
 mod docs;
+mod evaluation;
+mod failures;
 mod fixtures;
+mod judge;
 mod kit;
+mod providers;
+mod resume;
 mod state_fold;
+mod timing;

@@ -4,6 +4,7 @@
 
 mod call_graph;
 mod check;
+mod config;
 mod incoming;
 mod latency;
 mod prefix;
@@ -17,12 +18,13 @@ mod wire;
 
 pub(crate) use call_graph::{Barrier, critical_path, marker};
 pub(crate) use check::violations;
+pub(crate) use config::config;
 pub(crate) use incoming::{Api, Incoming, Purpose};
 pub(crate) use latency::LogNormal;
 pub(crate) use prefix::PromptCost;
-pub(crate) use process::{Finished, Running};
+pub(crate) use process::{Finished, Running, redactions};
 pub(crate) use prose::prose;
 pub(crate) use record::Plan;
 pub(crate) use sandbox::{Sandbox, TEST_KEY};
-pub(crate) use script::{Ending, Reply, default_reply};
+pub(crate) use script::{Ending, Reply, default_reply, short_reply};
 pub(crate) use server::{Exchange, MockServer};

@@ -130,6 +130,14 @@ impl fmt::Display for Finished {
     }
 }
 
+/// For snapshots of what was said about a run: times and the port of the model server are replaced.
+pub(crate) fn redactions() -> insta::Settings {
+    let mut settings = insta::Settings::clone_current();
+    settings.add_filter(r"\b\d+\.\d s\b", "[time]");
+    settings.add_filter(r"127\.0\.0\.1:\d+", "[server]");
+    settings
+}
+
 /// `deb-20250101-010203-ab12` becomes `[id]`.
 fn without_ids(text: &str) -> String {
     const SHAPE: &str = "deb-00000000-000000-aaaa";

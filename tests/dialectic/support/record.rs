@@ -140,27 +140,24 @@ impl Plan {
     }
 
     fn clarification(&self) -> Vec<Vec<Event>> {
-        let item = |agent: usize, item: u32| json!({"id": format!("{agent}-q{item}"), "question": prose(7, 5)});
-        let groups: Vec<Value> = (0..self.agents)
-            .map(|agent| {
-                let id = Self::agent_id(agent);
-                json!({"agentId": id, "agentName": id, "role": "kiss", "items": [item(agent, 1), item(agent, 2)]})
-            })
-            .collect();
-        let called = |agent: usize| {
-            let key = json!({"round": 0, "phase": "clarification", "agentId": Self::agent_id(agent)});
+        let item =
+            |agent: usize, item: u32| json!({"id": format!("{agent}-q{item}"), "question": prose(7, 5), "answer": ""});
+        let asked = |agent: usize| {
+            let id = Self::agent_id(agent);
+            // To the last agent all is clear, so a call without questions is there too.
+            let items = if agent + 1 == self.agents { Vec::new() } else { vec![item(agent, 1), item(agent, 2)] };
+            let questions = json!({"agentId": id, "agentName": id, "role": "kiss", "items": items});
             let call = self.call(&format!("clarification{agent}"));
-            event(json!({"type": "clarification-called", "key": key, "call": call}))
+            event(json!({"type": "questions-asked", "iteration": 1, "questions": questions, "call": call}))
         };
         let answered = |agent: usize, item: u32| {
             let (id, item) = (Self::agent_id(agent), format!("{agent}-q{item}"));
             event(json!({"type": "question-answered", "agentId": id, "itemId": item, "answer": format!("to {item}")}))
         };
         vec![
-            (0..self.agents).map(called).collect(),
-            vec![event(json!({"type": "questions-asked", "iteration": 1, "groups": groups}))],
+            (0..self.agents).map(asked).collect(),
             vec![event(json!({"type": "suspended", "node": "clarification-input"}))],
-            (0..self.agents).flat_map(|agent| [answered(agent, 1), answered(agent, 2)]).collect(),
+            (0..self.agents - 1).flat_map(|agent| [answered(agent, 1), answered(agent, 2)]).collect(),
             vec![event(json!({"type": "resumed"}))],
         ]
     }

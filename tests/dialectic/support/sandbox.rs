@@ -121,6 +121,32 @@ impl Sandbox {
         Running::start(self.command(arguments), input, self.limit, self.directory().to_owned())
     }
 
+    /// Every file, with what is in it.
+    pub(crate) fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut directories = vec![self.directory().to_owned()];
+        let mut files = Vec::new();
+        while let Some(directory) = directories.pop() {
+            for entry in std::fs::read_dir(directory).expect("a directory of the sandbox can be listed") {
+                let path = entry.expect("a directory of the sandbox can be listed").path();
+                if path.is_dir() {
+                    directories.push(path);
+                } else {
+                    files.push((path.clone(), std::fs::read(path).expect("a file of the sandbox can be read")));
+                }
+            }
+        }
+        files.sort();
+        files
+    }
+
+    /// Panics when the API key of [`Self::model_server`] is in a file.
+    pub(crate) fn assert_no_file_has_the_key(&self) {
+        for (path, contents) in self.files() {
+            let shows = contents.windows(TEST_KEY.len()).any(|window| window == TEST_KEY.as_bytes());
+            assert!(!shows, "the API key is in {}", path.display());
+        }
+    }
+
     /// The ids of the saved debates, sorted. None when there is no such directory.
     pub(crate) fn debates(&self) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.directory().join("debates")) else { return Vec::new() };

@@ -181,6 +181,17 @@ pub(crate) fn default_reply(request: &Incoming) -> Reply {
     reply.usage(input, 0, output)
 }
 
+/// Like [`default_reply`], with texts so short that nobody ever has anything to condense.
+pub(crate) fn short_reply(request: &Incoming) -> Reply {
+    match request.purpose {
+        Purpose::Propose | Purpose::Critique | Purpose::Refine | Purpose::Summarize => {
+            Reply::text(prose(request.digest, 6))
+        }
+        Purpose::Synthesize => Reply::json(solution(request, &prose(request.digest, 6))),
+        _ => default_reply(request),
+    }
+}
+
 fn solution(request: &Incoming, markdown: &str) -> Value {
     let mut solution = json!({
         "solutionMarkdown": format!("{markdown}\n\n## Requirements Coverage\n\n- All of it."),

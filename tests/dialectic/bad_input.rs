@@ -1,0 +1,225 @@
+//! What cannot be used is refused by name, before anything is paid for.
+
+use serde_json::{Value, json};
+
+use crate::support::{MockServer, Sandbox, config, short_reply};
+
+/// Something that cannot be used.
+struct Case {
+    /// What is done before: files of the sandbox.
+    files: Vec<(&'static str, Vec<u8>)>,
+    arguments: Vec<&'static str>,
+    code: i32,
+    /// What standard error says, each a part of it.
+    says: Vec<&'static str>,
+}
+
+fn case(arguments: &[&'static str], code: i32, says: &[&'static str]) -> Case {
+    Case { files: Vec::new(), arguments: arguments.to_vec(), code, says: says.to_vec() }
+}
+
+impl Case {
+    fn with(mut self, path: &'static str, contents: impl AsRef<[u8]>) -> Self {
+        self.files.push((path, contents.as_ref().to_vec()));
+        self
+    }
+
+    /// Runs it in a sandbox of its own, against a server that must not be asked.
+    fn check(self) {
+        let server = MockServer::with(short_reply);
+        let sandbox = Sandbox::new().model_server(&server).file("directory/file.txt", "x");
+        for (path, contents) in &self.files {
+            sandbox.write(path, contents);
+        }
+        let finished = sandbox.run(&self.arguments);
+        let context = format!("{:?}\n{finished}", self.arguments);
+        assert_eq!(finished.code, Some(self.code), "{context}");
+        assert_eq!(finished.stdout, "", "{context}");
+        assert!(finished.stderr.lines().any(|line| line.starts_with("error: ")), "{context}");
+        for part in self.says {
+            assert!(finished.stderr.contains(part), "{part} is not said\n{context}");
+        }
+        assert_eq!(server.requests().len(), 0, "{context}");
+        assert_eq!(sandbox.debates(), Vec::<String>::new(), "{context}");
+    }
+}
+
+#[test]
+fn problems() {
+    for case in [
+        case(&["debate"], 2, &["no problem is given", "hint: ", "--problemDescription"]),
+        case(&["debate", "x", "-p", "directory/file.txt"], 2, &["given twice"]),
+        case(&["debate", "-", "-p", "directory/file.txt"], 2, &["given twice"]),
+        case(&["debate", "-p", "none.md"], 2, &["none.md", "caused by: No such file"]),
+        case(&["debate", "-p", "directory"], 2, &["directory is a directory"]),
+        case(&["debate", "-p", "latin1.txt"], 2, &["latin1.txt is not UTF-8"]).with("latin1.txt", b"gr\xfc\xdfe"),
+        case(&["debate", "-p", "empty.txt"], 2, &["empty.txt is empty"]).with("empty.txt", ""),
+        case(&["debate", "-p", "mark.txt"], 2, &["mark.txt is empty"]).with("mark.txt", "\u{feff}"),
+        case(&["debate", "-p", "blank.txt"], 2, &["blank.txt is empty"]).with("blank.txt", " \n\t\u{a0}\n"),
+        case(&["debate", ""], 2, &["the command line is empty"]),
+        case(&["debate", " \n "], 2, &["the command line is empty"]),
+        case(&["debate", "-"], 2, &["standard input is empty"]),
+    ] {
+        case.check();
+    }
+}
+
+#[test]
+fn options() {
+    for rounds in ["0", "1.5", "three", "", "-1", "4294967296"] {
+        case(&["debate", "x", "--rounds", rounds], 2, &["--rounds"]).check();
+    }
+    for case in [
+        case(&["debate", "x", "--context", "nowhere"], 2, &["context directory `nowhere`"]),
+        case(&["debate", "x", "--context", "directory/file.txt"], 2, &["directory/file.txt", "Not a directory"]),
+        case(&["debate", "x", "--protocol", "dialectics"], 2, &["unknown protocol `dialectics`", "`dialectic`"]),
+        case(&["debate", "x", "--agents", ""], 2, &["--agents names no role"]),
+        case(&["debate", "x", "--agents", " , ,"], 2, &["--agents names no role"]),
+        case(&["debate", "x", "--env-file", "none.env"], 2, &["environment file `none.env`"]),
+        case(&["debate", "x", "--env-file", "directory"], 2, &["environment file `directory`"]),
+        case(&["debate", "x", "--colour", "never"], 2, &["--colour"]),
+        case(&["debate", "x", "y"], 2, &["'y'"]),
+        case(&["debates"], 2, &["'debates'"]),
+        case(&["debate", "x", "--output", "directory"], 1, &["cannot write directory"]),
+        case(&["debate", "x", "--output", "directory/file.txt/x.json"], 1, &["cannot write directory/file.txt"]),
+        case(&["debate", "x", "--events", "directory"], 1, &["cannot write directory"]),
+    ] {
+        case.check();
+    }
+}
+
+#[test]
+fn keys() {
+    let server = MockServer::with(short_reply);
+    let sandbox = Sandbox::new().env("OPENAI_BASE_URL", &server.base_url());
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(4);
+    insta::assert_snapshot!(finished, @"
+    exit: 4
+    --- stdout
+
+    --- stderr
+    error: missing environment variable OPENAI_API_KEY (provider `openai`, needed by agent-architect, agent-performance, agent-kiss, judge-main)
+    hint: put OPENAI_API_KEY=... into the environment or a `.env` file, or try `--offline`, which needs no key
+    ");
+    // An empty one is none, and every provider in use is looked at.
+    let mut settings = config(&["architect", "kiss"], &json!({}));
+    settings["agents"][0]["provider"] = json!("mistral");
+    settings["agents"][1]["provider"] = json!("local");
+    settings["providers"] = json!({"local": {"baseUrl": server.base_url(), "apiKeyEnv": "LOCAL_KEY"}});
+    let sandbox = sandbox.env("OPENAI_API_KEY", "").config(&settings);
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(4);
+    insta::assert_snapshot!(finished, @"
+    exit: 4
+    --- stdout
+
+    --- stderr
+    error: missing environment variables:
+        MISTRAL_API_KEY (provider `mistral`, needed by agent-architect)
+        LOCAL_KEY (provider `local`, needed by agent-kiss)
+        OPENAI_API_KEY (provider `openai`, needed by judge)
+    hint: put MISTRAL_API_KEY=... and LOCAL_KEY=... and OPENAI_API_KEY=... into the environment or a `.env` file, or try `--offline`, which needs no key
+    ");
+    assert_eq!((server.requests().len(), sandbox.debates().len()), (0, 0));
+}
+
+#[test]
+fn configurations_that_cannot_be_read() {
+    let named = |contents: &[u8], says: &[&'static str]| {
+        case(&["debate", "x", "-c", "c.json"], 4, says).with("c.json", contents).check();
+    };
+    named(b"", &["`c.json`", "the file is empty", "dialectic config init"]);
+    named(b"{\n  \"agents\": [],\n}", &["`c.json` is not JSON (line 3, column 1)"]);
+    named(b"{\n  // all of them\n}", &["`c.json` is not JSON (line 2, column 3)", "there is a comment"]);
+    named(b"[]", &["`c.json`", "top level", "expected an object, found an array"]);
+    named(b"{\n \"judge\": \"\xff\"}", &["`c.json` is not UTF-8 text (line 2, column 12)"]);
+    named(b"{\"agents\": {}}", &["at agents (line 1, column 12)", "expected an array, found an object"]);
+    named(b"{\"debate\":\n{\"rounds\": \"3\"}}", &["at debate.rounds (line 2, column 12)", "without quotes"]);
+    named(b"{\"debate\": {\"synthesisMethod\": \"dice\"}}", &["debate.synthesisMethod", "`dice`", "`judge`"]);
+    let hot = json!({"agents": [{"id": "a"}, {"id": "b", "temperature": "hot"}]}).to_string();
+    named(hot.as_bytes(), &["agents[1].temperature (line 1, column "]);
+    case(&["debate", "x", "-c", "directory"], 4, &["the configuration `directory` is a directory"]).check();
+    case(&["debate", "x"], 4, &["`./debate-config.json` is not JSON"]).with("debate-config.json", "{").check();
+}
+
+#[test]
+fn values_that_cannot_be_used() {
+    let invalid = |pointer: &str, value: Value, says: &[&'static str]| {
+        let mut settings = config(&["architect", "kiss"], &json!({}));
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        settings.pointer_mut(parent).unwrap()[key] = value;
+        case(&["debate", "x"], 4, says).with("debate-config.json", settings.to_string()).check();
+    };
+    invalid("/judge/id", json!("agent-kiss"), &["judge.id (line 1, column ", "`agent-kiss`"]);
+    invalid("/judge/model", json!(""), &["judge.model (line 1, column ", "is empty"]);
+    invalid("/judge/provider", json!("opnai"), &["judge.provider (line 1, column ", "`opnai`", "`openai`"]);
+    invalid("/judge/temperature", json!(2.1), &["judge.temperature (line 1, column ", "from 0 to 2, not 2.1"]);
+    invalid("/debate/rounds", json!(0), &["debate.rounds (line 1, column ", "at least 1, not 0"]);
+    invalid("/debate/rounds", json!(1.5), &["debate.rounds (line 1, column ", "not 1.5"]);
+    invalid("/debate/maxConcurrency", json!(0), &["debate.maxConcurrency (line 1, column "]);
+    invalid("/debate/callTimeout", json!(0), &["debate.callTimeout (line 1, column "]);
+    invalid("/debate/protocol", json!("nope"), &["debate.protocol (line 1, column ", "unknown protocol `nope`"]);
+    let threshold = json!({"type": "quality", "threshold": 100.5});
+    invalid("/debate/terminationCondition", threshold, &["debate.terminationCondition.threshold", "100.5"]);
+    invalid("/debate/budget", json!({"maxCostUsd": -1}), &["debate.budget.maxCostUsd", "must not be negative"]);
+    let file = json!({"local": {"baseUrl": "file:///etc/passwd"}});
+    invalid("/providers", file, &["providers.local.baseUrl (line 1, column "]);
+    invalid("/prices", json!({"m": {"inputPerMTok": 1}}), &["prices.m.outputPerMTok", "is missing"]);
+}
+
+#[test]
+fn all_problems_are_reported_in_one_go() {
+    let server = MockServer::with(short_reply);
+    let settings = json!({
+        "agents": [
+            {"id": "a", "name": "", "role": "kiss", "model": "m", "provider": "nope", "temperature": 3},
+            {"id": "a", "name": "B", "role": "kiss", "model": "m", "provider": "openai"},
+        ],
+        "judge": {"id": "", "name": "J", "role": "generalist", "model": "m", "provider": "openai"},
+        "debate": {"terminationCondition": {"type": "fixed", "threshold": 101}, "budget": {"warnCostUsd": -1}},
+    });
+    let sandbox = Sandbox::new().model_server(&server).config(&settings);
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(4);
+    insta::assert_snapshot!(finished, @"
+    exit: 4
+    --- stdout
+
+    --- stderr
+    error: the configuration `./debate-config.json` cannot be used, 7 problems:
+        agents[0].name (line 6, column 15): is empty
+        agents[0].provider (line 7, column 19): unknown provider `nope` (known: `openai`, `openrouter`, `anthropic`, `google`, `mistral`, `ollama`, `offline`)
+        agents[0].temperature (line 9, column 22): must be from 0 to 2, not 3
+        agents[1].id (line 12, column 13): `a` is already the id of `agents[0]`
+        debate.budget.warnCostUsd (line 21, column 22): must not be negative: -1
+        debate.terminationCondition.threshold (line 24, column 20): must be from 0 to 100, not 101
+        judge.id (line 29, column 11): is empty
+    hint: `dialectic config schema` prints every key with its type; `dialectic config check` checks a file
+    ");
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn saved_debates() {
+    let saved = |contents: &str, says: &[&'static str]| {
+        case(&["resume", "x.json"], 2, says).with("x.json", contents).check();
+    };
+    saved("", &["x.json is not a saved debate"]);
+    saved("nope", &["x.json is not a saved debate"]);
+    saved("[]", &["x.json is not a saved debate"]);
+    for missing in ["id", "problem", "status", "rounds"] {
+        let mut state = json!({"id": "deb-20250101-010203-ab12", "problem": "p", "status": "failed", "rounds": []});
+        state.as_object_mut().unwrap().remove(missing);
+        case(&["resume", "x.json"], 2, &["x.json is not a saved debate", "missing field", missing])
+            .with("x.json", state.to_string())
+            .check();
+    }
+    let state = json!({"id": "deb-20250101-010203-ab12", "problem": "p", "status": "failed", "rounds": []});
+    saved(&state.to_string(), &["deb-20250101-010203-ab12 cannot be resumed", "journal"]);
+    for case in [
+        case(&["resume", "none.json"], 2, &["none.json", "caused by: No such file"]),
+        case(&["resume", "directory"], 2, &["directory is a directory"]),
+        case(&["resume", "deb-2025"], 2, &["no debate `deb-2025`", "dialectic list"]),
+        case(&["resume", "latest"], 2, &["no debate `latest`"]),
+    ] {
+        case.check();
+    }
+}

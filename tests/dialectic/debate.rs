@@ -1,0 +1,225 @@
+//! `dialectic debate`: which calls it makes, and what they are made from.
+
+use serde_json::{Value, json};
+
+use crate::support::{Api, Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply, prose, short_reply};
+
+/// The requests for a purpose, in the order of arrival.
+fn asked(server: &MockServer, purpose: Purpose) -> Vec<std::sync::Arc<Incoming>> {
+    server.requests().into_iter().filter(|request| request.purpose == purpose).collect()
+}
+
+/// The contributions of a round that are of a kind.
+fn of_kind<'a>(round: &'a Value, kind: &str) -> Vec<&'a Value> {
+    let contributions = round["contributions"].as_array().unwrap();
+    contributions.iter().filter(|contribution| contribution["type"] == kind).collect()
+}
+
+#[test]
+fn the_default_debate_over_two_rounds_makes_22_calls() {
+    let server = MockServer::with(short_reply);
+    let sandbox = Sandbox::new().model_server(&server);
+    sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
+    let counts = [Purpose::Propose, Purpose::Critique, Purpose::Refine, Purpose::Synthesize];
+    assert_eq!(counts.map(|purpose| asked(&server, purpose).len()), [3, 12, 6, 1]);
+    assert_eq!(server.requests().len(), 22);
+    server.assert_clean();
+    let id = sandbox.only_debate();
+    sandbox.assert_state_is_the_fold(&id);
+    let state = sandbox.state(&id);
+    assert_eq!((&state["status"], &state["outcome"]["kind"]), (&json!("completed"), &json!("full")));
+    assert_eq!(state["usage"]["gpt-4"]["requests"], 22);
+}
+
+#[test]
+fn the_default_debate_has_three_rounds_and_31_calls() {
+    let server = MockServer::with(short_reply);
+    let sandbox = Sandbox::new().model_server(&server);
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert_eq!(server.requests().len(), 31);
+    assert!(asked(&server, Purpose::Summarize).is_empty());
+    server.assert_clean();
+    assert_eq!(sandbox.state(&sandbox.only_debate())["rounds"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_refinement_is_the_next_rounds_proposal_at_no_cost() {
+    let server = MockServer::with(short_reply);
+    let sandbox = Sandbox::new().model_server(&server);
+    sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    let (refinements, proposals) =
+        (of_kind(&state["rounds"][0], "refinement"), of_kind(&state["rounds"][1], "proposal"));
+    assert_eq!((refinements.len(), proposals.len()), (3, 3));
+    for (refinement, proposal) in refinements.into_iter().zip(proposals) {
+        for field in ["agentId", "agentRole", "content"] {
+            assert_eq!(refinement[field], proposal[field], "{field}");
+        }
+        assert!(refinement["metadata"]["tokensUsed"].as_u64().unwrap() > 0);
+        assert_eq!((&proposal["metadata"]["tokensUsed"], &proposal["metadata"]["latencyMs"]), (&json!(0), &json!(0)));
+    }
+}
+
+#[test]
+fn contributions_are_stored_in_the_order_of_the_configuration() {
+    let server = MockServer::with(short_reply);
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["kiss", "architect", "testing"], &json!({})));
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    let contributions = state["rounds"][0]["contributions"].as_array().unwrap().iter();
+    let places = contributions.map(|one| {
+        let text = |field: &str| one[field].as_str().unwrap_or_default().trim_start_matches("agent-").to_owned();
+        [text("type"), text("agentId"), text("targetAgentId")].join(" ").trim_end().to_owned()
+    });
+    insta::assert_snapshot!(places.collect::<Vec<_>>().join("\n"), @"
+    proposal kiss
+    proposal architect
+    proposal testing
+    critique kiss architect
+    critique kiss testing
+    critique architect kiss
+    critique architect testing
+    critique testing kiss
+    critique testing architect
+    refinement kiss
+    refinement architect
+    refinement testing
+    ");
+    server.assert_clean();
+}
+
+#[test]
+fn each_call_holds_what_it_is_to_be_made_from() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Synthesize => short_reply(request),
+        purpose => Reply::text(format!("<{purpose:?} {:016x}>", request.digest)),
+    });
+    let sandbox = Sandbox::new().model_server(&server);
+    sandbox.run(["debate", "Design a queue. It must keep order.", "--rounds", "1"]).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    let said = |kind: &str, agent: &str, target: Option<&str>| {
+        let of_kind = of_kind(&state["rounds"][0], kind);
+        let fits = |one: &&&Value| one["agentId"] == agent && one["targetAgentId"].as_str() == target;
+        of_kind.iter().find(fits).unwrap()["content"].as_str().unwrap().to_owned()
+    };
+    let agents = ["agent-architect", "agent-performance", "agent-kiss"];
+    for request in server.requests() {
+        assert!(request.text().contains("Design a queue. It must keep order."), "{}", request.text());
+    }
+    for target in agents {
+        let proposal = said("proposal", target, None);
+        let holders =
+            asked(&server, Purpose::Critique).into_iter().filter(|request| request.text().contains(&proposal));
+        assert_eq!(holders.count(), 2, "two agents criticise {target}");
+        let refine: Vec<_> =
+            asked(&server, Purpose::Refine).into_iter().filter(|request| request.text().contains(&proposal)).collect();
+        assert_eq!(refine.len(), 1);
+        for critic in agents.into_iter().filter(|critic| *critic != target) {
+            assert!(refine[0].text().contains(&said("critique", critic, Some(target))));
+        }
+    }
+    let synthesis = &asked(&server, Purpose::Synthesize)[0];
+    for agent in agents {
+        assert!(synthesis.text().contains(&said("refinement", agent, None)));
+        assert!(!synthesis.text().contains(agent), "the judge is not to know who wrote what");
+    }
+}
+
+/// Three thousand characters and more.
+fn long_reply(request: &Incoming) -> Reply {
+    match request.purpose {
+        Purpose::Synthesize => default_reply(request),
+        purpose => Reply::text(format!("<{purpose:?}> {}", prose(request.digest, 600))),
+    }
+}
+
+#[test]
+fn long_histories_are_condensed_and_the_summaries_are_used() {
+    let server = MockServer::with(long_reply);
+    let sandbox = Sandbox::new().model_server(&server);
+    sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
+    let id = sandbox.only_debate();
+    let state = sandbox.state(&id);
+    sandbox.assert_state_is_the_fold(&id);
+    server.assert_clean();
+    // Three agents at the start of round 2, and the judge.
+    assert_eq!(asked(&server, Purpose::Summarize).len(), 4);
+    assert_eq!(server.requests().len(), 26);
+    assert!(state["rounds"][0].get("summaries").is_none());
+    let summaries = state["rounds"][1]["summaries"].as_object().unwrap();
+    assert_eq!(summaries.keys().collect::<Vec<_>>(), ["agent-architect", "agent-kiss", "agent-performance"]);
+    for (agent, summary) in summaries {
+        let text = summary["summary"].as_str().unwrap();
+        assert_eq!(text.chars().count(), 2500, "{agent}'s summary is cut to its limit");
+        let metadata = &summary["metadata"];
+        assert!(metadata["beforeChars"].as_u64().unwrap() >= 5000);
+        assert_eq!((&metadata["afterChars"], &metadata["method"]), (&json!(2500), &json!("length-based")));
+        assert!(metadata["tokensUsed"].as_u64().unwrap() > 0);
+        // Two critiques and a refinement of round 2 show it.
+        let holders = server.requests().into_iter().filter(|request| request.text().contains(text));
+        assert_eq!(holders.map(|request| request.purpose).collect::<Vec<_>>().len(), 3);
+    }
+}
+
+#[test]
+fn the_judge_works_from_its_own_summary_when_the_final_round_is_long() {
+    let server = MockServer::with(long_reply);
+    let sandbox = Sandbox::new().model_server(&server);
+    sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    let summary = state["judgeSummary"]["summary"].as_str().unwrap();
+    assert_eq!(summary.chars().count(), 2500);
+    let synthesis = asked(&server, Purpose::Synthesize)[0].text();
+    assert!(synthesis.contains(summary));
+    for contribution in of_kind(&state["rounds"][1], "refinement") {
+        let beginning: String = contribution["content"].as_str().unwrap().chars().take(200).collect();
+        assert!(!synthesis.contains(&beginning), "the full texts are not sent again");
+    }
+}
+
+#[test]
+fn a_server_without_the_responses_api_is_asked_for_it_once() {
+    let server = MockServer::without(Api::Responses, short_reply);
+    let sandbox = Sandbox::new().model_server(&server);
+    sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
+    let refused = server.requests().iter().filter(|request| request.api == Some(Api::Responses)).count();
+    assert_eq!((refused, server.requests().len()), (1, 23));
+    server.assert_clean();
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!((&state["outcome"]["kind"], &state["usage"]["gpt-4"]["requests"]), (&json!("full"), &json!(22)));
+}
+
+#[test]
+fn what_one_model_lacks_says_nothing_about_another() {
+    let server = MockServer::without(Api::Responses, short_reply);
+    let settings = config(&["architect", "kiss", "testing"], &json!({}));
+    let sandbox = Sandbox::new().model_server(&server).config(&settings);
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let mut refused: Vec<_> = server
+        .requests()
+        .iter()
+        .filter(|request| request.api == Some(Api::Responses))
+        .map(|request| request.model().to_owned())
+        .collect();
+    refused.sort();
+    let asked = refused.len();
+    refused.dedup();
+    assert_eq!(refused.len(), asked, "no model is refused twice: {refused:?}");
+    assert!(asked >= 1);
+    // Of the calls, one a model at most was refused first.
+    assert_eq!(server.requests().len(), 13 + asked);
+    server.assert_clean();
+}
+
+#[test]
+fn the_agents_option_keeps_roles_and_max_concurrency_bounds_the_calls() {
+    let server = MockServer::with(|request| short_reply(request).after(std::time::Duration::from_millis(20)));
+    let settings = config(&["architect", "kiss", "testing", "security"], &json!({"maxConcurrency": 2}));
+    let sandbox = Sandbox::new().model_server(&server).config(&settings);
+    sandbox.run(["debate", "Design a queue", "--agents", "kiss,architect,security"]).expect_code(0);
+    assert_eq!(server.requests().len(), 13);
+    assert_eq!(server.peak_in_flight(), 2);
+    let state = sandbox.state(&sandbox.only_debate());
+    let agents: Vec<_> = state["settings"]["agents"].as_array().unwrap().iter().map(|agent| &agent["id"]).collect();
+    assert_eq!(agents, ["agent-architect", "agent-kiss", "agent-security"]);
+}

@@ -1,0 +1,255 @@
+//! Calls that fail: what is tried again, what a debate survives, and how it says what it lacks.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{Ending, Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+
+/// A debate of two agents with three retries, against that server. Seven calls when nothing fails.
+fn two_agents(server: &MockServer, debate: &Value) -> Sandbox {
+    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], debate))
+}
+
+/// Whether a request is the proposal of the agent with that role.
+fn proposes(request: &Incoming, role: &str) -> bool {
+    request.purpose == Purpose::Propose && request.model() == format!("model-{role}")
+}
+
+fn outcome(sandbox: &Sandbox) -> Value {
+    sandbox.state(&sandbox.only_debate())["outcome"].clone()
+}
+
+/// What `reply` makes of the first attempt is not what a model says; the second gets an answer.
+fn assert_recovers(name: &str, reply: impl Fn() -> Reply + Send + Sync + 'static) {
+    let server = MockServer::with(move |request| {
+        if proposes(request, "kiss") && request.repeats == 0 { reply() } else { short_reply(request) }
+    });
+    let sandbox = two_agents(&server, &json!({"maxRetries": 2}));
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let again = "agent-kiss retries its proposal: retry 1 in ";
+    assert!(finished.stderr.contains(again), "{name}: {finished}");
+    assert_eq!(outcome(&sandbox), json!({"kind": "full", "reasons": []}), "{name}");
+    // One attempt more, and nobody else repeats it.
+    assert_eq!(server.requests().len(), 8, "{name}");
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(state["rounds"][0]["contributions"][1]["metadata"]["attempts"], 2, "{name}");
+    server.assert_clean();
+}
+
+#[test]
+fn what_a_server_gets_wrong_once_is_tried_again() {
+    let cases: [(&str, fn() -> Reply); 10] = [
+        ("429", || Reply::error(429, "slow down").header("retry-after", "0")),
+        ("429 in HTML", || Reply::html().status(429).header("retry-after", "0")),
+        ("408", || Reply::error(408, "too slow").header("retry-after", "0")),
+        ("500", || Reply::error(500, "oops").header("retry-after", "0")),
+        ("503", || Reply::error(503, "overloaded").header("retry-after-ms", "1")),
+        ("a broken connection", || short_text().cut()),
+        ("half the JSON", || short_text().truncated()),
+        ("a web page", Reply::html),
+        ("no body", Reply::empty),
+        ("no text", || Reply::text(" ")),
+    ];
+    // Some of them wait half a second: side by side.
+    std::thread::scope(|scope| {
+        for (name, reply) in cases {
+            scope.spawn(move || assert_recovers(name, reply));
+        }
+    });
+}
+
+fn short_text() -> Reply {
+    Reply::text("Half of this is lost.")
+}
+
+#[test]
+fn retry_after_is_obeyed() {
+    let server = MockServer::with(|request| {
+        let early = proposes(request, "kiss") && request.repeats == 0;
+        if early { Reply::error(429, "slow down").header("retry-after", "1.2") } else { short_reply(request) }
+    });
+    let sandbox = two_agents(&server, &json!({"maxRetries": 1}));
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let again = "agent-kiss retries its proposal: retry 1 in 1.2 s: rate limited (429): slow down";
+    assert!(finished.stderr.contains(again), "{finished}");
+    let exchanges = server.exchanges();
+    let attempts: Vec<_> = exchanges.iter().filter(|exchange| proposes(&exchange.request, "kiss")).collect();
+    assert!(attempts[1].arrived - attempts[0].ended.unwrap() >= Duration::from_millis(1200));
+}
+
+#[test]
+fn what_will_not_change_is_not_tried_again() {
+    for status in [400, 401, 403, 404, 422] {
+        let server = MockServer::with(move |request| {
+            // 404 with a model in it is about the model and not about the API.
+            let refused = Reply::error(status, "the model says no").header("retry-after", "0");
+            if request.model() == "model-kiss" { refused } else { short_reply(request) }
+        });
+        let sandbox = two_agents(&server, &json!({"maxRetries": 3}));
+        sandbox.run(["debate", "Design a queue"]).expect_code(3);
+        let of_kiss = server.requests().iter().filter(|request| request.model() == "model-kiss").count();
+        // It was asked for a critique if the other's proposal was there before it failed.
+        let critiques = server.requests().iter().filter(|request| request.purpose == Purpose::Critique).count();
+        assert_eq!(of_kiss, 1 + critiques, "{status}");
+        assert!(server.requests().iter().all(|request| request.repeats == 0), "{status}");
+    }
+}
+
+#[test]
+fn retries_end() {
+    let server = MockServer::with(|request| {
+        let overloaded = Reply::error(503, "overloaded").header("retry-after", "0");
+        if proposes(request, "kiss") { overloaded } else { short_reply(request) }
+    });
+    let settings = config(&["architect", "kiss", "testing"], &json!({"maxRetries": 2}));
+    let sandbox = Sandbox::new().model_server(&server).config(&settings);
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert_eq!(server.requests().iter().filter(|request| proposes(request, "kiss")).count(), 3);
+    let failures = &sandbox.state(&sandbox.only_debate())["failures"];
+    insta::assert_json_snapshot!(failures, {"[].at" => "[time]"}, @r#"
+    [
+      {
+        "agentId": "agent-kiss",
+        "at": "[time]",
+        "attempts": 3,
+        "error": "the server failed (503): overloaded",
+        "phase": "proposal",
+        "round": 1
+      }
+    ]
+    "#);
+}
+
+#[test]
+fn a_debate_without_the_key_fails() {
+    let server = MockServer::with(|_| Reply::error(401, "no such key"));
+    let sandbox = two_agents(&server, &json!({"maxConcurrency": 1, "maxRetries": 3}));
+    let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(3);
+    insta::assert_snapshot!(finished, @"
+    exit: 3
+    --- stdout
+
+    --- stderr
+    warning: agent-architect failed in the proposal: the key was refused (401): no such key
+    warning: agent-kiss failed in the proposal: the key was refused (401): no such key
+    Saved debate to ./debates/[id].json
+    error: the debate [id] failed: round 1 has 0 of the 2 proposals that a debate needs
+    hint: what was said is kept; once the cause is gone: dialectic resume [id]
+    ");
+    assert_eq!(server.requests().len(), 2);
+    let id = sandbox.only_debate();
+    sandbox.assert_state_is_the_fold(&id);
+    let state = sandbox.state(&id);
+    assert_eq!((&state["status"], state.get("outcome")), (&json!("failed"), None));
+    assert_eq!(state["failures"].as_array().unwrap().len(), 2);
+}
+
+/// An agent of three whose model takes no request.
+fn without_kiss() -> (MockServer, Sandbox) {
+    let server = MockServer::with(|request| {
+        let refused = Reply::error(400, "no such model").after(Duration::from_millis(30));
+        if request.model() == "model-kiss" { refused } else { short_reply(request) }
+    });
+    let settings = config(&["architect", "kiss", "testing"], &json!({"rounds": 2}));
+    let sandbox = Sandbox::new().model_server(&server).config(&settings);
+    (server, sandbox)
+}
+
+#[test]
+fn without_one_agent_the_others_go_on_and_every_lack_is_named() {
+    let (server, sandbox) = without_kiss();
+    let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+    let id = sandbox.only_debate();
+    sandbox.assert_state_is_the_fold(&id);
+    server.assert_clean();
+    let state = sandbox.state(&id);
+    assert_eq!((&state["status"], &state["outcome"]["kind"]), (&json!("completed"), &json!("degraded")));
+    let reasons = state["outcome"]["reasons"].as_array().unwrap();
+    assert_eq!(reasons.len(), state["failures"].as_array().unwrap().len());
+    assert!(finished.stderr.contains("warning: agent-kiss failed in the proposal: "), "{finished}");
+    assert!(finished.stderr.contains("warning: this debate ended degraded:\n"), "{finished}");
+    for reason in reasons {
+        assert!(finished.stderr.contains(&format!("  - {}\n", reason.as_str().unwrap())), "{reason}: {finished}");
+    }
+    for round in state["rounds"].as_array().unwrap() {
+        let contributions = round["contributions"].as_array().unwrap();
+        assert!(contributions.iter().all(|one| one["agentId"] != "agent-kiss" && one["targetAgentId"] != "agent-kiss"));
+        // Two proposals, two critiques, two refinements.
+        assert_eq!(contributions.len(), 6);
+    }
+}
+
+#[test]
+fn strict_makes_a_degraded_debate_an_error() {
+    let (_server, sandbox) = without_kiss();
+    let finished = sandbox.run(["debate", "Design a queue", "--quiet", "--strict"]).expect_code(5);
+    assert!(finished.stdout.contains("## Judge Assessment"), "the solution is printed all the same: {finished}");
+    let error = format!("error: the debate {} did not end full", sandbox.only_debate());
+    assert!(finished.stderr.contains(&error), "{finished}");
+    let server = MockServer::with(short_reply);
+    two_agents(&server, &json!({})).run(["debate", "Design a queue", "--strict"]).expect_code(0);
+}
+
+#[test]
+fn when_told_to_a_debate_fails_with_its_first_agent() {
+    let server = MockServer::with(|request| {
+        if proposes(request, "kiss") { Reply::error(400, "no such model") } else { short_reply(request) }
+    });
+    let settings = config(&["architect", "kiss", "testing"], &json!({"onAgentFailure": "fail"}));
+    let sandbox = Sandbox::new().model_server(&server).config(&settings);
+    let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(3);
+    insta::assert_snapshot!(finished, @"
+    exit: 3
+    --- stdout
+
+    --- stderr
+    warning: agent-kiss failed in the proposal: the request was refused (400): no such model
+    Saved debate to ./debates/[id].json
+    error: the debate [id] failed: agent-kiss failed in the proposal: the request was refused (400): no such model
+    hint: what was said is kept; once the cause is gone: dialectic resume [id]
+    ");
+    let id = sandbox.only_debate();
+    sandbox.assert_state_is_the_fold(&id);
+    assert_eq!(sandbox.state(&id)["status"], "failed");
+    assert!(server.requests().iter().all(|request| request.purpose != Purpose::Synthesize));
+}
+
+#[test]
+fn a_round_ends_at_its_limit_with_what_it_has() {
+    let server = MockServer::with(|request| {
+        let hangs = request.purpose == Purpose::Critique && request.model() == "model-testing";
+        if hangs { Reply::hang() } else { short_reply(request) }
+    });
+    let settings = config(&["architect", "kiss", "testing"], &json!({"timeoutPerRound": 700}));
+    let sandbox = Sandbox::new().model_server(&server).config(&settings);
+    let started = Instant::now();
+    let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    insta::assert_snapshot!(finished.stderr.replace(&sandbox.only_debate(), "[id]"), @"
+    warning: agent-testing failed in the critique of agent-architect: abandoned when the round ran into its time limit
+    warning: agent-testing failed in the critique of agent-kiss: abandoned when the round ran into its time limit
+    Saved debate to ./debates/[id].json
+    warning: this debate ended degraded:
+      - agent-testing failed in the critique of agent-architect of round 1: abandoned when the round ran into its time limit
+      - agent-testing failed in the critique of agent-kiss of round 1: abandoned when the round ran into its time limit
+      - round 1 ran into its time limit
+    ");
+    sandbox.assert_state_is_the_fold(&sandbox.only_debate());
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(state["rounds"][0]["timedOut"], true);
+}
+
+#[test]
+fn an_answer_cut_at_the_output_limit_is_kept_and_said() {
+    let server = MockServer::with(|request| {
+        let reply = short_reply(request);
+        if proposes(request, "kiss") { reply.ending(Ending::OutputLimit) } else { reply }
+    });
+    let sandbox = two_agents(&server, &json!({}));
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let reason = "agent-kiss's proposal in round 1 was cut at the output limit";
+    assert_eq!(outcome(&sandbox), json!({"kind": "degraded", "reasons": [reason]}));
+    assert!(finished.stderr.contains(reason), "{finished}");
+    assert_eq!(server.requests().len(), 7);
+}

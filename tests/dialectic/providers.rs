@@ -1,0 +1,184 @@
+//! Whose servers are called, with which headers and keys, and where keys never go.
+
+use serde_json::{Value, json};
+
+use crate::support::{Api, MockServer, Reply, Sandbox, TEST_KEY, config, redactions, short_reply};
+
+/// A key of a further provider.
+const OTHER_KEY: &str = "other-7e5d-never-to-be-seen-either";
+
+/// Two agents and a judge, all with that provider.
+fn of_provider(provider: &str) -> Value {
+    let mut settings = config(&["architect", "kiss"], &json!({}));
+    for agent in settings["agents"].as_array_mut().unwrap() {
+        agent["provider"] = json!(provider);
+    }
+    settings["judge"]["provider"] = json!(provider);
+    settings
+}
+
+#[test]
+fn openai_gets_the_key_and_nothing_of_openrouters() {
+    let server = MockServer::with(short_reply);
+    Sandbox::new().model_server(&server).run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
+    for request in server.requests() {
+        assert_eq!(request.header("authorization"), Some(&*format!("Bearer {TEST_KEY}")));
+        assert_eq!((request.header("http-referer"), request.header("x-title")), (None, None));
+        assert!(request.header("user-agent").is_some_and(|agent| agent.starts_with("dialectic/")));
+    }
+    server.assert_clean();
+}
+
+#[test]
+fn openrouter_is_told_who_calls() {
+    let server = MockServer::with(short_reply);
+    let sandbox = Sandbox::new()
+        .env("OPENROUTER_BASE_URL", &server.base_url())
+        .env("OPENROUTER_API_KEY", TEST_KEY)
+        .config(&of_provider("openrouter"));
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert_eq!(server.requests().len(), 7);
+    for request in server.requests() {
+        assert_eq!(request.header("authorization"), Some(&*format!("Bearer {TEST_KEY}")));
+        assert!(request.header("http-referer").is_some_and(|referer| referer.starts_with("https://")));
+        assert_eq!(request.header("x-title"), Some("dialectic"));
+    }
+    server.assert_clean();
+}
+
+#[test]
+fn a_provider_of_the_users_has_its_own_address_key_api_and_headers() {
+    let server = MockServer::with(short_reply);
+    let mut settings = of_provider("local");
+    settings["providers"] = json!({"local": {
+        "baseUrl": server.base_url() + "/", "apiKeyEnv": "LOCAL_KEY", "api": "chat", "headers": {"X-Team": "${TEAM}"},
+    }});
+    let sandbox = Sandbox::new().env("LOCAL_KEY", OTHER_KEY).env("TEAM", "storage").config(&settings);
+    // No key of a built-in provider is asked for: none is in use.
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert_eq!(server.requests().len(), 7);
+    for request in server.requests() {
+        assert_eq!(request.api, Some(Api::Chat), "{}", request.path);
+        assert_eq!(request.header("authorization"), Some(&*format!("Bearer {OTHER_KEY}")));
+        assert_eq!(request.header("x-team"), Some("storage"));
+    }
+    server.assert_clean();
+}
+
+#[test]
+fn each_agent_is_asked_at_its_own_provider() {
+    let (one, other) = (MockServer::with(short_reply), MockServer::with(short_reply));
+    let mut settings = config(&["architect", "kiss"], &json!({}));
+    settings["agents"][1]["provider"] = json!("local");
+    settings["providers"] = json!({"local": {"baseUrl": other.base_url(), "apiKeyEnv": "LOCAL_KEY"}});
+    let sandbox = Sandbox::new().model_server(&one).env("LOCAL_KEY", OTHER_KEY).config(&settings);
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let asked = |server: &MockServer| {
+        let requests = server.requests();
+        let keys: Vec<_> = requests.iter().map(|request| request.header("authorization").unwrap().to_owned()).collect();
+        let mut models: Vec<_> = requests.iter().map(|request| request.model().to_owned()).collect();
+        models.sort();
+        models.dedup();
+        (models, keys)
+    };
+    let (models, keys) = asked(&one);
+    assert_eq!(
+        (models, keys),
+        (vec!["model-architect".into(), "model-judge".into()], vec![format!("Bearer {TEST_KEY}"); 4])
+    );
+    let (models, keys) = asked(&other);
+    assert_eq!((models, keys), (vec!["model-kiss".into()], vec![format!("Bearer {OTHER_KEY}"); 3]));
+}
+
+#[test]
+fn the_environment_file_is_read_and_the_environment_comes_first() {
+    let server = MockServer::with(short_reply);
+    let from_file = format!("OPENAI_API_KEY={OTHER_KEY}\nOPENAI_BASE_URL={}\n", server.base_url());
+    let sandbox = Sandbox::new().file(".env", &from_file).file("keys/other.env", &from_file);
+    sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
+    sandbox.run(["debate", "Design a queue", "-r", "1", "-e", "keys/other.env"]).expect_code(0);
+    let sandbox = sandbox.env("OPENAI_API_KEY", TEST_KEY);
+    sandbox.run(["debate", "Design a queue", "-r", "1"]).expect_code(0);
+    let keys: Vec<_> =
+        server.requests().iter().map(|request| request.header("authorization").unwrap().to_owned()).collect();
+    let expected = [OTHER_KEY, OTHER_KEY, TEST_KEY].map(|key| vec![format!("Bearer {key}"); 13]);
+    assert_eq!(keys, expected.concat());
+}
+
+#[test]
+fn the_key_is_in_no_file_and_no_output() {
+    let server = MockServer::with(short_reply);
+    let sandbox = Sandbox::new().model_server(&server);
+    let everything = ["debate", "Design a queue", "-r", "1", "-v", "--events", "events.jsonl", "-o", "state.json"];
+    // That it shows in no output the kit sees to.
+    sandbox.run(everything).expect_code(0);
+    sandbox.run(["config", "show"]).expect_code(0);
+    sandbox.run(["config", "show", "--json"]).expect_code(0);
+    assert!(sandbox.files().len() >= 4);
+    sandbox.assert_no_file_has_the_key();
+}
+
+#[test]
+fn a_server_that_repeats_the_key_does_not_get_it_into_the_record() {
+    let server = MockServer::with(|_| Reply::error(401, &format!("Incorrect API key provided: {TEST_KEY}.")));
+    let sandbox =
+        Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({"maxConcurrency": 1})));
+    let finished = sandbox.run(["debate", "Design a queue", "-v", "--events", "events.jsonl"]).expect_code(3);
+    sandbox.assert_no_file_has_the_key();
+    redactions().bind(|| insta::assert_snapshot!(finished, @"
+    exit: 3
+    --- stdout
+
+    --- stderr
+    Agents
+      agent-architect  The architect   architect  model-architect  openai
+      agent-kiss       The kiss        kiss       model-kiss       openai
+      judge            The generalist  judge      model-judge      openai
+    Prompts
+      agent-architect  built-in
+      agent-kiss       built-in
+      judge            built-in
+      judge (summary)  built-in
+
+    round 1/1 started
+    proposal started (2 expected)
+    agent-architect proposes …
+    agent-kiss proposes …
+    warning: agent-architect failed in the proposal: the key was refused (401): Incorrect API key provided: [redacted].
+    agent-architect failed to propose: the key was refused (401): Incorrect API key provided: [redacted].
+    warning: agent-kiss failed in the proposal: the key was refused (401): Incorrect API key provided: [redacted].
+    agent-kiss failed to propose: the key was refused (401): Incorrect API key provided: [redacted].
+    proposal ended: 0 of 2, 2 failed
+    Round 1
+      failed: agent-architect proposal after 1 attempt: the key was refused (401): Incorrect API key provided: [redacted].
+      failed: agent-kiss proposal after 1 attempt: the key was refused (401): Incorrect API key provided: [redacted].
+    Totals
+      usage: N/A
+      duration: [time]
+
+    Saved debate to ./debates/[id].json
+    error: the debate [id] failed: round 1 has 0 of the 2 proposals that a debate needs
+    hint: what was said is kept; once the cause is gone: dialectic resume [id]
+    "));
+    server.set_script(|_| Reply::raw("text/html", format!("<p>No access with {TEST_KEY}</p>")).status(403));
+    sandbox.run(["debate", "Design a queue", "-v"]).expect_code(3);
+    server.set_script(|_| Reply::raw("application/json", format!("not JSON but {TEST_KEY}")));
+    sandbox.run(["debate", "Design a queue", "-v"]).expect_code(3);
+    sandbox.assert_no_file_has_the_key();
+}
+
+#[test]
+fn a_key_with_a_line_end_is_usable_and_one_that_cannot_be_sent_is_refused_before_any_call() {
+    let server = MockServer::with(short_reply);
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let sandbox = sandbox.env("OPENAI_API_KEY", &format!("{TEST_KEY}\n"));
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert_eq!(server.requests()[0].header("authorization"), Some(&*format!("Bearer {TEST_KEY}")));
+    let sandbox = sandbox.env("OPENAI_API_KEY", "two\nlines");
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(4);
+    assert!(
+        finished.stderr.contains("the key of provider `openai`") && !finished.stderr.contains("lines"),
+        "{finished}"
+    );
+    assert_eq!(server.requests().len(), 7);
+}
