@@ -16,7 +16,7 @@ pub mod openai;
 
 pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall};
 pub use error::ModelError;
-pub use prices::{built_in_price, prices_as_of};
+pub use prices::built_in_price;
 pub use request::{
     AnswerSchema, Brief, ChatModel, FinishReason, Material, MaterialKind, Reply, Request, ToolSpec, Turn,
 };

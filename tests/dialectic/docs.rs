@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use clap::Command;
 use dialectic::debate::{Event, OutcomeKind, Phase, Status};
 use dialectic::llm::presets::PRESETS;
-use dialectic::llm::prices_as_of;
 use dialectic::prompt::Role;
 use dialectic::protocol::PROTOCOLS;
 use serde_json::{Value, json};
@@ -138,11 +137,15 @@ fn the_presets_and_prices_are_those_of_the_program() {
     }
     let list: Value = serde_json::from_str(&read("src/llm/prices.json")).unwrap();
     let source = list["source"].as_str().unwrap();
-    let mut prices = format!("As of {}. Source: {source}.\n\n", prices_as_of());
+    let date = list["asOf"].as_str().unwrap();
+    let mut prices = format!("As of {date}. {source}\n\n");
     prices.push_str("| provider | model | input | cached input | output |\n| --- | --- | --- | --- | --- |\n");
-    for (provider, models) in list.as_object().unwrap() {
+    for (provider, models) in list["providers"].as_object().unwrap() {
         for (model, price) in models.as_object().into_iter().flatten() {
-            writeln!(prices, "| {provider} | `{model}` | {} | {} | {} |", price[0], price[1], price[2]).unwrap();
+            let cached =
+                price["cachedInput"].as_f64().map_or_else(|| "like input".to_owned(), |cached| cached.to_string());
+            writeln!(prices, "| {provider} | `{model}` | {} | {cached} | {} |", price["input"], price["output"])
+                .unwrap();
         }
     }
     assert_parts_are_current(PROVIDERS, &[("presets".to_owned(), presets), ("prices".to_owned(), prices)]);

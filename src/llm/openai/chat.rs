@@ -1,5 +1,4 @@
-//! Chat Completions: what is sent, and what comes back.
-//! Source of the format: platform.openai.com, "API reference", "Chat Completions".
+//! Chat Completions: its request, and its answer.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,19 +6,12 @@ use serde_json::Value;
 use crate::debate::ToolCall;
 use crate::llm::{FinishReason, Reply, Request, Turn};
 
-use super::ApiAnswer;
-use super::failure::ErrorField;
+use super::fault::{ErrorField, Fault};
 use super::lenient::{Arguments, Content, Usage, made_up_id, tolerant};
-use super::quirks::Quirks;
+use super::quirks::{AnswerFormat, Manner, OutputLimit, Temperature};
+use super::reading::{Reading, Unreadable};
 
-/// The name of the field that limits the output: `OpenAI` renamed it, its imitators kept the old one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum LimitField {
-    MaxCompletionTokens,
-    MaxTokens,
-}
-
-/// A request. What all calls of a debate share comes first: providers bill an equal beginning at a fraction.
+/// The body of a request. What providers cache comes first.
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
     model: &'a str,
@@ -39,7 +31,8 @@ pub(super) struct Body<'a> {
 #[derive(Serialize)]
 struct Message<'a> {
     role: &'static str,
-    content: &'a str,
+    /// Null beside tool calls: some servers refuse an empty text, others a missing field.
+    content: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<Call<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,7 +42,8 @@ struct Message<'a> {
 #[derive(Serialize)]
 struct Call<'a> {
     id: &'a str,
-    r#type: &'static str,
+    #[serde(rename = "type")]
+    kind: &'static str,
     function: CalledFunction<'a>,
 }
 
@@ -61,12 +55,13 @@ struct CalledFunction<'a> {
 
 #[derive(Serialize)]
 struct ResponseFormat {
-    r#type: &'static str,
-    json_schema: AnswerForm,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    json_schema: JsonSchema,
 }
 
 #[derive(Serialize)]
-struct AnswerForm {
+struct JsonSchema {
     name: &'static str,
     schema: Value,
     strict: bool,
@@ -74,82 +69,105 @@ struct AnswerForm {
 
 #[derive(Serialize)]
 struct Tool<'a> {
-    r#type: &'static str,
-    function: Function<'a>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: OfferedFunction<'a>,
 }
 
 #[derive(Serialize)]
-struct Function<'a> {
+struct OfferedFunction<'a> {
     name: &'a str,
     description: &'a str,
     parameters: &'a Value,
 }
 
-impl<'a> Message<'a> {
-    fn new(role: &'static str, content: &'a str) -> Self {
-        Self { role, content, tool_calls: Vec::new(), tool_call_id: None }
-    }
-}
-
 impl<'a> Body<'a> {
-    pub(super) fn new(request: &'a Request, quirks: Quirks, limit: LimitField) -> Self {
-        let mut messages = vec![Message::new("system", &request.system), Message::new("user", &request.prompt)];
-        for turn in &request.turns {
-            match turn {
-                Turn::User(text) => messages.push(Message::new("user", text)),
-                Turn::Assistant { text, calls } => {
-                    let call = |call: &'a ToolCall| Call {
-                        id: &call.id,
-                        r#type: "function",
-                        function: CalledFunction { name: &call.name, arguments: &call.arguments },
-                    };
-                    let tool_calls = calls.iter().map(call).collect();
-                    messages.push(Message { tool_calls, ..Message::new("assistant", text) });
-                }
-                Turn::ToolResults(results) => messages.extend(results.iter().map(|result| Message {
-                    tool_call_id: Some(&result.tool_call_id),
-                    ..Message::new("tool", &result.content)
-                })),
-            }
-        }
-        let tool = |tool: &'a crate::llm::ToolSpec| Tool {
-            r#type: "function",
-            function: Function { name: &tool.name, description: &tool.description, parameters: &tool.parameters },
-        };
-        let schema = request.answer.filter(|_| quirks.takes_schema);
-        let tokens = |field| request.max_tokens.filter(|_| limit == field);
+    /// `request`, put in that manner.
+    pub(super) fn new(request: &'a Request, manner: Manner) -> Self {
+        let schema = request.answer.filter(|_| manner.format == AnswerFormat::Schema);
+        let limit = |name| request.max_tokens.filter(|_| manner.limit == name);
         Self {
             model: &request.model,
-            messages,
-            temperature: quirks.takes_temperature.then_some(request.temperature),
-            max_completion_tokens: tokens(LimitField::MaxCompletionTokens),
-            max_tokens: tokens(LimitField::MaxTokens),
+            messages: messages(request),
+            temperature: (manner.temperature == Temperature::Sent).then_some(request.temperature),
+            max_completion_tokens: limit(OutputLimit::MaxCompletionTokens),
+            max_tokens: limit(OutputLimit::MaxTokens),
             response_format: schema.map(|answer| ResponseFormat {
-                r#type: "json_schema",
-                json_schema: AnswerForm { name: answer.name, schema: (answer.schema)(), strict: true },
+                kind: "json_schema",
+                json_schema: JsonSchema { name: answer.name, schema: (answer.schema)(), strict: true },
             }),
-            tools: request.tools.iter().map(tool).collect(),
+            tools: request
+                .tools
+                .iter()
+                .map(|tool| Tool {
+                    kind: "function",
+                    function: OfferedFunction {
+                        name: &tool.name,
+                        description: &tool.description,
+                        parameters: &tool.parameters,
+                    },
+                })
+                .collect(),
         }
     }
 }
 
-/// An answer; whatever may be absent is.
+fn message<'a>(role: &'static str, text: &'a str) -> Message<'a> {
+    Message { role, content: Some(text), tool_calls: vec![], tool_call_id: None }
+}
+
+fn messages(request: &Request) -> Vec<Message<'_>> {
+    let mut messages = Vec::with_capacity(2 + request.turns.len());
+    if !request.system.is_empty() {
+        messages.push(message("system", &request.system));
+    }
+    messages.push(message("user", &request.prompt));
+    for turn in &request.turns {
+        match turn {
+            Turn::Assistant { text, calls } => messages.push(Message {
+                role: "assistant",
+                content: Some(text.as_str()).filter(|text| !text.is_empty() || calls.is_empty()),
+                tool_calls: calls
+                    .iter()
+                    .map(|call| Call {
+                        id: &call.id,
+                        kind: "function",
+                        function: CalledFunction { name: &call.name, arguments: &call.arguments },
+                    })
+                    .collect(),
+                tool_call_id: None,
+            }),
+            Turn::ToolResults(results) => messages.extend(results.iter().map(|result| Message {
+                tool_call_id: Some(&result.tool_call_id),
+                ..message("tool", &result.content)
+            })),
+            Turn::User(text) => messages.push(message("user", text)),
+        }
+    }
+    messages
+}
+
+/// The body of an answer: everything may be absent.
 #[derive(Deserialize)]
 pub(super) struct Answer {
     #[serde(default, deserialize_with = "tolerant")]
-    choices: Option<Vec<Choice>>,
+    error: Option<ErrorField>,
     #[serde(default, deserialize_with = "tolerant")]
     model: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
-    usage: Option<Usage>,
+    choices: Option<Vec<Choice>>,
     #[serde(default, deserialize_with = "tolerant")]
-    error: Option<ErrorField>,
+    usage: Option<Usage>,
 }
 
 #[derive(Deserialize)]
 struct Choice {
+    /// OpenRouter's place for the failure of the provider behind it.
     #[serde(default, deserialize_with = "tolerant")]
-    message: Option<AnswerMessage>,
+    error: Option<ErrorField>,
+    #[serde(default, deserialize_with = "tolerant")]
+    message: Option<Said>,
+    /// Where the older Completions API has it.
     #[serde(default, deserialize_with = "tolerant")]
     text: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
@@ -157,69 +175,72 @@ struct Choice {
 }
 
 #[derive(Deserialize)]
-struct AnswerMessage {
+struct Said {
     #[serde(default, deserialize_with = "tolerant")]
     content: Option<Content>,
     #[serde(default, deserialize_with = "tolerant")]
     refusal: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
-    tool_calls: Option<Vec<AnswerCall>>,
+    tool_calls: Option<Vec<WantedCall>>,
 }
 
 #[derive(Deserialize)]
-struct AnswerCall {
+struct WantedCall {
     #[serde(default, deserialize_with = "tolerant")]
     id: Option<String>,
-    function: AnswerFunction,
+    #[serde(default, deserialize_with = "tolerant")]
+    function: Option<WantedFunction>,
 }
 
 #[derive(Deserialize)]
-struct AnswerFunction {
-    name: String,
+struct WantedFunction {
+    #[serde(default, deserialize_with = "tolerant")]
+    name: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
     arguments: Option<Arguments>,
 }
 
-impl ApiAnswer for Answer {
-    fn is_one(&self) -> bool {
-        self.choices.as_ref().is_some_and(|choices| !choices.is_empty())
+impl Answer {
+    /// The error inside an answer that came with a good status.
+    pub(super) fn take_fault(&mut self) -> Option<Fault> {
+        let inside = |field: &mut Option<ErrorField>| field.take().and_then(ErrorField::into_fault);
+        inside(&mut self.error).or_else(|| inside(&mut self.choices.as_mut()?.first_mut()?.error))
     }
 
-    fn take_error(&mut self) -> Option<ErrorField> {
-        self.error.take()
-    }
-
-    fn usage(&self) -> Option<&Usage> {
-        self.usage.as_ref()
-    }
-
-    fn into_reply(self) -> (Reply, String) {
-        let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
-        let choice = self.choices.and_then(|choices| choices.into_iter().next());
-        let reason = choice.as_ref().and_then(|choice| choice.finish_reason.clone());
-        if let Some(choice) = choice {
-            text = choice.text.unwrap_or_default();
-            if let Some(message) = choice.message {
-                if let Some(content) = message.content {
-                    content.read(&mut text, &mut refusal);
-                }
-                refusal.push_str(&message.refusal.unwrap_or_default());
-                for call in message.tool_calls.unwrap_or_default() {
-                    tool_calls.push(ToolCall {
-                        id: call.id.unwrap_or_else(|| made_up_id(tool_calls.len())),
-                        name: call.function.name,
-                        arguments: Arguments::into_text(call.function.arguments),
-                    });
-                }
+    /// What the model said, as answer number `turn` of the conversation.
+    pub(super) fn read(self, turn: usize) -> Result<Reading, Unreadable> {
+        let choices = self.choices.ok_or(Unreadable { missing: "choices" })?;
+        let mut reply = Reply { served_model: self.model, ..Reply::default() };
+        let mut refusal = String::new();
+        if let Some(choice) = choices.into_iter().next() {
+            reply.finish = match choice.finish_reason.as_deref() {
+                Some("length" | "max_tokens" | "model_length") => FinishReason::Length,
+                Some("content_filter") => FinishReason::Filtered,
+                _ => FinishReason::Complete,
+            };
+            reply.text = choice.text.unwrap_or_default();
+            if let Some(said) = choice.message {
+                said.read(turn, &mut reply, &mut refusal);
             }
         }
-        let finish = match reason.as_deref() {
-            Some("length" | "max_tokens") => FinishReason::Length,
-            Some("content_filter" | "refusal") => FinishReason::Filtered,
-            _ if !refusal.is_empty() && text.is_empty() => FinishReason::Filtered,
-            _ => FinishReason::Complete,
-        };
-        let tokens = self.usage.as_ref().and_then(Usage::tokens);
-        (Reply { text, tool_calls, finish, served_model: self.model, tokens, stated_cost: None }, refusal)
+        Ok(Reading { reply, refusal, usage: self.usage })
+    }
+}
+
+impl Said {
+    fn read(self, turn: usize, reply: &mut Reply, refusal: &mut String) {
+        if let Some(content) = self.content {
+            content.read(&mut reply.text, refusal);
+        }
+        refusal.push_str(self.refusal.as_deref().unwrap_or_default());
+        for call in self.tool_calls.unwrap_or_default() {
+            let Some(WantedFunction { name: Some(name), arguments }) = call.function else { continue };
+            let id = call.id.filter(|id| !id.is_empty());
+            reply.tool_calls.push(ToolCall {
+                id: id.unwrap_or_else(|| made_up_id(turn, reply.tool_calls.len())),
+                name,
+                arguments: Arguments::into_text(arguments),
+            });
+        }
     }
 }

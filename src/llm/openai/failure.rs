@@ -4,13 +4,11 @@ use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use reqwest::{StatusCode, Url};
-use serde::Deserialize;
-use serde_json::Value;
 
 use crate::llm::ModelError;
 
 use super::endpoint::Address;
-use super::lenient::{Text, tolerant};
+use super::fault::Fault;
 use super::transport::Answer;
 
 /// Longer messages are cut.
@@ -36,7 +34,7 @@ pub(super) struct Refusal {
 impl Refusal {
     /// From an answer with an error status.
     pub(super) fn of_answer(answer: &Answer, address: &Address) -> Self {
-        let said = serde_json::from_slice(&answer.body).ok().and_then(Envelope::into_fault).unwrap_or_default();
+        let said = Fault::read(&answer.body).unwrap_or_default();
         let message = if let Some(message) = said.message.filter(|message| !message.trim().is_empty()) {
             tidy(&address.redact(&message), LONGEST_MESSAGE)
         } else if let Some(target) = redirect_target(answer) {
@@ -151,95 +149,6 @@ impl Refusal {
         let param = self.param.as_deref().unwrap_or_default();
         parameters.iter().any(|it| said.contains(it) || param == it.trim_matches(['\'', '`', '"']))
             || parameters.iter().any(|it| param.starts_with(&format!("{it}.")))
-    }
-}
-
-/// An error object, reduced to what matters.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Fault {
-    message: Option<String>,
-    code: Option<String>,
-    param: Option<String>,
-}
-
-/// The value of an `error` field: an object, or a mere text.
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub(super) enum ErrorField {
-    Object(ErrorObject),
-    Text(String),
-}
-
-#[derive(Deserialize)]
-pub(super) struct ErrorObject {
-    message: Option<Value>,
-    #[serde(default, deserialize_with = "tolerant")]
-    code: Option<Text>,
-    #[serde(default, rename = "type", deserialize_with = "tolerant")]
-    kind: Option<Text>,
-    #[serde(default, deserialize_with = "tolerant")]
-    param: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    metadata: Option<ErrorMetadata>,
-    /// What FastAPI calls the message.
-    detail: Option<Value>,
-}
-
-/// OpenRouter passes on here what the provider behind it said.
-#[derive(Deserialize)]
-struct ErrorMetadata {
-    raw: Option<Value>,
-}
-
-impl ErrorField {
-    /// Nothing when the field is there but says nothing, as `{}` and `""` do.
-    pub(super) fn into_fault(self) -> Option<Fault> {
-        match self {
-            Self::Text(message) => {
-                (!message.trim().is_empty()).then(|| Fault { message: Some(message), ..Fault::default() })
-            }
-            Self::Object(object) => object.into_fault(),
-        }
-    }
-}
-
-impl ErrorObject {
-    fn into_fault(self) -> Option<Fault> {
-        let raw = self.metadata.and_then(|metadata| metadata.raw).map(prose);
-        let message = self.message.or(self.detail).map(prose).filter(|message| !message.is_empty());
-        let message = match (message, raw) {
-            (Some(message), Some(raw)) => Some(format!("{message}: {raw}")),
-            (message, raw) => message.or(raw),
-        };
-        let code = self.code.or(self.kind).map(|code| code.0);
-        (message.is_some() || code.is_some()).then_some(Fault { message, code, param: self.param })
-    }
-}
-
-/// The body of a refusal: the error in a field, at the top, or either in a list (Google).
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Envelope {
-    Wrapped { error: ErrorField },
-    Bare(ErrorObject),
-    List(Vec<Envelope>),
-}
-
-impl Envelope {
-    fn into_fault(self) -> Option<Fault> {
-        match self {
-            Self::Wrapped { error } => error.into_fault(),
-            Self::Bare(object) => object.into_fault(),
-            Self::List(list) => list.into_iter().find_map(Self::into_fault),
-        }
-    }
-}
-
-fn prose(value: Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text,
-        other => other.to_string(),
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::debate::{Tokens, Usd};
 
-/// Where LiteLLM states what a call cost, in dollars.
+/// Where `LiteLLM` states what a call cost, in dollars.
 const COST_HEADER: &str = "x-litellm-response-cost";
 
 #[derive(Deserialize)]
@@ -208,7 +208,7 @@ impl Arguments {
     }
 }
 
-/// The id of a call that came without one, unique within its answer.
-pub(super) fn made_up_id(index: usize) -> String {
-    format!("call_{}", index + 1)
+/// The id of a call that came without one: number `index` of answer number `turn`, unique in its conversation.
+pub(super) fn made_up_id(turn: usize, index: usize) -> String {
+    format!("call_{turn}_{}", index + 1)
 }

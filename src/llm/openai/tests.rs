@@ -1,1 +1,0 @@
-//! The client against a server of its own.
