@@ -8,6 +8,7 @@ use crate::debate::DebateId;
 use crate::engine::EngineError;
 use crate::llm::openai::{ClientError, HttpClientError};
 use crate::store::{StateFileError, StoreError};
+use crate::trace::TraceConfigError;
 
 /// Why the program ends without success.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +31,9 @@ pub enum Error {
     /// A provider's client cannot be built.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// Traces cannot be sent as configured.
+    #[error(transparent)]
+    Trace(#[from] TraceConfigError),
     /// No HTTP client can be built.
     #[error(transparent)]
     Http(#[from] HttpClientError),
@@ -149,7 +153,7 @@ impl Error {
                 Blame::Arguments => 2,
                 Blame::Configuration => 4,
             },
-            Self::Keys(_) | Self::Endpoint(_) | Self::Client(_) | Self::Panel(_) => 4,
+            Self::Keys(_) | Self::Endpoint(_) | Self::Client(_) | Self::Panel(_) | Self::Trace(_) => 4,
             Self::Store(error) => match error {
                 StoreError::State(_) | StoreError::Unknown { .. } | StoreError::Ambiguous { .. } => 2,
                 StoreError::Directory { .. }
@@ -184,6 +188,7 @@ impl Error {
             Self::Problem(_) => Some("the problem is plain text of at least one word".to_owned()),
             Self::Config(error) => error.hint(),
             Self::Keys(error) => Some(error.hint()),
+            Self::Trace(error) => Some(error.hint()),
             Self::Store(StoreError::Unknown { .. }) => Some("`dialectic list` shows the saved debates".to_owned()),
             Self::Store(StoreError::Ambiguous { .. }) => Some("write more of the id".to_owned()),
             Self::Store(StoreError::State(StateFileError::Invalid { .. })) => {

@@ -11,3 +11,4 @@ pub mod markdown;
 pub mod prompt;
 pub mod protocol;
 pub mod store;
+pub mod trace;

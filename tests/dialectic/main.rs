@@ -9,3 +9,4 @@ mod support;
 mod fixtures;
 mod kit;
 mod state_fold;
+mod trace;
