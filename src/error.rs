@@ -8,6 +8,7 @@ use crate::debate::DebateId;
 use crate::engine::EngineError;
 use crate::llm::openai::{EndpointError as ClientError, HttpClientError};
 use crate::store::{StateFileError, StoreError};
+use crate::trace::TraceConfigError;
 
 /// Why the program ends without success.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +31,9 @@ pub enum Error {
     /// A provider's client cannot be built.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// Traces cannot be sent as configured.
+    #[error(transparent)]
+    Trace(#[from] TraceConfigError),
     /// No HTTP client can be built.
     #[error(transparent)]
     Http(#[from] HttpClientError),
@@ -148,7 +152,8 @@ impl Error {
             | Self::Keys(_)
             | Self::Endpoint(_)
             | Self::Client(_)
-            | Self::Panel(_) => 4,
+            | Self::Panel(_)
+            | Self::Trace(_) => 4,
             Self::Problem(_) | Self::Environment(_) | Self::NotResumable { .. } => 2,
             Self::Config(error) => match error.blame() {
                 Blame::Arguments => 2,
@@ -188,6 +193,7 @@ impl Error {
             Self::Problem(ProblemError::NotUtf8 { .. } | ProblemError::Empty { .. }) => Some("the problem is plain text of at least one word".to_owned()),
             Self::Config(error) => error.hint(),
             Self::Keys(error) => Some(error.hint()),
+            Self::Trace(error) => Some(error.hint()),
             Self::Store(StoreError::Unknown { .. }) => Some("`dialectic list` shows the saved debates".to_owned()),
             Self::Store(StoreError::Ambiguous { .. }) => Some("write more of the id".to_owned()),
             Self::Store(StoreError::State(StateFileError::Invalid { .. })) => {

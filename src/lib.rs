@@ -10,6 +10,8 @@
 //! | [`agent`] | debaters and judge: what each is asked, and how its answers are read |
 //! | [`protocol`] | which node follows which event: tables, nothing else |
 //! | [`store`] | debates on disk: journal, state file, lock, finding one by its id |
+//! | [`trace`] | sends the spans of a running debate to Langfuse or any OTLP collector |
+//! | [`tools`] | what agents may look up while they write, and the sandbox around it |
 //! | [`prompt`] | the files of `prompts/`, and their rendering |
 //! | [`llm`] | calls of models: providers, retry, time-out, price; the offline provider |
 //! | [`config`] | from file, environment and command line to settings |
@@ -19,7 +21,7 @@
 //!
 //! Who may know whom: `cli` knows `display` and `engine`; `engine` knows `agent`, `protocol` and `store`; these know
 //! `llm`, `prompt` and `config`; and all of them know `debate`, which knows nobody. Never upwards, and never into a
-//! sibling's private parts. `display` knows `debate` alone. Below `cli` and `display` nothing prints, ends the process
+//! sibling's private parts. `display` and `trace` watch a run: they know `debate` and how to read or send. Below `cli` and `display` nothing prints, ends the process
 //! or knows clap, and `config` alone reads the environment. `debate` and `protocol` do no input or output.
 
 pub mod agent;
@@ -35,3 +37,4 @@ pub mod prompt;
 pub mod protocol;
 pub mod store;
 pub mod tools;
+pub mod trace;

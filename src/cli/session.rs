@@ -14,10 +14,13 @@ use crate::debate::{Debate, OutcomeKind, Recorded, Settings, Signal};
 use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, roster, run as display, summary};
 use crate::engine::{Ending, Engine, SignalObserver};
 use crate::error::Error;
+use crate::llm::openai::http_client;
 use crate::llm::presets::OFFLINE;
 use crate::llm::{Caller, CallerLimits, built_in_price};
+use crate::prompt;
 use crate::protocol::Protocol;
 use crate::store::Record;
+use crate::trace::{Destination, Tracer};
 
 use super::args::RunArgs;
 use super::interrupt::interrupt;
@@ -35,6 +38,7 @@ pub(super) struct Session<'a> {
     signals: UnboundedSender<Signal>,
     received: UnboundedReceiver<Signal>,
     events: Option<EventSink>,
+    trace: Option<(Destination, reqwest::Client)>,
 }
 
 /// Which environment file was asked for.
@@ -58,14 +62,18 @@ impl<'a> Session<'a> {
             }
         };
         let (signals, received) = unbounded_channel();
-        Ok(Self { args, signals, received, events })
+        Ok(Self { args, signals, received, events, trace: None })
     }
 
-    /// Builds agents and judge with everything checked that can be checked without a call.
-    pub(super) fn panel(&self, settings: &Settings, environment: &Environment) -> Result<Panel, Error> {
+    /// Builds agents and judge with everything checked that can be checked without a call, and finds out where traces
+    /// go.
+    pub(super) fn panel(&mut self, settings: &Settings, environment: &Environment) -> Result<Panel, Error> {
         missing_keys(settings, environment)?;
         let models = Models::build(settings, environment)?;
         let debate = &settings.debate;
+        if let Some(target) = debate.trace {
+            self.trace = Some((Destination::of(target, environment)?, http_client()?));
+        }
         let limits = CallerLimits {
             in_flight: Arc::new(Semaphore::new(debate.max_concurrency as usize)),
             max_retries: debate.max_retries,
@@ -98,7 +106,7 @@ impl<'a> Session<'a> {
         past: &[Recorded],
         terminal: &mut Terminal,
     ) -> Result<(), Error> {
-        let Self { args, signals, received, events } = self;
+        let Self { args, signals, received, events, trace } = self;
         let debate = record.debate();
         if args.verbose {
             terminal.notice(&roster(debate));
@@ -109,26 +117,30 @@ impl<'a> Session<'a> {
         let info = PanelInfo::from(settings).resuming(debate);
         let options = DisplayOptions { progress: terminal.progress(args.quiet), color: terminal.color() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-        let (debate, ending, shown) = runtime.block_on(async {
+        let tracer = trace.and_then(|(to, http)| {
+            let started = Tracer::start(to, http, debate.clone(), prompt::version());
+            started.map_err(|error| terminal.warning(&error.to_string())).ok()
+        });
+        let (ended, tracer) = runtime.block_on(async {
             let cancel = CancellationToken::new();
+            let (received, watched) = tee(received, tracer);
             let shown = tokio::spawn(display(received, info, options, events));
             let watch = tokio::spawn(interrupt(cancel.clone()));
             let engine = Engine::new(protocol, panel, record, past, signals, cancel.clone());
             let ended = run_while_shown(engine, shown, &cancel).await;
             watch.abort();
-            ended
-        })?;
+            (ended, watched.await)
+        });
         // A thread that waits for a line of standard input must not keep the program.
         runtime.shutdown_background();
-        if shown == DisplayEnd::PipeClosed {
-            return Err(Error::PipeClosed);
+        let result = ended.and_then(|ended| report(ended, args, terminal));
+        // Last, so that nobody waits for a result because a collector is slow.
+        if let Some(Err(undelivered)) = tracer.map(Tracer::finish)
+            && !matches!(result, Err(Error::PipeClosed))
+        {
+            terminal.warning(&undelivered.to_string());
         }
-        if args.verbose {
-            terminal.notice(&summary(&debate));
-        }
-        terminal.notice(&format!("Saved debate to {DEBATES}/{}.json", debate.id));
-        finish(&debate, ending, args, terminal)?;
-        if shown == DisplayEnd::EventsIncomplete { Err(Error::EventsIncomplete) } else { Ok(()) }
+        result
     }
 
     /// For what happened before the engine was made.
@@ -138,6 +150,30 @@ impl<'a> Session<'a> {
 }
 
 type Run = (Debate, Ending, DisplayEnd);
+
+/// Lets the tracer see every signal on its way to the display. Without a tracer nothing is in between.
+fn tee(
+    mut received: UnboundedReceiver<Signal>,
+    tracer: Option<Tracer>,
+) -> (UnboundedReceiver<Signal>, impl Future<Output = Option<Tracer>>) {
+    let (received, watch) = match tracer {
+        None => (received, None),
+        Some(mut tracer) => {
+            let (signals, forwarded) = unbounded_channel();
+            let watch = tokio::spawn(async move {
+                while let Some(signal) = received.recv().await {
+                    tracer.see(&signal);
+                    // The display ends before the debate when nobody reads its output any more.
+                    drop(signals.send(signal));
+                }
+                tracer.close();
+                tracer
+            });
+            (forwarded, Some(watch))
+        }
+    };
+    (received, async move { watch?.await.ok() })
+}
 
 async fn run_while_shown(
     mut engine: Engine,
@@ -175,6 +211,19 @@ async fn run_and_ask(engine: &mut Engine, cancel: &CancellationToken) -> Result<
             return Ok(Ending::Paused);
         }
     }
+}
+
+/// Says where the debate is kept, and how it went.
+fn report((debate, ending, shown): Run, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    if shown == DisplayEnd::PipeClosed {
+        return Err(Error::PipeClosed);
+    }
+    if args.verbose {
+        terminal.notice(&summary(&debate));
+    }
+    terminal.notice(&format!("Saved debate to {DEBATES}/{}.json", debate.id));
+    finish(&debate, ending, args, terminal)?;
+    if shown == DisplayEnd::EventsIncomplete { Err(Error::EventsIncomplete) } else { Ok(()) }
 }
 
 /// Prints the result, and says everything that kept the debate from being full.

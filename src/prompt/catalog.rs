@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::markdown::fenced;
 
 /// The macros that templates import. Not a template of its own.
-const PARTS: (&str, &str) = ("parts.md", include_str!("../../prompts/parts.md"));
+pub(super) const PARTS: (&str, &str) = ("parts.md", include_str!("../../prompts/parts.md"));
 
 /// Declares [`Template`], with the file of each variant below `prompts/`.
 macro_rules! templates {

@@ -12,6 +12,7 @@ mod material;
 mod role;
 mod source;
 mod values;
+mod version;
 
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ pub use values::{
     Clarify, Critique, EvaluateConvergence, EvaluateQuality, Foundation, History, JudgeSummarize, Merge, Prompt,
     Propose, Refine, SecondChance, Summarize, Synthesize, Vote,
 };
+pub use version::version;
 
 /// The system text: one for all agents, the judge and all calls.
 #[must_use]

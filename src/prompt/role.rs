@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::material::{FocusedRole, Persona};
 
 /// The built-in roles: name, file.
-const BUILT_IN: [(&str, &str); 7] = [
+pub(super) const BUILT_IN: [(&str, &str); 7] = [
     ("architect", include_str!("../../prompts/roles/architect.md")),
     ("performance", include_str!("../../prompts/roles/performance.md")),
     ("security", include_str!("../../prompts/roles/security.md")),
@@ -18,7 +18,7 @@ const BUILT_IN: [(&str, &str); 7] = [
 ];
 
 /// The judge's role file.
-const JUDGE: &str = include_str!("../../prompts/judge/role.md");
+pub(super) const JUDGE: &str = include_str!("../../prompts/judge/role.md");
 
 const AGENT_SECTIONS: &[&str] = &["System", "Propose", "Critique", "Refine", "Summarize", "Clarify"];
 const JUDGE_SECTIONS: &[&str] = &["System", "Summarize"];

@@ -19,3 +19,4 @@ mod providers;
 mod resume;
 mod state_fold;
 mod timing;
+mod trace;

@@ -33,7 +33,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     let settings = debate.settings.clone().ok_or_else(|| not_resumable("its settings are not saved"))?;
     let protocol =
         Protocol::named(&settings.debate.protocol).ok_or_else(|| not_resumable("its protocol is unknown"))?;
-    let session = Session::open(&args.run)?;
+    let mut session = Session::open(&args.run)?;
     let panel = session.panel(&settings, &environment)?;
     for warning in environment.warnings().iter().chain(&panel.warnings) {
         terminal.warning(warning);

@@ -1,0 +1,118 @@
+//! The names under which things are sent, and how they are put.
+//!
+//! Three vocabularies: the OpenTelemetry conventions for generative AI (`gen_ai.*`), Langfuse's own (`langfuse.*`,
+//! `session.id`), and ours (`dialectic.*`) where neither has a word.
+
+use opentelemetry::KeyValue;
+use serde_json::json;
+
+use crate::debate::{Debate, Tokens, Usd};
+
+/// Of the root span, and of the trace.
+pub(super) const TRACE_NAME: &str = "dialectic debate";
+
+pub(super) const OPERATION: &str = "gen_ai.operation.name";
+pub(super) const PROVIDER: &str = "gen_ai.provider.name";
+pub(super) const REQUEST_MODEL: &str = "gen_ai.request.model";
+pub(super) const RESPONSE_MODEL: &str = "gen_ai.response.model";
+pub(super) const TEMPERATURE: &str = "gen_ai.request.temperature";
+pub(super) const AGENT_ID: &str = "gen_ai.agent.id";
+pub(super) const AGENT_NAME: &str = "gen_ai.agent.name";
+
+pub(super) const OBSERVATION_TYPE: &str = "langfuse.observation.type";
+pub(super) const INPUT: &str = "langfuse.observation.input";
+pub(super) const OUTPUT: &str = "langfuse.observation.output";
+pub(super) const LEVEL: &str = "langfuse.observation.level";
+pub(super) const STATUS_MESSAGE: &str = "langfuse.observation.status_message";
+pub(super) const MODEL: &str = "langfuse.observation.model.name";
+
+pub(super) const NODE: &str = "dialectic.node";
+pub(super) const ROUND: &str = "dialectic.round";
+pub(super) const PHASE: &str = "dialectic.phase";
+pub(super) const ROLE: &str = "dialectic.agent.role";
+pub(super) const TARGET: &str = "dialectic.target.agent.id";
+pub(super) const ATTEMPTS: &str = "dialectic.call.attempts";
+pub(super) const TRUNCATED: &str = "dialectic.call.truncated";
+
+/// What every span carries: Langfuse treats spans one by one and does not look it up in the root.
+pub(super) fn of_every_span(debate: &Debate) -> [KeyValue; 3] {
+    let id = debate.id.as_str();
+    [
+        KeyValue::new("langfuse.trace.name", TRACE_NAME),
+        KeyValue::new("langfuse.session.id", id.to_owned()),
+        KeyValue::new("session.id", id.to_owned()),
+    ]
+}
+
+/// What is known of a debate when it begins, or is taken up again.
+pub(super) fn of_start(debate: &Debate) -> Vec<KeyValue> {
+    let problem = debate.problem.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let mut attributes = vec![
+        KeyValue::new(OBSERVATION_TYPE, "span"),
+        KeyValue::new("dialectic.debate.id", debate.id.as_str().to_owned()),
+        KeyValue::new("dialectic.debate.problem", problem.to_owned()),
+        KeyValue::new(INPUT, problem.to_owned()),
+    ];
+    if let Some(settings) = &debate.settings {
+        attributes.push(KeyValue::new("dialectic.protocol", settings.debate.protocol.clone()));
+        attributes.push(KeyValue::new("dialectic.agents", whole(settings.agents.len())));
+    }
+    attributes
+}
+
+/// How a debate stands at the end. Tokens and cost are those of the whole debate, earlier runs of it included.
+pub(super) fn of_end(debate: &Debate) -> Vec<KeyValue> {
+    let mut attributes = vec![
+        KeyValue::new("dialectic.debate.status", debate.status.name()),
+        KeyValue::new("dialectic.debate.rounds", i64::from(debate.current_round)),
+        KeyValue::new("dialectic.debate.total_tokens", whole(debate.total_tokens())),
+    ];
+    if let Some(cost) = debate.total_cost() {
+        attributes.push(KeyValue::new("dialectic.debate.cost_usd", cost.dollars()));
+    }
+    if let Some(outcome) = &debate.outcome {
+        attributes.push(KeyValue::new("dialectic.debate.outcome", outcome.kind.name()));
+    }
+    if let Some(solution) = &debate.final_solution {
+        attributes.push(KeyValue::new(OUTPUT, solution.description.clone()));
+    }
+    attributes
+}
+
+/// Cached input is part of the input for OpenTelemetry, and beside it for Langfuse, which adds up what it is given.
+pub(super) fn of_tokens(tokens: Tokens) -> Vec<KeyValue> {
+    let Tokens { input_tokens, cached_input_tokens, output_tokens } = tokens;
+    let fresh = input_tokens.saturating_sub(cached_input_tokens);
+    let usage = if cached_input_tokens == 0 {
+        json!({"input": input_tokens, "output": output_tokens})
+    } else {
+        json!({"input": fresh, "input_cached_tokens": cached_input_tokens, "output": output_tokens})
+    };
+    vec![
+        KeyValue::new("gen_ai.usage.input_tokens", whole(input_tokens)),
+        KeyValue::new("gen_ai.usage.cache_read.input_tokens", whole(cached_input_tokens)),
+        KeyValue::new("gen_ai.usage.output_tokens", whole(output_tokens)),
+        KeyValue::new("langfuse.observation.usage_details", usage.to_string()),
+    ]
+}
+
+pub(super) fn of_cost(cost: Usd) -> [KeyValue; 2] {
+    [
+        KeyValue::new("gen_ai.usage.cost", cost.dollars()),
+        KeyValue::new("langfuse.observation.cost_details", json!({"total": cost}).to_string()),
+    ]
+}
+
+/// Not `langfuse.observation.prompt.version`: that is the number of a prompt kept in Langfuse, and a whole one.
+pub(super) fn of_prompts(version: &'static str) -> [KeyValue; 3] {
+    [
+        KeyValue::new("dialectic.prompt.version", version),
+        KeyValue::new("langfuse.version", version),
+        KeyValue::new("langfuse.observation.metadata.prompt_version", version),
+    ]
+}
+
+/// OpenTelemetry has signed numbers only.
+pub(super) fn whole<N: TryInto<i64>>(number: N) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}

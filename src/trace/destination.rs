@@ -1,0 +1,275 @@
+//! Where traces go, from the environment.
+
+use std::fmt;
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::config::Environment;
+use crate::debate::TraceTarget;
+
+const LANGFUSE_BASE_URL: &str = "LANGFUSE_BASE_URL";
+const LANGFUSE_PUBLIC_KEY: &str = "LANGFUSE_PUBLIC_KEY";
+const LANGFUSE_SECRET_KEY: &str = "LANGFUSE_SECRET_KEY";
+const LANGFUSE_PATH: &str = "/api/public/otel/v1/traces";
+/// With it Langfuse shows spans at once; without it, after minutes.
+const LANGFUSE_INGESTION: (&str, &str) = ("x-langfuse-ingestion-version", "4");
+
+const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+const OTLP_TRACES_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
+const OTLP_HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+const OTLP_TRACES_HEADERS: &str = "OTEL_EXPORTER_OTLP_TRACES_HEADERS";
+const OTLP_TIMEOUT: &str = "OTEL_EXPORTER_OTLP_TIMEOUT";
+const OTLP_TRACES_TIMEOUT: &str = "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT";
+const OTLP_DEFAULT: &str = "http://localhost:4318";
+const OTLP_PATH: &str = "/v1/traces";
+
+const SERVICE_NAME: &str = "OTEL_SERVICE_NAME";
+const DEFAULT_SERVICE_NAME: &str = "dialectic";
+
+/// The time-out of a request that the OTLP specification sets.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Where traces go.
+#[derive(Clone)]
+pub struct Destination {
+    pub(super) url: Url,
+    pub(super) credentials: Option<Credentials>,
+    pub(super) headers: HeaderMap,
+    pub(super) timeout: Duration,
+    pub(super) service_name: String,
+}
+
+/// For HTTP's basic authentication.
+#[derive(Clone)]
+pub(super) struct Credentials {
+    pub(super) user: SecretString,
+    pub(super) password: SecretString,
+}
+
+/// Traces that could not be sent as configured. The values are never quoted: they may hold keys.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TraceConfigError {
+    /// Variables that Langfuse needs are unset.
+    #[error("`debate.trace` is `langfuse`, which needs the environment variable{} {}", plural(variables), variables.join(", "))]
+    Missing {
+        /// All of them, at least one.
+        variables: Vec<&'static str>,
+    },
+    /// A variable holds something that cannot be used.
+    #[error("the environment variable {variable} {fault}")]
+    Invalid {
+        /// The variable.
+        variable: &'static str,
+        /// What is wrong with its value.
+        fault: &'static str,
+    },
+}
+
+fn plural(variables: &[&str]) -> &'static str {
+    if variables.len() == 1 { "" } else { "s" }
+}
+
+impl TraceConfigError {
+    /// What the user can do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Missing { variables } => format!(
+                "put {}=... into the environment or a `.env` file, or take `trace` out of the configuration",
+                variables.join("=... and ")
+            ),
+            Self::Invalid { .. } => "see docs/tracing.md for what each variable holds".to_owned(),
+        }
+    }
+}
+
+impl Destination {
+    /// Where traces for `target` go.
+    ///
+    /// # Errors
+    /// A variable that is needed is unset, or one holds what cannot be used.
+    pub fn of(target: TraceTarget, environment: &Environment) -> Result<Self, TraceConfigError> {
+        match target {
+            TraceTarget::Langfuse => Self::langfuse(environment),
+            TraceTarget::Otlp => Self::otlp(environment),
+        }
+    }
+
+    fn langfuse(environment: &Environment) -> Result<Self, TraceConfigError> {
+        let needed = [LANGFUSE_BASE_URL, LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY];
+        let values = needed.map(|variable| environment.secret(variable));
+        let [Some(base), Some(user), Some(password)] = values else {
+            let variables = needed.into_iter().filter(|variable| !environment.has(variable)).collect();
+            return Err(TraceConfigError::Missing { variables });
+        };
+        let (name, value) = LANGFUSE_INGESTION;
+        let headers = HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))]);
+        Ok(Self {
+            url: url(LANGFUSE_BASE_URL, base.expose_secret(), LANGFUSE_PATH)?,
+            credentials: Some(Credentials { user, password }),
+            headers,
+            timeout: DEFAULT_TIMEOUT,
+            service_name: service_name(environment),
+        })
+    }
+
+    /// As the OTLP exporter specification has it: a variable for traces wins over the general one, and holds the whole
+    /// URL where the general one holds its base.
+    fn otlp(environment: &Environment) -> Result<Self, TraceConfigError> {
+        let url = match environment.get(OTLP_TRACES_ENDPOINT) {
+            Some(endpoint) => url(OTLP_TRACES_ENDPOINT, endpoint, "")?,
+            None => url(OTLP_ENDPOINT, environment.get(OTLP_ENDPOINT).unwrap_or(OTLP_DEFAULT), OTLP_PATH)?,
+        };
+        let headers = first(environment, [OTLP_TRACES_HEADERS, OTLP_HEADERS])
+            .map_or_else(|| Ok(HeaderMap::new()), |(variable, value)| headers(variable, value))?;
+        let timeout = first(environment, [OTLP_TRACES_TIMEOUT, OTLP_TIMEOUT])
+            .map_or(Ok(DEFAULT_TIMEOUT), |(variable, value)| millis(variable, value))?;
+        Ok(Self { url, credentials: None, headers, timeout, service_name: service_name(environment) })
+    }
+
+    /// The address without what may be secret in it.
+    pub(super) fn shown(&self) -> String {
+        let Self { url, .. } = self;
+        let host = url.host_str().unwrap_or_default();
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        format!("{}://{host}{port}{}", url.scheme(), url.path())
+    }
+}
+
+/// The keys stay out.
+impl fmt::Debug for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Destination").field("url", &self.shown()).finish_non_exhaustive()
+    }
+}
+
+fn service_name(environment: &Environment) -> String {
+    environment.get(SERVICE_NAME).unwrap_or(DEFAULT_SERVICE_NAME).to_owned()
+}
+
+fn first<'a>(environment: &'a Environment, variables: [&'static str; 2]) -> Option<(&'static str, &'a str)> {
+    variables.into_iter().find_map(|variable| Some((variable, environment.get(variable)?)))
+}
+
+fn url(variable: &'static str, base: &str, path: &str) -> Result<Url, TraceConfigError> {
+    let invalid = |fault| TraceConfigError::Invalid { variable, fault };
+    let base = if path.is_empty() { base } else { base.trim_end_matches('/') };
+    let url = Url::parse(&format!("{base}{path}")).map_err(|_| invalid("is not a URL"))?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(invalid("must be an http or https URL"));
+    }
+    if !path.is_empty() && (url.query().is_some() || url.fragment().is_some()) {
+        return Err(invalid("must end with its path, without `?` or `#`"));
+    }
+    Ok(url)
+}
+
+/// `name=value,name=value`, values percent-encoded.
+fn headers(variable: &'static str, text: &str) -> Result<HeaderMap, TraceConfigError> {
+    let invalid = TraceConfigError::Invalid { variable, fault: "is not a list of headers, `name=value,name=value`" };
+    let header = |pair: &str| {
+        let (name, value) = pair.split_once('=')?;
+        let value = percent_decode_str(value.trim()).decode_utf8().ok()?;
+        let mut value = HeaderValue::from_str(&value).ok()?;
+        value.set_sensitive(true);
+        Some((HeaderName::try_from(name.trim()).ok()?, value))
+    };
+    let pairs = text.split(',').filter(|pair| !pair.trim().is_empty());
+    pairs.map(header).collect::<Option<HeaderMap>>().ok_or(invalid)
+}
+
+fn millis(variable: &'static str, text: &str) -> Result<Duration, TraceConfigError> {
+    let millis = text.parse().ok().filter(|millis| *millis > 0).map(Duration::from_millis);
+    millis.ok_or(TraceConfigError::Invalid { variable, fault: "is not a whole number of milliseconds of at least 1" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn otlp(pairs: &[(&str, &str)]) -> Result<Destination, TraceConfigError> {
+        Destination::of(TraceTarget::Otlp, &Environment::from_pairs(pairs.iter().copied()))
+    }
+
+    fn langfuse(pairs: &[(&str, &str)]) -> Result<Destination, TraceConfigError> {
+        Destination::of(TraceTarget::Langfuse, &Environment::from_pairs(pairs.iter().copied()))
+    }
+
+    #[test]
+    fn langfuse_needs_three_variables_and_names_those_that_are_missing() {
+        insta::assert_snapshot!(
+            langfuse(&[("LANGFUSE_PUBLIC_KEY", "pk-1")]).unwrap_err(),
+            @"`debate.trace` is `langfuse`, which needs the environment variables LANGFUSE_BASE_URL, LANGFUSE_SECRET_KEY"
+        );
+        let all_but_one = [("LANGFUSE_BASE_URL", "https://lf.example"), ("LANGFUSE_PUBLIC_KEY", "pk-1")];
+        let error = langfuse(&all_but_one).unwrap_err();
+        insta::assert_snapshot!(error, @"`debate.trace` is `langfuse`, which needs the environment variable LANGFUSE_SECRET_KEY");
+        assert!(error.hint().contains("LANGFUSE_SECRET_KEY=..."), "{}", error.hint());
+    }
+
+    #[test]
+    fn langfuse_takes_no_header_of_another_collector() {
+        let destination = langfuse(&[
+            ("LANGFUSE_BASE_URL", "https://lf.example/sub/"),
+            ("LANGFUSE_PUBLIC_KEY", "pk-1"),
+            ("LANGFUSE_SECRET_KEY", "sk-1"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20other"),
+        ])
+        .unwrap();
+        assert_eq!(destination.url.as_str(), "https://lf.example/sub/api/public/otel/v1/traces");
+        assert_eq!(destination.headers.len(), 1);
+        assert_eq!(destination.headers["x-langfuse-ingestion-version"], "4");
+        let shown = format!("{destination:?}");
+        assert!(!shown.contains("pk-1") && !shown.contains("sk-1"), "{shown}");
+    }
+
+    #[test]
+    fn the_standard_variables_are_read_as_the_standard_says() {
+        assert_eq!(otlp(&[]).unwrap().url.as_str(), "http://localhost:4318/v1/traces");
+        let general = [
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318/base/"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "x-team=a%20b, authorization = Basic%20Zm9v ,"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "2500"),
+        ];
+        let destination = otlp(&general).unwrap();
+        assert_eq!(destination.url.as_str(), "http://collector:4318/base/v1/traces");
+        assert_eq!(destination.headers["x-team"], "a b");
+        assert_eq!(destination.headers["authorization"], "Basic Zm9v");
+        assert_eq!(destination.timeout, Duration::from_millis(2500));
+        let own = [
+            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://traces.example/in"),
+            ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "x-key=1"),
+            ("OTEL_SERVICE_NAME", "ours"),
+        ];
+        let destination = otlp(&[&general[..], &own[..]].concat()).unwrap();
+        assert_eq!(destination.url.as_str(), "https://traces.example/in");
+        assert_eq!(destination.headers.len(), 1);
+        assert_eq!(destination.service_name, "ours");
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_named_and_not_quoted() {
+        for (variable, value) in [
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "secret"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://secret"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://host/?secret"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "secret"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "a=secret%0a"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "secret"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "0"),
+        ] {
+            let error = otlp(&[(variable, value)]).unwrap_err().to_string();
+            assert!(error.contains(variable) && !error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_shown_without_user_password_and_query() {
+        let endpoint = [("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://me:secret@host:4318/in?key=secret")];
+        assert_eq!(otlp(&endpoint).unwrap().shown(), "http://host:4318/in");
+    }
+}

@@ -1,0 +1,220 @@
+//! One call of a model, while it is in flight and when it is over.
+
+use std::time::{Duration, SystemTime};
+
+use opentelemetry::KeyValue;
+use opentelemetry::trace::{Event, SpanBuilder, SpanKind, Status};
+
+use crate::debate::{
+    AgentId, CallKey, CallRecord, ContributionType, Debate, Event as DebateEvent, Phase, Recorded, StoredReply, Tokens,
+    Usd,
+};
+
+use super::attributes as names;
+
+/// A call in flight. It becomes a span when it is over, as it has no children.
+pub(super) struct Generation {
+    pub(super) key: CallKey,
+    model: String,
+    started: SystemTime,
+    retries: Vec<Event>,
+    /// What the record says it took.
+    record: Option<CallRecord>,
+    output: Option<String>,
+    /// Why the reply before it, of the same key, could not be read.
+    unread: Option<String>,
+}
+
+/// How a call came back.
+pub(super) enum Ended<'a> {
+    /// With what the signal says.
+    Back { latency_ms: u64, tokens: Option<Tokens>, cost: Option<Usd>, error: Option<&'a str> },
+    /// With a reply that is no result yet; the same key is called again.
+    Replied { reply: &'a StoredReply, call: &'a CallRecord },
+    /// Without a reply.
+    Failed { error: &'a str, attempts: u32 },
+    /// Not at all: the debate was over first.
+    Abandoned,
+}
+
+impl Generation {
+    pub(super) fn new(key: CallKey, model: String, now: SystemTime) -> Self {
+        Self { key, model, started: now, retries: Vec::new(), record: None, output: None, unread: None }
+    }
+
+    /// The call that follows a reply of this one.
+    pub(super) fn next(&self, reply: &StoredReply, now: SystemTime) -> Self {
+        let unread = reply.parse_error.clone();
+        Self { unread, ..Self::new(self.key.clone(), self.model.clone(), now) }
+    }
+
+    pub(super) fn retried(&mut self, attempt: u32, error: &str, wait: Duration, now: SystemTime) {
+        let attributes = vec![
+            KeyValue::new("dialectic.retry.attempt", i64::from(attempt)),
+            KeyValue::new("dialectic.retry.error", error.to_owned()),
+            KeyValue::new("dialectic.retry.wait_ms", names::whole(wait.as_millis())),
+        ];
+        self.retries.push(Event::new("retry", now, attributes, 0));
+    }
+
+    /// Takes in its result, which is recorded just before the call is said to be back.
+    pub(super) fn record(&mut self, call: Option<&CallRecord>, output: Option<String>) {
+        self.record = call.cloned();
+        self.output = output;
+    }
+
+    /// Whether nothing was called: the result was put together from replies of an earlier run, or the last reply, which
+    /// has a span already, was given up.
+    pub(super) fn is_void(&self, ended: &Ended<'_>) -> bool {
+        match ended {
+            Ended::Back { latency_ms, tokens, cost, error } => {
+                self.record.is_none() && *latency_ms == 0 && tokens.is_none() && cost.is_none() && error.is_none()
+            }
+            Ended::Failed { error, .. } => self.unread.as_ref().is_some_and(|unread| error.contains(unread.as_str())),
+            Ended::Replied { .. } | Ended::Abandoned => false,
+        }
+    }
+
+    /// The span and its status, but for what all spans carry.
+    pub(super) fn span(self, ended: &Ended<'_>, debate: &Debate) -> (SpanBuilder, Status) {
+        let Self { key, model, started, retries, mut record, mut output, .. } = self;
+        let name = match &key.target_agent_id {
+            Some(target) => format!("{} of {target}", key.phase.name()),
+            None => key.phase.name().to_owned(),
+        };
+        let mut attributes = vec![
+            KeyValue::new(names::OBSERVATION_TYPE, "generation"),
+            KeyValue::new(names::OPERATION, "chat"),
+            KeyValue::new(names::REQUEST_MODEL, model.clone()),
+            KeyValue::new(names::AGENT_ID, key.agent_id.as_str().to_owned()),
+            KeyValue::new(names::PHASE, key.phase.name()),
+            KeyValue::new(names::ROUND, i64::from(key.round)),
+        ];
+        if let Some(target) = &key.target_agent_id {
+            attributes.push(KeyValue::new(names::TARGET, target.as_str().to_owned()));
+        }
+        let mut everybody = debate.settings.iter().flat_map(|of| of.agents.iter().chain([&of.judge]));
+        if let Some(agent) = everybody.find(|agent| agent.id == key.agent_id) {
+            attributes.push(KeyValue::new(names::PROVIDER, agent.provider.clone()));
+            attributes.push(KeyValue::new(names::TEMPERATURE, agent.temperature));
+        }
+        let mut status = Status::Unset;
+        let (mut tokens, mut cost) = (None, None);
+        match ended {
+            Ended::Back { tokens: counted, cost: priced, error, .. } => {
+                (tokens, cost) = (*counted, *priced);
+                status = error.map_or(Status::Unset, |error| Status::error(error.to_owned()));
+            }
+            Ended::Replied { reply, call } => {
+                record = Some((*call).clone());
+                output = Some(reply.text.clone());
+                if let Some(error) = &reply.parse_error {
+                    attributes.push(KeyValue::new(names::LEVEL, "WARNING"));
+                    attributes.push(KeyValue::new(names::STATUS_MESSAGE, error.clone()));
+                }
+            }
+            Ended::Failed { error, attempts } => {
+                status = Status::error((*error).to_owned());
+                attributes.push(KeyValue::new(names::ATTEMPTS, i64::from(*attempts)));
+            }
+            Ended::Abandoned => status = Status::error("abandoned when the debate ended"),
+        }
+        if let Some(call) = &record {
+            (tokens, cost) = (call.tokens.or(tokens), call.cost_usd.or(cost));
+            attributes.push(KeyValue::new(names::ATTEMPTS, i64::from(call.attempts)));
+            attributes.push(KeyValue::new(names::TRUNCATED, call.truncated));
+        }
+        let served = record.and_then(|call| call.served_model);
+        attributes.push(KeyValue::new(names::MODEL, served.clone().unwrap_or(model)));
+        attributes.extend(served.map(|served| KeyValue::new(names::RESPONSE_MODEL, served)));
+        attributes.extend(tokens.into_iter().flat_map(names::of_tokens));
+        attributes.extend(cost.into_iter().flat_map(names::of_cost));
+        attributes.extend(output.map(|output| KeyValue::new(names::OUTPUT, output)));
+        let span = SpanBuilder::from_name(name)
+            .with_kind(SpanKind::Client)
+            .with_start_time(started)
+            .with_attributes(attributes)
+            .with_events(retries);
+        (span, status)
+    }
+}
+
+/// What a recorded event says about a call in flight.
+pub(super) struct Result<'a> {
+    phase: Phase,
+    agent: Option<&'a str>,
+    target: Option<&'a str>,
+    pub(super) call: Option<&'a CallRecord>,
+    pub(super) output: Option<String>,
+}
+
+impl<'a> Result<'a> {
+    /// Absent for events that are not the result of a call.
+    pub(super) fn of(recorded: &'a Recorded) -> Option<Self> {
+        let judge = |phase, call, output| Self { phase, agent: None, target: None, call, output };
+        match &recorded.event {
+            DebateEvent::QuestionsAsked { questions, call, .. } => {
+                let lines: Vec<&str> = questions.items.iter().map(|item| item.question.as_str()).collect();
+                let agent = Some(questions.agent_id.as_str());
+                let output = Some(lines.join("\n"));
+                Some(Self { phase: Phase::Clarification, agent, target: None, call: Some(call), output })
+            }
+            DebateEvent::Summarized { summary, call, .. } => {
+                let agent = Some(summary.agent_id.as_str());
+                let output = Some(summary.summary.to_string());
+                Some(Self { phase: Phase::Summarization, agent, target: None, call: Some(call), output })
+            }
+            DebateEvent::Contributed { contribution, call, .. } => {
+                let (phase, target) = match contribution.kind {
+                    ContributionType::Proposal => (Phase::Proposal, None),
+                    ContributionType::Critique => (Phase::Critique, contribution.target_agent_id.as_ref()),
+                    ContributionType::Refinement => (Phase::Refinement, None),
+                    // A vote's target is its choice, which was not known when the call began.
+                    ContributionType::Vote => (Phase::Vote, None),
+                    ContributionType::Opening
+                    | ContributionType::Rebuttal
+                    | ContributionType::Closing
+                    | ContributionType::Revision => return None,
+                };
+                Some(Self {
+                    phase,
+                    agent: Some(contribution.agent_id.as_str()),
+                    target: target.map(AgentId::as_str),
+                    call: call.as_ref(),
+                    output: Some(contribution.content.to_string()),
+                })
+            }
+            DebateEvent::Evaluated { evaluation, call, .. } => {
+                let output = evaluation.score.map(|score| score.to_string());
+                Some(judge(Phase::Evaluation, call.as_ref(), output))
+            }
+            DebateEvent::JudgeSummarized { summary, call } => {
+                Some(judge(Phase::JudgeSummary, Some(call), Some(summary.summary.to_string())))
+            }
+            DebateEvent::Voted { voting, call } => Some(judge(Phase::Vote, call.as_ref(), voting.reason.clone())),
+            DebateEvent::Synthesized { solution, call } => {
+                Some(judge(Phase::Synthesis, call.as_ref(), Some(solution.description.clone())))
+            }
+            DebateEvent::Created(_)
+            | DebateEvent::NodeEntered { .. }
+            | DebateEvent::RoundBegun { .. }
+            | DebateEvent::Replied { .. }
+            | DebateEvent::QuestionAnswered { .. }
+            | DebateEvent::CallFailed { .. }
+            | DebateEvent::RoundTimedOut { .. }
+            | DebateEvent::Stopping { .. }
+            | DebateEvent::Suspended { .. }
+            | DebateEvent::Paused
+            | DebateEvent::Resumed
+            | DebateEvent::Failed { .. }
+            | DebateEvent::Completed => None,
+        }
+    }
+
+    pub(super) fn is_of(&self, key: &CallKey) -> bool {
+        let target = key.target_agent_id.as_ref().map(AgentId::as_str);
+        self.phase == key.phase
+            && self.agent.is_none_or(|agent| agent == key.agent_id.as_str())
+            && self.target == target
+    }
+}

@@ -1,0 +1,242 @@
+//! From signals to spans: the debate, the nodes it enters, the agents called in each, and their calls.
+//!
+//! Calls outlive nodes, as critiques begin while proposals are still written. A call belongs to the node in which it
+//! began; its agent's span there stays open until it is back.
+
+use std::borrow::Cow;
+use std::time::SystemTime;
+
+use opentelemetry::trace::{Span as _, SpanBuilder, Status as SpanStatus, TraceContextExt, Tracer as _};
+use opentelemetry::{Context, KeyValue};
+use opentelemetry_sdk::trace::{SdkTracer, Span};
+
+use crate::debate::{AgentId, CallKey, Debate, Event, Node, Recorded, Signal, Status};
+
+use super::attributes as names;
+use super::generation::{Ended, Generation, Result};
+
+/// The spans of one run of a debate that are open.
+pub(super) struct Spans {
+    tracer: SdkTracer,
+    debate: Debate,
+    prompts: &'static str,
+    root: Span,
+    node: Option<Span>,
+    /// How many nodes were entered.
+    entered: usize,
+    agents: Vec<AgentSpan>,
+    calls: Vec<Call>,
+}
+
+/// An agent at work in a node.
+struct AgentSpan {
+    id: AgentId,
+    /// The node, by its place among those entered.
+    node: usize,
+    span: Span,
+    in_flight: usize,
+    /// When its last call came back.
+    quiet_since: SystemTime,
+}
+
+struct Call {
+    generation: Generation,
+    /// The node of its agent's span.
+    node: usize,
+}
+
+impl Spans {
+    /// Begins the trace of a debate that is about to be run, or run on, from `debate`.
+    pub(super) fn new(tracer: SdkTracer, debate: Debate, prompts: &'static str, now: SystemTime) -> Self {
+        let attributes = names::of_start(&debate).into_iter().chain(names::of_every_span(&debate));
+        let root = SpanBuilder::from_name(names::TRACE_NAME).with_start_time(now).with_attributes(attributes);
+        let root = tracer.build_with_context(root, &Context::new());
+        Self { tracer, debate, prompts, root, node: None, entered: 0, agents: Vec::new(), calls: Vec::new() }
+    }
+
+    /// Takes in what happened at `now`.
+    pub(super) fn see(&mut self, signal: &Signal, now: SystemTime) {
+        match signal {
+            Signal::Recorded(recorded) => self.recorded(recorded, now),
+            Signal::CallStarted { key, model } => self.call_started(key, model, now),
+            Signal::CallRetrying { key, attempt, error, wait } => {
+                if let Some(call) = self.calls.iter_mut().find(|call| call.generation.key == *key) {
+                    call.generation.retried(*attempt, error, *wait, now);
+                }
+            }
+            Signal::CallEnded { key, latency_ms, tokens, cost_usd, error } => {
+                let (latency_ms, tokens, cost) = (*latency_ms, *tokens, *cost_usd);
+                self.call_ended(key, &Ended::Back { latency_ms, tokens, cost, error: error.as_deref() }, now);
+            }
+            Signal::PhaseStarted { .. } | Signal::PhaseEnded { .. } | Signal::Warning { .. } => {}
+        }
+    }
+
+    /// Ends everything that is open.
+    pub(super) fn close(mut self, now: SystemTime) {
+        while let Some(call) = self.calls.first() {
+            let key = call.generation.key.clone();
+            self.call_ended(&key, &Ended::Abandoned, now);
+        }
+        self.leave_node(now);
+        let error = self.debate.error.clone().filter(|_| self.debate.status == Status::Failed);
+        if let Some(error) = error {
+            self.root.set_status(SpanStatus::error(error));
+        }
+        self.root.set_attributes(names::of_end(&self.debate));
+        self.root.end_with_timestamp(now);
+    }
+
+    fn recorded(&mut self, recorded: &Recorded, now: SystemTime) {
+        // The one event that does not fit is the creation, which the debate that we began with has behind it.
+        drop(self.debate.apply(recorded));
+        if let Some(result) = Result::of(recorded)
+            && let Some(call) = self.calls.iter_mut().find(|call| result.is_of(&call.generation.key))
+        {
+            call.generation.record(result.call, result.output);
+        }
+        match &recorded.event {
+            Event::NodeEntered { node } => self.enter_node(*node, now),
+            Event::Replied { key, reply, call } => self.replied(key, &Ended::Replied { reply, call }, now),
+            Event::CallFailed { failure } => {
+                let key = CallKey {
+                    round: failure.round,
+                    phase: failure.phase,
+                    agent_id: failure.agent_id.clone(),
+                    target_agent_id: failure.target_agent_id.clone(),
+                };
+                let (error, attempts) = (failure.error.as_str(), failure.attempts);
+                self.call_ended(&key, &Ended::Failed { error, attempts }, now);
+            }
+            Event::Failed { error } => {
+                if let Some(node) = &mut self.node {
+                    node.set_status(SpanStatus::error(error.clone()));
+                }
+                self.leave_node(now);
+            }
+            Event::Suspended { .. } | Event::Paused | Event::Completed => self.leave_node(now),
+            Event::Created(_)
+            | Event::RoundBegun { .. }
+            | Event::QuestionsAsked { .. }
+            | Event::QuestionAnswered { .. }
+            | Event::Summarized { .. }
+            | Event::Contributed { .. }
+            | Event::RoundTimedOut { .. }
+            | Event::Evaluated { .. }
+            | Event::JudgeSummarized { .. }
+            | Event::Voted { .. }
+            | Event::Synthesized { .. }
+            | Event::Stopping { .. }
+            | Event::Resumed => {}
+        }
+    }
+
+    fn enter_node(&mut self, node: Node, now: SystemTime) {
+        self.leave_node(now);
+        self.entered += 1;
+        let attributes = [
+            KeyValue::new(names::OBSERVATION_TYPE, "span"),
+            KeyValue::new(names::NODE, node.name()),
+            KeyValue::new(names::ROUND, i64::from(self.debate.current_round)),
+        ];
+        self.node = Some(self.start(node.name(), attributes, &parent(&self.root), now));
+    }
+
+    fn leave_node(&mut self, now: SystemTime) {
+        let Some(mut node) = self.node.take() else { return };
+        node.end_with_timestamp(now);
+        self.end_quiet_agents();
+    }
+
+    fn call_started(&mut self, key: &CallKey, model: &str, now: SystemTime) {
+        let node = self.entered;
+        let known = self.agents.iter_mut().find(|agent| agent.node == node && agent.id == key.agent_id);
+        if let Some(agent) = known {
+            agent.in_flight += 1;
+        } else {
+            let span = self.start_agent(&key.agent_id, now);
+            let id = key.agent_id.clone();
+            self.agents.push(AgentSpan { id, node, span, in_flight: 1, quiet_since: now });
+        }
+        self.calls.push(Call { generation: Generation::new(key.clone(), model.to_owned(), now), node });
+    }
+
+    fn start_agent(&self, id: &AgentId, now: SystemTime) -> Span {
+        let mut attributes = vec![
+            KeyValue::new(names::OBSERVATION_TYPE, "agent"),
+            KeyValue::new(names::OPERATION, "invoke_agent"),
+            KeyValue::new(names::AGENT_ID, id.as_str().to_owned()),
+        ];
+        let mut everybody = self.debate.settings.iter().flat_map(|of| of.agents.iter().chain([&of.judge]));
+        if let Some(agent) = everybody.find(|agent| agent.id == *id) {
+            attributes.push(KeyValue::new(names::AGENT_NAME, agent.name.clone()));
+            attributes.push(KeyValue::new(names::ROLE, agent.role.clone()));
+            attributes.push(KeyValue::new(names::PROVIDER, agent.provider.clone()));
+            attributes.push(KeyValue::new(names::REQUEST_MODEL, agent.model.clone()));
+        }
+        self.start(id.as_str().to_owned(), attributes, &parent(self.node.as_ref().unwrap_or(&self.root)), now)
+    }
+
+    /// One call is over; the next of the same key begins.
+    fn replied(&mut self, key: &CallKey, ended: &Ended<'_>, now: SystemTime) {
+        let Ended::Replied { reply, .. } = ended else { return };
+        let Some(place) = self.calls.iter().position(|call| call.generation.key == *key) else { return };
+        let node = self.calls[place].node;
+        let next = self.calls[place].generation.next(reply, now);
+        let replied = std::mem::replace(&mut self.calls[place].generation, next);
+        self.emit(replied, node, ended, now);
+    }
+
+    /// A call that failed is heard of twice, by its record and as an end; the second time it is not open any more.
+    fn call_ended(&mut self, key: &CallKey, ended: &Ended<'_>, now: SystemTime) {
+        let Some(place) = self.calls.iter().position(|call| call.generation.key == *key) else { return };
+        let Call { generation, node } = self.calls.remove(place);
+        if !generation.is_void(ended) {
+            self.emit(generation, node, ended, now);
+        }
+        if let Some(agent) = self.agents.iter_mut().find(|agent| agent.node == node && agent.id == key.agent_id) {
+            agent.in_flight -= 1;
+            agent.quiet_since = now;
+        }
+        self.end_quiet_agents();
+    }
+
+    fn emit(&self, generation: Generation, node: usize, ended: &Ended<'_>, now: SystemTime) {
+        let agent = self.agents.iter().find(|agent| agent.node == node && agent.id == generation.key.agent_id);
+        let parent = parent(agent.map_or(&self.root, |agent| &agent.span));
+        let (span, status) = generation.span(ended, &self.debate);
+        let mut span = self.tracer.build_with_context(span, &parent);
+        span.set_status(status);
+        span.set_attributes(names::of_every_span(&self.debate));
+        span.set_attributes(names::of_prompts(self.prompts));
+        span.end_with_timestamp(now);
+    }
+
+    /// Ends the spans of agents whose node is left and whose calls are back.
+    fn end_quiet_agents(&mut self) {
+        let current = self.node.as_ref().map(|_| self.entered);
+        self.agents.retain_mut(|agent| {
+            let at_work = agent.in_flight > 0 || current == Some(agent.node);
+            if !at_work {
+                agent.span.end_with_timestamp(agent.quiet_since);
+            }
+            at_work
+        });
+    }
+
+    fn start(
+        &self,
+        name: impl Into<Cow<'static, str>>,
+        attributes: impl IntoIterator<Item = KeyValue>,
+        parent: &Context,
+        now: SystemTime,
+    ) -> Span {
+        let attributes = attributes.into_iter().chain(names::of_every_span(&self.debate));
+        let builder = SpanBuilder::from_name(name).with_start_time(now).with_attributes(attributes);
+        self.tracer.build_with_context(builder, parent)
+    }
+}
+
+fn parent(span: &Span) -> Context {
+    Context::new().with_remote_span_context(span.span_context().clone())
+}

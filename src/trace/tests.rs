@@ -1,0 +1,338 @@
+//! The spans of invented debates, as an exporter gets them.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use opentelemetry::trace::{SpanId, Status, TracerProvider as _};
+use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
+
+use crate::config::default_settings;
+use crate::debate::{
+    AgentId, CallKey, CallRecord, Contribution, ContributionType, Created, Debate, DebateId, Event, Failure,
+    JudgePromptSource, Metadata, Node, Phase, PromptOrigin, PromptSources, Recorded, Signal, StoredReply, Timestamp,
+    Tokens, Usd,
+};
+
+use super::spans::Spans;
+
+const ARCHITECT: &str = "agent-architect";
+const KISS: &str = "agent-kiss";
+
+/// A debate and its trace. Each thing that happens takes a second.
+struct Scene {
+    exporter: InMemorySpanExporter,
+    provider: SdkTracerProvider,
+    spans: Option<Spans>,
+    seq: u64,
+    now: SystemTime,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let exporter = InMemorySpanExporter::default();
+        let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
+        let judge = JudgePromptSource {
+            id: AgentId::new("judge-main"),
+            source: PromptOrigin::BuiltIn,
+            path: None,
+            summary_source: None,
+            summary_path: None,
+        };
+        let created = Created {
+            format_version: 1,
+            id: DebateId::new("deb-1"),
+            problem: "\nDesign a cache\nwith care".into(),
+            context: None,
+            settings: default_settings(),
+            prompt_sources: PromptSources { agents: Vec::new(), judge },
+            seed: 1,
+        };
+        let created = Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(Box::new(created)) };
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000);
+        let debate = Debate::create(&created).unwrap();
+        let mut spans = Spans::new(provider.tracer("test"), debate, "abc123", now);
+        spans.see(&Signal::Recorded(Arc::new(created)), now);
+        Self { exporter, provider, spans: Some(spans), seq: 1, now }
+    }
+
+    fn signal(mut self, signal: &Signal) -> Self {
+        self.now += Duration::from_secs(1);
+        self.spans.as_mut().unwrap().see(signal, self.now);
+        self
+    }
+
+    fn event(mut self, event: Event) -> Self {
+        self.seq += 1;
+        let recorded = Recorded { seq: self.seq, at: Timestamp::now(), event };
+        self.signal(&Signal::Recorded(Arc::new(recorded)))
+    }
+
+    fn enter(self, node: Node) -> Self {
+        self.event(Event::NodeEntered { node })
+    }
+
+    fn start(self, key: &CallKey) -> Self {
+        self.signal(&Signal::CallStarted { key: key.clone(), model: "gpt-4".to_owned() })
+    }
+
+    fn end(self, key: &CallKey, call: Option<&CallRecord>) -> Self {
+        self.signal(&Signal::CallEnded {
+            key: key.clone(),
+            latency_ms: call.map_or(0, |call| call.latency_ms),
+            tokens: call.and_then(|call| call.tokens),
+            cost_usd: call.and_then(|call| call.cost_usd),
+            error: None,
+        })
+    }
+
+    fn contribute(self, kind: ContributionType, key: &CallKey, call: Option<CallRecord>) -> Self {
+        let contribution = Contribution {
+            agent_id: key.agent_id.clone(),
+            agent_role: "kiss".into(),
+            kind,
+            content: "what was said".into(),
+            metadata: Metadata::default(),
+            target_agent_id: key.target_agent_id.clone(),
+        };
+        self.event(Event::Contributed { round: 1, contribution: Arc::new(contribution), call })
+    }
+
+    fn fail(self, key: &CallKey, error: &str) -> Self {
+        let failure = Failure {
+            agent_id: key.agent_id.clone(),
+            phase: key.phase,
+            round: key.round,
+            target_agent_id: key.target_agent_id.clone(),
+            error: error.to_owned(),
+            attempts: 4,
+            at: Timestamp::now(),
+        };
+        let ended = Signal::CallEnded {
+            key: key.clone(),
+            latency_ms: 0,
+            tokens: None,
+            cost_usd: None,
+            error: Some(error.into()),
+        };
+        self.event(Event::CallFailed { failure }).signal(&ended)
+    }
+
+    fn close(mut self) -> Trace {
+        self.spans.take().unwrap().close(self.now + Duration::from_secs(1));
+        self.provider.force_flush().unwrap();
+        Trace(self.exporter.get_finished_spans().unwrap())
+    }
+}
+
+struct Trace(Vec<SpanData>);
+
+impl Trace {
+    fn all(&self, name: &str) -> Vec<&SpanData> {
+        self.0.iter().filter(|span| span.name == name).collect()
+    }
+
+    fn one(&self, name: &str) -> &SpanData {
+        let [span] = self.all(name)[..] else { panic!("not one span {name}: {}", self.outline()) };
+        span
+    }
+
+    /// Every span with its parents, and from when to when in seconds of the scene, by their begin.
+    fn outline(&self) -> String {
+        let mut lines: Vec<(SystemTime, String)> =
+            self.0.iter().map(|span| (span.start_time, self.line(span))).collect();
+        lines.sort();
+        lines.into_iter().map(|(_, line)| line + "\n").collect()
+    }
+
+    fn line(&self, span: &SpanData) -> String {
+        let seconds = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() - 1_000;
+        let mut path = vec![span.name.to_string()];
+        let mut at = span;
+        while at.parent_span_id != SpanId::INVALID {
+            at = self.0.iter().find(|other| other.span_context.span_id() == at.parent_span_id).unwrap();
+            path.push(at.name.to_string());
+        }
+        path.reverse();
+        format!("{} {}..{}", path.join(" > "), seconds(span.start_time), seconds(span.end_time))
+    }
+}
+
+fn attribute(span: &SpanData, name: &str) -> Option<String> {
+    span.attributes.iter().find(|pair| pair.key.as_str() == name).map(|pair| pair.value.to_string())
+}
+
+fn key(phase: Phase, agent: &str, target: Option<&str>) -> CallKey {
+    CallKey { round: 1, phase, agent_id: AgentId::new(agent), target_agent_id: target.map(AgentId::new) }
+}
+
+fn record() -> CallRecord {
+    CallRecord {
+        model: "gpt-4".to_owned(),
+        provider: "openai".to_owned(),
+        served_model: Some("gpt-4-0613".to_owned()),
+        tokens: Some(Tokens { input_tokens: 1_000, cached_input_tokens: 600, output_tokens: 50 }),
+        cost_usd: Some(Usd::from_dollars(0.0125)),
+        latency_ms: 1_000,
+        attempts: 2,
+        truncated: false,
+    }
+}
+
+#[test]
+fn a_debate_is_nodes_with_agents_with_calls() {
+    let propose = key(Phase::Proposal, ARCHITECT, None);
+    let slow = key(Phase::Proposal, KISS, None);
+    let critique = key(Phase::Critique, KISS, Some(ARCHITECT));
+    let trace = Scene::new()
+        .enter(Node::RoundManager)
+        .event(Event::RoundBegun { round: 1 })
+        .enter(Node::Proposal)
+        .start(&propose)
+        .start(&slow)
+        .contribute(ContributionType::Proposal, &propose, Some(record()))
+        .end(&propose, Some(&record()))
+        // Begins in the node of proposals, and is over in that of critiques.
+        .start(&critique)
+        .contribute(ContributionType::Proposal, &slow, Some(record()))
+        .end(&slow, Some(&record()))
+        .enter(Node::Critique)
+        .contribute(ContributionType::Critique, &critique, Some(record()))
+        .end(&critique, Some(&record()))
+        .event(Event::Completed)
+        .close();
+    insta::assert_snapshot!(trace.outline(), @r"
+    dialectic debate 0..15
+    dialectic debate > round-manager 1..3
+    dialectic debate > proposal 3..11
+    dialectic debate > proposal > agent-architect 4..7
+    dialectic debate > proposal > agent-architect > proposal 4..7
+    dialectic debate > proposal > agent-kiss 5..13
+    dialectic debate > proposal > agent-kiss > proposal 5..10
+    dialectic debate > proposal > agent-kiss > critique of agent-architect 8..13
+    dialectic debate > critique 11..14
+    ");
+    let root = trace.one("dialectic debate");
+    assert_eq!(attribute(root, "dialectic.debate.problem").as_deref(), Some("Design a cache"));
+    assert_eq!(attribute(root, "dialectic.debate.total_tokens").as_deref(), Some("3150"));
+    assert_eq!(attribute(root, "dialectic.debate.cost_usd").as_deref(), Some("0.0375"));
+    assert_eq!(attribute(root, "dialectic.debate.outcome").as_deref(), Some("full"));
+    assert_eq!(attribute(trace.one("critique"), "dialectic.round").as_deref(), Some("1"));
+    for span in &trace.0 {
+        assert_eq!(span.span_context.trace_id(), root.span_context.trace_id());
+        assert_eq!(attribute(span, "session.id").as_deref(), Some("deb-1"), "{}", span.name);
+    }
+}
+
+#[test]
+fn a_generation_tells_model_tokens_cost_prompts_and_output() {
+    let propose = key(Phase::Proposal, ARCHITECT, None);
+    let trace = Scene::new()
+        .event(Event::RoundBegun { round: 1 })
+        .start(&propose)
+        .signal(&Signal::CallRetrying {
+            key: propose.clone(),
+            attempt: 1,
+            error: "overloaded".to_owned(),
+            wait: Duration::from_millis(500),
+        })
+        .contribute(ContributionType::Proposal, &propose, Some(record()))
+        .end(&propose, Some(&record()))
+        .close();
+    let span = trace.one("proposal");
+    let mut attributes: Vec<String> =
+        span.attributes.iter().map(|pair| format!("{} = {}", pair.key, pair.value)).collect();
+    attributes.sort();
+    insta::assert_snapshot!(attributes.join("\n"), @r#"
+    dialectic.call.attempts = 2
+    dialectic.call.truncated = false
+    dialectic.phase = proposal
+    dialectic.prompt.version = abc123
+    dialectic.round = 1
+    gen_ai.agent.id = agent-architect
+    gen_ai.operation.name = chat
+    gen_ai.provider.name = openai
+    gen_ai.request.model = gpt-4
+    gen_ai.request.temperature = 0.5
+    gen_ai.response.model = gpt-4-0613
+    gen_ai.usage.cache_read.input_tokens = 600
+    gen_ai.usage.cost = 0.0125
+    gen_ai.usage.input_tokens = 1000
+    gen_ai.usage.output_tokens = 50
+    langfuse.observation.cost_details = {"total":0.0125}
+    langfuse.observation.metadata.prompt_version = abc123
+    langfuse.observation.model.name = gpt-4-0613
+    langfuse.observation.output = what was said
+    langfuse.observation.type = generation
+    langfuse.observation.usage_details = {"input":400,"input_cached_tokens":600,"output":50}
+    langfuse.session.id = deb-1
+    langfuse.trace.name = dialectic debate
+    langfuse.version = abc123
+    session.id = deb-1
+    "#);
+    assert_eq!(span.status, Status::Unset);
+    assert_eq!(span.events.events[0].name, "retry");
+}
+
+#[test]
+fn a_reply_that_is_no_result_is_a_generation_of_its_own() {
+    let ask = CallKey { round: 0, ..key(Phase::Clarification, KISS, None) };
+    let reply = StoredReply {
+        text: "no JSON".to_owned(),
+        tool_calls: Vec::new(),
+        tool_results: Vec::new(),
+        parse_error: Some("expected a value".to_owned()),
+    };
+    let replied = Event::Replied { key: ask.clone(), reply, call: record() };
+    let trace = Scene::new()
+        .start(&ask)
+        .event(replied.clone())
+        .fail(&ask, "the server answered 500")
+        .start(&ask)
+        .event(replied)
+        // Given up after the reply: no further call was made.
+        .fail(&ask, "the ballot could not be read: expected a value")
+        .close();
+    let spans = trace.all("clarification");
+    let statuses: Vec<bool> = spans.iter().map(|span| matches!(span.status, Status::Error { .. })).collect();
+    assert_eq!(statuses, [false, true, false], "{}", trace.outline());
+    assert_eq!(spans[1].status, Status::error("the server answered 500"));
+    for span in [spans[0], spans[2]] {
+        assert_eq!(attribute(span, "langfuse.observation.level").as_deref(), Some("WARNING"));
+        assert_eq!(attribute(span, "langfuse.observation.output").as_deref(), Some("no JSON"));
+    }
+}
+
+#[test]
+fn a_result_that_took_no_call_is_no_generation() {
+    let propose = key(Phase::Proposal, KISS, None);
+    let trace = Scene::new()
+        .event(Event::RoundBegun { round: 1 })
+        .start(&propose)
+        .contribute(ContributionType::Proposal, &propose, None)
+        .end(&propose, None)
+        .close();
+    assert!(trace.all("proposal").is_empty(), "{}", trace.outline());
+}
+
+#[test]
+fn what_fails_has_the_status_error() {
+    let propose = key(Phase::Proposal, ARCHITECT, None);
+    let lost = key(Phase::Proposal, KISS, None);
+    let trace = Scene::new()
+        .enter(Node::Proposal)
+        .start(&propose)
+        .start(&lost)
+        .fail(&propose, "no credit")
+        .event(Event::Failed { error: "too few proposals".to_owned() })
+        .close();
+    let calls = trace.all("proposal");
+    // The node, too, has this name.
+    assert_eq!(calls.len(), 3, "{}", trace.outline());
+    let statuses: Vec<&Status> = calls.iter().map(|span| &span.status).collect();
+    for error in ["no credit", "too few proposals", "abandoned when the debate ended"] {
+        assert!(statuses.contains(&&Status::error(error)), "{error}: {statuses:?}");
+    }
+    let root = trace.one("dialectic debate");
+    assert_eq!(root.status, Status::error("too few proposals"));
+    assert_eq!(attribute(root, "dialectic.debate.status").as_deref(), Some("failed"));
+}

@@ -1,0 +1,112 @@
+//! The tracer: spans on one side, their delivery on the other.
+
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, SystemTime};
+
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry::{InstrumentationScope, KeyValue};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, Sampler, SdkTracerProvider, SpanLimits};
+
+use crate::debate::{Debate, Signal};
+
+use super::destination::Destination;
+use super::exporter::{Exporter, Report};
+use super::spans::Spans;
+
+/// How long the end of the program may wait for the last spans.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Spans that wait to be sent at most: more than the longest debate has. Beyond it they are dropped.
+const QUEUE: usize = 1 << 16;
+/// Spans in a request. They carry whole contributions, and collectors take only so many megabytes.
+const BATCH: usize = 128;
+
+/// Traces that did not arrive. No reason for anything but a warning.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("traces could not be delivered to {to}: {reason}")]
+pub struct Undelivered {
+    /// The address, without what may be secret in it.
+    pub to: String,
+    /// What went wrong.
+    pub reason: String,
+}
+
+/// The trace of one run of a debate.
+pub struct Tracer {
+    spans: Option<Spans>,
+    provider: SdkTracerProvider,
+    reports: Receiver<Report>,
+    to: String,
+}
+
+impl Tracer {
+    /// Begins a trace of `debate`, which is about to be run or run on. `prompts` is the version of the prompts; `http`
+    /// sends the spans, from a thread of its own.
+    ///
+    /// # Errors
+    /// The system refuses what a thread needs.
+    pub fn start(
+        destination: Destination,
+        http: reqwest::Client,
+        debate: Debate,
+        prompts: &'static str,
+    ) -> Result<Self, Undelivered> {
+        let to = destination.shown();
+        let service = destination.service_name.clone();
+        let (sender, reports) = channel();
+        let exporter = Exporter::new(destination, http, sender)
+            .map_err(|error| Undelivered { to: to.clone(), reason: error.to_string() })?;
+        let batches =
+            BatchConfigBuilder::default().with_max_queue_size(QUEUE).with_max_export_batch_size(BATCH).build();
+        let processor = BatchSpanProcessor::builder(exporter).with_batch_config(batches).build();
+        let resource = Resource::builder_empty()
+            .with_service_name(service)
+            .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
+            .build();
+        let provider = SdkTracerProvider::builder()
+            .with_resource(resource)
+            .with_sampler(Sampler::AlwaysOn)
+            .with_span_limits(SpanLimits::default())
+            .with_span_processor(processor)
+            .build();
+        let scope = InstrumentationScope::builder("dialectic").with_version(env!("CARGO_PKG_VERSION")).build();
+        let tracer = provider.tracer_with_scope(scope);
+        let spans = Spans::new(tracer, debate, prompts, SystemTime::now());
+        Ok(Self { spans: Some(spans), provider, reports, to })
+    }
+
+    /// Takes in a signal, which happened now. Never blocks.
+    pub fn see(&mut self, signal: &Signal) {
+        if let Some(spans) = &mut self.spans {
+            spans.see(signal, SystemTime::now());
+        }
+    }
+
+    /// Ends the trace. Its last spans are not sent yet; nothing more is taken in.
+    pub fn close(&mut self) {
+        if let Some(spans) = self.spans.take() {
+            spans.close(SystemTime::now());
+        }
+    }
+
+    /// Ends the trace and waits for its last spans, three seconds at most. Blocks the thread: not for asynchronous code.
+    ///
+    /// # Errors
+    /// Spans were lost, or are still on their way.
+    pub fn finish(mut self) -> Result<(), Undelivered> {
+        self.close();
+        let ended = self.provider.shutdown_with_timeout(PATIENCE);
+        let (mut lost, mut trouble) = (None, None);
+        for report in self.reports.try_iter() {
+            match report {
+                Report::Lost(reason) => lost = Some(reason),
+                Report::Trouble(reason) => trouble = Some(reason),
+            }
+        }
+        let late = ended.is_err().then(|| trouble.unwrap_or_else(|| "no answer in time".to_owned()));
+        match lost.or(late) {
+            Some(reason) => Err(Undelivered { to: self.to, reason }),
+            None => Ok(()),
+        }
+    }
+}

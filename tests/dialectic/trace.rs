@@ -1,0 +1,230 @@
+//! Traces as a collector on loopback gets them, and what a collector that is not there costs.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use prost::Message as _;
+use serde_json::json;
+
+use crate::support::{Finished, Sandbox};
+
+const SECRET: &str = "sk-lf-never-to-be-seen";
+
+/// A request as it arrived.
+struct Delivered {
+    line: String,
+    headers: BTreeMap<String, String>,
+    spans: Vec<Span>,
+}
+
+/// A collector that answers every request with `status`. It lives as long as the tests do.
+struct Collector {
+    address: SocketAddr,
+    delivered: Receiver<Delivered>,
+}
+
+impl Collector {
+    fn start(status: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (sender, delivered) = channel();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let sender = sender.clone();
+                std::thread::spawn(move || serve(&stream.unwrap(), status, &sender));
+            }
+        });
+        Self { address, delivered }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What has been delivered. To be called when the program has ended.
+    fn delivered(&self) -> Vec<Delivered> {
+        self.delivered.try_iter().collect()
+    }
+}
+
+fn serve(stream: &TcpStream, status: &str, sender: &Sender<Delivered>) {
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut head = Vec::new();
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).unwrap_or(0) == 0 {
+                return;
+            }
+            match line.trim_end() {
+                "" => break,
+                line => head.push(line.to_owned()),
+            }
+        }
+        let headers: BTreeMap<String, String> = head[1..]
+            .iter()
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+            .collect();
+        let mut body = vec![0; headers["content-length"].parse().unwrap()];
+        reader.read_exact(&mut body).unwrap();
+        let request = ExportTraceServiceRequest::decode(&*body).unwrap();
+        let scopes = request.resource_spans.into_iter().flat_map(|resource| resource.scope_spans);
+        let spans = scopes.flat_map(|scope| scope.spans).collect();
+        // Sent before the answer, so that it is there when the program has ended.
+        let _ = sender.send(Delivered { line: head[0].clone(), headers, spans });
+        let mut stream = stream;
+        stream.write_all(format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n").as_bytes()).unwrap();
+    }
+}
+
+/// A sandbox in which debates are traced to `target`.
+fn traced(target: &str) -> Sandbox {
+    Sandbox::new().config(&json!({"debate": {"trace": target, "rounds": 1}}))
+}
+
+fn langfuse(url: &str) -> Sandbox {
+    traced("langfuse")
+        .env("LANGFUSE_BASE_URL", url)
+        .env("LANGFUSE_PUBLIC_KEY", "pk-lf-1")
+        .env("LANGFUSE_SECRET_KEY", SECRET)
+}
+
+fn debate(sandbox: &Sandbox) -> Finished {
+    let finished = sandbox.run(["debate", "--offline", "Design a cache that must survive restarts"]);
+    assert!(!finished.stdout.contains(SECRET) && !finished.stderr.contains(SECRET), "{finished}");
+    finished
+}
+
+fn attribute(span: &Span, name: &str) -> Option<String> {
+    let value = span.attributes.iter().find(|pair| pair.key == name)?.value.clone()?.value?;
+    Some(match value {
+        Any::StringValue(text) => text,
+        Any::IntValue(number) => number.to_string(),
+        Any::DoubleValue(number) => number.to_string(),
+        other => format!("{other:?}"),
+    })
+}
+
+/// The warnings about traces.
+fn complaints(finished: &Finished) -> Vec<&str> {
+    finished.stderr.lines().filter(|line| line.contains("traces could not be delivered")).collect()
+}
+
+#[test]
+fn langfuse_gets_the_whole_debate() {
+    let collector = Collector::start("200 OK");
+    let sandbox = langfuse(&collector.url()).env("OTEL_EXPORTER_OTLP_HEADERS", "x-other=secret-of-another");
+    let finished = debate(&sandbox).expect_code(0);
+    assert_eq!(complaints(&finished), [""; 0]);
+    let delivered = collector.delivered();
+    for request in &delivered {
+        assert_eq!(request.line, "POST /api/public/otel/v1/traces HTTP/1.1");
+        assert_eq!(request.headers["content-type"], "application/x-protobuf");
+        assert_eq!(request.headers["x-langfuse-ingestion-version"], "4");
+        // `pk-lf-1:sk-lf-never-to-be-seen`
+        assert_eq!(request.headers["authorization"], "Basic cGstbGYtMTpzay1sZi1uZXZlci10by1iZS1zZWVu");
+        assert!(!request.headers.contains_key("x-other"));
+    }
+    let spans: Vec<Span> = delivered.into_iter().flat_map(|request| request.spans).collect();
+    let [root] = &spans.iter().filter(|span| span.parent_span_id.is_empty()).collect::<Vec<_>>()[..] else {
+        panic!("not one root among {} spans", spans.len());
+    };
+    let id = sandbox.only_debate();
+    let saved = sandbox.debate(&id);
+    assert_eq!(root.name, "dialectic debate");
+    assert_eq!(attribute(root, "dialectic.debate.outcome").as_deref(), Some("full"));
+    assert!(spans.iter().all(|span| span.trace_id == root.trace_id));
+    assert!(spans.iter().all(|span| attribute(span, "langfuse.session.id").as_deref() == Some(id.as_str())));
+    assert!(spans.iter().all(|span| span.start_time_unix_nano <= span.end_time_unix_nano));
+    let of_type = |kind: &str| -> Vec<&Span> {
+        spans.iter().filter(|span| attribute(span, "langfuse.observation.type").as_deref() == Some(kind)).collect()
+    };
+    let generations = of_type("generation");
+    let requests: u64 = saved.usage.values().map(|usage| usage.requests).sum();
+    assert_eq!(generations.len() as u64, requests, "one for each call");
+    let agents: Vec<&[u8]> = of_type("agent").iter().map(|span| &*span.span_id).collect();
+    for generation in generations {
+        assert!(agents.contains(&&*generation.parent_span_id), "{} has no agent", generation.name);
+        assert_eq!(attribute(generation, "gen_ai.request.model").as_deref(), Some("rehearsal"));
+        assert_eq!(attribute(generation, "gen_ai.provider.name").as_deref(), Some("offline"));
+        assert_eq!(attribute(generation, "langfuse.version").map(|version| version.len()), Some(12));
+        assert!(attribute(generation, "langfuse.observation.cost_details").is_some());
+        assert!(attribute(generation, "langfuse.observation.output").is_some(), "{} says nothing", generation.name);
+    }
+    let nodes = spans.iter().filter_map(|span| attribute(span, "dialectic.node"));
+    assert!(nodes.eq(nodes_of_the_journal(&sandbox, &id)), "a span for each node, in their order");
+}
+
+fn nodes_of_the_journal(sandbox: &Sandbox, id: &str) -> Vec<String> {
+    let events = sandbox.journal(id).into_iter().map(|line| serde_json::from_str::<serde_json::Value>(&line).unwrap());
+    let entered = events.filter(|event| event["type"] == "node-entered");
+    entered.map(|event| event["node"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn any_collector_gets_it_by_the_standard_variables() {
+    let collector = Collector::start("200 OK");
+    // From the environment file, where keys are kept.
+    let variables = format!(
+        "OTEL_EXPORTER_OTLP_ENDPOINT={}/otel\nOTEL_EXPORTER_OTLP_HEADERS=x-key={SECRET},x-team=a%20b\n",
+        collector.url()
+    );
+    let finished = debate(&traced("otlp").file(".env", variables)).expect_code(0);
+    assert_eq!(complaints(&finished), [""; 0]);
+    let delivered = collector.delivered();
+    assert!(delivered.iter().any(|request| !request.spans.is_empty()));
+    for request in delivered {
+        assert_eq!(request.line, "POST /otel/v1/traces HTTP/1.1");
+        assert_eq!((&*request.headers["x-key"], &*request.headers["x-team"]), (SECRET, "a b"));
+        assert!(!request.headers.contains_key("authorization"));
+    }
+}
+
+#[test]
+fn a_dead_collector_costs_one_warning() {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let plain = Sandbox::new().config(&json!({"debate": {"rounds": 1}}));
+    let untraced = debate(&plain).expect_code(0);
+    let finished = debate(&langfuse(&format!("http://{address}"))).expect_code(0);
+    let [warning] = complaints(&finished)[..] else { panic!("not one warning: {finished}") };
+    let expected = format!(
+        "warning: traces could not be delivered to http://{address}/api/public/otel/v1/traces: Connection refused"
+    );
+    assert!(warning.starts_with(&expected), "{warning}");
+    assert_eq!(finished.stderr.lines().count(), untraced.stderr.lines().count() + 1, "{finished}");
+    assert_eq!(finished.stdout, untraced.stdout);
+}
+
+#[test]
+fn a_collector_that_never_answers_is_not_waited_for() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let started = Instant::now();
+    let finished = debate(&langfuse(&format!("http://{}", silent.local_addr().unwrap()))).expect_code(0);
+    // Its own time-out is 10 seconds, the program's patience 3.
+    assert!(started.elapsed() < Duration::from_secs(9), "{:?}", started.elapsed());
+    let [warning] = complaints(&finished)[..] else { panic!("not one warning: {finished}") };
+    assert!(warning.ends_with("no answer in time"), "{warning}");
+}
+
+#[test]
+fn a_collector_that_refuses_is_named_with_its_answer() {
+    let collector = Collector::start("401 Unauthorized");
+    let finished = debate(&langfuse(&collector.url())).expect_code(0);
+    let [warning] = complaints(&finished)[..] else { panic!("not one warning: {finished}") };
+    assert!(warning.ends_with("the server answered 401 Unauthorized"), "{warning}");
+}
+
+#[test]
+fn missing_keys_are_found_before_the_debate() {
+    let sandbox = traced("langfuse").env("LANGFUSE_SECRET_KEY", SECRET);
+    let finished = debate(&sandbox).expect_code(4);
+    assert!(finished.stderr.contains("LANGFUSE_BASE_URL, LANGFUSE_PUBLIC_KEY"), "{finished}");
+    assert_eq!(sandbox.debates(), [""; 0]);
+}
