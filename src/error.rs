@@ -6,7 +6,7 @@ use crate::agent::PanelError;
 use crate::config::{Blame, ConfigError, EndpointError, EnvError, MissingKeys};
 use crate::debate::DebateId;
 use crate::engine::EngineError;
-use crate::llm::openai::{EndpointError as ClientError, HttpClientError};
+use crate::llm::openai::{ClientError, HttpClientError};
 use crate::store::{StateFileError, StoreError};
 use crate::trace::TraceConfigError;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
 use crate::debate::{CallRecord, Metadata, StoredReply, ToolCall, ToolResult};
-use crate::llm::{Caller, FailedCall, ModelError, Request, Turn};
+use crate::llm::{Caller, FailedCall, ModelError, Request, Spent, Turn};
 use crate::prompt::{Prompt, SecondChance};
 use crate::tools::Toolbox;
 
@@ -115,7 +115,9 @@ impl Ask {
             let (reply, call) = (answered.reply, answered.record);
             let Some(toolbox) = toolbox.filter(|_| !reply.tool_calls.is_empty()) else {
                 if reply.text.trim().is_empty() {
-                    return Err(FailedCall { error: ModelError::Empty, attempts: call.attempts });
+                    let spent = Spent { tokens: call.tokens, cost_usd: call.cost_usd };
+                    let (attempts, spent) = (call.attempts, Some(Box::new(spent)));
+                    return Err(FailedCall { error: ModelError::Empty, attempts, spent });
                 }
                 log.records.push(call.clone());
                 return Ok(Said { text: reply.text.into(), call, metadata: log.into_metadata() });

@@ -88,6 +88,9 @@ pub enum Event {
     CallFailed {
         /// Which, and why.
         failure: Failure,
+        /// What its attempts took, where answers that were none were paid for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallRecord>,
     },
     /// A round ran into its limit.
     RoundTimedOut {

@@ -138,7 +138,10 @@ impl Debate {
                 self.insert(*round, contribution, seq)?;
                 self.count(call.as_ref());
             }
-            Event::CallFailed { failure } => self.insert_failure(failure),
+            Event::CallFailed { failure, call } => {
+                self.insert_failure(failure);
+                self.count(call.as_ref());
+            }
             Event::RoundTimedOut { round } => self.round_mut(*round, seq)?.timed_out = true,
             Event::Evaluated { round, evaluation, call } => {
                 self.round_mut(*round, seq)?.evaluation = Some(evaluation.clone());

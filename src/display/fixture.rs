@@ -88,7 +88,7 @@ pub(super) fn failed(phase: Phase, agent: &str, error: &str) -> Signal {
         attempts: 4,
         at: Timestamp::from(DateTime::UNIX_EPOCH),
     };
-    recorded(Event::CallFailed { failure })
+    recorded(Event::CallFailed { failure, call: None })
 }
 
 pub(super) fn phase_started(phase: Phase, total: usize) -> Signal {

@@ -137,7 +137,8 @@ impl Progress {
                 }
                 self.pay(call.as_ref());
             }
-            Event::CallFailed { failure } => {
+            Event::CallFailed { failure, call } => {
+                self.pay(call.as_ref());
                 if let Some(progress) = self.phases.get_mut(&(failure.round, failure.phase)) {
                     progress.failed += 1;
                 }

@@ -110,7 +110,7 @@ impl<T: Send + 'static> Calls<T> {
                     let place = self.in_flight.iter().position(|(flying, _)| *flying == task);
                     if let Some((_, key)) = place.map(|place| self.in_flight.swap_remove(place)) {
                         let error = ModelError::Broken { message: "the program failed while it was made".to_owned() };
-                        let result = Err(FailedCall { error, attempts: 1 });
+                        let result = Err(FailedCall { error, attempts: 1, spent: None });
                         return Ok(Arrival::Finished(Box::new(Finished { key, result, call: None })));
                     }
                 }

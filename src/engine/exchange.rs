@@ -278,7 +278,7 @@ impl Exchange {
         engine.append(Event::RoundTimedOut { round: self.round })?;
         for key in abandoned {
             let error = "abandoned when the round ran into its time limit".to_owned();
-            engine.record_failure(key, error.clone(), 1)?;
+            engine.record_failure(key, error.clone(), 1, None)?;
             self.note_failure(engine, key, &error);
         }
         self.give_up();

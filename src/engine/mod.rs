@@ -17,8 +17,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Ground, Panel, Past};
-use crate::debate::{AgentId, CallKey, Debate, Event, Failure, Phase, Recorded, Signal, Status, Timestamp};
-use crate::llm::FailedCall;
+use crate::debate::{AgentId, CallKey, CallRecord, Debate, Event, Failure, Phase, Recorded, Signal, Status, Timestamp};
+use crate::llm::{FailedCall, Spent};
 use crate::prompt::PromptError;
 use crate::protocol::{Next, NoTransition, Protocol, Trigger};
 use crate::store::{Record, StoreError};
@@ -226,11 +226,30 @@ impl Engine {
         Ok(Trigger::Failed)
     }
 
-    /// Records that a call failed for good, and says so.
-    fn record_failure(&mut self, key: &CallKey, error: String, attempts: u32) -> Result<(), EngineError> {
+    /// Records that a call failed for good, and says so. `spent` is what its attempts were billed all the same.
+    fn record_failure(
+        &mut self,
+        key: &CallKey,
+        error: String,
+        attempts: u32,
+        spent: Option<Spent>,
+    ) -> Result<(), EngineError> {
         let target = key.target_agent_id.as_ref().map(|target| format!(" of {target}")).unwrap_or_default();
         let tries = if attempts == 1 { String::new() } else { format!(" after {attempts} attempts") };
         self.warn(format!("{} failed in the {}{target}{tries}: {error}", key.agent_id, key.phase.name()));
+        let judge = &self.panel.judge.settings;
+        let asked = self.panel.debaters.iter().map(|debater| &debater.settings).find(|one| one.id == key.agent_id);
+        let asked = asked.unwrap_or(judge);
+        let call = spent.map(|spent| CallRecord {
+            model: asked.model.clone(),
+            provider: asked.provider.clone(),
+            served_model: None,
+            tokens: spent.tokens,
+            cost_usd: spent.cost_usd,
+            latency_ms: 0,
+            attempts,
+            truncated: false,
+        });
         let failure = Failure {
             agent_id: key.agent_id.clone(),
             phase: key.phase,
@@ -240,12 +259,12 @@ impl Engine {
             attempts,
             at: Timestamp::now(),
         };
-        self.append(Event::CallFailed { failure })?;
+        self.append(Event::CallFailed { failure, call })?;
         Ok(())
     }
 
     fn record_failed_call(&mut self, key: &CallKey, failed: &FailedCall) -> Result<(), EngineError> {
-        self.record_failure(key, failed.error.to_string(), failed.attempts)
+        self.record_failure(key, failed.error.to_string(), failed.attempts, failed.spent.as_deref().copied())
     }
 }
 

@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
-use tokio::sync::Semaphore;
+use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
 
-use crate::debate::{CallKey, CallRecord, Usd};
+use crate::debate::{CallKey, CallRecord, Tokens, Usd};
 
 use super::{ChatModel, FinishReason, ModelError, Reply, Request};
 
-/// The first wait between attempts; each further one doubles, with jitter.
+/// The first wait between attempts; each further one doubles. To each, up to as much again is added at random, so that
+/// calls that were refused together do not come back together.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// No wait of our own is longer.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// Waits double no further than this, so that none of our own is longer than twice as much.
+const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// A server that wants to be left alone for longer than this is not waited for.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
 
@@ -67,76 +68,140 @@ pub struct FailedCall {
     pub error: ModelError,
     /// Attempts made.
     pub attempts: u32,
+    /// What its attempts took, where a server sent figures with an answer that was none; boxed, being rare.
+    pub spent: Option<Box<Spent>>,
+}
+
+/// What attempts took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spent {
+    /// Token counts; absent when none were reported.
+    pub tokens: Option<Tokens>,
+    /// What they cost; absent when that is not known of all of them.
+    pub cost_usd: Option<Usd>,
+}
+
+/// An attempt without an answer, and what it took if it came to an answer that was none.
+struct Setback {
+    error: ModelError,
+    spent: Option<Spent>,
+}
+
+impl From<ModelError> for Setback {
+    fn from(error: ModelError) -> Self {
+        Self { error, spent: None }
+    }
+}
+
+impl Spent {
+    /// Together with what earlier attempts took. The sum of a known cost and an unknown one is unknown.
+    fn and(self, earlier: Option<Self>) -> Self {
+        let Some(earlier) = earlier else { return self };
+        let sum = |a: Tokens, b: Tokens| Tokens {
+            input_tokens: a.input_tokens + b.input_tokens,
+            cached_input_tokens: a.cached_input_tokens + b.cached_input_tokens,
+            output_tokens: a.output_tokens + b.output_tokens,
+        };
+        Self {
+            tokens: [self.tokens, earlier.tokens].into_iter().flatten().reduce(sum),
+            cost_usd: self.cost_usd.zip(earlier.cost_usd).map(|(a, b)| a + b),
+        }
+    }
 }
 
 impl Caller {
-    /// Asks, and asks again after transient failures.
+    /// Asks, and asks again after transient failures. What was paid for answers that were empty is part of the record
+    /// of the answer that was not.
     ///
     /// # Errors
     /// The last attempt's failure, when it is not transient or no attempt is left.
     pub async fn call(&self, request: &Request) -> Result<Answered, FailedCall> {
-        let started = Instant::now();
         let mut waits = ExponentialBuilder::default()
             .with_min_delay(FIRST_WAIT)
             .with_max_delay(LONGEST_WAIT)
             .with_max_times(self.limits.max_retries as usize)
             .with_jitter()
             .build();
-        let mut attempts = 0;
+        let (mut attempts, mut started, mut spent) = (0, None, None);
         loop {
+            let permit = self.permit().await;
+            // Waiting for the first permit is the queue's time, not the call's.
+            let started = *started.get_or_insert_with(Instant::now);
             attempts += 1;
-            let error = match self.attempt(request).await {
+            let outcome = self.attempt(request).await;
+            drop(permit);
+            let error = match outcome {
                 Ok(reply) => {
-                    let record = self.record(request, &reply, started.elapsed(), attempts);
+                    let spent = self.spent(&reply).and(spent);
+                    let record = self.record(request, &reply, spent, started.elapsed(), attempts);
                     return Ok(Answered { reply, record });
                 }
-                Err(error) => error,
+                Err(setback) => {
+                    spent = setback.spent.map(|this| this.and(spent)).or(spent);
+                    setback.error
+                }
             };
-            let asked = error.retry_after();
-            let wait = waits
-                .next()
-                .filter(|_| error.is_transient() && asked.is_none_or(|asked| asked <= LONGEST_RETRY_AFTER))
-                .map(|wait| asked.unwrap_or(wait));
-            let Some(wait) = wait else {
-                return Err(FailedCall { error, attempts });
+            let Some(wait) = waits.next().and_then(|own| wait_after(&error, own)) else {
+                return Err(FailedCall { error, attempts, spent: spent.map(Box::new) });
             };
             self.observer.retrying(&request.brief.key, attempts, &error, wait);
             tokio::time::sleep(wait).await;
         }
     }
 
-    async fn attempt(&self, request: &Request) -> Result<Reply, ModelError> {
-        // The semaphore is never closed; were it, an attempt without a permit would still be right.
-        let _permit = self.limits.in_flight.acquire().await;
+    /// The semaphore is never closed; were it, an attempt without a permit would still be right.
+    async fn permit(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
+        self.limits.in_flight.acquire().await
+    }
+
+    async fn attempt(&self, request: &Request) -> Result<Reply, Setback> {
         let reply = timeout(self.attempt_timeout, self.chat.complete(request))
             .await
             .map_err(|_| ModelError::TimedOut { after: self.attempt_timeout })??;
-        if reply.text.trim().is_empty() && reply.tool_calls.is_empty() {
-            return Err(match reply.finish {
-                FinishReason::Length => ModelError::OutputLimit,
-                FinishReason::Filtered => ModelError::Filtered { message: "no text came back".to_owned() },
-                FinishReason::Complete => ModelError::Empty,
-            });
+        if !reply.text.trim().is_empty() || !reply.tool_calls.is_empty() {
+            return Ok(reply);
         }
-        Ok(reply)
+        let error = match reply.finish {
+            FinishReason::Length => ModelError::OutputLimit,
+            FinishReason::Filtered => ModelError::Filtered { message: "no text came back".to_owned() },
+            FinishReason::Complete => ModelError::Empty,
+        };
+        let spent = Some(self.spent(&reply)).filter(|spent| spent.tokens.is_some() || spent.cost_usd.is_some());
+        Err(Setback { error, spent })
     }
 
-    fn record(&self, request: &Request, reply: &Reply, took: Duration, attempts: u32) -> CallRecord {
+    /// What the provider states as the cost beats the price table.
+    fn spent(&self, reply: &Reply) -> Spent {
         let priced = self.price.zip(reply.tokens).map(|(price, tokens)| {
             let cached = price.cached_input_per_m_tok.unwrap_or(price.input_per_m_tok);
             Usd::for_tokens(tokens.input_tokens.saturating_sub(tokens.cached_input_tokens), price.input_per_m_tok)
                 + Usd::for_tokens(tokens.cached_input_tokens, cached)
                 + Usd::for_tokens(tokens.output_tokens, price.output_per_m_tok)
         });
+        Spent { tokens: reply.tokens, cost_usd: reply.stated_cost.or(priced) }
+    }
+
+    fn record(&self, request: &Request, reply: &Reply, spent: Spent, took: Duration, attempts: u32) -> CallRecord {
         CallRecord {
             model: request.model.to_string(),
             provider: self.provider.to_string(),
             served_model: reply.served_model.clone(),
-            tokens: reply.tokens,
-            cost_usd: reply.stated_cost.or(priced),
+            tokens: spent.tokens,
+            cost_usd: spent.cost_usd,
             latency_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             attempts,
             truncated: reply.finish == FinishReason::Length,
         }
     }
 }
+
+/// How long to wait after `error`, where `own` is the wait without a wish of the server; nothing when another attempt
+/// is of no use. A wish of 0, as of a date that has passed, is none: it would turn retries into a burst.
+fn wait_after(error: &ModelError, own: Duration) -> Option<Duration> {
+    let asked = error.retry_after().filter(|asked| !asked.is_zero());
+    let wait = asked.unwrap_or(own);
+    (error.is_transient() && asked.is_none_or(|asked| asked <= LONGEST_RETRY_AFTER)).then_some(wait)
+}
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@ pub mod presets;
 pub mod offline;
 pub mod openai;
 
-pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall};
+pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, Spent};
 pub use error::ModelError;
 pub use prices::built_in_price;
 pub use request::{

@@ -98,7 +98,7 @@ impl Spans {
         match &recorded.event {
             Event::NodeEntered { node } => self.enter_node(*node, now),
             Event::Replied { key, reply, call } => self.replied(key, &Ended::Replied { reply, call }, now),
-            Event::CallFailed { failure } => {
+            Event::CallFailed { failure, .. } => {
                 let key = CallKey {
                     round: failure.round,
                     phase: failure.phase,

@@ -114,7 +114,7 @@ impl Scene {
             cost_usd: None,
             error: Some(error.into()),
         };
-        self.event(Event::CallFailed { failure }).signal(&ended)
+        self.event(Event::CallFailed { failure, call: None }).signal(&ended)
     }
 
     fn close(mut self) -> Trace {

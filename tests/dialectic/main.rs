@@ -18,5 +18,7 @@ mod kit;
 mod providers;
 mod resume;
 mod state_fold;
+mod synthesis;
 mod timing;
+mod tools;
 mod trace;

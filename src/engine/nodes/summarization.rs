@@ -37,7 +37,12 @@ pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
             Arrival::Deadline(abandoned) => {
                 // The exchange notes that the round is out of time; here it costs but the summaries.
                 for key in abandoned {
-                    engine.record_failure(&key, "abandoned when the round ran into its time limit".to_owned(), 1)?;
+                    engine.record_failure(
+                        &key,
+                        "abandoned when the round ran into its time limit".to_owned(),
+                        1,
+                        None,
+                    )?;
                 }
                 break;
             }

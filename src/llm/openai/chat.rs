@@ -1,4 +1,5 @@
-//! Chat Completions: its request, and its answer.
+//! Chat Completions: what is sent, and what comes back.
+//! Source of the format: platform.openai.com, "API reference", "Chat Completions".
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,12 +7,12 @@ use serde_json::Value;
 use crate::debate::ToolCall;
 use crate::llm::{FinishReason, Reply, Request, Turn};
 
-use super::fault::{ErrorField, Fault};
-use super::lenient::{Arguments, Content, Usage, made_up_id, tolerant};
-use super::quirks::{AnswerFormat, Manner, OutputLimit, Temperature};
-use super::reading::{Reading, Unreadable};
+use super::ApiAnswer;
+use super::failure::ErrorField;
+use super::lenient::{Arguments, Content, Usage, call_id, tolerant, tolerant_list};
+use super::quirks::{LimitField, Quirks};
 
-/// The body of a request. What providers cache comes first.
+/// A request. What all calls of a debate share comes first: providers bill an equal beginning at a fraction.
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
     model: &'a str,
@@ -31,7 +32,7 @@ pub(super) struct Body<'a> {
 #[derive(Serialize)]
 struct Message<'a> {
     role: &'static str,
-    /// Null beside tool calls: some servers refuse an empty text, others a missing field.
+    /// Null where a message only calls tools: as text, empty is refused by some.
     content: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<Call<'a>>,
@@ -42,8 +43,7 @@ struct Message<'a> {
 #[derive(Serialize)]
 struct Call<'a> {
     id: &'a str,
-    #[serde(rename = "type")]
-    kind: &'static str,
+    r#type: &'static str,
     function: CalledFunction<'a>,
 }
 
@@ -55,13 +55,12 @@ struct CalledFunction<'a> {
 
 #[derive(Serialize)]
 struct ResponseFormat {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    json_schema: JsonSchema,
+    r#type: &'static str,
+    json_schema: AnswerForm,
 }
 
 #[derive(Serialize)]
-struct JsonSchema {
+struct AnswerForm {
     name: &'static str,
     schema: Value,
     strict: bool,
@@ -69,178 +68,158 @@ struct JsonSchema {
 
 #[derive(Serialize)]
 struct Tool<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    function: OfferedFunction<'a>,
+    r#type: &'static str,
+    function: Function<'a>,
 }
 
 #[derive(Serialize)]
-struct OfferedFunction<'a> {
+struct Function<'a> {
     name: &'a str,
     description: &'a str,
     parameters: &'a Value,
 }
 
+impl<'a> Message<'a> {
+    fn new(role: &'static str, content: &'a str) -> Self {
+        Self { role, content: Some(content), tool_calls: Vec::new(), tool_call_id: None }
+    }
+}
+
 impl<'a> Body<'a> {
-    /// `request`, put in that manner.
-    pub(super) fn new(request: &'a Request, manner: Manner) -> Self {
-        let schema = request.answer.filter(|_| manner.format == AnswerFormat::Schema);
-        let limit = |name| request.max_tokens.filter(|_| manner.limit == name);
+    pub(super) fn new(request: &'a Request, quirks: Quirks) -> Self {
+        let mut messages = vec![Message::new("system", &request.system), Message::new("user", &request.prompt)];
+        for turn in &request.turns {
+            match turn {
+                Turn::User(text) => messages.push(Message::new("user", text)),
+                Turn::Assistant { text, calls } => {
+                    let call = |call: &'a ToolCall| Call {
+                        id: &call.id,
+                        r#type: "function",
+                        function: CalledFunction { name: &call.name, arguments: &call.arguments },
+                    };
+                    let tool_calls: Vec<_> = calls.iter().map(call).collect();
+                    let content = Some(text.as_str()).filter(|text| tool_calls.is_empty() || !text.is_empty());
+                    messages.push(Message { content, tool_calls, ..Message::new("assistant", text) });
+                }
+                Turn::ToolResults(results) => messages.extend(results.iter().map(|result| Message {
+                    tool_call_id: Some(&result.tool_call_id),
+                    ..Message::new("tool", &result.content)
+                })),
+            }
+        }
+        let tool = |tool: &'a crate::llm::ToolSpec| Tool {
+            r#type: "function",
+            function: Function { name: &tool.name, description: &tool.description, parameters: &tool.parameters },
+        };
+        let schema = request.answer.filter(|_| quirks.takes_schema);
+        let tokens = |field| request.max_tokens.filter(|_| quirks.limit == field);
         Self {
             model: &request.model,
-            messages: messages(request),
-            temperature: (manner.temperature == Temperature::Sent).then_some(request.temperature),
-            max_completion_tokens: limit(OutputLimit::MaxCompletionTokens),
-            max_tokens: limit(OutputLimit::MaxTokens),
+            messages,
+            temperature: quirks.takes_temperature.then_some(request.temperature),
+            max_completion_tokens: tokens(LimitField::MaxCompletionTokens),
+            max_tokens: tokens(LimitField::MaxTokens),
             response_format: schema.map(|answer| ResponseFormat {
-                kind: "json_schema",
-                json_schema: JsonSchema { name: answer.name, schema: (answer.schema)(), strict: true },
+                r#type: "json_schema",
+                json_schema: AnswerForm { name: answer.name, schema: (answer.schema)(), strict: true },
             }),
-            tools: request
-                .tools
-                .iter()
-                .map(|tool| Tool {
-                    kind: "function",
-                    function: OfferedFunction {
-                        name: &tool.name,
-                        description: &tool.description,
-                        parameters: &tool.parameters,
-                    },
-                })
-                .collect(),
+            tools: request.tools.iter().map(tool).collect(),
         }
     }
 }
 
-fn message<'a>(role: &'static str, text: &'a str) -> Message<'a> {
-    Message { role, content: Some(text), tool_calls: vec![], tool_call_id: None }
-}
-
-fn messages(request: &Request) -> Vec<Message<'_>> {
-    let mut messages = Vec::with_capacity(2 + request.turns.len());
-    if !request.system.is_empty() {
-        messages.push(message("system", &request.system));
-    }
-    messages.push(message("user", &request.prompt));
-    for turn in &request.turns {
-        match turn {
-            Turn::Assistant { text, calls } => messages.push(Message {
-                role: "assistant",
-                content: Some(text.as_str()).filter(|text| !text.is_empty() || calls.is_empty()),
-                tool_calls: calls
-                    .iter()
-                    .map(|call| Call {
-                        id: &call.id,
-                        kind: "function",
-                        function: CalledFunction { name: &call.name, arguments: &call.arguments },
-                    })
-                    .collect(),
-                tool_call_id: None,
-            }),
-            Turn::ToolResults(results) => messages.extend(results.iter().map(|result| Message {
-                tool_call_id: Some(&result.tool_call_id),
-                ..message("tool", &result.content)
-            })),
-            Turn::User(text) => messages.push(message("user", text)),
-        }
-    }
-    messages
-}
-
-/// The body of an answer: everything may be absent.
+/// An answer; whatever may be absent is.
 #[derive(Deserialize)]
 pub(super) struct Answer {
-    #[serde(default, deserialize_with = "tolerant")]
-    error: Option<ErrorField>,
+    #[serde(default, deserialize_with = "tolerant_list")]
+    choices: Option<Vec<Choice>>,
     #[serde(default, deserialize_with = "tolerant")]
     model: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
-    choices: Option<Vec<Choice>>,
-    #[serde(default, deserialize_with = "tolerant")]
     usage: Option<Usage>,
+    #[serde(default, deserialize_with = "tolerant")]
+    error: Option<ErrorField>,
 }
 
 #[derive(Deserialize)]
 struct Choice {
-    /// OpenRouter's place for the failure of the provider behind it.
     #[serde(default, deserialize_with = "tolerant")]
-    error: Option<ErrorField>,
-    #[serde(default, deserialize_with = "tolerant")]
-    message: Option<Said>,
-    /// Where the older Completions API has it.
+    message: Option<AnswerMessage>,
     #[serde(default, deserialize_with = "tolerant")]
     text: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
     finish_reason: Option<String>,
+    /// Where OpenRouter says that the model's own provider failed midway.
+    #[serde(default, deserialize_with = "tolerant")]
+    error: Option<ErrorField>,
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct AnswerMessage {
     #[serde(default, deserialize_with = "tolerant")]
     content: Option<Content>,
     #[serde(default, deserialize_with = "tolerant")]
     refusal: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    tool_calls: Option<Vec<WantedCall>>,
+    #[serde(default, deserialize_with = "tolerant_list")]
+    tool_calls: Option<Vec<AnswerCall>>,
 }
 
 #[derive(Deserialize)]
-struct WantedCall {
+struct AnswerCall {
     #[serde(default, deserialize_with = "tolerant")]
     id: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    function: Option<WantedFunction>,
+    function: AnswerFunction,
 }
 
 #[derive(Deserialize)]
-struct WantedFunction {
-    #[serde(default, deserialize_with = "tolerant")]
-    name: Option<String>,
+struct AnswerFunction {
+    name: String,
     #[serde(default, deserialize_with = "tolerant")]
     arguments: Option<Arguments>,
 }
 
-impl Answer {
-    /// The error inside an answer that came with a good status.
-    pub(super) fn take_fault(&mut self) -> Option<Fault> {
-        let inside = |field: &mut Option<ErrorField>| field.take().and_then(ErrorField::into_fault);
-        inside(&mut self.error).or_else(|| inside(&mut self.choices.as_mut()?.first_mut()?.error))
+impl ApiAnswer for Answer {
+    fn is_one(&self) -> bool {
+        let first = self.choices.as_ref().and_then(|choices| choices.first());
+        first.is_some_and(|choice| choice.finish_reason.as_deref() != Some("error"))
     }
 
-    /// What the model said, as answer number `turn` of the conversation.
-    pub(super) fn read(self, turn: usize) -> Result<Reading, Unreadable> {
-        let choices = self.choices.ok_or(Unreadable { missing: "choices" })?;
-        let mut reply = Reply { served_model: self.model, ..Reply::default() };
-        let mut refusal = String::new();
-        if let Some(choice) = choices.into_iter().next() {
-            reply.finish = match choice.finish_reason.as_deref() {
-                Some("length" | "max_tokens" | "model_length") => FinishReason::Length,
-                Some("content_filter") => FinishReason::Filtered,
-                _ => FinishReason::Complete,
-            };
-            reply.text = choice.text.unwrap_or_default();
-            if let Some(said) = choice.message {
-                said.read(turn, &mut reply, &mut refusal);
+    fn take_error(&mut self) -> Option<ErrorField> {
+        self.error.take().or_else(|| self.choices.as_mut()?.first_mut()?.error.take())
+    }
+
+    fn usage(&self) -> Option<&Usage> {
+        self.usage.as_ref()
+    }
+
+    fn into_reply(self) -> (Reply, String) {
+        let (mut text, mut refusal, mut tool_calls, mut reason) = (String::new(), String::new(), Vec::new(), None);
+        if let Some(choice) = self.choices.and_then(|choices| choices.into_iter().next()) {
+            reason = choice.finish_reason;
+            if let Some(message) = choice.message {
+                if let Some(content) = message.content {
+                    content.read(&mut text, &mut refusal);
+                }
+                refusal.push_str(&message.refusal.unwrap_or_default());
+                for call in message.tool_calls.unwrap_or_default() {
+                    tool_calls.push(ToolCall {
+                        id: call_id([call.id, None], tool_calls.len()),
+                        name: call.function.name,
+                        arguments: Arguments::into_text(call.function.arguments),
+                    });
+                }
+            }
+            if text.is_empty() {
+                text = choice.text.unwrap_or_default();
             }
         }
-        Ok(Reading { reply, refusal, usage: self.usage })
-    }
-}
-
-impl Said {
-    fn read(self, turn: usize, reply: &mut Reply, refusal: &mut String) {
-        if let Some(content) = self.content {
-            content.read(&mut reply.text, refusal);
-        }
-        refusal.push_str(self.refusal.as_deref().unwrap_or_default());
-        for call in self.tool_calls.unwrap_or_default() {
-            let Some(WantedFunction { name: Some(name), arguments }) = call.function else { continue };
-            let id = call.id.filter(|id| !id.is_empty());
-            reply.tool_calls.push(ToolCall {
-                id: id.unwrap_or_else(|| made_up_id(turn, reply.tool_calls.len())),
-                name,
-                arguments: Arguments::into_text(arguments),
-            });
-        }
+        let finish = match reason.as_deref() {
+            Some("length" | "max_tokens") => FinishReason::Length,
+            Some("content_filter" | "refusal") => FinishReason::Filtered,
+            _ if !refusal.is_empty() && text.is_empty() => FinishReason::Filtered,
+            _ => FinishReason::Complete,
+        };
+        let tokens = self.usage.as_ref().and_then(Usage::tokens);
+        (Reply { text, tool_calls, finish, served_model: self.model, tokens, stated_cost: None }, refusal)
     }
 }

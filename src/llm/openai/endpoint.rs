@@ -65,6 +65,10 @@ pub enum EndpointError {
 /// Headers whose values are labels, not secrets: they need not be kept out of messages.
 const LABELS: [&str; 2] = ["http-referer", "x-title"];
 
+/// What is shorter is no secret (`1`, `x`, as local servers accept for keys), and taking it out of messages would leave
+/// nothing to read.
+const SHORTEST_SECRET: usize = 4;
+
 /// A checked [`Endpoint`]. async-openai's own `OpenAIConfig` is not used: it reads `OPENAI_API_KEY` and organisation
 /// for every base URL, and panics on a key that no header can carry.
 pub(super) struct Address {
@@ -83,11 +87,16 @@ impl Address {
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
             .ok_or_else(|| EndpointError::BaseUrl { provider: Arc::clone(&provider) })?;
-        let query = base.query_pairs().into_owned().collect();
+        let query: Vec<(String, String)> = base.query_pairs().into_owned().collect();
         base.set_query(None);
         base.set_fragment(None);
 
-        let mut secrets: Vec<SecretString> = base.password().map(SecretString::from).into_iter().collect();
+        let mut secrets: Vec<SecretString> = [Some(base.username()), base.password()]
+            .into_iter()
+            .flatten()
+            .chain(query.iter().filter(|(name, _)| names_secret(name)).map(|(_, value)| value.as_str()))
+            .map(SecretString::from)
+            .collect();
         let mut headers = HeaderMap::new();
         let key = endpoint.api_key.as_ref().map_or("", |key| key.expose_secret().trim());
         if !key.is_empty() {
@@ -108,7 +117,7 @@ impl Address {
             }
             headers.insert(name, sent);
         }
-        secrets.retain(|secret| !secret.expose_secret().is_empty());
+        secrets.retain(|secret| secret.expose_secret().len() >= SHORTEST_SECRET);
         // The longest first, so that none leaves a piece of another behind.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.expose_secret().len()));
         Ok(Self { base, query, headers, key: SecretString::from(key), secrets })
@@ -116,21 +125,21 @@ impl Address {
 
     /// `text` without anything that is to stay secret.
     pub(super) fn redact(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.expose_secret(), "[redacted]"))
+        // Some servers escape slashes in JSON, and keys may have slashes.
+        let text = text.replace("\\/", "/");
+        self.secrets.iter().fold(text, |text, secret| text.replace(secret.expose_secret(), "[redacted]"))
     }
 
     /// Scheme, host and port, for messages.
     pub(super) fn origin(&self) -> String {
         self.base.origin().ascii_serialization()
     }
+}
 
-    /// Whether the server is on this machine.
-    pub(super) fn is_loopback(&self) -> bool {
-        self.base.host_str().is_some_and(|host| {
-            let host = host.trim_start_matches('[').trim_end_matches(']');
-            host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
-        })
-    }
+/// Whether a parameter of a URL holds a key, by its name.
+fn names_secret(parameter: &str) -> bool {
+    let parameter = parameter.to_lowercase();
+    ["key", "token", "secret", "auth", "sig", "code", "password"].iter().any(|word| parameter.contains(word))
 }
 
 fn sensitive(value: &str) -> Option<HeaderValue> {
@@ -221,25 +230,16 @@ mod tests {
         assert_eq!(address.headers()["x-key"], "Token header-secret");
         assert!(!format!("{:?}", address.headers()).contains("header-secret"));
         assert_eq!(address.redact("sk-1, header-secret of dialectic"), "[redacted], [redacted] of dialectic");
+        let url = "https://user-secret:pass-secret@h/v1?api-version=preview&subscription-key=query-secret";
+        let address = Address::new(endpoint(url, "k/ey+1")).unwrap();
+        let said = r"user-secret pass-secret query-secret k\/ey+1 preview k";
+        assert_eq!(address.redact(said), "[redacted] [redacted] [redacted] [redacted] preview k");
         for (name, value) in [("bad name", "v"), ("", "v"), ("x-a", "a\nb-secret")] {
             let mut bad = endpoint("http://h", "k");
             bad.headers = vec![(name.to_owned(), SecretString::from(value))];
             let error = Address::new(bad).err().unwrap();
             assert!(matches!(error, EndpointError::Header { .. }), "{name:?}");
             assert!(!format!("{error:?}").contains("b-secret"));
-        }
-    }
-
-    #[test]
-    fn only_this_machine_is_loopback() {
-        for (base, expected) in [
-            ("http://localhost:1/v1", true),
-            ("http://127.0.0.1:1", true),
-            ("http://[::1]:1", true),
-            ("https://api.openai.com/v1", false),
-            ("http://10.0.0.1", false),
-        ] {
-            assert_eq!(Address::new(endpoint(base, "k")).unwrap().is_loopback(), expected, "{base}");
         }
     }
 }

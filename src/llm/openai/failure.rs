@@ -4,11 +4,13 @@ use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use reqwest::{StatusCode, Url};
+use serde::Deserialize;
+use serde_json::Value;
 
 use crate::llm::ModelError;
 
 use super::endpoint::Address;
-use super::fault::Fault;
+use super::lenient::{Text, tolerant};
 use super::transport::Answer;
 
 /// Longer messages are cut.
@@ -23,8 +25,8 @@ pub(super) struct Refusal {
     pub(super) status: u16,
     /// How long the server wants to be left alone.
     pub(super) retry_after: Option<Duration>,
-    /// The error's code or, without one, its type.
-    pub(super) code: Option<String>,
+    /// The error's code and its type, as far as there are any: servers put the same words into either.
+    pub(super) codes: Vec<String>,
     /// The parameter that is at fault.
     pub(super) param: Option<String>,
     /// What the server said: one line, without secrets and control characters.
@@ -34,9 +36,9 @@ pub(super) struct Refusal {
 impl Refusal {
     /// From an answer with an error status.
     pub(super) fn of_answer(answer: &Answer, address: &Address) -> Self {
-        let said = Fault::read(&answer.body).unwrap_or_default();
+        let said = serde_json::from_slice(&answer.body).ok().and_then(Envelope::into_fault).unwrap_or_default();
         let message = if let Some(message) = said.message.filter(|message| !message.trim().is_empty()) {
-            tidy(&address.redact(&message), LONGEST_MESSAGE)
+            one_line(&message, address)
         } else if let Some(target) = redirect_target(answer) {
             format!("it redirects to {}, which is not followed", address.redact(&target))
         } else {
@@ -46,30 +48,30 @@ impl Refusal {
             status: answer.status.as_u16(),
             retry_after: retry_after(&answer.headers, SystemTime::now()),
             message: if message.is_empty() { reason(answer.status) } else { message },
-            code: said.code,
+            codes: said.codes,
             param: said.param,
         }
     }
 
     /// From an error inside an answer with a good status.
     pub(super) fn inside(fault: Fault, answer: &Answer, address: &Address) -> Self {
-        let status = fault.code.as_deref().and_then(status_of_code).unwrap_or(answer.status.as_u16());
-        let message = fault.message.unwrap_or_else(|| "an error without a message".to_owned());
+        let status = fault.codes.iter().find_map(|code| status_of_code(code)).unwrap_or(answer.status.as_u16());
+        let message = fault.message.unwrap_or_else(|| fault.codes.join(", "));
         Self {
             status,
             retry_after: retry_after(&answer.headers, SystemTime::now()),
-            message: tidy(&address.redact(&message), LONGEST_MESSAGE),
-            code: fault.code,
+            message: one_line(&message, address),
+            codes: fault.codes,
             param: fault.param,
         }
     }
 
     /// The failure that it is to the caller.
     pub(super) fn into_error(self) -> ModelError {
-        let Self { status, retry_after, message, .. } = self;
+        let Self { status, retry_after, codes, message, .. } = self;
         match status {
             // Waiting does not pay bills.
-            429 if self.code.as_deref() == Some("insufficient_quota") => ModelError::Refused { status, message },
+            429 if codes.iter().any(|code| code == "insufficient_quota") => ModelError::Refused { status, message },
             429 => ModelError::RateLimited { retry_after, message },
             401 | 403 => ModelError::Unauthorized { status, message },
             // A good status with an error inside that says no more is a server at fault.
@@ -77,78 +79,94 @@ impl Refusal {
             _ => ModelError::Refused { status, message },
         }
     }
+}
 
-    /// Whether the server lacks the Responses API, rather than the model or anything else.
-    pub(super) fn lacks_responses(&self) -> bool {
-        let said = self.message.to_lowercase();
-        let names_route =
-            ["/responses", "responses api", "responses endpoint", "`responses`"].iter().any(|it| said.contains(it));
-        match self.status {
-            405 | 501 => true,
-            404 => names_route || !self.names_missing_model(&said),
-            400 => {
-                let unknown = ["not support", "unsupported", "not implement", "not available", "not found", "cannot"];
-                let no_route = ["unknown endpoint", "unknown route", "unknown path", "unknown url", "invalid url"];
-                names_route && unknown.iter().any(|it| said.contains(it))
-                    || no_route.iter().any(|it| said.contains(it))
-                    || said.contains("unrecognized request url")
+/// An error object, reduced to what matters.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Fault {
+    message: Option<String>,
+    codes: Vec<String>,
+    param: Option<String>,
+}
+
+/// The value of an `error` field: an object, or a mere text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum ErrorField {
+    Object(ErrorObject),
+    Text(String),
+}
+
+#[derive(Deserialize)]
+pub(super) struct ErrorObject {
+    message: Option<Value>,
+    #[serde(default, deserialize_with = "tolerant")]
+    code: Option<Text>,
+    #[serde(default, rename = "type", deserialize_with = "tolerant")]
+    kind: Option<Text>,
+    #[serde(default, deserialize_with = "tolerant")]
+    param: Option<String>,
+    #[serde(default, deserialize_with = "tolerant")]
+    metadata: Option<ErrorMetadata>,
+    /// What FastAPI calls the message.
+    detail: Option<Value>,
+}
+
+/// OpenRouter passes on here what the provider behind it said.
+#[derive(Deserialize)]
+struct ErrorMetadata {
+    raw: Option<Value>,
+}
+
+impl ErrorField {
+    /// Nothing when the field is there but says nothing, as `{}` and `""` do.
+    pub(super) fn into_fault(self) -> Option<Fault> {
+        match self {
+            Self::Text(message) => {
+                (!message.trim().is_empty()).then(|| Fault { message: Some(message), ..Fault::default() })
             }
-            _ => false,
+            Self::Object(object) => object.into_fault(),
         }
     }
+}
 
-    fn names_missing_model(&self, said: &str) -> bool {
-        self.code.as_deref().is_some_and(|code| code.contains("model"))
-            || self.param.as_deref() == Some("model")
-            || said.contains("model")
-            // OpenRouter's word for a model that nobody serves.
-            || said.contains("no endpoints found")
+impl ErrorObject {
+    fn into_fault(self) -> Option<Fault> {
+        let raw = self.metadata.and_then(|metadata| metadata.raw).map(prose);
+        let message = self.message.or(self.detail).map(prose).filter(|message| !message.is_empty());
+        let message = match (message, raw) {
+            (Some(message), Some(raw)) => Some(format!("{message}: {raw}")),
+            (message, raw) => message.or(raw),
+        };
+        let codes: Vec<String> = [self.code, self.kind].into_iter().flatten().map(|code| code.0).collect();
+        (message.is_some() || !codes.is_empty()).then_some(Fault { message, codes, param: self.param })
     }
+}
 
-    /// Whether it is about the form of the answer that was asked for.
-    pub(super) fn refuses_format(&self) -> bool {
-        self.is_about_parameters()
-            && self.names(&[
-                "response_format",
-                "text.format",
-                "json_schema",
-                "structured output",
-                "'format'",
-                "`format`",
-                "\"format\"",
-            ])
+/// The body of a refusal: the error in a field, at the top, or either in a list (Google).
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Envelope {
+    Wrapped { error: ErrorField },
+    Bare(ErrorObject),
+    List(Vec<Envelope>),
+}
+
+impl Envelope {
+    fn into_fault(self) -> Option<Fault> {
+        match self {
+            Self::Wrapped { error } => error.into_fault(),
+            Self::Bare(object) => object.into_fault(),
+            Self::List(list) => list.into_iter().find_map(Self::into_fault),
+        }
     }
+}
 
-    /// Whether the model takes no `parameter`. One that is merely out of range is the user's to correct.
-    pub(super) fn refuses_parameter(&self, parameter: &str) -> bool {
-        let said = self.message.to_lowercase();
-        let unsupported = [
-            "unsupported",
-            "not support",
-            "n't support",
-            "only the default",
-            "deprecated",
-            "not permitted",
-            "not allowed",
-            "unknown",
-            "unrecognized",
-            "unexpected",
-        ];
-        self.is_about_parameters()
-            && self.names(&[parameter])
-            && (unsupported.iter().any(|it| said.contains(it))
-                || self.code.as_deref().is_some_and(|code| code.starts_with("unsupported")))
-    }
-
-    fn is_about_parameters(&self) -> bool {
-        matches!(self.status, 400 | 422)
-    }
-
-    fn names(&self, parameters: &[&str]) -> bool {
-        let said = self.message.to_lowercase();
-        let param = self.param.as_deref().unwrap_or_default();
-        parameters.iter().any(|it| said.contains(it) || param == it.trim_matches(['\'', '`', '"']))
-            || parameters.iter().any(|it| param.starts_with(&format!("{it}.")))
+fn prose(value: Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text,
+        other => other.to_string(),
     }
 }
 
@@ -193,6 +211,11 @@ fn redirect_target(answer: &Answer) -> Option<String> {
 
 fn reason(status: StatusCode) -> String {
     status.canonical_reason().unwrap_or("no reason given").to_lowercase()
+}
+
+/// What a server or a model said, on one line of bearable length and without secrets.
+pub(super) fn one_line(said: &str, address: &Address) -> String {
+    tidy(&address.redact(said), LONGEST_MESSAGE)
 }
 
 /// The beginning of a body that is not the API's, as readable text without secrets.

@@ -23,16 +23,15 @@ pub struct HttpClientError(#[from] reqwest::Error);
 /// # Errors
 /// When the TLS library or the system's proxy settings do not allow a client.
 pub fn http_client() -> Result<Client, HttpClientError> {
+    // Installed already: by an earlier call, and it is the same one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     match builder().build() {
         Ok(client) => Ok(client),
         Err(_) => Ok(builder().tls_certs_only(mozilla_roots()?).build()?),
     }
 }
 
-/// All but the roots.
-pub(super) fn builder() -> ClientBuilder {
-    // It fails when one is installed already, by an earlier call, and then it is the same one.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+fn builder() -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("dialectic/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)
@@ -49,6 +48,7 @@ mod tests {
 
     #[test]
     fn a_machine_without_roots_gets_a_client_too() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let roots = mozilla_roots().unwrap();
         assert!(roots.len() > 100);
         builder().tls_certs_only(roots).build().unwrap();

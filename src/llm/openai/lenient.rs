@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::debate::{Tokens, Usd};
 
-/// Where `LiteLLM` states what a call cost, in dollars.
+/// Where LiteLLM states what a call cost, in dollars.
 const COST_HEADER: &str = "x-litellm-response-cost";
 
 #[derive(Deserialize)]
@@ -22,6 +22,18 @@ pub(super) fn tolerant<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D)
         Tolerated::Expected(value) => Some(value),
         Tolerated::Other(_) => None,
     })
+}
+
+/// A list as [`tolerant`] reads a field, without the elements that nobody expects.
+pub(super) fn tolerant_list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    field: D,
+) -> Result<Option<Vec<T>>, D::Error> {
+    let list: Option<Vec<Tolerated<T>>> = tolerant(field)?;
+    let expected = |element| match element {
+        Tolerated::Expected(value) => Some(value),
+        Tolerated::Other(_) => None,
+    };
+    Ok(list.map(|list| list.into_iter().filter_map(expected).collect()))
 }
 
 /// A text, or a number in place of one: error codes are either.
@@ -42,6 +54,9 @@ impl<'de> Deserialize<'de> for Text {
         }))
     }
 }
+
+/// No call has more tokens; a larger count is a mistake, and sums of such could overflow.
+const LARGEST_COUNT: u64 = 1 << 40;
 
 /// A count, as an integer, a float or a text.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +81,7 @@ impl<'de> Deserialize<'de> for Count {
             Form::Float(count) => (count >= 0.0).then_some(count as u64),
             Form::Text(text) => text.trim().parse().ok(),
         }
+        .filter(|count| *count <= LARGEST_COUNT)
         .map(Self)
         .ok_or_else(|| serde::de::Error::custom("not a count"))
     }
@@ -130,6 +146,7 @@ pub(super) fn stated_cost(usage: Option<&Usage>, headers: &HeaderMap) -> Option<
 pub(super) enum Content {
     Text(String),
     Parts(Vec<Part>),
+    Part(PartObject),
 }
 
 /// A part of a content.
@@ -157,6 +174,7 @@ impl Content {
     pub(super) fn read(self, text: &mut String, refusal: &mut String) {
         match self {
             Self::Text(said) => append(text, said),
+            Self::Part(part) => part.read(text, refusal),
             Self::Parts(parts) => {
                 for part in parts {
                     match part {
@@ -208,7 +226,8 @@ impl Arguments {
     }
 }
 
-/// The id of a call that came without one: number `index` of answer number `turn`, unique in its conversation.
-pub(super) fn made_up_id(turn: usize, index: usize) -> String {
-    format!("call_{turn}_{}", index + 1)
+/// The first id that is one, or for a call that came without any, one that is unique within its answer.
+pub(super) fn call_id(ids: [Option<String>; 2], index: usize) -> String {
+    let stated = ids.into_iter().flatten().find(|id| !id.is_empty());
+    stated.unwrap_or_else(|| format!("call_{}", index + 1))
 }

@@ -1,133 +1,150 @@
-//! Servers that speak the API of OpenAI: OpenAI itself, and the many that took it over.
+//! Servers that speak the API of `OpenAI`: the Responses API first, Chat Completions where a server lacks it.
 //!
-//! The Responses API is tried first, Chat Completions serves where a server lacks it; what a server refuses to take
-//! is learned once for each model and then left out (`quirks`). async-openai builds and addresses the requests;
-//! what comes back is read by structs of our own in which everything may be absent, since few servers send all that
-//! its types insist on. A call is one attempt: retry, time-out and concurrency are the
-//! [`Caller`](super::Caller)'s.
+//! `async-openai` builds and addresses the requests; the bodies and the reading of answers are ours, because most
+//! servers leave out something that its types insist on. One attempt, no retry: that is the
+//! [`Caller`](super::Caller)'s. What a model was found not to take is remembered for the run.
 
 mod chat;
+mod diagnosis;
 mod endpoint;
 mod failure;
-mod fault;
 mod http;
 mod lenient;
 mod quirks;
-mod reading;
 mod responses;
 mod transport;
 
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
-
 use futures_util::future::BoxFuture;
-use tokio::sync::MutexGuard;
-use tokio::time::timeout;
+use serde::de::DeserializeOwned;
 
-use super::{ChatModel, ModelError, Reply, Request, Turn};
+use super::{ChatModel, FinishReason, ModelError, Reply, Request};
 
-use endpoint::Address;
-use failure::Refusal;
-use quirks::{Api, Manner, ModelFacts, Models};
-use reading::NoReply;
-use transport::Transport;
-
-pub use endpoint::{Endpoint, EndpointError};
+pub use endpoint::{Endpoint, EndpointError as ClientError};
 pub use http::{HttpClientError, http_client};
 
-/// How long the first calls of a model wait for the very first, to learn from it which API serves the model.
-///
-/// A server without `/responses` says so in the time of a round trip, so that waiting that long spares every other
-/// call the same refusal. A server that has it answers when the model is done, a minute later maybe, and that must
-/// not be waited for: what is still unknown then most likely exists.
-const FINDING_WAIT: Duration = Duration::from_millis(250);
-/// The same for a server on this machine, whose round trip takes no time.
-const LOOPBACK_FINDING_WAIT: Duration = Duration::from_millis(40);
+use endpoint::Address;
+use failure::{ErrorField, Refusal, excerpt, one_line};
+use lenient::{Usage, stated_cost};
+use quirks::{Api, Learned, LimitField, Quirks};
+use transport::{Answer, Transport};
 
-/// A client of one provider. What it learns of the provider's models holds for as long as it lives, so that all
-/// agents of a debate should share one.
+/// The provider whose Chat Completions name the output limit anew.
+const RENAMED_LIMIT: &str = "openai";
+
+/// A client for one server, to be shared by all its models.
 pub struct OpenAiClient {
-    name: Arc<str>,
     transport: Transport,
-    models: Models,
-    finding_wait: Duration,
-}
-
-impl fmt::Debug for OpenAiClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenAiClient").field("name", &self.name).finish_non_exhaustive()
-    }
+    learned: Learned,
 }
 
 impl OpenAiClient {
-    /// A client of `endpoint` over `http`, see [`http_client`].
+    /// A client for `endpoint` over the connections of `http`.
     ///
     /// # Errors
-    /// When the endpoint's URL, key or headers are none that a request can be sent with.
-    pub fn new(endpoint: Endpoint, http: reqwest::Client) -> Result<Self, EndpointError> {
-        let name = Arc::clone(&endpoint.name);
-        let models = Models::new(Arc::clone(&name), endpoint.api);
-        let address = Address::new(endpoint)?;
-        let finding_wait = if address.is_loopback() { LOOPBACK_FINDING_WAIT } else { FINDING_WAIT };
-        Ok(Self { name, transport: Transport::new(address, http), models, finding_wait })
+    /// When the endpoint's URL, key or headers cannot be sent.
+    pub fn new(endpoint: Endpoint, http: reqwest::Client) -> Result<Self, ClientError> {
+        let limit =
+            if &*endpoint.name == RENAMED_LIMIT { LimitField::MaxCompletionTokens } else { LimitField::MaxTokens };
+        let learned = Learned::new(endpoint.api, limit);
+        Ok(Self { transport: Transport::new(Address::new(endpoint)?, http), learned })
     }
 
-    /// Asks once, or as often as it takes to learn in which manner the model wants to be asked.
     async fn ask(&self, request: &Request) -> Result<Reply, ModelError> {
-        let facts = self.models.facts(&request.model);
-        let mut probe = self.wait_for_finding(&facts).await;
-        let mut manner = facts.manner();
+        let (learned, model) = (&self.learned, &request.model);
+        let _probe = learned.await_turn(model).await;
+        // Each turn of this loop learns one thing that the model does not take; there are four to learn.
         loop {
-            let refusal = match self.put(request, manner).await? {
+            let quirks = learned.quirks(model);
+            let api = quirks.api.unwrap_or(Api::Responses);
+            let refusal = match self.ask_once(request, api, quirks).await {
                 Ok(reply) => {
-                    facts.learn(manner, manner.confirmed());
+                    learned.reached(model, api);
                     return Ok(reply);
                 }
-                Err(refusal) => refusal,
+                Err(Setback::Failed(error)) => return Err(error),
+                Err(Setback::Refused(refusal)) => refusal,
             };
-            let Some(next) = manner.after(&refusal, request) else {
-                return Err(refusal.into_error());
-            };
-            facts.learn(manner, next);
-            manner = next;
-            if manner.is_settled() {
-                // The others know enough to go ahead, whatever this call still takes.
-                probe.take();
+            let lack = refusal.lacks_responses().filter(|_| api == Api::Responses && quirks.api.is_none());
+            if let Some(lack) = lack {
+                learned.lacks_responses(model, lack);
+                continue;
             }
+            if request.answer.is_some() && quirks.takes_schema && refusal.refuses_format() {
+                learned.learn(model, |quirks| quirks.takes_schema = false);
+            } else if quirks.takes_temperature && refusal.refuses_parameter("temperature") {
+                learned.learn(model, |quirks| quirks.takes_temperature = false);
+            } else if api == Api::Chat && quirks.limit == LimitField::MaxTokens && refusal.wants_renamed_limit() {
+                learned.learn(model, |quirks| quirks.limit = LimitField::MaxCompletionTokens);
+            } else {
+                return Err(refusal.into_error());
+            }
+            // A server that argues about parameters has the API; nobody need wait for the second try to know.
+            learned.reached(model, api);
         }
     }
 
-    /// Waits while another call finds out which API serves the model. With a guard, this call is to find out.
-    async fn wait_for_finding<'a>(&self, facts: &'a ModelFacts) -> Option<MutexGuard<'a, ()>> {
-        if facts.manner().is_settled() {
-            return None;
-        }
-        let guard = timeout(self.finding_wait, facts.probe.lock()).await.ok()?;
-        // It may have been found out while this call stood in line; then the next in line is let through at once.
-        (!facts.manner().is_settled()).then_some(guard)
-    }
-
-    /// Puts the request in that manner: a reply, a refusal that may teach something, or a failure.
-    async fn put(&self, request: &Request, manner: Manner) -> Result<Result<Reply, Refusal>, ModelError> {
-        let api = manner.api();
+    async fn ask_once(&self, request: &Request, api: Api, quirks: Quirks) -> Result<Reply, Setback> {
         let answer = match api {
-            Api::Responses => self.transport.post(api, &responses::Body::new(request, manner)).await?,
-            Api::Chat => self.transport.post(api, &chat::Body::new(request, manner)).await?,
+            Api::Responses => self.transport.post(api, &responses::Body::new(request, quirks)).await?,
+            Api::Chat => self.transport.post(api, &chat::Body::new(request, quirks)).await?,
         };
-        let address = self.transport.address();
         if !answer.status.is_success() {
-            return Ok(Err(Refusal::of_answer(&answer, address)));
+            return Err(Setback::Refused(Refusal::of_answer(&answer, self.transport.address())));
         }
-        let turn = 1 + request.turns.iter().filter(|turn| matches!(turn, Turn::Assistant { .. })).count();
-        match reading::read(api, &answer, turn, address) {
-            Ok(reply) => Ok(Ok(reply)),
-            Err(NoReply::Refused(refusal)) => Ok(Err(refusal)),
-            Err(NoReply::Failed(error)) => Err(error),
+        match api {
+            Api::Responses => self.read::<responses::Answer>(&answer),
+            Api::Chat => self.read::<chat::Answer>(&answer),
         }
+    }
+
+    fn read<A: ApiAnswer + DeserializeOwned>(&self, answer: &Answer) -> Result<Reply, Setback> {
+        let address = self.transport.address();
+        let broken = |message| Setback::Failed(ModelError::Broken { message });
+        let mut read: A = serde_json::from_slice(&answer.body).map_err(|error| {
+            let error = one_line(&error.to_string(), address);
+            broken(format!("it is not the JSON of the API ({error}): {}", excerpt(&answer.body, address)))
+        })?;
+        if let Some(fault) = read.take_error().and_then(ErrorField::into_fault) {
+            return Err(Setback::Refused(Refusal::inside(fault, answer, address)));
+        }
+        if !read.is_one() {
+            return Err(broken(format!("it holds no answer: {}", excerpt(&answer.body, address))));
+        }
+        let stated_cost = stated_cost(read.usage(), &answer.headers);
+        let (reply, refusal) = read.into_reply();
+        if reply.finish == FinishReason::Filtered && reply.text.is_empty() && !refusal.is_empty() {
+            return Err(Setback::Failed(ModelError::Filtered { message: one_line(&refusal, address) }));
+        }
+        Ok(Reply { stated_cost, ..reply })
+    }
+}
+
+/// An answer of either API.
+trait ApiAnswer {
+    /// Whether this is an answer of the API at all, and not some other JSON.
+    fn is_one(&self) -> bool;
+    /// The error that some servers put into an answer with a good status.
+    fn take_error(&mut self) -> Option<ErrorField>;
+    /// What it took.
+    fn usage(&self) -> Option<&Usage>;
+    /// The reply, and what the model said in refusal.
+    fn into_reply(self) -> (Reply, String);
+}
+
+/// Why there is no reply.
+enum Setback {
+    /// The server said no.
+    Refused(Refusal),
+    /// Anything else.
+    Failed(ModelError),
+}
+
+impl From<ModelError> for Setback {
+    fn from(error: ModelError) -> Self {
+        Self::Failed(error)
     }
 }
 

@@ -1,213 +1,181 @@
-//! What is learned about a model while it is used: which API serves it, and what it does not take.
+//! What is learned of a model while it is used, so that nothing is refused twice.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
 
 use crate::debate::ApiKind;
-use crate::llm::Request;
-
-use super::failure::Refusal;
 
 /// One of the two APIs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Api {
-    /// `POST /responses`.
     Responses,
-    /// `POST /chat/completions`.
     Chat,
 }
 
-/// Which API serves a model, and how certain that is.
+/// The name of the field that limits the output of Chat Completions: OpenAI renamed it, its imitators kept the old one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Route {
-    /// The user says so.
-    Fixed(Api),
-    /// Responses until the server is known to lack it.
-    Untried,
-    /// The server's answers say so.
-    Found(Api),
-}
-
-/// How the JSON of an answer is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AnswerFormat {
-    /// With the schema, by the provider's structured output.
-    Schema,
-    /// By the prompt alone.
-    Prompt,
-}
-
-/// What becomes of the temperature.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Temperature {
-    /// It is sent.
-    Sent,
-    /// The model takes none.
-    LeftOut,
-}
-
-/// What Chat Completions calls the output limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OutputLimit {
-    /// `max_completion_tokens`: OpenAI's newer name, which its reasoning models insist on.
+pub(super) enum LimitField {
     MaxCompletionTokens,
-    /// `max_tokens`: the older name, which everybody else knows.
     MaxTokens,
 }
 
-impl OutputLimit {
-    fn name(self) -> &'static str {
-        match self {
-            Self::MaxCompletionTokens => "max_completion_tokens",
-            Self::MaxTokens => "max_tokens",
-        }
-    }
-}
-
-/// How a request is put to a model.
+/// Who it is that cannot be reached by the Responses API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Manner {
-    route: Route,
-    /// Only where the request wants JSON.
-    pub(super) format: AnswerFormat,
-    pub(super) temperature: Temperature,
-    /// Only in Chat Completions, and where the request has a limit.
-    pub(super) limit: OutputLimit,
-    /// The name to try when that one is refused; none once it was.
-    other_limit: Option<OutputLimit>,
+pub(super) enum Lack {
+    Server,
+    Model,
 }
 
-impl Manner {
-    /// What is known of `model` before it is called.
-    pub(super) fn of_unused(model: &str, provider: &str, api: ApiKind) -> Self {
-        let (limit, other) = match provider {
-            "openai" => (OutputLimit::MaxCompletionTokens, OutputLimit::MaxTokens),
-            _ => (OutputLimit::MaxTokens, OutputLimit::MaxCompletionTokens),
+/// What is known of a model on a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Quirks {
+    /// The API it is reached by; unknown until it answered, or its server turned out to have only one.
+    pub(super) api: Option<Api>,
+    /// Whether it takes a schema for its answer, as far as is known.
+    pub(super) takes_schema: bool,
+    /// Whether it takes a temperature, as far as is known.
+    pub(super) takes_temperature: bool,
+    /// What Chat Completions call its output limit, as far as is known.
+    pub(super) limit: LimitField,
+}
+
+/// How long calls wait for the finding of the first one. A server that lacks the Responses API says so at once; one
+/// that has it answers when the model is done, and nobody is to wait for that: they go ahead with the same API.
+pub(super) const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Models of `OpenAI` that answer a schema with an error (platform.openai.com, "Structured outputs", supported models).
+const WITHOUT_SCHEMA: [&str; 3] = ["gpt-4-turbo", "gpt-4-32k", "gpt-3.5"];
+
+/// What is known of a server and of each model on it.
+pub(super) struct Learned {
+    configured: Option<Api>,
+    limit: LimitField,
+    server: watch::Sender<Finding>,
+    models: Mutex<HashMap<Arc<str>, Quirks>>,
+}
+
+/// What is known of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Finding {
+    /// Nothing, and nobody is finding out.
+    Unknown,
+    /// A call is on its way that will tell.
+    Probing,
+    /// It has the Responses API, or has Chat Completions only.
+    Known(Api),
+}
+
+/// The call that finds out for all others. Dropped without a finding, as by a call that failed or was given up, it
+/// leaves the task to the next one.
+pub(super) struct Probe<'a>(&'a Learned);
+
+impl Drop for Probe<'_> {
+    fn drop(&mut self) {
+        self.0.server.send_if_modified(|finding| {
+            let open = *finding == Finding::Probing;
+            if open {
+                *finding = Finding::Unknown;
+            }
+            open
+        });
+    }
+}
+
+impl Learned {
+    pub(super) fn new(api: ApiKind, limit: LimitField) -> Self {
+        let configured = match api {
+            ApiKind::Auto => None,
+            ApiKind::Responses => Some(Api::Responses),
+            ApiKind::Chat => Some(Api::Chat),
         };
-        Self {
-            route: match api {
-                ApiKind::Auto => Route::Untried,
-                ApiKind::Responses => Route::Fixed(Api::Responses),
-                ApiKind::Chat => Route::Fixed(Api::Chat),
-            },
-            format: if lacks_structured_output(model) { AnswerFormat::Prompt } else { AnswerFormat::Schema },
-            temperature: Temperature::Sent,
-            limit,
-            other_limit: Some(other),
-        }
-    }
-
-    /// The API to send to.
-    pub(super) fn api(self) -> Api {
-        match self.route {
-            Route::Fixed(api) | Route::Found(api) => api,
-            Route::Untried => Api::Responses,
-        }
-    }
-
-    /// Whether the API is settled.
-    pub(super) fn is_settled(self) -> bool {
-        self.route != Route::Untried
-    }
-
-    /// The same, its API confirmed by an answer.
-    pub(super) fn confirmed(self) -> Self {
-        match self.route {
-            Route::Untried => Self { route: Route::Found(Api::Responses), ..self },
-            Route::Fixed(_) | Route::Found(_) => self,
-        }
-    }
-
-    /// How to put `request` after the server refused it in this manner; nothing when no other manner would help. Each
-    /// step gives up one thing for good, so that a request is put a handful of times at most, and a server bills
-    /// none of those it refuses.
-    pub(super) fn after(self, refusal: &Refusal, request: &Request) -> Option<Self> {
-        if self.route == Route::Untried && refusal.lacks_responses() {
-            return Some(Self { route: Route::Found(Api::Chat), ..self });
-        }
-        // Whoever complains about a parameter has the route.
-        let known = self.confirmed();
-        if request.answer.is_some() && self.format == AnswerFormat::Schema && refusal.refuses_format() {
-            return Some(Self { format: AnswerFormat::Prompt, ..known });
-        }
-        if self.temperature == Temperature::Sent && refusal.refuses_parameter("temperature") {
-            return Some(Self { temperature: Temperature::LeftOut, ..known });
-        }
-        let names_limit = self.api() == Api::Chat && request.max_tokens.is_some();
-        let other = self.other_limit.filter(|_| names_limit && refusal.refuses_parameter(self.limit.name()))?;
-        Some(Self { limit: other, other_limit: None, ..known })
-    }
-}
-
-/// Models of OpenAI from before structured output, in the snapshots that are still served.
-fn lacks_structured_output(model: &str) -> bool {
-    let model = model.strip_prefix("openai/").unwrap_or(model);
-    matches!(model, "gpt-4" | "gpt-4-0314" | "gpt-4-0613" | "gpt-4-1106-preview" | "gpt-4-0125-preview")
-        || ["gpt-4-32k", "gpt-4-turbo", "gpt-3.5"].iter().any(|older| model.starts_with(older))
-}
-
-/// What is known of one model. Its lock is held for the blink of an eye, never while something is awaited.
-pub(super) struct ModelFacts {
-    manner: Mutex<Manner>,
-    /// Held by the call that finds out which API serves the model.
-    pub(super) probe: tokio::sync::Mutex<()>,
-}
-
-impl ModelFacts {
-    fn new(manner: Manner) -> Self {
-        Self { manner: Mutex::new(manner), probe: tokio::sync::Mutex::new(()) }
-    }
-
-    /// How to put a request to the model, by what is known so far.
-    pub(super) fn manner(&self) -> Manner {
-        *lock(&self.manner)
-    }
-
-    /// Keeps what the step from `tried` to `found` taught, beside what other calls have taught meanwhile.
-    pub(super) fn learn(&self, tried: Manner, found: Manner) {
-        let mut manner = lock(&self.manner);
-        if manner.route == Route::Untried {
-            manner.route = found.route;
-        }
-        if found.format != tried.format {
-            manner.format = found.format;
-        }
-        if found.temperature != tried.temperature {
-            manner.temperature = found.temperature;
-        }
-        if found.limit != tried.limit {
-            manner.limit = found.limit;
-            manner.other_limit = found.other_limit;
-        }
-    }
-}
-
-/// The models that were used in this run.
-pub(super) struct Models {
-    provider: Arc<str>,
-    api: ApiKind,
-    known: Mutex<HashMap<Arc<str>, Arc<ModelFacts>>>,
-}
-
-impl Models {
-    /// None yet.
-    pub(super) fn new(provider: Arc<str>, api: ApiKind) -> Self {
-        Self { provider, api, known: Mutex::default() }
+        Self { configured, limit, server: watch::Sender::new(Finding::Unknown), models: Mutex::default() }
     }
 
     /// What is known of `model`.
-    pub(super) fn facts(&self, model: &Arc<str>) -> Arc<ModelFacts> {
-        let mut known = lock(&self.known);
-        let facts = known
-            .entry(Arc::clone(model))
-            .or_insert_with(|| Arc::new(ModelFacts::new(Manner::of_unused(model, &self.provider, self.api))));
-        Arc::clone(facts)
+    pub(super) fn quirks(&self, model: &str) -> Quirks {
+        let known = self.models().get(model).copied();
+        let mut quirks = known.unwrap_or_else(|| self.presumed(model));
+        if *self.server.borrow() == Finding::Known(Api::Chat) {
+            quirks.api = quirks.api.or(Some(Api::Chat));
+        }
+        quirks
+    }
+
+    /// Remembers something of `model`.
+    pub(super) fn learn(&self, model: &Arc<str>, change: impl FnOnce(&mut Quirks)) {
+        let presumed = || self.presumed(model);
+        change(self.models().entry(Arc::clone(model)).or_insert_with(presumed));
+    }
+
+    /// Remembers that `model` is reached by `api`.
+    pub(super) fn reached(&self, model: &Arc<str>, api: Api) {
+        self.learn(model, |quirks| quirks.api = Some(api));
+        self.settle(api);
+    }
+
+    /// Remembers who it was that has no Responses API.
+    pub(super) fn lacks_responses(&self, model: &Arc<str>, lack: Lack) {
+        self.learn(model, |quirks| quirks.api = Some(Api::Chat));
+        self.settle(match lack {
+            Lack::Server => Api::Chat,
+            Lack::Model => Api::Responses,
+        });
+    }
+
+    /// The first call to a server goes ahead and finds out which API it has; the others wait for that, for a short
+    /// time. The call keeps the probe until it has its answer.
+    pub(super) async fn await_turn(&self, model: &str) -> Option<Probe<'_>> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut findings = self.server.subscribe();
+        while self.quirks(model).api.is_none() && !matches!(*findings.borrow(), Finding::Known(_)) {
+            if self.claim() {
+                return Some(Probe(self));
+            }
+            if timeout_at(deadline, findings.wait_for(|finding| *finding != Finding::Probing)).await.is_err() {
+                break;
+            }
+        }
+        None
+    }
+
+    fn claim(&self) -> bool {
+        self.server.send_if_modified(|finding| {
+            let free = *finding == Finding::Unknown;
+            if free {
+                *finding = Finding::Probing;
+            }
+            free
+        })
+    }
+
+    /// What was found first of a server stays: what a single model says later concerns that model.
+    fn settle(&self, api: Api) {
+        self.server.send_if_modified(|finding| {
+            let open = !matches!(finding, Finding::Known(_));
+            if open {
+                *finding = Finding::Known(api);
+            }
+            open
+        });
+    }
+
+    fn presumed(&self, model: &str) -> Quirks {
+        Quirks { api: self.configured, takes_schema: takes_schema(model), takes_temperature: true, limit: self.limit }
+    }
+
+    fn models(&self) -> MutexGuard<'_, HashMap<Arc<str>, Quirks>> {
+        self.models.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What is under the lock is whole at any moment, so that a panic elsewhere does not spoil it.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+fn takes_schema(model: &str) -> bool {
+    let model = model.strip_prefix("openai/").unwrap_or(model);
+    let original = model == "gpt-4" || model.strip_prefix("gpt-4-").is_some_and(|rest| rest.starts_with('0'));
+    !original && !WITHOUT_SCHEMA.iter().any(|name| model.starts_with(name))
 }
 
 #[cfg(test)]
@@ -215,34 +183,68 @@ mod tests {
     use super::*;
 
     #[test]
-    fn older_models_lack_structured_output() {
-        for (model, lacks) in [
-            ("gpt-4", true),
-            ("openai/gpt-4", true),
-            ("gpt-4-0613", true),
-            ("gpt-4-32k-0613", true),
-            ("gpt-4-turbo-2024-04-09", true),
-            ("openai/gpt-3.5-turbo", true),
-            ("gpt-4o", false),
-            ("gpt-4.1-mini", false),
-            ("mistral/gpt-4", false),
-        ] {
-            assert_eq!(lacks_structured_output(model), lacks, "{model}");
+    fn the_first_generations_take_no_schema() {
+        for model in ["gpt-4", "gpt-4-0613", "openai/gpt-4", "gpt-4-turbo-2024-04-09", "gpt-3.5-turbo", "gpt-4-32k"] {
+            assert!(!takes_schema(model), "{model}");
+        }
+        for model in ["gpt-4o", "gpt-4.1-mini", "gpt-5", "mistral-large", "openai/gpt-4o-mini"] {
+            assert!(takes_schema(model), "{model}");
         }
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn others_wait_for_the_first_but_not_for_long() {
+        let learned = Learned::new(ApiKind::Auto, LimitField::MaxTokens);
+        let start = Instant::now();
+        let probe = learned.await_turn("m").await;
+        assert!(probe.is_some());
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        assert!(learned.await_turn("m").await.is_none());
+        assert!(learned.await_turn("other model").await.is_none());
+        assert_eq!(start.elapsed(), 2 * PATIENCE);
+        learned.reached(&Arc::from("m"), Api::Responses);
+        assert!(learned.await_turn("m").await.is_none());
+        assert!(learned.await_turn("other model").await.is_none());
+        assert_eq!(start.elapsed(), 2 * PATIENCE);
+        drop(probe);
+        assert!(learned.await_turn("m").await.is_none(), "a finding outlives its probe");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_probe_that_is_given_up_passes_to_one_who_waits() {
+        let learned = Arc::new(Learned::new(ApiKind::Auto, LimitField::MaxTokens));
+        let probe = learned.await_turn("m").await;
+        let waiting = tokio::spawn({
+            let learned = Arc::clone(&learned);
+            async move {
+                let start = Instant::now();
+                (learned.await_turn("m").await.is_some(), start.elapsed())
+            }
+        });
+        tokio::time::sleep(PATIENCE / 5).await;
+        drop(probe);
+        assert_eq!(waiting.await.unwrap(), (true, PATIENCE / 5));
+    }
+
     #[test]
-    fn what_two_calls_learn_at_once_is_kept_together() {
-        let start = Manner::of_unused("m", "local", ApiKind::Auto);
-        let facts = ModelFacts::new(start);
-        let chat = Manner { route: Route::Found(Api::Chat), ..start };
-        facts.learn(start, chat);
-        facts.learn(start, Manner { temperature: Temperature::LeftOut, ..start.confirmed() });
-        facts.learn(chat, Manner { format: AnswerFormat::Prompt, ..chat });
-        let learned = facts.manner();
-        assert_eq!(learned.api(), Api::Chat, "the first finding stands");
-        assert_eq!(learned.temperature, Temperature::LeftOut);
-        assert_eq!(learned.format, AnswerFormat::Prompt);
-        assert_eq!(learned.limit, OutputLimit::MaxTokens);
+    fn what_one_model_lacks_is_not_the_servers_lack() {
+        let [a, b, c] = ["a", "b", "c"].map(Arc::<str>::from);
+        let learned = Learned::new(ApiKind::Auto, LimitField::MaxTokens);
+        learned.lacks_responses(&a, Lack::Model);
+        assert_eq!((learned.quirks(&a).api, learned.quirks(&b).api), (Some(Api::Chat), None));
+        learned.reached(&b, Api::Responses);
+        learned.lacks_responses(&c, Lack::Server);
+        assert_eq!((learned.quirks(&c).api, learned.quirks("d").api), (Some(Api::Chat), None));
+
+        let learned = Learned::new(ApiKind::Auto, LimitField::MaxTokens);
+        learned.lacks_responses(&a, Lack::Server);
+        assert_eq!(learned.quirks(&b).api, Some(Api::Chat));
+    }
+
+    #[test]
+    fn a_configured_api_is_not_found_out() {
+        for (kind, api) in [(ApiKind::Responses, Api::Responses), (ApiKind::Chat, Api::Chat)] {
+            assert_eq!(Learned::new(kind, LimitField::MaxTokens).quirks("m").api, Some(api));
+        }
     }
 }

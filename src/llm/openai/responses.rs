@@ -1,4 +1,5 @@
-//! The Responses API: its request, and its answer.
+//! The Responses API: what is sent, and what comes back.
+//! Source of the format: platform.openai.com, "API reference", "Responses".
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,16 +7,15 @@ use serde_json::Value;
 use crate::debate::ToolCall;
 use crate::llm::{FinishReason, Reply, Request, Turn};
 
-use super::fault::{ErrorField, Fault};
-use super::lenient::{Arguments, Content, Usage, made_up_id, tolerant};
-use super::quirks::{AnswerFormat, Manner, Temperature};
-use super::reading::{Reading, Unreadable};
+use super::ApiAnswer;
+use super::failure::ErrorField;
+use super::lenient::{Arguments, Content, Usage, call_id, tolerant, tolerant_list};
+use super::quirks::Quirks;
 
-/// The body of a request. What providers cache comes first.
+/// A request. What all calls of a debate share comes first: providers bill an equal beginning at a fraction.
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
     model: &'a str,
-    #[serde(skip_serializing_if = "str::is_empty")]
     instructions: &'a str,
     input: Input<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,7 +23,7 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<TextOptions>,
+    text: Option<Text>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     store: bool,
@@ -39,35 +39,19 @@ enum Input<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Item<'a> {
-    Message {
-        role: &'static str,
-        content: &'a str,
-    },
-    // Without the ids of items: the server keeps nothing that they could refer to.
-    FunctionCall {
-        #[serde(rename = "type")]
-        kind: &'static str,
-        call_id: &'a str,
-        name: &'a str,
-        arguments: &'a str,
-    },
-    FunctionCallOutput {
-        #[serde(rename = "type")]
-        kind: &'static str,
-        call_id: &'a str,
-        output: &'a str,
-    },
+    Message { role: &'static str, content: &'a str },
+    Call { r#type: &'static str, call_id: &'a str, name: &'a str, arguments: &'a str },
+    Output { r#type: &'static str, call_id: &'a str, output: &'a str },
 }
 
 #[derive(Serialize)]
-struct TextOptions {
+struct Text {
     format: Format,
 }
 
 #[derive(Serialize)]
 struct Format {
-    #[serde(rename = "type")]
-    kind: &'static str,
+    r#type: &'static str,
     name: &'static str,
     schema: Value,
     strict: bool,
@@ -75,8 +59,7 @@ struct Format {
 
 #[derive(Serialize)]
 struct Tool<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
+    r#type: &'static str,
     name: &'a str,
     description: &'a str,
     parameters: &'a Value,
@@ -84,91 +67,82 @@ struct Tool<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// `request`, put in that manner.
-    pub(super) fn new(request: &'a Request, manner: Manner) -> Self {
-        let schema = request.answer.filter(|_| manner.format == AnswerFormat::Schema);
+    pub(super) fn new(request: &'a Request, quirks: Quirks) -> Self {
+        let schema = request.answer.filter(|_| quirks.takes_schema);
+        let tool = |tool: &'a crate::llm::ToolSpec| Tool {
+            r#type: "function",
+            name: &tool.name,
+            description: &tool.description,
+            parameters: &tool.parameters,
+            strict: false,
+        };
         Self {
             model: &request.model,
             instructions: &request.system,
-            input: if request.turns.is_empty() { Input::Prompt(&request.prompt) } else { Input::Items(items(request)) },
-            temperature: (manner.temperature == Temperature::Sent).then_some(request.temperature),
+            input: input(request),
+            temperature: quirks.takes_temperature.then_some(request.temperature),
             max_output_tokens: request.max_tokens,
-            text: schema.map(|answer| TextOptions {
-                format: Format { kind: "json_schema", name: answer.name, schema: (answer.schema)(), strict: true },
+            text: schema.map(|answer| Text {
+                format: Format { r#type: "json_schema", name: answer.name, schema: (answer.schema)(), strict: true },
             }),
-            tools: request
-                .tools
-                .iter()
-                .map(|tool| Tool {
-                    kind: "function",
-                    name: &tool.name,
-                    description: &tool.description,
-                    parameters: &tool.parameters,
-                    strict: false,
-                })
-                .collect(),
+            tools: request.tools.iter().map(tool).collect(),
             store: false,
         }
     }
 }
 
-fn items(request: &Request) -> Vec<Item<'_>> {
+fn input(request: &Request) -> Input<'_> {
+    if request.turns.is_empty() {
+        return Input::Prompt(&request.prompt);
+    }
     let mut items = vec![Item::Message { role: "user", content: &request.prompt }];
     for turn in &request.turns {
         match turn {
+            Turn::User(text) => items.push(Item::Message { role: "user", content: text }),
             Turn::Assistant { text, calls } => {
                 if !text.is_empty() {
                     items.push(Item::Message { role: "assistant", content: text });
                 }
-                items.extend(calls.iter().map(|call| Item::FunctionCall {
-                    kind: "function_call",
+                items.extend(calls.iter().map(|call| Item::Call {
+                    r#type: "function_call",
                     call_id: &call.id,
                     name: &call.name,
                     arguments: &call.arguments,
                 }));
             }
-            Turn::ToolResults(results) => items.extend(results.iter().map(|result| Item::FunctionCallOutput {
-                kind: "function_call_output",
+            Turn::ToolResults(results) => items.extend(results.iter().map(|result| Item::Output {
+                r#type: "function_call_output",
                 call_id: &result.tool_call_id,
                 output: &result.content,
             })),
-            Turn::User(text) => items.push(Item::Message { role: "user", content: text }),
         }
     }
-    items
+    Input::Items(items)
 }
 
-/// The body of an answer: everything may be absent.
+/// An answer; whatever may be absent is.
 #[derive(Deserialize)]
 pub(super) struct Answer {
-    #[serde(default, deserialize_with = "tolerant")]
-    error: Option<ErrorField>,
-    #[serde(default, deserialize_with = "tolerant")]
-    status: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    incomplete_details: Option<IncompleteDetails>,
-    #[serde(default, deserialize_with = "tolerant")]
-    model: Option<String>,
-    #[serde(default, deserialize_with = "tolerant")]
-    output: Option<Output>,
-    /// What SDKs add and some servers send.
+    #[serde(default, deserialize_with = "tolerant_list")]
+    output: Option<Vec<OutputItem>>,
     #[serde(default, deserialize_with = "tolerant")]
     output_text: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
+    status: Option<String>,
+    #[serde(default, deserialize_with = "tolerant")]
+    incomplete_details: Option<Incomplete>,
+    #[serde(default, deserialize_with = "tolerant")]
+    model: Option<String>,
+    #[serde(default, deserialize_with = "tolerant")]
     usage: Option<Usage>,
+    #[serde(default, deserialize_with = "tolerant")]
+    error: Option<ErrorField>,
 }
 
 #[derive(Deserialize)]
-struct IncompleteDetails {
+struct Incomplete {
     #[serde(default, deserialize_with = "tolerant")]
     reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Output {
-    Items(Vec<OutputItem>),
-    Text(String),
 }
 
 #[derive(Deserialize)]
@@ -187,60 +161,49 @@ struct OutputItem {
     arguments: Option<Arguments>,
 }
 
-impl Answer {
-    /// The error inside an answer that came with a good status.
-    pub(super) fn take_fault(&mut self) -> Option<Fault> {
-        let failed = self.status.as_deref() == Some("failed");
-        self.error.take().and_then(ErrorField::into_fault).or_else(|| failed.then(Fault::default))
+impl ApiAnswer for Answer {
+    fn is_one(&self) -> bool {
+        let ended_badly = matches!(self.status.as_deref(), Some("failed" | "cancelled"));
+        !ended_badly && (self.output.is_some() || self.output_text.is_some())
     }
 
-    /// What the model said, as answer number `turn` of the conversation.
-    pub(super) fn read(self, turn: usize) -> Result<Reading, Unreadable> {
-        let mut reply = Reply { served_model: self.model, ..Reply::default() };
-        let mut refusal = String::new();
-        match (self.output, self.output_text) {
-            (None, None) => return Err(Unreadable { missing: "output" }),
-            (None, Some(text)) | (Some(Output::Text(text)), _) => reply.text = text,
-            (Some(Output::Items(items)), text) => {
-                for item in items {
-                    item.read(turn, &mut reply, &mut refusal);
+    fn take_error(&mut self) -> Option<ErrorField> {
+        self.error.take()
+    }
+
+    fn usage(&self) -> Option<&Usage> {
+        self.usage.as_ref()
+    }
+
+    fn into_reply(self) -> (Reply, String) {
+        let (mut text, mut refusal, mut tool_calls) = (String::new(), String::new(), Vec::new());
+        for item in self.output.unwrap_or_default() {
+            match (item.kind.as_deref(), item.name) {
+                (Some("function_call") | None, Some(name)) => tool_calls.push(ToolCall {
+                    id: call_id([item.call_id, item.id], tool_calls.len()),
+                    name,
+                    arguments: Arguments::into_text(item.arguments),
+                }),
+                (None | Some("message"), _) => {
+                    if let Some(content) = item.content {
+                        content.read(&mut text, &mut refusal);
+                    }
                 }
-                if reply.text.is_empty() {
-                    reply.text = text.unwrap_or_default();
-                }
+                // Reasoning, searches of the server's own, and whatever comes to be.
+                (Some(_), _) => {}
             }
         }
-        reply.finish = match self.incomplete_details.and_then(|details| details.reason).as_deref() {
-            Some("max_output_tokens" | "max_tokens" | "length") => FinishReason::Length,
-            Some("content_filter") => FinishReason::Filtered,
+        if text.is_empty() {
+            text = self.output_text.unwrap_or_default();
+        }
+        let reason = self.incomplete_details.and_then(|details| details.reason);
+        let finish = match (self.status.as_deref(), reason.as_deref()) {
+            (_, Some("content_filter")) => FinishReason::Filtered,
+            (_, Some("max_output_tokens" | "max_tokens" | "length")) | (Some("incomplete"), _) => FinishReason::Length,
+            _ if !refusal.is_empty() && text.is_empty() => FinishReason::Filtered,
             _ => FinishReason::Complete,
         };
-        Ok(Reading { reply, refusal, usage: self.usage })
-    }
-}
-
-impl OutputItem {
-    fn read(self, turn: usize, reply: &mut Reply, refusal: &mut String) {
-        match (self.kind.as_deref(), self.name) {
-            (Some("function_call") | None, Some(name)) => reply.tool_calls.push(ToolCall {
-                id: self.call_id.or(self.id).unwrap_or_else(|| made_up_id(turn, reply.tool_calls.len())),
-                name,
-                arguments: Arguments::into_text(self.arguments),
-            }),
-            (Some("message") | None, _) => {
-                let Some(content) = self.content else { return };
-                let mut said = String::new();
-                content.read(&mut said, refusal);
-                if reply.text.is_empty() {
-                    reply.text = said;
-                } else if !said.is_empty() {
-                    // Messages of their own: the end of one is not the beginning of a word.
-                    reply.text.push_str("\n\n");
-                    reply.text.push_str(&said);
-                }
-            }
-            // What a model thinks, and what other tools did, is not what it says.
-            _ => {}
-        }
+        let tokens = self.usage.as_ref().and_then(Usage::tokens);
+        (Reply { text, tool_calls, finish, served_model: self.model, tokens, stated_cost: None }, refusal)
     }
 }

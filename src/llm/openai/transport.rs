@@ -1,6 +1,7 @@
 //! Sends a body and brings back what the server answered, whatever it is. One attempt, no retry.
 
 use std::error::Error as _;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use async_openai::Client;
@@ -19,8 +20,8 @@ use super::quirks::Api;
 
 /// No answer is longer; more is not read.
 const LONGEST_ANSWER: usize = 8 << 20;
-/// What is read of a refusal: enough for any message.
-const LONGEST_REFUSAL: usize = 64 << 10;
+/// What is read of a refusal: enough for any message, and for servers that send the request back with it.
+const LONGEST_REFUSAL: usize = 512 << 10;
 
 /// What a server answered, of any status.
 pub(super) struct Answer {
@@ -66,7 +67,7 @@ pub(super) struct Transport {
 impl Transport {
     /// Sends to `address` through `http`.
     pub(super) fn new(address: Address, http: reqwest::Client) -> Self {
-        let executor = Executor { http: http.clone(), origin: address.origin() };
+        let executor = Executor { http: http.clone(), origin: address.origin().into() };
         // The service comes last: setting the HTTP client would put the retrying executor back.
         Self { client: Client::build(http, address).with_http_service(executor) }
     }
@@ -114,7 +115,7 @@ fn broken(message: impl Into<String>) -> ModelError {
 struct Executor {
     http: reqwest::Client,
     /// Where to, for messages.
-    origin: String,
+    origin: Arc<str>,
 }
 
 impl tower::Service<HttpRequestFactory> for Executor {

@@ -105,7 +105,7 @@ fn spoil(engine: &mut Engine, key: &CallKey, unreadable: &Unreadable, call: &Cal
         parse_error: Some(error.clone()),
     };
     engine.append(Event::Replied { key: key.clone(), reply, call: call.clone() })?;
-    engine.record_failure(key, format!("the ballot could not be read: {error}"), call.attempts)
+    engine.record_failure(key, format!("the ballot could not be read: {error}"), call.attempts, None)
 }
 
 /// Counts the votes; on a tie the judge has the casting vote.

@@ -1,290 +1,223 @@
-//! What goes wrong, and what the caller is told.
+//! Failures: each is one kind of [`ModelError`], with a message that says what the server said.
 
-use std::time::{Duration, SystemTime};
+use tokio::net::TcpListener;
 
-use axum::body::Body;
-use futures_util::stream;
-use reqwest::header::{HeaderMap, HeaderValue};
-use secrecy::SecretString;
+use super::*;
 
-use super::super::failure::retry_after;
-use super::server::{Server, answer, error, raw, ready};
-use super::{KEY, ask, client_of, quick_http_client, request};
-use crate::debate::ApiKind;
-use crate::llm::ModelError;
-use crate::llm::openai::{Endpoint, OpenAiClient};
+const BOTH: [ApiKind; 2] = [ApiKind::Responses, ApiKind::Chat];
 
-async fn failure(status: u16, body: &str) -> ModelError {
-    let server = Server::constant(status, body).await;
-    ask(&client_of("local", &server.url, ApiKind::Chat), &request("m")).await.unwrap_err()
+/// What both APIs make of an answer.
+async fn failure(answer: Answer) -> ModelError {
+    let responses = read(ApiKind::Responses, answer.clone()).await.unwrap_err();
+    let chat = read(ApiKind::Chat, answer).await.unwrap_err();
+    assert_eq!(responses, chat);
+    chat
+}
+
+fn error(status: u16, message: &str) -> Answer {
+    Answer::json(status, &json!({"error": {"message": message, "type": "x", "param": null, "code": null}}))
+}
+
+fn limited(message: &str) -> ModelError {
+    ModelError::RateLimited { retry_after: None, message: message.to_owned() }
+}
+
+fn server_failed(status: u16, message: &str) -> ModelError {
+    ModelError::ServerFailed { status, retry_after: None, message: message.to_owned() }
+}
+
+fn unauthorized(status: u16, message: &str) -> ModelError {
+    ModelError::Unauthorized { status, message: message.to_owned() }
+}
+
+fn refused(status: u16, message: &str) -> ModelError {
+    ModelError::Refused { status, message: message.to_owned() }
 }
 
 #[tokio::test]
-async fn statuses_become_kinds_of_failures() {
-    let message = || "no".to_owned();
-    for status in [400, 402, 404, 405, 413, 422] {
-        assert_eq!(
-            failure(status, r#"{"error":{"message":"no"}}"#).await,
-            ModelError::Refused { status, message: message() }
-        );
+async fn each_status_is_a_kind_of_failure() {
+    for status in [400, 402, 404, 405, 406, 413, 415, 422, 451, 501] {
+        let expected = if status == 501 { server_failed(501, "no") } else { refused(status, "no") };
+        assert_eq!(failure(error(status, "no")).await, expected);
     }
     for status in [401, 403] {
-        assert_eq!(
-            failure(status, r#"{"error":{"message":"no"}}"#).await,
-            ModelError::Unauthorized { status, message: message() }
-        );
+        assert_eq!(failure(error(status, "no")).await, unauthorized(status, "no"));
     }
-    for status in [408, 409, 425, 500, 502, 503, 504, 529] {
-        assert_eq!(
-            failure(status, r#"{"error":{"message":"no"}}"#).await,
-            ModelError::ServerFailed { status, retry_after: None, message: message() }
-        );
+    for status in [408, 409, 425, 500, 502, 503, 504, 520, 529] {
+        assert_eq!(failure(error(status, "no")).await, server_failed(status, "no"));
     }
-    assert_eq!(
-        failure(429, r#"{"error":{"message":"no","code":"rate_limit_exceeded"}}"#).await,
-        ModelError::RateLimited { retry_after: None, message: message() }
-    );
-    for body in [
-        r#"{"error":{"message":"no","code":"insufficient_quota"}}"#,
-        r#"{"error":{"message":"no","type":"insufficient_quota","code":null}}"#,
+    assert_eq!(failure(error(429, "no")).await, limited("no"));
+}
+
+#[tokio::test]
+async fn an_exhausted_quota_is_not_waited_for() {
+    for fields in [
+        json!({"message": "pay", "type": "insufficient_quota", "code": "insufficient_quota"}),
+        json!({"message": "pay", "type": "insufficient_quota", "code": null}),
+        json!({"message": "pay", "type": "insufficient_quota", "code": 429}),
+        json!({"message": "pay", "code": "insufficient_quota"}),
     ] {
-        assert_eq!(failure(429, body).await, ModelError::Refused { status: 429, message: message() });
+        assert_eq!(failure(Answer::json(429, &json!({"error": fields}))).await, refused(429, "pay"));
+        assert_eq!(failure(Answer::json(200, &json!({"error": fields}))).await, refused(429, "pay"));
     }
 }
 
 #[tokio::test]
-async fn messages_are_found_in_whatever_shape_they_come() {
-    for (body, expected) in [
-        (r#"{"error":{"message":"no such thing"}}"#, "no such thing"),
-        (r#"{"error":{"message":"no","code":400,"type":7,"param":null}}"#, "no"),
-        (r#"{"error":"no such thing"}"#, "no such thing"),
-        (r#"{"message":"no such thing"}"#, "no such thing"),
-        (r#"{"detail":"Not Found"}"#, "Not Found"),
-        (r#"{"detail":[{"loc":["body"],"msg":"bad"}]}"#, r#"[{"loc":["body"],"msg":"bad"}]"#),
-        (r#"[{"error":{"code":400,"message":"API key not valid"}}]"#, "API key not valid"),
-        (
-            r#"{"error":{"message":"Provider returned error","metadata":{"raw":"too hot"}}}"#,
-            "Provider returned error: too hot",
-        ),
-        (r#"{"object":"error","message":{"detail":"bad"}}"#, r#"{"detail":"bad"}"#),
-        ("plain\n  words", "plain words"),
-        ("a < b", "a < b"),
-        ("\u{1b}[31mred\u{7}", "[31mred"),
-        (
-            "<html><head><style>p{}</style><title>Bad Gateway</title></head><body><h1>502</h1></body></html>",
-            "Bad Gateway 502",
-        ),
-        ("", "bad request"),
-        ("{}", "{}"),
+async fn what_was_said_is_found_in_every_shape() {
+    for (body, message) in [
+        (json!({"error": {"message": "why"}}), "why"),
+        (json!({"error": {"message": "why", "code": 400}}), "why"),
+        (json!({"error": "why"}), "why"),
+        (json!({"message": "why", "object": "error", "code": 400}), "why"),
+        (json!({"detail": "why"}), "why"),
+        (json!({"detail": [{"loc": ["body"], "msg": "why"}]}), r#"[{"loc":["body"],"msg":"why"}]"#),
+        (json!([{"error": {"code": 400, "message": "why", "status": "INVALID_ARGUMENT"}}]), "why"),
+        (json!({"error": {"message": "provider failed", "metadata": {"raw": "why"}}}), "provider failed: why"),
+        (json!({"error": {"message": ["why", 1]}}), r#"["why",1]"#),
+        (json!({"error": {"message": " why\n\u{1b}[31m  now\u{0}"}}), "why [31m now"),
+        (json!({"error": {}}), r#"{"error":{}}"#),
+        (json!({"what": "why"}), r#"{"what":"why"}"#),
+        (json!("why"), r#""why""#),
     ] {
-        let failed = failure(400, body).await;
-        assert_eq!(failed, ModelError::Refused { status: 400, message: expected.to_owned() }, "{body}");
+        assert_eq!(failure(Answer::json(400, &body)).await, refused(400, message), "{body}");
     }
-    let ModelError::Refused { message, .. } = failure(400, &"é".repeat(5000)).await else { panic!() };
+    for (body, message) in [
+        ("", "bad request"),
+        ("why", "why"),
+        ("{\"error\": {\"mess", "{\"error\": {\"mess"),
+        ("<html><style>p{}</style><body><h1>Why</h1>\n<p>not</p></body></html>", "Why not"),
+        ("a < b", "a < b"),
+    ] {
+        assert_eq!(failure(Answer::text(400, body)).await, refused(400, message), "{body}");
+    }
+    assert_eq!(failure(Answer::text(400, vec![0xff, 0xfe, b'!'])).await, refused(400, "\u{fffd}\u{fffd}!"));
+}
+
+#[tokio::test]
+async fn long_messages_are_cut() {
+    let ModelError::Refused { message, .. } = failure(error(400, &"é".repeat(30_000))).await else { panic!() };
+    assert_eq!(message.chars().count(), 601);
+    // A body that is not the API's, and longer than what is read of it.
+    let ModelError::ServerFailed { message, .. } = failure(Answer::text(500, "wide ".repeat(1 << 18))).await else {
+        panic!()
+    };
     assert_eq!(message.chars().count(), 201);
 }
 
 #[tokio::test]
-async fn an_error_inside_a_good_answer_is_an_error() {
-    for (api, body, kind) in [
-        (ApiKind::Chat, r#"{"error":{"message":"slow down","code":429}}"#, "rate"),
-        (ApiKind::Chat, r#"{"error":{"message":"slow down","code":"rate_limit_exceeded"}}"#, "rate"),
-        (ApiKind::Chat, r#"{"error":{"message":"x","code":"502"}}"#, "server 502"),
-        (ApiKind::Chat, r#"{"error":{"message":"x","code":400}}"#, "refused 400"),
-        (ApiKind::Chat, r#"{"error":"something"}"#, "server 200"),
-        (
-            ApiKind::Chat,
-            r#"{"choices":[{"error":{"message":"x","code":503},"finish_reason":"error","message":{"content":""}}]}"#,
-            "server 503",
-        ),
-        (
-            ApiKind::Responses,
-            r#"{"status":"failed","error":{"code":"server_error","message":"x"},"output":[]}"#,
-            "server 500",
-        ),
-        (ApiKind::Responses, r#"{"status":"failed","error":null,"output":[]}"#, "server 200"),
-        (ApiKind::Responses, r#"{"status":"failed","error":{"code":"invalid_prompt","message":"x"}}"#, "refused 400"),
-        (ApiKind::Auto, r#"{"error":{"message":"pay first","code":"insufficient_quota"}}"#, "refused 429"),
+async fn an_error_inside_a_good_status_is_one() {
+    for (error, expected) in [
+        (json!({"code": 429, "message": "slow"}), limited("slow")),
+        (json!({"code": "429", "message": "slow"}), limited("slow")),
+        (json!({"code": "rate_limit_exceeded", "message": "slow"}), limited("slow")),
+        (json!({"code": 502, "message": "gone"}), server_failed(502, "gone")),
+        (json!({"code": "server_error", "message": "gone"}), server_failed(500, "gone")),
+        (json!({"type": "overloaded_error", "message": "busy"}), server_failed(503, "busy")),
+        (json!({"code": null, "type": "overloaded_error", "message": "busy"}), server_failed(503, "busy")),
+        (json!({"code": 401, "message": "who"}), unauthorized(401, "who")),
+        (json!({"code": "invalid_api_key", "message": "who"}), unauthorized(401, "who")),
+        (json!({"code": 403, "message": "not you"}), unauthorized(403, "not you")),
+        (json!({"code": "invalid_prompt", "message": "no"}), refused(400, "no")),
+        (json!({"code": "model_not_found", "message": "which"}), refused(404, "which")),
+        (json!({"code": "mystery", "message": "what"}), server_failed(200, "what")),
+        (json!({"code": 42, "message": "what"}), server_failed(200, "what")),
+        (json!({"code": "mystery"}), server_failed(200, "mystery")),
+        (json!("what"), server_failed(200, "what")),
     ] {
-        let server = Server::constant(200, body).await;
-        let failed = ask(&client_of("local", &server.url, api), &request("m")).await.unwrap_err();
-        let found = match &failed {
-            ModelError::RateLimited { .. } => "rate".to_owned(),
-            ModelError::ServerFailed { status, .. } => format!("server {status}"),
-            ModelError::Refused { status, .. } => format!("refused {status}"),
-            other => format!("{other:?}"),
-        };
-        assert_eq!(found, kind, "{body}");
-        assert_eq!(server.seen().len(), 1, "{body}");
+        let alone = json!({ "error": error });
+        assert_eq!(failure(Answer::json(200, &alone)).await, expected, "{alone}");
+        let beside = json!({"error": error, "choices": [], "output": [], "status": "failed"});
+        assert_eq!(failure(Answer::json(200, &beside)).await, expected, "{beside}");
     }
 }
 
 #[tokio::test]
-async fn what_is_not_the_api_is_broken() {
-    for (body, expected) in [
-        ("<html><body>Welcome</body></html>", "HTML in place of JSON: Welcome"),
-        ("", "it has no body"),
-        (r#"{"choices":[{"message":{"content":"half"#, "the JSON ends in its middle"),
-        ("data: {\"x\":1}\n\n", "an event stream"),
-        ("hello", "it is not JSON: hello"),
-        ("[]", "it has no `choices`"),
-        ("17", "not the API's"),
-        ("{}", "it has no `choices`"),
+async fn what_is_not_an_answer_is_broken() {
+    for (body, says) in [
+        ("", "EOF while parsing"),
+        ("<html><body>Welcome</body></html>", "Welcome"),
+        ("I am fine, thank you", "I am fine, thank you"),
+        ("{\"choices\": [{\"message\"", "{\"choices\""),
+        ("\"text\"", "text"),
+        ("null", "null"),
+        ("[]", "[]"),
+        ("{}", "{}"),
+        ("{\"ok\": true}", "{\"ok\": true}"),
+        ("{\"choices\": null, \"output\": null}", "null"),
+        ("{\"choices\": \"x\", \"output\": 3}", "x"),
     ] {
-        let failed = failure(200, body).await;
-        let ModelError::Broken { message } = &failed else { panic!("{body}: {failed:?}") };
-        assert!(message.contains(expected), "{body}: {message}");
+        for api in BOTH {
+            let failed = read(api, Answer::text(200, body)).await.unwrap_err();
+            let ModelError::Broken { message } = &failed else { panic!("{body}: {failed:?}") };
+            assert!(message.contains(says), "{body}: {message}");
+        }
+    }
+    assert!(matches!(failure(Answer::text(204, "")).await, ModelError::Broken { .. }));
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_broken() {
+    for status in [200, 500] {
+        for api in BOTH {
+            let failed = read(api, Answer::json(status, &chat_answer()).cut()).await.unwrap_err();
+            let ModelError::Broken { message } = &failed else { panic!("{failed:?}") };
+            assert!(message.starts_with("it broke off: "), "{message}");
+        }
     }
 }
 
 #[tokio::test]
-async fn a_cut_or_missing_answer_is_broken_and_may_be_retried() {
-    for bytes in [
-        &b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"choices\":["[..],
-        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{\"cho",
-        b"HTTP/1.1 200",
-        b"",
-    ] {
-        let client = client_of("local", &raw(bytes).await, ApiKind::Chat);
-        let failed = ask(&client, &request("m")).await.unwrap_err();
-        assert!(matches!(failed, ModelError::Broken { .. }), "{failed:?}");
-        assert!(failed.is_transient());
+async fn an_answer_without_end_is_not_read_to_its_end() {
+    let mut long = chat_answer();
+    long["choices"][0]["message"]["content"] = json!("x".repeat(8 << 20));
+    for answer in [Answer::json(200, &long), Answer::json(200, &long).chunked()] {
+        let failed = read(ApiKind::Chat, answer).await.unwrap_err();
+        assert_eq!(failed, ModelError::Broken { message: "it is longer than 8 MiB".to_owned() });
     }
+    let text = "x".repeat((8 << 20) - 1000);
+    long["choices"][0]["message"]["content"] = json!(text);
+    assert_eq!(read(ApiKind::Chat, Answer::json(200, &long).chunked()).await.unwrap().text.len(), text.len());
 }
 
 #[tokio::test]
-async fn an_endless_answer_is_not_read_to_its_end() {
-    let endless = |status| {
-        Server::start(move |_| {
-            let chunks = stream::repeat_with(|| Ok::<_, std::io::Error>(vec![b' '; 1 << 16]));
-            ready(answer(status, &[], Body::from_stream(chunks)))
-        })
-    };
-    let server = endless(200).await;
-    let failed = ask(&client_of("local", &server.url, ApiKind::Chat), &request("m")).await.unwrap_err();
-    assert_eq!(failed, ModelError::Broken { message: "it is longer than 8 MiB".to_owned() });
-    let server = endless(500).await;
-    let failed = ask(&client_of("local", &server.url, ApiKind::Chat), &request("m")).await.unwrap_err();
-    assert!(matches!(failed, ModelError::ServerFailed { status: 500, .. }));
-    let declared = b"HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\n{";
-    let failed = ask(&client_of("local", &raw(declared).await, ApiKind::Chat), &request("m")).await.unwrap_err();
-    assert_eq!(failed, ModelError::Broken { message: "it is longer than 8 MiB".to_owned() });
-}
-
-#[tokio::test]
-async fn nobody_there_is_unreachable() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let origin = format!("http://{}", listener.local_addr().unwrap());
+async fn a_server_that_is_not_there_is_unreachable() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
     drop(listener);
-    let client = client_of("local", &format!("{origin}/v1?token=geheim"), ApiKind::Auto);
-    let failed = ask(&client, &request("m")).await.unwrap_err();
+    let url = format!("http://user:pass-word@127.0.0.1:{port}/v1?key=query-secret");
+    let client = OpenAiClient::new(endpoint(&url, ApiKind::Auto), http_client().unwrap()).unwrap();
+    let failed = client.complete(&request()).await.unwrap_err();
     let ModelError::Unreachable { message } = &failed else { panic!("{failed:?}") };
-    assert!(message.contains("refused") && message.contains(&origin), "{message}");
-    assert!(!message.contains("geheim") && message.len() < 150, "{message}");
-
-    let client = client_of("local", "http://no-such-host.invalid/v1", ApiKind::Auto);
-    let failed = ask(&client, &request("m")).await.unwrap_err();
-    assert!(matches!(failed, ModelError::Unreachable { .. }), "{failed:?}");
+    assert!(message.contains("onnection refused") && message.contains(&format!("127.0.0.1:{port}")), "{message}");
+    assert!(!message.contains("pass-word") && !message.contains("query-secret"), "{message}");
 }
 
 #[tokio::test]
-async fn a_server_that_speaks_no_tls_is_unreachable() {
-    let url = raw(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.replace("http:", "https:");
-    let failed = ask(&client_of("local", &url, ApiKind::Auto), &request("m")).await.unwrap_err();
-    assert!(matches!(failed, ModelError::Unreachable { .. }), "{failed:?}");
+async fn a_server_that_hangs_up_without_a_word_broke_off() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let hanging_up = tokio::spawn(async move {
+        loop {
+            drop(listener.accept().await.unwrap());
+        }
+    });
+    let client = OpenAiClient::new(endpoint(&url, ApiKind::Chat), http_client().unwrap()).unwrap();
+    let failed = client.complete(&request()).await.unwrap_err();
+    hanging_up.abort();
+    assert!(matches!(&failed, ModelError::Broken { message } if message.starts_with("it broke off")), "{failed:?}");
+    assert!(failed.is_transient());
 }
 
 #[tokio::test]
-async fn redirects_are_told_not_followed() {
-    let server = Server::start(|_| ready(answer(308, &[("location", "https://elsewhere.test/v1?secret=1")], ""))).await;
-    let failed = ask(&client_of("local", &server.url, ApiKind::Auto), &request("m")).await.unwrap_err();
-    let expected = "it redirects to https://elsewhere.test/v1, which is not followed".to_owned();
-    assert_eq!(failed, ModelError::Refused { status: 308, message: expected });
-    assert_eq!(server.seen().len(), 1);
-}
-
-#[test]
-fn retry_after_in_all_its_forms() {
-    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
-    let date = "Sun, 06 Nov 1994 08:49:47 GMT";
-    for (name, value, expected) in [
-        ("retry-after", "2", Some(2_000)),
-        ("retry-after", " 0.25 ", Some(250)),
-        ("retry-after", "0", Some(0)),
-        ("retry-after", date, Some(10_000)),
-        ("retry-after", "Sat, 05 Nov 1994 08:49:37 GMT", Some(0)),
-        ("retry-after-ms", "1500", Some(1_500)),
-        ("retry-after", "-3", None),
-        ("retry-after", "soon", None),
-        ("retry-after", "NaN", None),
-        ("retry-after", "1e300", None),
-        ("retry-after", "", None),
-        ("x-other", "2", None),
-    ] {
-        let headers = HeaderMap::from_iter([(name.parse().unwrap(), HeaderValue::from_static(value))]);
-        assert_eq!(retry_after(&headers, now), expected.map(Duration::from_millis), "{name}: {value}");
+async fn redirects_are_named_and_not_followed() {
+    let elsewhere = Server::start(|seen| regular(&seen.path)).await;
+    for status in [301, 302, 303, 307, 308] {
+        let target = format!("{}/chat/completions?token=t", elsewhere.url());
+        let failed = failure(Answer::text(status, "").header("location", &target)).await;
+        let shown = target.split('?').next().unwrap();
+        assert_eq!(failed, refused(status, &format!("it redirects to {shown}, which is not followed")));
     }
-}
-
-#[tokio::test]
-async fn retry_after_reaches_the_caller() {
-    let server = Server::start(|seen| {
-        let status = if seen.body["model"] == "limited" { 429 } else { 503 };
-        ready(answer(status, &[("retry-after", "7")], "<html>busy</html>"))
-    })
-    .await;
-    let client = client_of("local", &server.url, ApiKind::Auto);
-    let seven = Some(Duration::from_secs(7));
-    for (model, expected) in [
-        ("limited", ModelError::RateLimited { retry_after: seven, message: "busy".to_owned() }),
-        ("down", ModelError::ServerFailed { status: 503, retry_after: seven, message: "busy".to_owned() }),
-    ] {
-        assert_eq!(ask(&client, &request(model)).await.unwrap_err(), expected);
-    }
-}
-
-#[tokio::test]
-async fn the_key_is_in_no_message() {
-    let echo = format!("Incorrect API key provided: {KEY}. Header: Bearer {KEY}; also other-secret-value");
-    let bodies = [
-        (401, error(401, &echo, None, None)),
-        (400, answer(400, &[], echo.clone())),
-        // The cut must not leave a piece of the key that is too short to be recognised.
-        (500, answer(500, &[], format!("{}{KEY}", "x".repeat(190)))),
-        (200, answer(200, &[], format!("<p>{echo}</p>"))),
-        (200, answer(200, &[], format!(r#"{{"error":"{echo}"}}"#))),
-        (200, answer(200, &[], format!(r#"{{"output":[{{"content":[{{"type":"refusal","refusal":"{echo}"}}]}}]}}"#))),
-        (302, answer(302, &[("location", &format!("https://h/{KEY}"))], "")),
-    ];
-    for (status, response) in bodies {
-        let response = std::sync::Arc::new(std::sync::Mutex::new(Some(response)));
-        let server = Server::start(move |_| ready(response.lock().unwrap().take().unwrap())).await;
-        let endpoint = Endpoint {
-            name: "local".into(),
-            base_url: server.url.clone(),
-            api_key: Some(SecretString::from(format!(" {KEY}\n"))),
-            headers: vec![("x-other".to_owned(), SecretString::from("other-secret-value"))],
-            api: ApiKind::Auto,
-        };
-        let debug = format!("{endpoint:?}");
-        let client = OpenAiClient::new(endpoint, quick_http_client()).unwrap();
-        let failed = ask(&client, &request("m")).await.unwrap_err();
-        let shown = format!("{debug} {client:?} {failed} {failed:?}");
-        assert!(!shown.contains("sk-top") && !shown.contains("other-secret"), "{status}: {shown}");
-    }
-}
-
-#[tokio::test]
-async fn without_a_key_none_is_sent() {
-    let server = Server::constant(200, r#"{"output_text":"ok"}"#).await;
-    let endpoint = Endpoint {
-        name: "ollama".into(),
-        base_url: server.url.clone(),
-        api_key: None,
-        headers: vec![],
-        api: ApiKind::Auto,
-    };
-    let client = OpenAiClient::new(endpoint, quick_http_client()).unwrap();
-    ask(&client, &request("m")).await.unwrap();
-    assert!(!server.seen()[0].headers.contains_key("authorization"));
+    let relative = failure(Answer::text(302, "").header("location", "/login?next=x")).await;
+    assert_eq!(relative, refused(302, "it redirects to /login, which is not followed"));
+    assert_eq!(elsewhere.paths(), Vec::<String>::new());
 }

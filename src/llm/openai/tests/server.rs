@@ -1,109 +1,178 @@
-//! A server that answers as it is told and remembers what it was sent.
+//! A server that answers as a test wants and remembers what it was sent.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use axum::body::{Body, Bytes};
-use axum::http::{HeaderMap, StatusCode, Uri};
-use axum::response::Response;
-use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::{HeaderMap, Request, Response};
+use futures_util::stream;
+use serde_json::Value;
 use tokio::net::TcpListener;
+use tokio::sync::Barrier;
+use tokio::task::JoinHandle;
 
-/// What a server was sent.
+/// What was sent.
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
     pub(super) path: String,
+    pub(super) query: Option<String>,
     pub(super) headers: HeaderMap,
-    pub(super) raw: String,
-    pub(super) body: Value,
+    pub(super) body: String,
 }
 
-/// A running server; it ends with the test's runtime.
+impl Seen {
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+}
+
+/// What is answered.
+#[derive(Debug, Clone)]
+pub(super) struct Answer {
+    status: u16,
+    headers: Vec<(&'static str, String)>,
+    body: Bytes,
+    sent: Sent,
+    delay: Duration,
+    together: Option<Arc<Barrier>>,
+}
+
+/// How a body is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    Whole,
+    /// In chunks, its length not declared.
+    Chunked,
+    /// Up to its half, then the connection breaks.
+    Cut,
+}
+
+impl Answer {
+    pub(super) fn json(status: u16, body: &Value) -> Self {
+        Self::text(status, body.to_string()).header("content-type", "application/json")
+    }
+
+    pub(super) fn text(status: u16, body: impl Into<Bytes>) -> Self {
+        Self { status, headers: vec![], body: body.into(), sent: Sent::Whole, delay: Duration::ZERO, together: None }
+    }
+
+    pub(super) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    pub(super) fn chunked(self) -> Self {
+        Self { sent: Sent::Chunked, ..self }
+    }
+
+    pub(super) fn cut(self) -> Self {
+        Self { sent: Sent::Cut, ..self }
+    }
+
+    pub(super) fn after(self, delay: Duration) -> Self {
+        Self { delay, ..self }
+    }
+
+    /// Not before as many requests are there as `all` counts.
+    pub(super) fn together(self, all: &Arc<Barrier>) -> Self {
+        Self { together: Some(Arc::clone(all)), ..self }
+    }
+
+    async fn into_response(self) -> Response<Body> {
+        if let Some(all) = &self.together {
+            all.wait().await;
+        }
+        tokio::time::sleep(self.delay).await;
+        let mut response = Response::builder().status(self.status);
+        for (name, value) in &self.headers {
+            response = response.header(*name, value);
+        }
+        let half = self.body.len() / 2;
+        let body = match self.sent {
+            Sent::Whole => Body::from(self.body),
+            Sent::Chunked => {
+                let chunk = |chunk| Ok::<_, std::io::Error>(Bytes::copy_from_slice(chunk));
+                let chunks: Vec<_> = self.body.chunks(1 << 16).map(chunk).collect();
+                Body::from_stream(stream::iter(chunks))
+            }
+            Sent::Cut => {
+                response = response.header("content-length", self.body.len());
+                let first = self.body.slice(..half);
+                Body::from_stream(stream::unfold(Some(first), |first| async move {
+                    if let Some(first) = first {
+                        return Some((Ok(first), None));
+                    }
+                    // Without a pause the break overtakes the first half.
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    Some((Err(std::io::Error::from(std::io::ErrorKind::ConnectionAborted)), None))
+                }))
+            }
+        };
+        response.body(body).unwrap()
+    }
+}
+
+/// A running server; it ends when dropped.
 pub(super) struct Server {
-    pub(super) url: String,
+    port: u16,
     seen: Arc<Mutex<Vec<Seen>>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
 }
 
 impl Server {
     /// Answers every request with what `answer` makes of it.
-    pub(super) async fn start<F>(answer: F) -> Self
-    where
-        F: Fn(Seen) -> BoxFuture<'static, Response> + Clone + Send + Sync + 'static,
-    {
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&seen);
-        let app = axum::Router::new().fallback(move |uri: Uri, headers: HeaderMap, body: Bytes| {
-            let request = Seen {
-                path: uri.to_string(),
-                headers,
-                raw: String::from_utf8(body.to_vec()).unwrap(),
-                body: serde_json::from_slice(&body).unwrap(),
-            };
-            log.lock().unwrap().push(request.clone());
-            answer(request)
-        });
+    pub(super) async fn start(answer: impl Fn(&Seen) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/v1", listener.local_addr().unwrap());
-        tokio::spawn(async move { axum::serve(listener, app).await });
-        Self { url, seen }
+        let port = listener.local_addr().unwrap().port();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (answer, log) = (Arc::new(answer), Arc::clone(&seen));
+        let router = Router::new().fallback(move |request: Request<Body>| {
+            let (answer, log) = (Arc::clone(&answer), Arc::clone(&log));
+            async move {
+                let (head, body) = request.into_parts();
+                let body = to_bytes(body, usize::MAX).await.unwrap();
+                let seen = Seen {
+                    path: head.uri.path().to_owned(),
+                    query: head.uri.query().map(str::to_owned),
+                    headers: head.headers,
+                    body: String::from_utf8(body.to_vec()).unwrap(),
+                };
+                log.lock().unwrap().push(seen.clone());
+                answer(&seen).into_response().await
+            }
+        });
+        let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { port, seen, task }
     }
 
-    /// Answers every request alike.
-    pub(super) async fn constant(status: u16, body: impl Into<String>) -> Self {
-        let body: String = body.into();
-        Self::start(move |_| ready(answer(status, &[], body.clone()))).await
+    /// The base URL that clients are given.
+    pub(super) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/v1", self.port)
     }
 
-    /// What it was sent so far.
+    /// Everything so far, in the order of arrival.
     pub(super) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
     }
 
-    /// The paths it was sent to so far, without the base.
+    /// Where it went.
     pub(super) fn paths(&self) -> Vec<String> {
-        self.seen().iter().map(|seen| seen.path.trim_start_matches("/v1").to_owned()).collect()
+        self.seen().into_iter().map(|seen| seen.path).collect()
     }
-}
 
-/// An answer that is there at once.
-pub(super) fn ready(response: Response) -> BoxFuture<'static, Response> {
-    Box::pin(std::future::ready(response))
-}
-
-pub(super) fn answer(status: u16, headers: &[(&str, &str)], body: impl Into<Body>) -> Response {
-    let mut response = Response::builder().status(StatusCode::from_u16(status).unwrap());
-    for (name, value) in headers {
-        response = response.header(*name, *value);
+    /// How many requests went to `path`.
+    pub(super) fn count(&self, path: &str) -> usize {
+        self.seen().iter().filter(|seen| seen.path == path).count()
     }
-    response.body(body.into()).unwrap()
-}
-
-pub(super) fn error(status: u16, message: &str, code: Option<&str>, param: Option<&str>) -> Response {
-    let body = json!({ "error": { "message": message, "type": "t", "param": param, "code": code } });
-    answer(status, &[("content-type", "application/json")], body.to_string())
-}
-
-/// A good answer of the API at that path.
-pub(super) fn good(path: &str) -> Response {
-    let body = if path.ends_with("/responses") {
-        json!({ "output": [{ "type": "message", "content": [{ "type": "output_text", "text": "from responses" }] }] })
-    } else {
-        json!({ "choices": [{ "message": { "content": "from chat" }, "finish_reason": "stop" }] })
-    };
-    answer(200, &[], body.to_string())
-}
-
-/// A server below HTTP: reads a request and writes those bytes, then closes.
-pub(super) async fn raw(bytes: &'static [u8]) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    tokio::spawn(async move {
-        while let Ok((mut socket, _)) = listener.accept().await {
-            let mut request = [0; 4096];
-            let _ = socket.read(&mut request).await;
-            let _ = socket.write_all(bytes).await;
-        }
-    });
-    url
 }

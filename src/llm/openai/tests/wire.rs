@@ -1,165 +1,230 @@
-//! What is sent, byte for byte where it matters.
+//! What is sent, to the byte: the order of fields decides what a provider can take from its cache.
 
-use std::sync::Arc;
+use crate::debate::{ToolCall, ToolResult};
+use crate::llm::{ToolSpec, Turn};
 
-use serde_json::{Value, json};
+use super::server::Seen;
+use super::*;
 
-use super::server::{Server, good, ready};
-use super::{KEY, SCORE, ask, client_of, request, score_schema};
-use crate::debate::{ApiKind, ToolCall, ToolResult};
-use crate::llm::{Request, ToolSpec, Turn};
-
-fn conversation() -> Request {
-    let mut request = request("m");
-    request.max_tokens = Some(64);
-    request.answer = Some(&SCORE);
-    request.tools = Arc::from([ToolSpec {
-        name: "file_read".to_owned(),
-        description: "reads a file".to_owned(),
-        parameters: json!({ "type": "object", "properties": { "path": { "type": "string" } } }),
-    }]);
-    let call = |id: &str| ToolCall {
-        id: id.to_owned(),
-        name: "file_read".to_owned(),
-        arguments: r#"{"path":"a"}"#.to_owned(),
-    };
-    let result = |id: &str| ToolResult {
-        tool_call_id: id.to_owned(),
-        role: "tool".to_owned(),
-        content: r#"{"status":"success"}"#.to_owned(),
-    };
-    request.turns = vec![
-        Turn::Assistant { text: String::new(), calls: vec![call("c1"), call("c2")] },
-        Turn::ToolResults(vec![result("c1"), result("c2")]),
-        Turn::Assistant { text: "so it is".to_owned(), calls: vec![] },
-        Turn::User("as JSON please".to_owned()),
-    ];
-    request
+/// What a client with `provider`'s name sends.
+async fn sent(provider: &str, api: ApiKind, request: &Request) -> Seen {
+    let server = Server::start(|seen| regular(&seen.path)).await;
+    let endpoint = Endpoint { name: provider.into(), ..endpoint(&server.url(), api) };
+    let client = OpenAiClient::new(endpoint, http_client().unwrap()).unwrap();
+    assert_eq!(client.complete(request).await, Ok(because()));
+    let [seen] = server.seen().try_into().unwrap();
+    seen
 }
 
-async fn sent(provider: &str, api: ApiKind, request: &Request) -> super::server::Seen {
-    let server = Server::start(|seen| ready(good(&seen.path))).await;
-    ask(&client_of(provider, &server.url, api), request).await.unwrap();
-    server.seen().remove(0)
+/// The bodies of one request in both APIs.
+async fn bodies(request: &Request) -> [String; 2] {
+    let responses = sent("local", ApiKind::Responses, request).await;
+    let chat = sent("local", ApiKind::Chat, request).await;
+    assert_eq!((responses.path.as_str(), chat.path.as_str()), (RESPONSES, CHAT));
+    [responses.body, chat.body]
 }
 
 #[tokio::test]
-async fn a_plain_request_of_the_responses_api() {
-    let seen = sent("openai", ApiKind::Auto, &request("gpt-4o")).await;
+async fn a_prompt() {
+    let [responses, chat] = bodies(&request()).await;
     assert_eq!(
-        seen.raw,
-        r#"{"model":"gpt-4o","instructions":"be brief","input":"design it","temperature":0.7,"store":false}"#
+        responses,
+        r#"{"model":"m-1","instructions":"Be brief.","input":"Why?","temperature":0.7,"store":false}"#
     );
-    assert_eq!(seen.path, "/v1/responses");
-    assert_eq!(seen.headers["authorization"], format!("Bearer {KEY}"));
-    assert_eq!(seen.headers["content-type"], "application/json");
-    assert_eq!(seen.headers["x-title"], "dialectic");
-    assert_eq!(seen.headers["user-agent"], concat!("dialectic/", env!("CARGO_PKG_VERSION")));
-}
-
-#[tokio::test]
-async fn a_plain_request_of_chat_completions() {
-    let seen = sent("mistral", ApiKind::Chat, &request("mistral-large")).await;
     assert_eq!(
-        seen.raw,
+        chat,
         concat!(
-            r#"{"model":"mistral-large","messages":[{"role":"system","content":"be brief"},"#,
-            r#"{"role":"user","content":"design it"}],"temperature":0.7}"#
+            r#"{"model":"m-1","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Why?"}],"#,
+            r#""temperature":0.7}"#
         )
     );
-    assert_eq!(seen.path, "/v1/chat/completions");
 }
 
 #[tokio::test]
-async fn a_conversation_of_the_responses_api() {
-    let seen = sent("openai", ApiKind::Responses, &conversation()).await;
+async fn a_second_chance() {
+    let assistant = Turn::Assistant { text: "{oops".to_owned(), calls: vec![] };
+    let again = Request { turns: vec![assistant, Turn::User("Again, as JSON.".to_owned())], ..request() };
+    let [responses, chat] = bodies(&again).await;
     assert_eq!(
-        seen.body,
-        json!({
-            "model": "m",
-            "instructions": "be brief",
-            "input": [
-                { "role": "user", "content": "design it" },
-                { "type": "function_call", "call_id": "c1", "name": "file_read", "arguments": "{\"path\":\"a\"}" },
-                { "type": "function_call", "call_id": "c2", "name": "file_read", "arguments": "{\"path\":\"a\"}" },
-                { "type": "function_call_output", "call_id": "c1", "output": "{\"status\":\"success\"}" },
-                { "type": "function_call_output", "call_id": "c2", "output": "{\"status\":\"success\"}" },
-                { "role": "assistant", "content": "so it is" },
-                { "role": "user", "content": "as JSON please" }
-            ],
-            "temperature": 0.7,
-            "max_output_tokens": 64,
-            "text": {
-                "format": { "type": "json_schema", "name": "score", "schema": score_schema(), "strict": true }
-            },
-            "tools": [{
-                "type": "function",
-                "name": "file_read",
-                "description": "reads a file",
-                "parameters": { "type": "object", "properties": { "path": { "type": "string" } } },
-                "strict": false
-            }],
-            "store": false
-        })
+        responses,
+        concat!(
+            r#"{"model":"m-1","instructions":"Be brief.","input":[{"role":"user","content":"Why?"},"#,
+            r#"{"role":"assistant","content":"{oops"},{"role":"user","content":"Again, as JSON."}],"#,
+            r#""temperature":0.7,"store":false}"#
+        )
+    );
+    assert_eq!(
+        chat,
+        concat!(
+            r#"{"model":"m-1","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Why?"},"#,
+            r#"{"role":"assistant","content":"{oops"},{"role":"user","content":"Again, as JSON."}],"temperature":0.7}"#
+        )
+    );
+}
+
+fn tool() -> ToolSpec {
+    ToolSpec {
+        name: "file_read".to_owned(),
+        description: "Reads a file.".to_owned(),
+        parameters: json!({"type": "object"}),
+    }
+}
+
+fn call(id: &str, path: &str) -> ToolCall {
+    ToolCall { id: id.to_owned(), name: "file_read".to_owned(), arguments: json!({"path": path}).to_string() }
+}
+
+fn result(id: &str) -> ToolResult {
+    ToolResult { tool_call_id: id.to_owned(), role: "tool".to_owned(), content: r#"{"n":1}"#.to_owned() }
+}
+
+#[tokio::test]
+async fn tools_their_calls_and_results() {
+    let turns = vec![
+        Turn::Assistant { text: String::new(), calls: vec![call("c1", "a"), call("c2", "b")] },
+        Turn::ToolResults(vec![result("c1"), result("c2")]),
+        Turn::Assistant { text: "One more.".to_owned(), calls: vec![call("c3", "c")] },
+        Turn::ToolResults(vec![result("c3")]),
+    ];
+    let [responses, chat] = bodies(&Request { turns, tools: Arc::new([tool()]), ..request() }).await;
+    assert_eq!(
+        responses,
+        concat!(
+            r#"{"model":"m-1","instructions":"Be brief.","input":[{"role":"user","content":"Why?"},"#,
+            r#"{"type":"function_call","call_id":"c1","name":"file_read","arguments":"{\"path\":\"a\"}"},"#,
+            r#"{"type":"function_call","call_id":"c2","name":"file_read","arguments":"{\"path\":\"b\"}"},"#,
+            r#"{"type":"function_call_output","call_id":"c1","output":"{\"n\":1}"},"#,
+            r#"{"type":"function_call_output","call_id":"c2","output":"{\"n\":1}"},"#,
+            r#"{"role":"assistant","content":"One more."},"#,
+            r#"{"type":"function_call","call_id":"c3","name":"file_read","arguments":"{\"path\":\"c\"}"},"#,
+            r#"{"type":"function_call_output","call_id":"c3","output":"{\"n\":1}"}],"temperature":0.7,"#,
+            r#""tools":[{"type":"function","name":"file_read","description":"Reads a file.","#,
+            r#""parameters":{"type":"object"},"strict":false}],"store":false}"#
+        )
+    );
+    assert_eq!(
+        chat,
+        concat!(
+            r#"{"model":"m-1","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Why?"},"#,
+            r#"{"role":"assistant","content":null,"tool_calls":["#,
+            r#"{"id":"c1","type":"function","function":{"name":"file_read","arguments":"{\"path\":\"a\"}"}},"#,
+            r#"{"id":"c2","type":"function","function":{"name":"file_read","arguments":"{\"path\":\"b\"}"}}]},"#,
+            r#"{"role":"tool","content":"{\"n\":1}","tool_call_id":"c1"},"#,
+            r#"{"role":"tool","content":"{\"n\":1}","tool_call_id":"c2"},"#,
+            r#"{"role":"assistant","content":"One more.","tool_calls":["#,
+            r#"{"id":"c3","type":"function","function":{"name":"file_read","arguments":"{\"path\":\"c\"}"}}]},"#,
+            r#"{"role":"tool","content":"{\"n\":1}","tool_call_id":"c3"}],"temperature":0.7,"#,
+            r#""tools":[{"type":"function","function":{"name":"file_read","description":"Reads a file.","#,
+            r#""parameters":{"type":"object"}}}]}"#
+        )
     );
 }
 
 #[tokio::test]
-async fn a_conversation_of_chat_completions() {
-    let call = |id: &str| json!({ "id": id, "type": "function", "function": { "name": "file_read", "arguments": "{\"path\":\"a\"}" } });
-    let seen = sent("openai", ApiKind::Chat, &conversation()).await;
+async fn a_schema() {
+    let [responses, chat] = bodies(&Request { answer: Some(&SCORE), ..request() }).await;
+    let schema = r#"{"properties":{"score":{"type":"integer"}},"required":["score"],"type":"object"}"#;
     assert_eq!(
-        seen.body,
-        json!({
-            "model": "m",
-            "messages": [
-                { "role": "system", "content": "be brief" },
-                { "role": "user", "content": "design it" },
-                { "role": "assistant", "content": null, "tool_calls": [call("c1"), call("c2")] },
-                { "role": "tool", "content": "{\"status\":\"success\"}", "tool_call_id": "c1" },
-                { "role": "tool", "content": "{\"status\":\"success\"}", "tool_call_id": "c2" },
-                { "role": "assistant", "content": "so it is" },
-                { "role": "user", "content": "as JSON please" }
-            ],
-            "temperature": 0.7,
-            "max_completion_tokens": 64,
-            "response_format": {
-                "type": "json_schema",
-                "json_schema": { "name": "score", "schema": score_schema(), "strict": true }
-            },
-            "tools": [{
-                "type": "function",
-                "function": {
-                    "name": "file_read",
-                    "description": "reads a file",
-                    "parameters": { "type": "object", "properties": { "path": { "type": "string" } } }
-                }
-            }]
-        })
+        responses,
+        format!(
+            concat!(
+                r#"{{"model":"m-1","instructions":"Be brief.","input":"Why?","temperature":0.7,"text":{{"format":"#,
+                r#"{{"type":"json_schema","name":"score","schema":{},"strict":true}}}},"store":false}}"#
+            ),
+            schema
+        )
     );
+    assert!(chat.ends_with(&format!(
+        concat!(
+            r#""temperature":0.7,"response_format":{{"type":"json_schema","#,
+            r#""json_schema":{{"name":"score","schema":{},"strict":true}}}}}}"#
+        ),
+        schema
+    )));
 }
 
 #[tokio::test]
-async fn others_than_openai_know_the_older_name_of_the_output_limit() {
-    for provider in ["mistral", "ollama", "google", "anthropic", "openrouter", "local"] {
-        let seen = sent(provider, ApiKind::Chat, &conversation()).await;
-        assert_eq!(seen.body["max_tokens"], 64, "{provider}");
-        assert_eq!(seen.body["max_completion_tokens"], Value::Null, "{provider}");
+async fn models_known_to_take_no_schema_get_none() {
+    let [responses, chat] = bodies(&Request { answer: Some(&SCORE), ..request_for("gpt-4") }).await;
+    assert!(!responses.contains("json_schema") && !chat.contains("json_schema"));
+}
+
+#[tokio::test]
+async fn the_output_limit_has_a_name_in_each_api() {
+    let limited = Request { max_tokens: Some(500), ..request() };
+    let names = ["max_output_tokens", "max_completion_tokens", "max_tokens"];
+    for (provider, api, name) in [
+        ("openai", ApiKind::Responses, names[0]),
+        ("local", ApiKind::Responses, names[0]),
+        ("openai", ApiKind::Chat, names[1]),
+        ("openrouter", ApiKind::Chat, names[2]),
+        ("local", ApiKind::Chat, names[2]),
+    ] {
+        let body = sent(provider, api, &limited).await.json();
+        for other in names {
+            assert_eq!(body.get(other), (other == name).then_some(&json!(500)), "{provider} {other}");
+        }
     }
 }
 
 #[tokio::test]
-async fn models_from_before_structured_output_are_not_asked_for_it() {
-    let mut asked = request("gpt-4");
-    asked.answer = Some(&SCORE);
-    assert_eq!(sent("openai", ApiKind::Auto, &asked).await.body["text"], Value::Null);
-    assert_eq!(sent("openai", ApiKind::Chat, &asked).await.body["response_format"], Value::Null);
+async fn temperatures_are_sent_as_they_were_written() {
+    for (temperature, written) in [(0.0, "0.0"), (0.1, "0.1"), (0.7, "0.7"), (1.0, "1.0"), (1.95, "1.95")] {
+        for body in bodies(&Request { temperature, ..request() }).await {
+            assert!(body.contains(&format!(r#""temperature":{written}"#)), "{body}");
+        }
+    }
 }
 
 #[tokio::test]
-async fn a_query_in_the_base_url_goes_with_every_request() {
-    let server = Server::start(|seen| ready(good(&seen.path.replace("?api-version=1", "")))).await;
-    let client = client_of("local", &format!("{}/?api-version=1", server.url), ApiKind::Auto);
-    ask(&client, &request("m")).await.unwrap();
-    assert_eq!(server.seen()[0].path, "/v1/responses?api-version=1");
+async fn headers_and_query_of_the_endpoint_go_with_every_request() {
+    let server = Server::start(|seen| regular(&seen.path)).await;
+    for api in [ApiKind::Responses, ApiKind::Chat] {
+        let endpoint = Endpoint {
+            base_url: format!("{}/?api-version=preview&a=b%20c", server.url()),
+            headers: vec![
+                ("X-Title".to_owned(), SecretString::from("dialectic")),
+                ("x-portkey-key".to_owned(), SecretString::from("pk-1")),
+            ],
+            ..endpoint("", api)
+        };
+        let client = OpenAiClient::new(endpoint, http_client().unwrap()).unwrap();
+        client.complete(&request()).await.unwrap();
+    }
+    let seen = server.seen();
+    assert_eq!(server.paths(), [RESPONSES, CHAT]);
+    for seen in seen {
+        assert_eq!(seen.query.as_deref(), Some("api-version=preview&a=b+c"));
+        assert_eq!(seen.header("authorization"), Some("Bearer sk-test-0123456789/+="));
+        assert_eq!(seen.header("x-title"), Some("dialectic"));
+        assert_eq!(seen.header("x-portkey-key"), Some("pk-1"));
+        assert_eq!(seen.header("content-type"), Some("application/json"));
+        assert_eq!(seen.header("user-agent"), Some(concat!("dialectic/", env!("CARGO_PKG_VERSION"))));
+        for name in seen.headers.keys() {
+            assert!(!name.as_str().starts_with("openai-"), "{name} is nobody's to send");
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_a_key_nothing_is_authorised_and_a_header_can_do_it_instead() {
+    let server = Server::start(|seen| regular(&seen.path)).await;
+    let bare = Endpoint { api_key: None, ..endpoint(&server.url(), ApiKind::Chat) };
+    let basic = ("Authorization".to_owned(), SecretString::from("Basic dTpw"));
+    let own = Endpoint { headers: vec![basic], ..endpoint(&server.url(), ApiKind::Chat) };
+    for endpoint in [bare, own] {
+        let client = OpenAiClient::new(endpoint, http_client().unwrap()).unwrap();
+        client.complete(&request()).await.unwrap();
+    }
+    let [bare, own] = server.seen().try_into().unwrap();
+    assert_eq!(bare.header("authorization"), None);
+    assert_eq!(own.headers.get_all("authorization").iter().collect::<Vec<_>>(), ["Basic dTpw"]);
+}
+
+#[tokio::test]
+async fn text_of_any_kind_arrives_as_it_is() {
+    let nasty = "\"quotes\" \\ back\u{8}\u{0}\u{2028}\u{1F600} {{braces}}\n";
+    let request = Request { prompt: nasty.into(), ..request() };
+    assert_eq!(sent("local", ApiKind::Responses, &request).await.json()["input"], nasty);
+    assert_eq!(sent("local", ApiKind::Chat, &request).await.json()["messages"][1]["content"], nasty);
 }

@@ -1,0 +1,121 @@
+//! What a refusal is about, as far as something can be done about it. Servers agree on no codes for this, so that the
+//! words of their messages decide where status, code and parameter do not.
+
+use super::failure::Refusal;
+use super::quirks::Lack;
+
+/// Names of the Responses API in messages, in lower case like all of these.
+const RESPONSES_API: [&str; 6] =
+    ["/responses", "responses api", "responses endpoint", "`responses`", "'responses'", "\"responses\""];
+/// What is said of an API that is not there.
+const NOT_THERE: [&str; 12] = [
+    "not support",
+    "n't support",
+    "unsupported",
+    "not implement",
+    "not available",
+    "unavailable",
+    "not found",
+    "not exist",
+    "not enabled",
+    "enabled only",
+    "disabled",
+    "cannot be used",
+];
+/// What is said of a path that is not there.
+const NO_ROUTE: [&str; 12] = [
+    "unknown endpoint",
+    "unexpected endpoint",
+    "unsupported endpoint",
+    "endpoint not found",
+    "endpoint is not supported",
+    "no such endpoint",
+    "unknown route",
+    "no route",
+    "unknown path",
+    "unknown url",
+    "invalid url",
+    "request url",
+];
+
+impl Refusal {
+    /// Whether it says that there is no Responses API, and who it is that has none. Anything else that may be wrong
+    /// with the request is not that.
+    pub(super) fn lacks_responses(&self) -> Option<Lack> {
+        let said = self.message.to_lowercase();
+        let says = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(phrase));
+        let without_route = says(&NO_ROUTE) || says(&RESPONSES_API) && says(&NOT_THERE);
+        let lacking = match self.status {
+            405 | 501 => return Some(Lack::Server),
+            404 if self.codes.iter().any(|code| code == "model_not_found") => false,
+            404 => without_route || !self.names_missing_model(&said),
+            // A good status: LM Studio's for paths that it does not know.
+            400 | 200..=299 => without_route && self.names_no_parameter(&said),
+            _ => false,
+        };
+        lacking.then(|| if says(&["model"]) { Lack::Model } else { Lack::Server })
+    }
+
+    fn names_no_parameter(&self, said: &str) -> bool {
+        self.param.as_deref().is_none_or(|param| param == "model") && !said.contains("parameter")
+    }
+
+    fn names_missing_model(&self, said: &str) -> bool {
+        self.codes.iter().any(|code| code.contains("model"))
+            || self.param.as_deref() == Some("model")
+            || said.contains("model")
+            // OpenRouter's word for a model that nobody serves.
+            || said.contains("no endpoints found")
+    }
+
+    /// Whether the model wants its output limit under the new name.
+    pub(super) fn wants_renamed_limit(&self) -> bool {
+        self.is_about_parameters() && self.message.contains("max_completion_tokens")
+    }
+
+    /// Whether it is about the form of the answer that was asked for.
+    pub(super) fn refuses_format(&self) -> bool {
+        self.is_about_parameters()
+            && self.names(&[
+                "response_format",
+                "text.format",
+                "json_schema",
+                "structured output",
+                "'format'",
+                "`format`",
+                "\"format\"",
+            ])
+    }
+
+    /// Whether the model takes no `parameter`. One that is merely out of range is the user's to correct.
+    pub(super) fn refuses_parameter(&self, parameter: &str) -> bool {
+        let said = self.message.to_lowercase();
+        let unsupported = [
+            "unsupported",
+            "not support",
+            "n't support",
+            "only the default",
+            "deprecated",
+            "not permitted",
+            "not allowed",
+            "unknown",
+            "unrecognized",
+            "unexpected",
+        ];
+        self.is_about_parameters()
+            && self.names(&[parameter])
+            && (unsupported.iter().any(|it| said.contains(it))
+                || self.codes.iter().any(|code| code.starts_with("unsupported")))
+    }
+
+    fn is_about_parameters(&self) -> bool {
+        matches!(self.status, 400 | 422)
+    }
+
+    fn names(&self, parameters: &[&str]) -> bool {
+        let said = self.message.to_lowercase();
+        let param = self.param.as_deref().unwrap_or_default();
+        parameters.iter().any(|it| said.contains(it) || param == it.trim_matches(['\'', '`', '"']))
+            || parameters.iter().any(|it| param.starts_with(&format!("{it}.")))
+    }
+}

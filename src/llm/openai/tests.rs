@@ -1,0 +1,147 @@
+//! The client against a server of its own on loopback: what is sent, what is made of answers and refusals.
+
+mod chat_variants;
+mod failures;
+mod fallback;
+mod remembered;
+mod responses_variants;
+mod retry_after;
+mod secrets;
+mod server;
+mod wire;
+
+use std::sync::Arc;
+
+use secrecy::SecretString;
+use serde_json::{Value, json};
+
+use crate::debate::{AgentId, ApiKind, CallKey, Phase, Tokens};
+use crate::llm::{AnswerSchema, Brief, ChatModel, ModelError, Reply, Request};
+
+use super::{Endpoint, OpenAiClient, http_client};
+use server::{Answer, Server};
+
+const KEY: &str = "sk-test-0123456789/+=";
+
+const RESPONSES: &str = "/v1/responses";
+const CHAT: &str = "/v1/chat/completions";
+
+static SCORE: AnswerSchema = AnswerSchema {
+    name: "score",
+    schema: || json!({"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}),
+};
+
+fn endpoint(base_url: &str, api: ApiKind) -> Endpoint {
+    Endpoint {
+        name: "local".into(),
+        base_url: base_url.to_owned(),
+        api_key: Some(SecretString::from(KEY)),
+        headers: vec![],
+        api,
+    }
+}
+
+/// A client for `server` with a connection pool of its own: pools do not outlive a test's runtime.
+fn client(server: &Server, api: ApiKind) -> OpenAiClient {
+    OpenAiClient::new(endpoint(&server.url(), api), http_client().unwrap()).unwrap()
+}
+
+fn request() -> Request {
+    request_for("m-1")
+}
+
+fn request_for(model: &str) -> Request {
+    let key = CallKey { round: 1, phase: Phase::Proposal, agent_id: AgentId::new("a"), target_agent_id: None };
+    Request {
+        brief: Brief {
+            key,
+            role: "architect".into(),
+            problem: "p".into(),
+            clarifications: Arc::new([]),
+            material: vec![],
+        },
+        model: model.into(),
+        temperature: 0.7,
+        max_tokens: None,
+        system: "Be brief.".into(),
+        prompt: "Why?".into(),
+        turns: vec![],
+        answer: None,
+        tools: Arc::new([]),
+    }
+}
+
+/// An answer of the Responses API as its reference shows it.
+fn responses_answer() -> Value {
+    json!({
+        "id": "resp_1", "object": "response", "created_at": 1_735_689_600, "status": "completed",
+        "error": null, "incomplete_details": null, "instructions": "Be brief.", "max_output_tokens": null,
+        "model": "m-1-2025", "output": [{
+            "type": "message", "id": "msg_1", "status": "completed", "role": "assistant",
+            "content": [{"type": "output_text", "text": "Because.", "annotations": [], "logprobs": []}],
+        }],
+        "parallel_tool_calls": true, "store": false, "temperature": 0.7, "text": {"format": {"type": "text"}},
+        "tool_choice": "auto", "tools": [], "truncation": "disabled",
+        "usage": {
+            "input_tokens": 12, "input_tokens_details": {"cached_tokens": 4},
+            "output_tokens": 3, "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 15,
+        },
+        "metadata": {},
+    })
+}
+
+/// An answer of Chat Completions as its reference shows it.
+fn chat_answer() -> Value {
+    json!({
+        "id": "chatcmpl-1", "object": "chat.completion", "created": 1_735_689_600, "model": "m-1-2025",
+        "choices": [{
+            "index": 0, "message": {"role": "assistant", "content": "Because.", "refusal": null, "annotations": []},
+            "logprobs": null, "finish_reason": "stop",
+        }],
+        "usage": {
+            "prompt_tokens": 12, "prompt_tokens_details": {"cached_tokens": 4, "audio_tokens": 0},
+            "completion_tokens": 3, "completion_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 15,
+        },
+        "service_tier": "default", "system_fingerprint": "fp_1",
+    })
+}
+
+/// What either of them says.
+fn because() -> Reply {
+    Reply {
+        text: "Because.".to_owned(),
+        served_model: Some("m-1-2025".to_owned()),
+        tokens: Some(Tokens { input_tokens: 12, cached_input_tokens: 4, output_tokens: 3 }),
+        ..Reply::default()
+    }
+}
+
+/// The regular answer on either path.
+fn regular(path: &str) -> Answer {
+    Answer::json(200, &if path == RESPONSES { responses_answer() } else { chat_answer() })
+}
+
+/// What the client makes of an answer.
+async fn read(api: ApiKind, answer: Answer) -> Result<Reply, ModelError> {
+    let server = Server::start(move |_| answer.clone()).await;
+    let result = client(&server, api).complete(&request()).await;
+    assert_eq!(server.paths(), [if api == ApiKind::Chat { CHAT } else { RESPONSES }], "there is no second request");
+    result
+}
+
+/// Reads the regular answer of an API with each change, and compares with the change of what it says.
+async fn read_variants(api: ApiKind, regular: fn() -> Value, variants: &[Variant]) {
+    for (name, change, changed) in variants {
+        let (mut answer, mut expected) = (regular(), because());
+        change(&mut answer);
+        changed(&mut expected);
+        assert_eq!(read(api, Answer::json(200, &answer)).await, Ok(expected), "{name}: {answer}");
+    }
+}
+
+type Variant = (&'static str, fn(&mut Value), fn(&mut Reply));
+
+/// Takes a field away.
+fn without(object: &mut Value, field: &str) {
+    object.as_object_mut().unwrap().remove(field).unwrap();
+}

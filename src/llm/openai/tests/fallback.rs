@@ -1,0 +1,214 @@
+//! From the Responses API to Chat Completions, where a server has no other, and only there.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::sync::Barrier;
+use tokio::time::{Instant, timeout};
+
+use crate::llm::openai::quirks::PATIENCE;
+
+use super::*;
+
+/// In the test suite of a busy machine; far beyond what is waited for.
+const LONG: Duration = Duration::from_secs(20);
+
+/// What servers without the Responses API say.
+fn refusals() -> Vec<Answer> {
+    let message = |status, message: &str| Answer::json(status, &json!({"error": {"message": message}}));
+    vec![
+        // Ollama before 0.13.3 and other servers in Go.
+        Answer::text(404, "404 page not found"),
+        Answer::json(404, &json!({"detail": "Not Found"})),
+        Answer::text(404, ""),
+        Answer::text(404, "<html><head><title>404 Not Found</title></head></html>"),
+        // llama.cpp
+        Answer::json(404, &json!({"error": {"code": 404, "message": "File Not Found", "type": "not_found_error"}})),
+        // Groq
+        message(404, "Unknown request URL: POST /openai/v1/responses. Please check the URL for typos"),
+        message(404, "Invalid URL (POST /v1/responses)"),
+        Answer::text(405, "Method Not Allowed"),
+        Answer::json(405, &json!({"detail": "Method Not Allowed"})),
+        message(501, "not implemented"),
+        message(400, "The Responses API is not supported."),
+        message(400, "Unknown endpoint: /v1/responses"),
+        message(400, "This server doesn't support the responses endpoint; use /v1/chat/completions."),
+        message(400, "Azure OpenAI Responses API is enabled only for api-version 2025-03-01-preview and later"),
+        Answer::json(400, &json!({"error": "Invalid URL (POST /v1/responses)"})),
+        // LM Studio
+        Answer::json(
+            200,
+            &json!({"error": "Unexpected endpoint or method. (POST /v1/responses). Returning 200 anyway"}),
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn a_server_without_responses_refuses_one_call_only() {
+    for refusal in refusals() {
+        let said = refusal.clone();
+        let server = Server::start(move |seen| if seen.path == RESPONSES { said.clone() } else { regular(CHAT) }).await;
+        let client = client(&server, ApiKind::Auto);
+        // Whether they ask the same model or each its own.
+        let requests: Vec<Request> = (0..8).map(|index| request_for(&format!("m-{}", index % 3))).collect();
+        let replies = join_all(requests.iter().map(|request| client.complete(request))).await;
+        assert_eq!(replies, vec![Ok(because()); 8], "{refusal:?}");
+        assert_eq!((server.count(RESPONSES), server.count(CHAT)), (1, 8), "{refusal:?}");
+
+        client.complete(&request_for("another")).await.unwrap();
+        assert_eq!((server.count(RESPONSES), server.count(CHAT)), (1, 9), "it is remembered: {refusal:?}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_waits_for_the_success_of_the_first() {
+    let all = Arc::new(Barrier::new(8));
+    let together = Arc::clone(&all);
+    // Answers nobody before everybody has asked: calls that waited for the first would wait for ever. How long they
+    // may wait is tested where it is decided, with a clock that stands still.
+    let server = Server::start(move |seen| regular(&seen.path).together(&together)).await;
+    let client = client(&server, ApiKind::Auto);
+    let request = request();
+    let replies = join_all((0..8).map(|_| client.complete(&request)));
+    let replies = timeout(LONG, replies).await.expect("the calls overlap");
+    assert_eq!(replies, vec![Ok(because()); 8]);
+    assert_eq!((server.count(RESPONSES), server.count(CHAT)), (8, 0));
+}
+
+#[tokio::test]
+async fn once_the_api_is_known_nobody_waits() {
+    let server = Server::start(|seen| regular(&seen.path)).await;
+    let client = client(&server, ApiKind::Auto);
+    client.complete(&request()).await.unwrap();
+    let started = Instant::now();
+    for index in 0..8 {
+        client.complete(&request_for(&format!("m-{index}"))).await.unwrap();
+    }
+    assert!(started.elapsed() < 8 * PATIENCE, "{:?}", started.elapsed());
+    assert_eq!((server.count(RESPONSES), server.count(CHAT)), (9, 0));
+}
+
+#[tokio::test]
+async fn an_error_of_another_kind_is_an_error_and_nothing_is_asked_twice() {
+    let error = |status, message: &str, code: &str| {
+        Answer::json(status, &json!({"error": {"message": message, "type": "invalid_request_error", "code": code}}))
+    };
+    let missing = "The model `m-1` does not exist or you do not have access to it.";
+    for (answer, status) in [
+        (error(404, missing, "model_not_found"), 404),
+        (error(404, "m-1 was not found by POST /v1/responses", "model_not_found"), 404),
+        (Answer::json(404, &json!({"error": {"message": "model \"m-1\" not found, try pulling it first"}})), 404),
+        (Answer::json(404, &json!({"object": "error", "message": missing, "code": 404})), 404),
+        (Answer::json(404, &json!({"error": {"message": "No endpoints found for m-1.", "code": 404}})), 404),
+        (error(400, "'input' is too long", "context_length_exceeded"), 400),
+        (error(400, "Unsupported parameter: 'tools'. In the Responses API, this parameter is not supported.", ""), 400),
+        (error(401, "Incorrect API key provided", "invalid_api_key"), 401),
+        (error(403, "The Responses API is not available in your country", "x"), 403),
+        (error(422, "'input' is missing", "x"), 422),
+        (error(429, "slow down", "rate_limit_exceeded"), 429),
+        (error(500, "The Responses API is unavailable", "server_error"), 500),
+        (Answer::text(502, "<h1>Bad gateway</h1>"), 502),
+        (Answer::json(200, &json!({"error": {"message": missing, "code": "model_not_found"}})), 404),
+    ] {
+        let failed = read(ApiKind::Auto, answer.clone()).await.unwrap_err();
+        let of = match failed {
+            ModelError::RateLimited { .. } => 429,
+            ModelError::ServerFailed { status, .. }
+            | ModelError::Unauthorized { status, .. }
+            | ModelError::Refused { status, .. } => status,
+            other => panic!("{other:?} of {answer:?}"),
+        };
+        assert_eq!(of, status, "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_broken_first_answer_is_no_finding() {
+    for answer in [Answer::text(200, "<html>Welcome</html>"), Answer::json(200, &json!({})), Answer::text(200, "")] {
+        let failed = read(ApiKind::Auto, answer).await.unwrap_err();
+        assert!(matches!(failed, ModelError::Broken { .. }), "{failed:?}");
+    }
+}
+
+#[tokio::test]
+async fn after_a_failed_first_call_the_next_one_finds_out() {
+    let server = Server::start({
+        let first = std::sync::atomic::AtomicBool::new(true);
+        move |seen| match seen.path.as_str() {
+            RESPONSES if first.swap(false, std::sync::atomic::Ordering::Relaxed) => Answer::text(503, "starting"),
+            RESPONSES => Answer::text(404, "404 page not found"),
+            _ => regular(CHAT),
+        }
+    })
+    .await;
+    let client = client(&server, ApiKind::Auto);
+    let request = request();
+    let replies = join_all((0..8).map(|_| client.complete(&request))).await;
+    assert_eq!(replies.iter().filter(|reply| reply.is_ok()).count(), 7);
+    assert_eq!((server.count(RESPONSES), server.count(CHAT)), (2, 7), "one failed, one found out");
+}
+
+#[tokio::test]
+async fn a_first_call_that_is_given_up_holds_up_nobody() {
+    let server = Server::start({
+        let first = std::sync::atomic::AtomicBool::new(true);
+        move |seen| {
+            let hang = first.swap(false, std::sync::atomic::Ordering::Relaxed);
+            regular(&seen.path).after(if hang { 10 * LONG } else { Duration::ZERO })
+        }
+    })
+    .await;
+    let client = client(&server, ApiKind::Auto);
+    let request = request();
+    timeout(Duration::from_millis(100), client.complete(&request)).await.expect_err("the first call hangs");
+    let started = Instant::now();
+    for _ in 0..4 {
+        client.complete(&request).await.unwrap();
+    }
+    assert!(started.elapsed() < 4 * PATIENCE, "{:?}", started.elapsed());
+    assert_eq!((server.count(RESPONSES), server.count(CHAT)), (5, 0));
+}
+
+#[tokio::test]
+async fn one_model_without_responses_leaves_the_others_theirs() {
+    let server = Server::start(|seen| {
+        let message = "The model `old` is not supported by the Responses API.";
+        if seen.path == RESPONSES && seen.json()["model"] == "old" {
+            return Answer::json(400, &json!({"error": {"message": message, "param": "model"}}));
+        }
+        regular(&seen.path)
+    })
+    .await;
+    let client = client(&server, ApiKind::Auto);
+    for model in ["old", "new", "old", "new"] {
+        assert_eq!(client.complete(&request_for(model)).await, Ok(because()));
+    }
+    assert_eq!(server.paths(), [RESPONSES, CHAT, RESPONSES, CHAT, RESPONSES]);
+}
+
+#[tokio::test]
+async fn a_model_that_was_reached_stays_where_it_is() {
+    let server = Server::start({
+        let first = std::sync::atomic::AtomicBool::new(true);
+        move |seen| {
+            let well = first.swap(false, std::sync::atomic::Ordering::Relaxed);
+            if well { regular(&seen.path) } else { Answer::text(404, "no such page") }
+        }
+    })
+    .await;
+    let client = client(&server, ApiKind::Auto);
+    client.complete(&request()).await.unwrap();
+    let failed = client.complete(&request()).await.unwrap_err();
+    assert_eq!(failed, ModelError::Refused { status: 404, message: "no such page".to_owned() });
+    assert_eq!(server.paths(), [RESPONSES, RESPONSES]);
+}
+
+#[tokio::test]
+async fn a_configured_api_is_the_only_one() {
+    for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
+        let server = Server::start(|_| Answer::text(404, "404 page not found")).await;
+        let failed = client(&server, api).complete(&request()).await.unwrap_err();
+        assert_eq!(failed, ModelError::Refused { status: 404, message: "404 page not found".to_owned() });
+        assert_eq!(server.paths(), [path]);
+    }
+}

@@ -1,0 +1,124 @@
+//! Tools on their way: offered, run, answered, counted, in both APIs.
+
+use serde_json::{Value, json};
+
+use crate::support::{Api, Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+
+/// A debate of two agents of which the first has tools; `limit` is its limit.
+fn sandbox(server: &MockServer, limit: u32) -> Sandbox {
+    let mut configured = config(&["architect", "kiss"], &json!({}));
+    let tools = ["context_search", "file_read", "list_files"].map(|name| json!({"name": name}));
+    configured["agents"][0]["tools"] = json!(tools);
+    configured["agents"][0]["toolCallLimit"] = json!(limit);
+    Sandbox::new().model_server(server).config(&configured).file("context/plan.md", "The plan is to queue.")
+}
+
+fn run(sandbox: &Sandbox) -> Value {
+    sandbox.run(["debate", "Design a queue", "--context", "context"]).expect_code(0);
+    let id = sandbox.only_debate();
+    sandbox.assert_state_is_the_fold(&id);
+    sandbox.state(&id)
+}
+
+/// The architect's proposal in a saved state.
+fn proposal(state: &Value) -> &Value {
+    state["rounds"][0]["contributions"].as_array().unwrap().iter().find(|one| one["agentRole"] == "architect").unwrap()
+}
+
+fn proposing(request: &Incoming) -> bool {
+    request.purpose == Purpose::Propose && request.model() == "model-architect"
+}
+
+fn reads_the_plan(request: &Incoming) -> Reply {
+    if proposing(request) && request.tool_results().is_empty() {
+        return Reply::tool_calls([("file_read", json!({"path": "plan.md"}))]).usage(100, 0, 10);
+    }
+    short_reply(request).usage(200, 0, 20)
+}
+
+#[test]
+fn a_tool_is_run_and_its_result_goes_back_in_either_api() {
+    for server in [MockServer::with(reads_the_plan), MockServer::without(Api::Responses, reads_the_plan)] {
+        let sandbox = sandbox(&server, 10);
+        let state = run(&sandbox);
+        server.assert_clean();
+        let metadata = &proposal(&state)["metadata"];
+        assert_eq!(metadata["toolCalls"][0]["name"], "file_read");
+        let result: Value = serde_json::from_str(metadata["toolResults"][0]["content"].as_str().unwrap()).unwrap();
+        assert_eq!(result, json!({"status": "success", "result": {"content": "The plan is to queue."}}));
+        assert_eq!(metadata["toolCallIterations"], 1);
+        // Both calls count: 110 and 220 tokens.
+        assert_eq!(metadata["tokensUsed"], 330);
+        let answered = server.requests().into_iter().find(|request| !request.tool_results().is_empty()).unwrap();
+        assert!(answered.tool_results()[0].contains("The plan is to queue."));
+    }
+}
+
+#[test]
+fn only_agents_that_list_tools_are_offered_any() {
+    let server = MockServer::with(short_reply);
+    run(&sandbox(&server, 10));
+    for request in server.requests().iter().filter(|request| request.schema().is_none()) {
+        let expected: &[&str] =
+            if request.model() == "model-architect" { &["context_search", "file_read", "list_files"] } else { &[] };
+        assert_eq!(request.tools(), expected, "{}", request.model());
+    }
+}
+
+#[test]
+fn a_model_that_never_stops_calling_is_asked_without_tools_at_the_limit() {
+    let server = MockServer::with(|request| match request.tools().is_empty() {
+        false => Reply::tool_calls([("list_files", json!({"path": "."}))]),
+        true => short_reply(request),
+    });
+    let state = run(&sandbox(&server, 3));
+    let metadata = &proposal(&state)["metadata"];
+    assert_eq!(metadata["toolCallIterations"], 3);
+    assert_eq!(metadata["toolCalls"].as_array().unwrap().len(), 3);
+    let proposals = server.requests().into_iter().filter(|request| proposing(request)).count();
+    assert_eq!(proposals, 4, "three with tools, the last without");
+    assert_eq!(state["outcome"]["kind"], "full");
+}
+
+#[test]
+fn bad_calls_are_answered_with_errors_and_count_towards_the_limit() {
+    let server = MockServer::with(|request| match (proposing(request), request.tool_results().len()) {
+        (true, 0) => Reply::tool_calls([("delete_everything", json!({}))]),
+        (true, 1) => Reply::tool_calls([("file_read", json!("not an object"))]),
+        (true, 2) => Reply::tool_calls([("file_read", json!({"path": "../secret"}))]),
+        _ => short_reply(request),
+    });
+    let state = run(&sandbox(&server, 10).file("secret", "TOP"));
+    let results = proposal(&state)["metadata"]["toolResults"].as_array().unwrap().clone();
+    let errors: Vec<&str> = results.iter().map(|result| result["content"].as_str().unwrap()).collect();
+    assert!(errors[0].contains("there is no tool `delete_everything`"), "{errors:?}");
+    assert!(errors[1].contains("must be a JSON object"), "{errors:?}");
+    assert_eq!(errors[2], r#"{"status":"error","error":"Access denied: path is outside the context directory"}"#);
+    assert!(!server.requests().iter().any(|request| request.text().contains("TOP")));
+}
+
+#[test]
+fn a_debate_that_is_killed_between_tool_calls_does_not_pay_them_again() {
+    let server = MockServer::with(|request| match (proposing(request), request.tool_results().len()) {
+        (true, 0) => Reply::tool_calls([("list_files", json!({"path": "."}))]),
+        (true, 1) => Reply::hang(),
+        _ => short_reply(request),
+    });
+    let sandbox = sandbox(&server, 10);
+    let running = sandbox.spawn(["debate", "Design a queue", "--context", "context"]);
+    // Two proposals, the critique of the one that is there, and the call that hangs.
+    server.wait_for_requests(4);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    running.kill();
+    let before = server.requests().len();
+    server.set_script(|request| {
+        assert!(!(proposing(request) && request.tool_results().is_empty()), "the first call is made again");
+        short_reply(request)
+    });
+    sandbox.run(["resume", "latest"]).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(proposal(&state)["metadata"]["toolCallIterations"], 1);
+    assert_eq!(state["outcome"]["kind"], "full");
+    assert!(server.requests().len() > before);
+    sandbox.assert_state_is_the_fold(&sandbox.only_debate());
+}
