@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    AgentClarifications, AgentId, CallRecord, Contribution, Created, Debate, Event, Failure, ModelUsage, Outcome,
+    AgentClarifications, AgentId, CallRecord, Contribution, Created, Debate, Event, Failure, ModelUsage, Node, Outcome,
     Phase, Recorded, Round, Status, Usd,
 };
 
@@ -165,6 +165,11 @@ impl Debate {
             }
             Event::Paused => self.status = Status::Paused,
             Event::Resumed => {
+                // What made a round fail may be over: its calls are tried again. The judge keeps the round it has.
+                if self.status == Status::Failed && self.current_node != Some(Node::Synthesis) {
+                    let round = self.current_round;
+                    self.failures.retain(|of| of.round != round || of.phase == Phase::Summarization);
+                }
                 self.status = Status::Running;
                 self.suspended_at_node = None;
                 self.suspended_at = None;
