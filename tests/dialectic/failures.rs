@@ -253,3 +253,22 @@ fn an_answer_cut_at_the_output_limit_is_kept_and_said() {
     assert!(finished.stderr.contains(reason), "{finished}");
     assert_eq!(server.requests().len(), 7);
 }
+
+#[test]
+fn a_round_that_failed_is_tried_again_when_the_cause_is_gone() {
+    // For want of proposals, and because it was told to fail with its first agent.
+    for (phase, debate) in [(Purpose::Propose, json!({})), (Purpose::Critique, json!({"onAgentFailure": "fail"}))] {
+        let server = MockServer::with(move |request| {
+            let fails = request.purpose == phase && request.model() == "model-kiss";
+            if fails { Reply::error(401, "no such key") } else { short_reply(request) }
+        });
+        let sandbox = two_agents(&server, &debate);
+        sandbox.run(["debate", "Design a queue"]).expect_code(3);
+        server.set_script(short_reply);
+        sandbox.run(["resume", "latest"]).expect_code(0);
+        assert_eq!(outcome(&sandbox), json!({"kind": "full", "reasons": []}));
+        let state = sandbox.state(&sandbox.only_debate());
+        assert_eq!(state["rounds"][0]["contributions"].as_array().unwrap().len(), 6);
+        sandbox.assert_state_is_the_fold(&sandbox.only_debate());
+    }
+}
