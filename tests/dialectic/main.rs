@@ -7,6 +7,7 @@
 mod support;
 
 mod bad_input;
+mod config_command;
 mod debate;
 mod debate_output;
 mod evaluation;
@@ -14,6 +15,9 @@ mod failures;
 mod fixtures;
 mod judge;
 mod kit;
+mod list;
+mod old_files;
+mod other_commands;
 mod providers;
 mod resume;
 mod state_fold;
