@@ -7,6 +7,7 @@
 mod support;
 
 mod bad_input;
+mod clarify;
 mod config_command;
 mod debate;
 mod debate_output;
@@ -21,4 +22,5 @@ mod other_commands;
 mod providers;
 mod resume;
 mod state_fold;
+mod terminal;
 mod timing;
