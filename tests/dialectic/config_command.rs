@@ -109,7 +109,7 @@ fn what_is_odd_but_usable_is_warned_of() {
     warning: `agents[0].temperature` is 1.2; above 1 answers tend to become erratic
     warning: unknown tool `browse` (known: `context_search`, `file_read`, `list_files`) at `agents[0].tools[1]` is skipped
     warning: unknown role `wizard` (known: `architect`, `performance`, `security`, `testing`, `kiss`, `datamodeling`, `generalist`) at `agents[3].role`; architect is used
-    warning: agent-testing: prompt file /tmp/.tmpoMg8M5/prompts/none.md does not exist; the built-in prompt is used
+    warning: agent-testing: prompt file [directory]/prompts/none.md does not exist; the built-in prompt is used
     ");
     // Three agents are left.
     assert_eq!(server.requests().len(), 13);
