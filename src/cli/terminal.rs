@@ -21,11 +21,12 @@ pub(super) struct Terminal {
 impl Terminal {
     pub(super) fn new(color: Color) -> Self {
         let environment = Environment::of_process();
+        let dumb = environment.get("TERM") == Some("dumb");
         let color = match ColorMode::from(color) {
-            ColorMode::Auto if environment.get("NO_COLOR").is_some() => ColorMode::Never,
+            ColorMode::Auto if dumb || environment.get("NO_COLOR").is_some() => ColorMode::Never,
             color => color,
         };
-        Self { color, dumb: environment.get("TERM") == Some("dumb") }
+        Self { color, dumb }
     }
 
     pub(super) fn color(&self) -> ColorMode {

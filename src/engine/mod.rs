@@ -167,6 +167,8 @@ impl Engine {
     /// # Errors
     /// When it cannot be saved.
     pub fn answer(&mut self, agent_id: AgentId, item_id: String, answer: String) -> Result<(), EngineError> {
+        // Nobody may be asked again: then the calls to come rest on what was made before this answer.
+        self.ground = None;
         Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer })?)
     }
 

@@ -57,8 +57,8 @@ fn without_a_terminal_progress_is_plain_lines() {
     let server = MockServer::with(reply);
     let settings = config(&["architect", "kiss"], &json!({"maxConcurrency": 1}));
     let finished = sandbox(&server).config(&settings).run(["debate", "Design a queue"]).expect_code(0);
-    redactions().bind(|| {
-        insta::assert_snapshot!(finished, @"
+    let _redacted = redactions().bind_to_scope();
+    insta::assert_snapshot!(finished, @"
     exit: 0
     --- stdout
     ## Queue
@@ -106,8 +106,7 @@ fn without_a_terminal_progress_is_plain_lines() {
     judge synthesized in [time], 120 tokens
     synthesis ended: 1 of 1
     Saved debate to ./debates/[id].json
-    ")
-    });
+    ");
 }
 
 #[test]
@@ -145,8 +144,8 @@ fn quiet_leaves_the_notice_and_nothing_of_the_progress() {
 fn verbose_shows_who_takes_part_and_what_each_call_took() {
     let server = MockServer::with(|request| reply(request).usage(1000, 0, 200));
     let finished = sandbox(&server).run(["debate", "Design a queue", "--quiet", "-v"]).expect_code(0);
-    redactions().bind(|| {
-        insta::assert_snapshot!(finished, @"
+    let _redacted = redactions().bind_to_scope();
+    insta::assert_snapshot!(finished, @"
     exit: 0
     --- stdout
     ## Queue
@@ -196,8 +195,7 @@ fn verbose_shows_who_takes_part_and_what_each_call_took() {
       outcome: full
 
     Saved debate to ./debates/[id].json
-    ")
-    });
+    ");
     assert_no_escape(&finished);
 }
 

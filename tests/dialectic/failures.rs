@@ -39,7 +39,8 @@ fn assert_recovers(name: &str, reply: impl Fn() -> Reply + Send + Sync + 'static
 
 #[test]
 fn what_a_server_gets_wrong_once_is_tried_again() {
-    let cases: [(&str, fn() -> Reply); 10] = [
+    type Broken = fn() -> Reply;
+    let cases: &[(&str, Broken)] = &[
         ("429", || Reply::error(429, "slow down").header("retry-after", "0")),
         ("429 in HTML", || Reply::html().status(429).header("retry-after", "0")),
         ("408", || Reply::error(408, "too slow").header("retry-after", "0")),
@@ -54,7 +55,7 @@ fn what_a_server_gets_wrong_once_is_tried_again() {
     // Some of them wait half a second: side by side.
     std::thread::scope(|scope| {
         for (name, reply) in cases {
-            scope.spawn(move || assert_recovers(name, reply));
+            scope.spawn(|| assert_recovers(name, *reply));
         }
     });
 }
@@ -75,7 +76,8 @@ fn retry_after_is_obeyed() {
     assert!(finished.stderr.contains(again), "{finished}");
     let exchanges = server.exchanges();
     let attempts: Vec<_> = exchanges.iter().filter(|exchange| proposes(&exchange.request, "kiss")).collect();
-    assert!(attempts[1].arrived - attempts[0].ended.unwrap() >= Duration::from_millis(1200));
+    let waited = attempts[1].arrived.saturating_sub(attempts[0].ended.unwrap());
+    assert!(waited >= Duration::from_millis(1200), "{waited:?}");
 }
 
 #[test]
@@ -252,4 +254,23 @@ fn an_answer_cut_at_the_output_limit_is_kept_and_said() {
     assert_eq!(outcome(&sandbox), json!({"kind": "degraded", "reasons": [reason]}));
     assert!(finished.stderr.contains(reason), "{finished}");
     assert_eq!(server.requests().len(), 7);
+}
+
+#[test]
+fn a_round_that_failed_is_tried_again_when_the_cause_is_gone() {
+    // For want of proposals, and because it was told to fail with its first agent.
+    for (phase, debate) in [(Purpose::Propose, json!({})), (Purpose::Critique, json!({"onAgentFailure": "fail"}))] {
+        let server = MockServer::with(move |request| {
+            let fails = request.purpose == phase && request.model() == "model-kiss";
+            if fails { Reply::error(401, "no such key") } else { short_reply(request) }
+        });
+        let sandbox = two_agents(&server, &debate);
+        sandbox.run(["debate", "Design a queue"]).expect_code(3);
+        server.set_script(short_reply);
+        sandbox.run(["resume", "latest"]).expect_code(0);
+        assert_eq!(outcome(&sandbox), json!({"kind": "full", "reasons": []}));
+        let state = sandbox.state(&sandbox.only_debate());
+        assert_eq!(state["rounds"][0]["contributions"].as_array().unwrap().len(), 6);
+        sandbox.assert_state_is_the_fold(&sandbox.only_debate());
+    }
 }

@@ -7,6 +7,8 @@
 mod support;
 
 mod bad_input;
+mod clarify;
+mod config_command;
 mod debate;
 mod debate_output;
 mod docs;
@@ -15,10 +17,14 @@ mod failures;
 mod fixtures;
 mod judge;
 mod kit;
+mod list;
+mod old_files;
+mod other_commands;
 mod providers;
 mod resume;
 mod state_fold;
 mod synthesis;
+mod terminal;
 mod timing;
 mod tools;
 mod trace;

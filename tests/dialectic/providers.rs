@@ -125,7 +125,8 @@ fn a_server_that_repeats_the_key_does_not_get_it_into_the_record() {
         Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({"maxConcurrency": 1})));
     let finished = sandbox.run(["debate", "Design a queue", "-v", "--events", "events.jsonl"]).expect_code(3);
     sandbox.assert_no_file_has_the_key();
-    redactions().bind(|| insta::assert_snapshot!(finished, @"
+    let _redacted = redactions().bind_to_scope();
+    insta::assert_snapshot!(finished, @"
     exit: 3
     --- stdout
 
@@ -159,7 +160,7 @@ fn a_server_that_repeats_the_key_does_not_get_it_into_the_record() {
     Saved debate to ./debates/[id].json
     error: the debate [id] failed: round 1 has 0 of the 2 proposals that a debate needs
     hint: what was said is kept; once the cause is gone: dialectic resume [id]
-    "));
+    ");
     server.set_script(|_| Reply::raw("text/html", format!("<p>No access with {TEST_KEY}</p>")).status(403));
     sandbox.run(["debate", "Design a queue", "-v"]).expect_code(3);
     server.set_script(|_| Reply::raw("application/json", format!("not JSON but {TEST_KEY}")));

@@ -79,7 +79,10 @@ fn voters_see_the_candidates_without_names_and_each_in_an_order_of_its_own() {
     let seen = |state: &Value| state["seed"].as_u64().unwrap();
     // The order follows from a random seed: of some debates, one at least shows two voters different orders.
     let differs = (0..6).any(|_| {
-        let (server, _, state) = debate("voting", signed);
+        let (server, _, state) = debate("voting", |request| match request.purpose {
+            Purpose::Vote => ballot(&label_of(request, "Refined by model-kiss.")),
+            _ => signed(request),
+        });
         let orders: Vec<Vec<String>> = server
             .requests()
             .iter()

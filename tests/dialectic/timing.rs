@@ -75,7 +75,7 @@ fn any_order_of_replies_gives_the_same_state_and_the_same_prompts() {
 fn difference(one: &Value, other: &Value) -> String {
     let (one, other) = (format!("{one:#}"), format!("{other:#}"));
     let lines = one.lines().zip(other.lines()).filter(|(one, other)| one != other);
-    lines.take(10).map(|(one, other)| format!("-{one}\n+{other}\n")).collect()
+    lines.take(10).flat_map(|(one, other)| ["-", one, "\n+", other, "\n"]).collect()
 }
 
 #[test]

@@ -67,9 +67,12 @@ fn only_agents_that_list_tools_are_offered_any() {
 
 #[test]
 fn a_model_that_never_stops_calling_is_asked_without_tools_at_the_limit() {
-    let server = MockServer::with(|request| match request.tools().is_empty() {
-        false => Reply::tool_calls([("list_files", json!({"path": "."}))]),
-        true => short_reply(request),
+    let server = MockServer::with(|request| {
+        if request.tools().is_empty() {
+            short_reply(request)
+        } else {
+            Reply::tool_calls([("list_files", json!({"path": "."}))])
+        }
     });
     let state = run(&sandbox(&server, 3));
     let metadata = &proposal(&state)["metadata"];

@@ -13,7 +13,8 @@ pub(in crate::cli) fn run(args: &ProtocolsArgs, terminal: &mut Terminal) -> Resu
     };
     let protocol = Protocol::named(name).ok_or_else(|| {
         let known: Vec<_> = PROTOCOLS.iter().map(|one| one.name).collect();
-        ConfigError::Argument { option: "NAME", message: format!("is no protocol: known are {}", known.join(", ")) }
+        let message = format!("`{name}` is unknown; known: {}", known.join(", "));
+        ConfigError::Argument { option: "the protocol", message }
     })?;
     terminal.result(&if args.mermaid { protocol.mermaid() } else { protocol.table() })
 }

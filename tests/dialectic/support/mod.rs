@@ -12,8 +12,10 @@ mod process;
 mod prose;
 mod record;
 mod sandbox;
+mod screen;
 mod script;
 mod server;
+mod terminal;
 mod wire;
 
 pub(crate) use call_graph::{Barrier, critical_path, marker};
@@ -26,5 +28,7 @@ pub(crate) use process::{Finished, Running, redactions};
 pub(crate) use prose::prose;
 pub(crate) use record::Plan;
 pub(crate) use sandbox::{Sandbox, TEST_KEY};
+pub(crate) use screen::Screen;
 pub(crate) use script::{Ending, Reply, default_reply, short_reply};
 pub(crate) use server::{Exchange, MockServer};
+pub(crate) use terminal::Terminal;

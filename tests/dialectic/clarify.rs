@@ -1,0 +1,203 @@
+//! Questions to the user, before agents begin.
+
+use serde_json::{Value, json};
+
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply};
+
+/// Two agents that ask at most twice, two questions each at most.
+fn sandbox(server: &MockServer) -> Sandbox {
+    let debate = json!({"clarificationsMaxIterations": 2, "clarificationsMaxPerAgent": 2});
+    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &debate))
+}
+
+/// Every agent asks two questions each time. Both call them q1 and q2, as models do.
+fn curious(request: &Incoming) -> Reply {
+    if request.purpose != Purpose::Clarify {
+        return short_reply(request);
+    }
+    let agent = request.model().trim_start_matches("model-");
+    // The first questions are in the prompt the second time.
+    let time = if request.text().contains("First question of ") { "Second" } else { "First" };
+    let question =
+        |number: u32| json!({"id": format!("q{number}"), "text": format!("{time} question of {agent}, {number}?")});
+    Reply::json(json!({"questions": [question(1), question(2)]}))
+}
+
+/// `id question answer`, a line each, in the order of the state.
+fn answers(state: &Value) -> Vec<String> {
+    let groups = state["clarifications"].as_array().unwrap();
+    let items = groups.iter().flat_map(|group| group["items"].as_array().unwrap());
+    let text = |item: &Value, field: &str| item[field].as_str().unwrap().to_owned();
+    items.map(|item| [text(item, "id"), text(item, "question"), text(item, "answer")].join(" ")).collect()
+}
+
+#[test]
+fn questions_are_asked_until_the_limit_and_answers_reach_every_later_prompt() {
+    let server = MockServer::with(curious);
+    let sandbox = sandbox(&server);
+    let input = "alpha\n  beta \n\ndelta\r\nepsilon";
+    let finished = sandbox.run_with_input(["debate", "Design a queue", "--clarify", "--quiet"], input).expect_code(0);
+    insta::assert_snapshot!(finished.stderr.trim_start().replace(&sandbox.only_debate(), "[id]"), @"
+    Question 1 of 4, from The architect (architect):
+    First question of architect, 1?
+
+    Question 2 of 4, from The architect (architect):
+    First question of architect, 2?
+
+    Question 3 of 4, from The kiss (kiss):
+    First question of kiss, 1?
+
+    Question 4 of 4, from The kiss (kiss):
+    First question of kiss, 2?
+
+    Question 1 of 4, from The architect (architect):
+    Second question of architect, 1?
+
+    Question 2 of 4, from The architect (architect):
+    Second question of architect, 2?
+    Saved debate to ./debates/[id].json
+    ");
+    let id = sandbox.only_debate();
+    sandbox.assert_state_is_the_fold(&id);
+    server.assert_clean();
+    let state = sandbox.state(&id);
+    let answers = answers(&state);
+    insta::assert_snapshot!(answers.join("\n"), @"
+    q1 First question of architect, 1? alpha
+    q2 First question of architect, 2? beta
+    q5 Second question of architect, 1? epsilon
+    q6 Second question of architect, 2? NA
+    q3 First question of kiss, 1? NA
+    q4 First question of kiss, 2? delta
+    q7 Second question of kiss, 1? NA
+    q8 Second question of kiss, 2? NA
+    ");
+    assert_eq!(answers.iter().filter(|answer| answer.ends_with(" NA")).count(), 4);
+    let mut ids: Vec<&str> = answers.iter().map(|answer| answer.split(' ').next().unwrap()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 8);
+    assert_eq!((&state["clarificationIterations"], &state["outcome"]["kind"]), (&json!(2), &json!("full")));
+    // Two agents asked twice, then the debate.
+    let requests = server.requests();
+    assert_eq!(requests.len(), 4 + 7);
+    for (position, request) in requests.iter().enumerate() {
+        let (first, second) = (request.text().contains("alpha"), request.text().contains("epsilon"));
+        assert_eq!((first, second), (position >= 2, position >= 4), "{position}: {}", request.text());
+        if position >= 4 {
+            let held = answers.iter().filter(|answer| {
+                let question = &answer[answer.find(' ').unwrap() + 1..=answer.find('?').unwrap()];
+                request.text().contains(question)
+            });
+            assert_eq!(held.count(), 8, "{}", request.text());
+        }
+    }
+}
+
+#[test]
+fn agents_to_whom_all_is_clear_ask_nothing() {
+    let server = MockServer::with(short_reply);
+    let sandbox = sandbox(&server);
+    let finished = sandbox.run(["debate", "Design a queue", "--clarify"]).expect_code(0);
+    assert!(!finished.stderr.contains("Question"), "{finished}");
+    assert_eq!(server.requests().len(), 2 + 7);
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!((&state["clarifications"], &state["clarificationIterations"]), (&json!([]), &json!(1)));
+    // Not asked for, not asked.
+    let server = MockServer::with(curious);
+    self::sandbox(&server).run(["debate", "Design a queue"]).expect_code(0);
+    assert_eq!(server.requests().len(), 7);
+}
+
+#[test]
+fn too_many_questions_are_dropped_and_unreadable_ones_skipped() {
+    let server = MockServer::with(|request| match (request.purpose, request.model()) {
+        (Purpose::Clarify, "model-kiss") => Reply::text("What do you mean?"),
+        (Purpose::Clarify, _) => Reply::text(
+            r#"Well: {"questions": [{"text": "One?"}, {"id": "x", "text": " Two? "}, {"id": "x", "text": "Three?"}]}"#,
+        ),
+        _ => short_reply(request),
+    });
+    let debate =
+        json!({"clarificationsMaxIterations": 1, "clarificationsMaxPerAgent": 2, "interactiveClarifications": true});
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
+    let finished = sandbox.run_with_input(["debate", "Design a queue", "--quiet"], "1\n2\n3\n").expect_code(0);
+    let said = finished.stderr.replace(&sandbox.only_debate(), "[id]");
+    assert!(said.contains("warning: agent-architect asked more than 2 questions: 1 dropped\n"), "{said}");
+    assert!(said.contains("warning: agent-kiss's questions could not be read and are skipped: "), "{said}");
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(
+        answers(&state).iter().map(|answer| answer.split_once(' ').unwrap().1).collect::<Vec<_>>(),
+        ["One? 1", "Two? 2"]
+    );
+    // Two for the agent that cannot be read, one for the other.
+    assert_eq!(server.requests().len(), 3 + 7);
+    assert_eq!(sandbox.run(["debate", "Design a queue", "--quiet", "--offline"]).code, Some(0));
+}
+
+#[test]
+fn a_question_cannot_steer_the_terminal() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Clarify => {
+            Reply::json(json!({"questions": [{"id": "q1", "text": "\u{1b}[2J\u{1b}]0;owned\u{7}Why?\u{202e}"}]}))
+        }
+        _ => short_reply(request),
+    });
+    let finished = sandbox(&server).run_with_input(["debate", "Design a queue", "--clarify"], "").expect_code(0);
+    assert!(finished.stderr.contains("Why?"), "{finished}");
+    assert!(!finished.stderr.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{finished:?}");
+}
+
+#[test]
+fn in_a_terminal_questions_are_asked_one_by_one() {
+    let server = MockServer::with(curious);
+    let sandbox = sandbox(&server);
+    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue", "--clarify"]);
+    for (position, answer) in ["alpha", "beta", "", "delta", "epsilon", "", "zeta", "eta"].into_iter().enumerate() {
+        terminal.wait_for(&format!("Question {} of 4", position % 4 + 1));
+        terminal.wait_for("Answer");
+        terminal.type_line(answer);
+    }
+    let (code, output, screen) = terminal.finish();
+    assert_eq!(code, 0, "{output}");
+    assert!(screen.is_left_as_found(), "{output:?}");
+    let state = sandbox.state(&sandbox.only_debate());
+    let answers: Vec<String> =
+        answers(&state).iter().map(|answer| answer.split(' ').next_back().unwrap().to_owned()).collect();
+    assert_eq!(answers, ["alpha", "beta", "epsilon", "NA", "NA", "delta", "zeta", "eta"]);
+    sandbox.assert_state_is_the_fold(&sandbox.only_debate());
+}
+
+#[test]
+fn an_interrupt_at_a_question_keeps_the_answers_so_far() {
+    let server = MockServer::with(curious);
+    let sandbox = sandbox(&server);
+    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue", "--clarify"]);
+    terminal.wait_for("Question 1 of 4");
+    terminal.wait_for("Answer");
+    terminal.type_line("alpha");
+    terminal.wait_for("Question 2 of 4");
+    terminal.wait_for("Answer");
+    terminal.type_control('c');
+    let (code, output, screen) = terminal.finish();
+    assert_eq!(code, 130, "{output}");
+    assert!(screen.is_left_as_found(), "{output:?}");
+    let id = sandbox.only_debate();
+    assert!(screen.text().ends_with(&format!("hint: go on with: dialectic resume {id}")), "{}", screen.text());
+    sandbox.assert_state_is_the_fold(&id);
+    let state = sandbox.state(&id);
+    assert_eq!(state["status"], "paused");
+    assert_eq!(answers(&state)[0], "q1 First question of architect, 1? alpha");
+    assert_eq!(server.requests().len(), 2);
+
+    // Only what is open is asked: three questions, then four new ones.
+    let finished = sandbox.run_with_input(["resume", &id, "--quiet"], "beta\ngamma\ndelta\nepsilon\n").expect_code(0);
+    assert!(
+        finished.stderr.contains("Question 1 of 3, from The architect (architect):\nFirst question of architect, 2?"),
+        "{finished}"
+    );
+    let answers: Vec<String> =
+        answers(&sandbox.state(&id)).iter().map(|answer| answer.split(' ').next_back().unwrap().to_owned()).collect();
+    assert_eq!(answers, ["alpha", "beta", "epsilon", "NA", "gamma", "delta", "NA", "NA"]);
+    assert_eq!(server.requests().len(), 4 + 7);
+}

@@ -1,0 +1,76 @@
+//! The program in a real terminal.
+
+use std::ffi::OsStr;
+use std::process::Command;
+
+use rexpect::session::{PtySession, spawn_command};
+
+use super::{Sandbox, Screen, TEST_KEY};
+
+const COLUMNS: usize = 90;
+/// Milliseconds that the program may take for what is waited for.
+const PATIENCE: u64 = 30_000;
+
+/// A program that runs in a terminal of its own.
+pub(crate) struct Terminal {
+    session: PtySession,
+    output: String,
+}
+
+impl Terminal {
+    /// Starts the sandbox's program in a terminal of 90 columns and 30 rows.
+    pub(crate) fn start<S: AsRef<OsStr>>(sandbox: &Sandbox, arguments: impl IntoIterator<Item = S>) -> Self {
+        let program = sandbox.command(arguments);
+        let mut command = Command::new("/bin/sh");
+        let script = format!("stty rows 30 cols {COLUMNS} && exec \"$0\" \"$@\"");
+        command.args(["-c", &script]).arg(program.get_program()).args(program.get_args());
+        command.current_dir(sandbox.directory()).env_clear().env("TERM", "xterm-256color");
+        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let session = spawn_command(command, Some(PATIENCE)).expect("a terminal can be opened");
+        Self { session, output: String::new() }
+    }
+
+    /// Waits until the program has written `text`, in one piece.
+    pub(crate) fn wait_for(&mut self, text: &str) {
+        let needle = as_read(text);
+        match self.session.exp_string(&needle) {
+            Ok(before) => self.output += &(before + &needle),
+            Err(error) => panic!("{text:?} never came: {error}\nbefore: {:?}", self.output),
+        }
+    }
+
+    /// Types a line.
+    pub(crate) fn type_line(&mut self, line: &str) {
+        self.session.send_line(line).expect("the terminal takes input");
+    }
+
+    /// Types a key together with Ctrl.
+    pub(crate) fn type_control(&mut self, key: char) {
+        self.session.send_control(key).expect("the terminal takes input");
+    }
+
+    /// Waits for the end. Returns the exit code, all that was written, and what the screen shows then.
+    pub(crate) fn finish(mut self) -> (i32, String, Screen) {
+        match self.session.exp_eof() {
+            Ok(rest) => self.output += &rest,
+            Err(error) => panic!("the program did not end: {error}\nbefore: {:?}", self.output),
+        }
+        let status = self.session.process().wait().expect("the program can be waited for");
+        let rexpect::process::WaitStatus::Exited(_, code) = status else { panic!("it ended with {status:?}") };
+        let output = as_written(&self.output);
+        assert!(!output.contains(TEST_KEY), "the API key shows in the output");
+        let screen = Screen::showing(&output, COLUMNS);
+        (code, output, screen)
+    }
+}
+
+/// The session reads a character for each byte.
+fn as_read(text: &str) -> String {
+    text.bytes().map(char::from).collect()
+}
+
+/// What was written, from what the session has read.
+fn as_written(read: &str) -> String {
+    let bytes = read.chars().map(|c| u8::try_from(c).expect("a character stands for a byte"));
+    String::from_utf8(bytes.collect()).expect("the program writes UTF-8")
+}
