@@ -23,6 +23,7 @@ mod other_commands;
 mod providers;
 mod resume;
 mod state_fold;
+mod summaries;
 mod synthesis;
 mod terminal;
 mod timing;

@@ -130,6 +130,14 @@ impl Address {
         self.secrets.iter().fold(text, |text, secret| text.replace(secret.expose_secret(), "[redacted]"))
     }
 
+    /// Whether the server is on this machine.
+    pub(super) fn is_loopback(&self) -> bool {
+        self.base.host_str().is_some_and(|host| {
+            let host = host.trim_start_matches('[').trim_end_matches(']');
+            host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+        })
+    }
+
     /// Scheme, host and port, for messages.
     pub(super) fn origin(&self) -> String {
         self.base.origin().ascii_serialization()
@@ -240,6 +248,19 @@ mod tests {
             let error = Address::new(bad).err().unwrap();
             assert!(matches!(error, EndpointError::Header { .. }), "{name:?}");
             assert!(!format!("{error:?}").contains("b-secret"));
+        }
+    }
+
+    #[test]
+    fn only_this_machine_is_loopback() {
+        for (base, expected) in [
+            ("http://localhost:1/v1", true),
+            ("http://127.0.0.1:1", true),
+            ("http://[::1]:1", true),
+            ("https://api.openai.com/v1", false),
+            ("http://10.0.0.1", false),
+        ] {
+            assert_eq!(Address::new(endpoint(base, "k")).unwrap().is_loopback(), expected, "{base}");
         }
     }
 }

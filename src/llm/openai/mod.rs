@@ -28,7 +28,7 @@ pub use http::{HttpClientError, http_client};
 use endpoint::Address;
 use failure::{ErrorField, Refusal, excerpt, one_line};
 use lenient::{Usage, stated_cost};
-use quirks::{Api, Learned, LimitField, Quirks};
+use quirks::{Api, LOOPBACK_PATIENCE, Learned, LimitField, PATIENCE, Quirks};
 use transport::{Answer, Transport};
 
 /// The provider whose Chat Completions name the output limit anew.
@@ -48,8 +48,11 @@ impl OpenAiClient {
     pub fn new(endpoint: Endpoint, http: reqwest::Client) -> Result<Self, ClientError> {
         let limit =
             if &*endpoint.name == RENAMED_LIMIT { LimitField::MaxCompletionTokens } else { LimitField::MaxTokens };
-        let learned = Learned::new(endpoint.api, limit);
-        Ok(Self { transport: Transport::new(Address::new(endpoint)?, http), learned })
+        let api = endpoint.api;
+        let address = Address::new(endpoint)?;
+        let patience = if address.is_loopback() { LOOPBACK_PATIENCE } else { PATIENCE };
+        let learned = Learned::new(api, limit, patience);
+        Ok(Self { transport: Transport::new(address, http), learned })
     }
 
     async fn ask(&self, request: &Request) -> Result<Reply, ModelError> {

@@ -46,6 +46,8 @@ pub(super) struct Quirks {
 /// How long calls wait for the finding of the first one. A server that lacks the Responses API says so at once; one
 /// that has it answers when the model is done, and nobody is to wait for that: they go ahead with the same API.
 pub(super) const PATIENCE: Duration = Duration::from_millis(250);
+/// The same for a server on this machine, from which a refusal takes no time to arrive.
+pub(super) const LOOPBACK_PATIENCE: Duration = Duration::from_millis(60);
 
 /// Models of `OpenAI` that answer a schema with an error (platform.openai.com, "Structured outputs", supported models).
 const WITHOUT_SCHEMA: [&str; 3] = ["gpt-4-turbo", "gpt-4-32k", "gpt-3.5"];
@@ -54,6 +56,7 @@ const WITHOUT_SCHEMA: [&str; 3] = ["gpt-4-turbo", "gpt-4-32k", "gpt-3.5"];
 pub(super) struct Learned {
     configured: Option<Api>,
     limit: LimitField,
+    patience: Duration,
     server: watch::Sender<Finding>,
     models: Mutex<HashMap<Arc<str>, Quirks>>,
 }
@@ -86,13 +89,13 @@ impl Drop for Probe<'_> {
 }
 
 impl Learned {
-    pub(super) fn new(api: ApiKind, limit: LimitField) -> Self {
+    pub(super) fn new(api: ApiKind, limit: LimitField, patience: Duration) -> Self {
         let configured = match api {
             ApiKind::Auto => None,
             ApiKind::Responses => Some(Api::Responses),
             ApiKind::Chat => Some(Api::Chat),
         };
-        Self { configured, limit, server: watch::Sender::new(Finding::Unknown), models: Mutex::default() }
+        Self { configured, limit, patience, server: watch::Sender::new(Finding::Unknown), models: Mutex::default() }
     }
 
     /// What is known of `model`.
@@ -129,7 +132,7 @@ impl Learned {
     /// The first call to a server goes ahead and finds out which API it has; the others wait for that, for a short
     /// time. The call keeps the probe until it has its answer.
     pub(super) async fn await_turn(&self, model: &str) -> Option<Probe<'_>> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + self.patience;
         let mut findings = self.server.subscribe();
         while self.quirks(model).api.is_none() && !matches!(*findings.borrow(), Finding::Known(_)) {
             if self.claim() {
@@ -194,7 +197,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn others_wait_for_the_first_but_not_for_long() {
-        let learned = Learned::new(ApiKind::Auto, LimitField::MaxTokens);
+        let learned = Learned::new(ApiKind::Auto, LimitField::MaxTokens, PATIENCE);
         let start = Instant::now();
         let probe = learned.await_turn("m").await;
         assert!(probe.is_some());
@@ -212,7 +215,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_probe_that_is_given_up_passes_to_one_who_waits() {
-        let learned = Arc::new(Learned::new(ApiKind::Auto, LimitField::MaxTokens));
+        let learned = Arc::new(Learned::new(ApiKind::Auto, LimitField::MaxTokens, PATIENCE));
         let probe = learned.await_turn("m").await;
         let waiting = tokio::spawn({
             let learned = Arc::clone(&learned);
@@ -229,14 +232,14 @@ mod tests {
     #[test]
     fn what_one_model_lacks_is_not_the_servers_lack() {
         let [a, b, c] = ["a", "b", "c"].map(Arc::<str>::from);
-        let learned = Learned::new(ApiKind::Auto, LimitField::MaxTokens);
+        let learned = Learned::new(ApiKind::Auto, LimitField::MaxTokens, PATIENCE);
         learned.lacks_responses(&a, Lack::Model);
         assert_eq!((learned.quirks(&a).api, learned.quirks(&b).api), (Some(Api::Chat), None));
         learned.reached(&b, Api::Responses);
         learned.lacks_responses(&c, Lack::Server);
         assert_eq!((learned.quirks(&c).api, learned.quirks("d").api), (Some(Api::Chat), None));
 
-        let learned = Learned::new(ApiKind::Auto, LimitField::MaxTokens);
+        let learned = Learned::new(ApiKind::Auto, LimitField::MaxTokens, PATIENCE);
         learned.lacks_responses(&a, Lack::Server);
         assert_eq!(learned.quirks(&b).api, Some(Api::Chat));
     }
@@ -244,7 +247,7 @@ mod tests {
     #[test]
     fn a_configured_api_is_not_found_out() {
         for (kind, api) in [(ApiKind::Responses, Api::Responses), (ApiKind::Chat, Api::Chat)] {
-            assert_eq!(Learned::new(kind, LimitField::MaxTokens).quirks("m").api, Some(api));
+            assert_eq!(Learned::new(kind, LimitField::MaxTokens, PATIENCE).quirks("m").api, Some(api));
         }
     }
 }

@@ -1,0 +1,93 @@
+//! Summaries where something is different: an agent's own settings, its own prompt, a call that fails.
+
+use serde_json::{Value, json};
+
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, prose, short_reply};
+
+/// Long texts, so that every history is past the threshold of 5,000 characters after one round.
+fn long(request: &Incoming) -> Reply {
+    match request.purpose {
+        Purpose::Propose | Purpose::Critique | Purpose::Refine => Reply::text(prose(request.digest, 400)),
+        _ => short_reply(request),
+    }
+}
+
+fn two_rounds() -> Value {
+    config(&["architect", "kiss"], &json!({"rounds": 2}))
+}
+
+/// The ids of the agents with a summary in round 2.
+fn summarised(state: &Value) -> Vec<&str> {
+    let summaries = state["rounds"][1]["summaries"].as_object();
+    summaries.map(|summaries| summaries.keys().map(String::as_str).collect()).unwrap_or_default()
+}
+
+#[test]
+fn an_agents_own_threshold_beats_the_debates() {
+    let server = MockServer::with(long);
+    let mut configured = two_rounds();
+    configured["agents"][0]["summarization"] = json!({"threshold": 1_000_000});
+    configured["agents"][1]["summarization"] = json!({"maxLength": 40});
+    let sandbox = Sandbox::new().model_server(&server).config(&configured);
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(summarised(&state), ["agent-kiss"]);
+    let summary = state["rounds"][1]["summaries"]["agent-kiss"]["summary"].as_str().unwrap();
+    assert!(summary.chars().count() <= 40, "{summary}");
+    assert_eq!(state["rounds"][1]["summaries"]["agent-kiss"]["metadata"]["method"], "length-based");
+}
+
+#[test]
+fn switched_off_nobody_condenses() {
+    let server = MockServer::with(long);
+    let mut configured = two_rounds();
+    configured["debate"]["summarization"] = json!({"enabled": false});
+    let sandbox = Sandbox::new().model_server(&server).config(&configured);
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert!(summarised(&sandbox.state(&sandbox.only_debate())).is_empty());
+    assert!(!server.requests().iter().any(|request| request.purpose == Purpose::Summarize));
+}
+
+#[test]
+fn a_summary_prompt_of_the_users_takes_the_place_of_the_roles() {
+    let server = MockServer::with(long);
+    let mut configured = two_rounds();
+    configured["agents"][0]["summaryPromptPath"] = json!("mine.md");
+    configured["agents"][1]["summaryPromptPath"] = json!("gone.md");
+    let sandbox = Sandbox::new().model_server(&server).config(&configured).file("mine.md", "Keep every number.");
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert!(finished.stderr.contains("agent-kiss") && finished.stderr.contains("gone.md"), "{finished}");
+    let asked: Vec<_> = server.requests().into_iter().filter(|request| request.purpose == Purpose::Summarize).collect();
+    let mine = |model: &str| {
+        let own = asked.iter().find(|request| request.model() == model).unwrap();
+        own.prompt().contains("Keep every number.")
+    };
+    assert!(mine("model-architect"));
+    assert!(!mine("model-kiss"));
+}
+
+#[test]
+fn a_summary_that_fails_is_a_warning_and_the_history_is_shown() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Summarize if request.model() == "model-kiss" => Reply::error(400, "too long"),
+        _ => long(request),
+    });
+    let sandbox = Sandbox::new().model_server(&server).config(&two_rounds());
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert!(finished.stderr.contains("warning: agent-kiss failed in the summarization"), "{finished}");
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(summarised(&state), ["agent-architect"]);
+    assert_eq!(state["outcome"]["kind"], "degraded");
+    let first = state["rounds"][0]["contributions"][0]["content"].as_str().unwrap();
+    let in_round_two: Vec<_> = server
+        .requests()
+        .into_iter()
+        .filter(|request| request.purpose == Purpose::Critique)
+        .skip(2)
+        .map(|request| (request.model().to_owned(), request.prompt().contains(first)))
+        .collect();
+    assert_eq!(in_round_two.len(), 2);
+    for (model, sees_history) in in_round_two {
+        assert_eq!(sees_history, model == "model-kiss", "{model}");
+    }
+}
