@@ -143,7 +143,7 @@ fn replacement() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(3400))]
 
     #[test]
     fn damaged_bytes_never_panic(
