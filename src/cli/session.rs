@@ -107,6 +107,7 @@ impl<'a> Session<'a> {
         terminal: &mut Terminal,
     ) -> Result<(), Error> {
         let Self { args, signals, received, events, trace } = self;
+        let saved_to = record.state_path().to_owned();
         let debate = record.debate();
         if args.verbose {
             terminal.notice(&roster(debate));
@@ -133,7 +134,7 @@ impl<'a> Session<'a> {
         });
         // A thread that waits for a line of standard input must not keep the program.
         runtime.shutdown_background();
-        let result = ended.and_then(|ended| report(ended, args, terminal));
+        let result = ended.and_then(|ended| report(ended, &saved_to, args, terminal));
         // Last, so that nobody waits for a result because a collector is slow.
         if let Some(Err(undelivered)) = tracer.map(Tracer::finish)
             && !matches!(result, Err(Error::PipeClosed))
@@ -185,18 +186,16 @@ async fn run_while_shown(
         // The display ends first only when nobody reads its output any more.
         end = &mut shown => (Ok(Ending::Paused), end.ok()),
     };
-    let ending = ended?;
-    if early.is_some() {
-        engine.pause().await?;
-    }
+    let paused = if early.is_some() { engine.pause().await } else { Ok(()) };
     let debate = engine.debate().clone();
-    // The display ends when everything that sends to it is gone.
+    // The display ends when everything that sends to it is gone; an error is told after it has left the screen.
     drop(engine);
     let shown = match early {
         Some(end) => end,
         None => shown.await.unwrap_or(DisplayEnd::Complete),
     };
-    Ok((debate, ending, shown))
+    paused?;
+    Ok((debate, ended?, shown))
 }
 
 /// Runs the debate; while it waits for the user, asks, and runs on.
@@ -214,14 +213,14 @@ async fn run_and_ask(engine: &mut Engine, cancel: &CancellationToken) -> Result<
 }
 
 /// Says where the debate is kept, and how it went.
-fn report((debate, ending, shown): Run, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
+fn report((debate, ending, shown): Run, saved_to: &Path, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
     if shown == DisplayEnd::PipeClosed {
         return Err(Error::PipeClosed);
     }
     if args.verbose {
         terminal.notice(&summary(&debate));
     }
-    terminal.notice(&format!("Saved debate to {DEBATES}/{}.json", debate.id));
+    terminal.notice(&format!("Saved debate to {}", saved_to.display()));
     finish(&debate, ending, args, terminal)?;
     if shown == DisplayEnd::EventsIncomplete { Err(Error::EventsIncomplete) } else { Ok(()) }
 }
