@@ -68,33 +68,10 @@ impl<'a> Session<'a> {
     /// Builds agents and judge with everything checked that can be checked without a call, and finds out where traces
     /// go.
     pub(super) fn panel(&mut self, settings: &Settings, environment: &Environment) -> Result<Panel, Error> {
-        missing_keys(settings, environment)?;
-        let models = Models::build(settings, environment)?;
-        let debate = &settings.debate;
-        if let Some(target) = debate.trace {
+        if let Some(target) = settings.debate.trace {
             self.trace = Some((Destination::of(target, environment)?, http_client()?));
         }
-        let limits = CallerLimits {
-            in_flight: Arc::new(Semaphore::new(debate.max_concurrency as usize)),
-            max_retries: debate.max_retries,
-        };
-        let observer = Arc::new(SignalObserver(self.signals.clone()));
-        let panel = Panel::build(settings, |agent| {
-            let speaker = if agent.id == settings.judge.id { Speaker::Judge } else { Speaker::Agent };
-            Caller {
-                chat: models.of(agent),
-                provider: agent.provider.as_str().into(),
-                price: settings
-                    .prices
-                    .get(&agent.model)
-                    .copied()
-                    .or_else(|| built_in_price(&agent.provider, &agent.model)),
-                attempt_timeout: attempt_timeout(debate, speaker),
-                limits: limits.clone(),
-                observer: observer.clone(),
-            }
-        })?;
-        Ok(panel)
+        build_panel(settings, environment, self.signals.clone())
     }
 
     /// Runs the debate to its end and says how it went.
@@ -148,6 +125,34 @@ impl<'a> Session<'a> {
     pub(super) fn show(&self, recorded: Arc<Recorded>) {
         drop(self.signals.send(Signal::Recorded(recorded)));
     }
+}
+
+/// Builds agents and judge; everything that can be checked without a call is checked on the way.
+pub(super) fn build_panel(
+    settings: &Settings,
+    environment: &Environment,
+    signals: UnboundedSender<Signal>,
+) -> Result<Panel, Error> {
+    missing_keys(settings, environment)?;
+    let models = Models::build(settings, environment)?;
+    let debate = &settings.debate;
+    let limits = CallerLimits {
+        in_flight: Arc::new(Semaphore::new(debate.max_concurrency as usize)),
+        max_retries: debate.max_retries,
+    };
+    let observer = Arc::new(SignalObserver(signals));
+    let panel = Panel::build(settings, |agent| {
+        let speaker = if agent.id == settings.judge.id { Speaker::Judge } else { Speaker::Agent };
+        Caller {
+            chat: models.of(agent),
+            provider: agent.provider.as_str().into(),
+            price: settings.prices.get(&agent.model).copied().or_else(|| built_in_price(&agent.provider, &agent.model)),
+            attempt_timeout: attempt_timeout(debate, speaker),
+            limits: limits.clone(),
+            observer: observer.clone(),
+        }
+    })?;
+    Ok(panel)
 }
 
 type Run = (Debate, Ending, DisplayEnd);

@@ -44,8 +44,9 @@ impl Outcome {
         let mut reasons = Vec::new();
         for failure in &debate.failures {
             let target = failure.target_agent_id.as_ref().map(|id| format!(" of {id}")).unwrap_or_default();
-            let (agent, phase, round) = (&failure.agent_id, failure.phase.name(), failure.round);
-            reasons.push(format!("{agent} failed in the {phase}{target} of round {round}: {}", failure.error));
+            let (agent, phase) = (&failure.agent_id, failure.phase.name());
+            let round = if failure.round == 0 { String::new() } else { format!(" of round {}", failure.round) };
+            reasons.push(format!("{agent} failed in the {phase}{target}{round}: {}", failure.error));
         }
         for round in &debate.rounds {
             let number = round.round_number;

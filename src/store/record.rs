@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::debate::{Created, Debate, DebateId, Event, Recorded, Timestamp};
 
 use super::saver::Saver;
+use super::snapshot::remove_leftovers;
 use super::{Directory, Entry, Journal, JournalError, StoreError};
 
 /// How often a new id is drawn before the directory is given up.
@@ -62,6 +63,8 @@ impl Record {
     pub fn reopen(entry: &Entry) -> Result<(Self, super::journal::Contents), StoreError> {
         let path = entry.journal.clone().unwrap_or_else(|| entry.state.with_extension("events.jsonl"));
         let (journal, contents) = Journal::reopen(&path)?;
+        // The journal is locked now: nobody else replaces the state file.
+        remove_leftovers(&entry.state);
         let debate =
             crate::debate::fold(&contents.events).map_err(|source| StoreError::Fold { path: path.clone(), source })?;
         let seq = contents.events.len() as u64;

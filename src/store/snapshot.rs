@@ -15,8 +15,9 @@ pub fn write_atomically(
 ) -> Result<(), StoreError> {
     let failed = |source| StoreError::Write { path: path.to_owned(), source };
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let prefix = temporary_prefix(path);
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".dialectic-").suffix(".tmp");
+    builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX);
     // Temporary files are private by default; the debate is to be as readable as any file of the user's.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
@@ -27,6 +28,28 @@ pub fn write_atomically(
     temporary.as_file().sync_all().map_err(failed)?;
     temporary.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
+}
+
+const TEMPORARY_SUFFIX: &str = ".tmp";
+
+/// Temporary files bear the name of the file they are for, so that those of a killed process can be told.
+fn temporary_prefix(path: &Path) -> String {
+    format!(".{}-", path.file_name().unwrap_or_default().to_string_lossy())
+}
+
+/// Removes what a process that was killed while it replaced the file at `path` left beside it. To be called only by
+/// who alone may write that file.
+pub(super) fn remove_leftovers(path: &Path) {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let prefix = temporary_prefix(path);
+    for file in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = file.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(&prefix) && name.ends_with(TEMPORARY_SUFFIX) {
+            // One that stays is no harm.
+            drop(std::fs::remove_file(file.path()));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -45,5 +68,17 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn only_leftovers_of_the_file_itself_are_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let name = |name: &str| directory.path().join(name);
+        for file in [".a.json-x1.tmp", ".b.json-x1.tmp", "a.json"] {
+            std::fs::write(name(file), "").unwrap();
+        }
+        remove_leftovers(&name("a.json"));
+        assert!(!name(".a.json-x1.tmp").exists());
+        assert!(name(".b.json-x1.tmp").exists() && name("a.json").exists());
     }
 }

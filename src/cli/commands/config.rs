@@ -4,10 +4,13 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
+use tokio::sync::mpsc::unbounded_channel;
+
 use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
-use crate::cli::session::env_file;
+use crate::cli::session::{build_panel, env_file};
 use crate::cli::terminal::Terminal;
-use crate::config::{ConfigPath, Environment, Loaded, Overrides, Row, endpoint, missing_keys, schema, show, starter};
+use crate::config::{ConfigPath, Environment, Loaded, Overrides, Row, schema, show, starter};
+use crate::display::counted;
 use crate::error::Error;
 use crate::prompt::Role;
 use crate::protocol::PROTOCOLS;
@@ -48,13 +51,14 @@ fn init(path: &Path, terminal: &mut Terminal) -> Result<(), Error> {
 fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let (loaded, environment) = read(file, terminal)?;
     let settings = &loaded.settings;
-    missing_keys(settings, &environment)?;
-    for agent in settings.agents.iter().chain([&settings.judge]) {
-        endpoint(&agent.provider, &settings.providers, &environment)?;
+    // Nobody listens: no call is made.
+    let (signals, _) = unbounded_channel();
+    for warning in build_panel(settings, &environment, signals)?.warnings {
+        terminal.warning(&warning);
     }
-    let agents = settings.agents.len();
-    let rounds = settings.debate.rounds;
-    terminal.notice(&format!("The configuration is sound: {agents} agents and a judge, {rounds} rounds at most."));
+    let agents = counted(settings.agents.len() as u64, "agent");
+    let rounds = counted(settings.debate.rounds.into(), "round");
+    terminal.notice(&format!("The configuration is sound: {agents} and a judge, {rounds} at most."));
     Ok(())
 }
 

@@ -39,17 +39,15 @@ async fn ask(engine: &mut Engine, iteration: u32, most: u32) -> Result<(), Engin
     // Answers may have come in since the last call.
     engine.ground = None;
     let ground = engine.ground()?;
-    let mut calls = Calls::new();
-    let mut total = 0;
-    for debater in engine.panel.debaters.clone() {
-        if !engine.was_asked(iteration, debater.id()) {
-            let request = debater.clarify(&ground, most)?;
-            calls.start(engine, &debater.caller, request, |ask| ask.json(read_json::<Questions>), |answer| &answer.1);
-            total += 1;
-        }
-    }
-    let (phase, round) = (Phase::Clarification, 0);
+    let debaters = engine.panel.debaters.clone();
+    let asked: Vec<_> = debaters.iter().filter(|debater| !engine.was_asked(iteration, debater.id())).collect();
+    let (phase, round, total) = (Phase::Clarification, 0, asked.len());
     engine.signal(Signal::PhaseStarted { phase, round, total });
+    let mut calls = Calls::new();
+    for debater in asked {
+        let request = debater.clarify(&ground, most)?;
+        calls.start(engine, &debater.caller, request, |ask| ask.json(read_json::<Questions>), |answer| &answer.1);
+    }
     let mut done = 0;
     while let Arrival::Finished(finished) = calls.next(engine, None).await? {
         match &finished.result {

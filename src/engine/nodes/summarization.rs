@@ -10,8 +10,7 @@ pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
     let round = engine.debate().current_round;
     start_the_clock(engine);
     let ground = engine.ground()?;
-    let mut calls = Calls::new();
-    let mut lengths = Vec::new();
+    let mut due = Vec::new();
     for debater in engine.panel.debaters.clone() {
         let summaries = engine.debate().round(round).and_then(|round| round.summaries.as_ref());
         let failed = engine.debate().failures.iter().any(|failure| {
@@ -21,15 +20,20 @@ pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
             continue;
         }
         if let Some((request, length)) = debater.summarize(&ground, engine.debate(), round)? {
-            lengths.push((debater.id().clone(), length));
-            calls.start(engine, &debater.caller, request, Ask::text, |said| &said.call);
+            due.push((debater, request, length));
         }
     }
-    if lengths.is_empty() {
+    if due.is_empty() {
         return Ok(Trigger::ContextsReady);
     }
-    let (phase, total) = (Phase::Summarization, lengths.len());
+    let (phase, total) = (Phase::Summarization, due.len());
     engine.signal(Signal::PhaseStarted { phase, round, total });
+    let mut calls = Calls::new();
+    let mut lengths = Vec::new();
+    for (debater, request, length) in due {
+        lengths.push((debater.id().clone(), length));
+        calls.start(engine, &debater.caller, request, Ask::text, |said| &said.call);
+    }
     let mut done = 0;
     loop {
         match calls.next(engine, engine.round_deadline).await? {

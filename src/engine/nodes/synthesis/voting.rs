@@ -61,20 +61,19 @@ async fn collect(engine: &mut Engine, candidates: &[Arc<Contribution>]) -> Resul
         .filter(|failure| failure.phase == Phase::Vote)
         .map(|failure| failure.agent_id.clone())
         .collect();
+    let voters: Vec<_> = (salt::VOTER..)
+        .zip(engine.panel.debaters.clone())
+        .filter(|(_, one)| !failed.contains(one.id()) && !cast.iter().any(|vote| vote.agent_id == *one.id()))
+        .collect();
+    let (phase, total) = (Phase::Vote, voters.len());
+    engine.signal(Signal::PhaseStarted { phase, round, total });
     let mut calls: Calls<Cast> = Calls::new();
-    let mut total = 0;
-    for (salt, debater) in (salt::VOTER..).zip(engine.panel.debaters.clone()) {
-        if failed.contains(debater.id()) || cast.iter().any(|vote| vote.agent_id == *debater.id()) {
-            continue;
-        }
+    for (salt, debater) in voters {
         let slate = Slate::new(candidates.iter().cloned(), seed, salt);
         let request = debater.vote(&ground, round, &slate)?;
         let read = move |text: &str| slate.ballot(text);
         calls.start(engine, &debater.caller, request, |ask| ask.json(read), |cast| &cast.1);
-        total += 1;
     }
-    let phase = Phase::Vote;
-    engine.signal(Signal::PhaseStarted { phase, round, total });
     let mut done = 0;
     while let Arrival::Finished(finished) = calls.next(engine, None).await? {
         match &finished.result {
