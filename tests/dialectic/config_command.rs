@@ -96,9 +96,10 @@ fn what_is_odd_but_usable_is_warned_of() {
     warning: `agents[0].temperature` is 1.2; above 1 answers tend to become erratic
     warning: unknown tool `browse` (known: `context_search`, `file_read`, `list_files`) at `agents[0].tools[1]` is skipped
     warning: unknown role `wizard` (known: `architect`, `performance`, `security`, `testing`, `kiss`, `datamodeling`, `generalist`) at `agents[3].role`; architect is used
+    warning: agent-testing: prompt file [directory]/prompts/none.md does not exist; the built-in prompt is used
     The configuration is sound: 3 agents and a judge, 1 round at most.
     ");
-    // A debate says the same, and what only the prompts can tell.
+    // A debate says the same.
     let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
     let warnings: Vec<&str> = finished.stderr.lines().filter(|line| line.starts_with("warning: ")).collect();
     let warnings = warnings.join("\n").replace(&*sandbox.directory().to_string_lossy(), "[directory]");
