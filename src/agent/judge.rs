@@ -265,7 +265,12 @@ impl Judge {
         let mut texts: Vec<_> = round
             .contributions
             .iter()
-            .filter(|one| scope == Scope::Everything || one.kind != ContributionType::Critique)
+            .filter(|one| match one.kind {
+                ContributionType::Proposal | ContributionType::Refinement => true,
+                ContributionType::Critique => scope == Scope::Everything,
+                // Ballots are no material for a solution.
+                _ => false,
+            })
             .filter(|one| !debate.is_carried_over(round.round_number, one) || scope == Scope::Solutions)
             .map(|one| {
                 let author = label(&one.agent_id);

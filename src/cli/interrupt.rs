@@ -12,6 +12,16 @@ pub(super) async fn interrupt(cancel: CancellationToken) {
     std::process::exit(130);
 }
 
+/// From here on an interrupt ends the program: the debate is saved, and what is left to do may hang.
+pub(super) fn end_on_interrupt() {
+    std::thread::spawn(|| {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+        runtime.block_on(async { Interrupts::listen().next().await });
+        #[expect(clippy::exit, reason = "the user asked; the main thread may be blocked by whoever reads its output")]
+        std::process::exit(130);
+    });
+}
+
 /// Ctrl-C, and where there is one the signal to terminate.
 struct Interrupts {
     #[cfg(unix)]

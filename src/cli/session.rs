@@ -23,7 +23,7 @@ use crate::store::Record;
 use crate::trace::{Destination, Tracer};
 
 use super::args::RunArgs;
-use super::interrupt::interrupt;
+use super::interrupt::{end_on_interrupt, interrupt};
 use super::models::Models;
 use super::output::{make_parent, prepare, write_output};
 use super::questions;
@@ -111,6 +111,7 @@ impl<'a> Session<'a> {
         });
         // A thread that waits for a line of standard input must not keep the program.
         runtime.shutdown_background();
+        end_on_interrupt();
         let result = ended.and_then(|ended| report(ended, &saved_to, args, terminal));
         // Last, so that nobody waits for a result because a collector is slow.
         if let Some(Err(undelivered)) = tracer.map(Tracer::finish)
@@ -189,7 +190,7 @@ async fn run_while_shown(
     let (ended, early) = tokio::select! {
         ended = run_and_ask(&mut engine, cancel) => (ended, None),
         // The display ends first only when nobody reads its output any more.
-        end = &mut shown => (Ok(Ending::Paused), end.ok()),
+        end = &mut shown => (Ok(Ending::Paused), Some(end.unwrap_or(DisplayEnd::EventsIncomplete))),
     };
     let paused = if early.is_some() { engine.pause().await } else { Ok(()) };
     let debate = engine.debate().clone();

@@ -8,7 +8,9 @@
 use std::sync::Arc;
 
 use crate::agent::{Ask, Said};
-use crate::debate::{AgentFailurePolicy, CallKey, Contribution, ContributionType, Debate, Event, Phase, Signal};
+use crate::debate::{
+    AgentFailurePolicy, CallKey, Contribution, ContributionType, Debate, Event, Failure, Phase, Signal,
+};
 
 use super::calls::{Arrival, Calls};
 use super::workshop::Workshop;
@@ -96,8 +98,9 @@ impl Exchange {
             broken: None,
         };
         exchange.announce(engine, Phase::Proposal);
+        exchange.take_over(engine);
         for agent in 0..exchange.proposals.len() {
-            if matches!(exchange.proposals[agent], Slot::Waiting) {
+            if exchange.broken.is_none() && matches!(exchange.proposals[agent], Slot::Waiting) {
                 exchange.propose(engine, agent)?;
             }
         }
@@ -108,7 +111,7 @@ impl Exchange {
     /// Goes on until `phase` is settled. Returns why the debate has to fail, if it has to.
     pub(super) async fn drive(&mut self, engine: &mut Engine, phase: Phase) -> Result<Option<String>, EngineError> {
         self.announce(engine, phase);
-        while !self.slots(phase).all(Slot::is_settled) {
+        while self.broken.is_none() && !self.slots(phase).all(Slot::is_settled) {
             match self.calls.next(engine, engine.round_deadline).await? {
                 Arrival::Finished(finished) => {
                     match &finished.result {
@@ -127,14 +130,32 @@ impl Exchange {
                 // Nothing is in flight and nothing can start: what still waits never will come.
                 Arrival::Idle => self.give_up(),
             }
-            if self.broken.is_some() {
-                break;
-            }
         }
         let done = self.slots(phase).filter(|slot| slot.done().is_some()).count();
         let failed = self.expected(phase) - done;
         engine.signal(Signal::PhaseEnded { phase, round: self.round, done, failed });
         Ok(self.broken.take())
+    }
+
+    /// Takes over what a run that was killed had found out: that the round was over time, or that it had to fail.
+    fn take_over(&mut self, engine: &Engine) {
+        let debate = engine.debate();
+        if debate.round(self.round).is_some_and(|round| round.timed_out) {
+            self.give_up();
+        }
+        let of_this = |failure: &&Failure| {
+            failure.round == self.round
+                && matches!(failure.phase, Phase::Proposal | Phase::Critique | Phase::Refinement)
+        };
+        if let Some(failure) = debate.failures.iter().find(of_this).cloned() {
+            let key = CallKey {
+                round: failure.round,
+                phase: failure.phase,
+                agent_id: failure.agent_id,
+                target_agent_id: failure.target_agent_id,
+            };
+            self.note_failure(engine, &key, &failure.error);
+        }
     }
 
     /// How many proposals there are.
@@ -275,12 +296,12 @@ impl Exchange {
 
     /// The round ran into its limit: calls in flight count as failed, the others are never made.
     fn time_out(&mut self, engine: &mut Engine, abandoned: &[CallKey]) -> Result<(), EngineError> {
-        engine.append(Event::RoundTimedOut { round: self.round })?;
         for key in abandoned {
             let error = "abandoned when the round ran into its time limit".to_owned();
             engine.record_failure(key, error.clone(), 1, None)?;
             self.note_failure(engine, key, &error);
         }
+        engine.append(Event::RoundTimedOut { round: self.round })?;
         self.give_up();
         Ok(())
     }

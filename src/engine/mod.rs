@@ -10,7 +10,7 @@ mod nodes;
 mod observer;
 mod workshop;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Ground, Panel, Past};
 use crate::debate::{AgentId, CallKey, CallRecord, Debate, Event, Failure, Phase, Recorded, Signal, Status, Timestamp};
-use crate::llm::{FailedCall, Spent};
+use crate::llm::FailedCall;
 use crate::prompt::PromptError;
 use crate::protocol::{Next, NoTransition, Protocol, Trigger};
 use crate::store::{Record, StoreError};
@@ -76,8 +76,8 @@ pub struct Engine {
     /// When the round in progress runs into its limit.
     round_deadline: Option<Instant>,
     ground: Option<Ground>,
-    /// Which agents have been asked for questions, by iteration.
-    asked: HashSet<(u32, AgentId)>,
+    /// Which agents have been asked for questions, by iteration, and how many they had.
+    asked: HashMap<(u32, AgentId), usize>,
 }
 
 impl Engine {
@@ -92,7 +92,7 @@ impl Engine {
         cancel: CancellationToken,
     ) -> Self {
         let mut replies: HashMap<CallKey, Vec<Past>> = HashMap::new();
-        let mut asked = HashSet::new();
+        let mut asked = HashMap::new();
         for recorded in past {
             match &recorded.event {
                 Event::Replied { key, reply, call } => {
@@ -101,7 +101,7 @@ impl Engine {
                 Event::QuestionsAsked { iteration, questions, .. } => {
                     // The replies on the way to these questions are used up; the next iteration has its own.
                     replies.retain(|key, _| key.phase != Phase::Clarification || key.agent_id != questions.agent_id);
-                    asked.insert((*iteration, questions.agent_id.clone()));
+                    asked.insert((*iteration, questions.agent_id.clone()), questions.items.len());
                 }
                 _ => {}
             }
@@ -215,7 +215,7 @@ impl Engine {
 
     fn was_asked(&self, iteration: u32, agent: &AgentId) -> bool {
         let failed = |failure: &Failure| failure.phase == Phase::Clarification && failure.agent_id == *agent;
-        self.asked.contains(&(iteration, agent.clone())) || self.debate().failures.iter().any(failed)
+        self.asked.contains_key(&(iteration, agent.clone())) || self.debate().failures.iter().any(failed)
     }
 
     fn is_round_over_time(&self) -> bool {
@@ -228,30 +228,17 @@ impl Engine {
         Ok(Trigger::Failed)
     }
 
-    /// Records that a call failed for good, and says so. `spent` is what its attempts were billed all the same.
+    /// Records that a call failed for good, and says so. `call` is what its attempts were billed all the same.
     fn record_failure(
         &mut self,
         key: &CallKey,
         error: String,
         attempts: u32,
-        spent: Option<Spent>,
+        call: Option<CallRecord>,
     ) -> Result<(), EngineError> {
         let target = key.target_agent_id.as_ref().map(|target| format!(" of {target}")).unwrap_or_default();
         let tries = if attempts == 1 { String::new() } else { format!(" after {attempts} attempts") };
         self.warn(format!("{} failed in the {}{target}{tries}: {error}", key.agent_id, key.phase.name()));
-        let judge = &self.panel.judge.settings;
-        let asked = self.panel.debaters.iter().map(|debater| &debater.settings).find(|one| one.id == key.agent_id);
-        let asked = asked.unwrap_or(judge);
-        let call = spent.map(|spent| CallRecord {
-            model: asked.model.clone(),
-            provider: asked.provider.clone(),
-            served_model: None,
-            tokens: spent.tokens,
-            cost_usd: spent.cost_usd,
-            latency_ms: 0,
-            attempts,
-            truncated: false,
-        });
         let failure = Failure {
             agent_id: key.agent_id.clone(),
             phase: key.phase,
@@ -266,7 +253,28 @@ impl Engine {
     }
 
     fn record_failed_call(&mut self, key: &CallKey, failed: &FailedCall) -> Result<(), EngineError> {
-        self.record_failure(key, failed.error.to_string(), failed.attempts, failed.spent.as_deref().copied())
+        let judge = &self.panel.judge.settings;
+        let asked = self.panel.debaters.iter().map(|debater| &debater.settings).find(|one| one.id == key.agent_id);
+        let asked = asked.unwrap_or(judge);
+        let call = failed.spent.as_deref().map(|spent| CallRecord {
+            model: asked.model.clone(),
+            provider: asked.provider.clone(),
+            served_model: None,
+            tokens: spent.tokens,
+            cost_usd: spent.cost_usd,
+            latency_ms: 0,
+            attempts: failed.attempts,
+            truncated: false,
+        });
+        self.record_failure(key, failed.error.to_string(), failed.attempts, call)
+    }
+
+    /// Whether the record holds that this call failed for good.
+    fn has_failed(&self, key: &CallKey) -> bool {
+        self.debate().failures.iter().any(|failure| {
+            (failure.round, failure.phase, &failure.agent_id) == (key.round, key.phase, &key.agent_id)
+                && failure.target_agent_id == key.target_agent_id
+        })
     }
 }
 

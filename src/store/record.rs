@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::debate::{Created, Debate, DebateId, Event, Recorded, Timestamp};
 
-use super::saver::Saver;
+use super::saver::{Saver, write_state};
 use super::snapshot::remove_leftovers;
 use super::{Directory, Entry, Journal, JournalError, StoreError};
 
@@ -104,6 +104,14 @@ impl Record {
     pub fn checkpoint(&mut self) -> Result<(), StoreError> {
         let state = self.debate.clone();
         self.saver()?.save(state)
+    }
+
+    /// Replaces the state file by the fold of the journal, for a debate that is not run any more.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write_state(&self) -> Result<(), StoreError> {
+        write_state(&self.state_path, &self.debate)
     }
 
     /// Saves everything and returns when it is on disk.

@@ -20,6 +20,7 @@ use super::{StoreError, write_atomically};
 pub(super) struct Saver {
     orders: Sender<Order>,
     failure: Arc<Mutex<Option<StoreError>>>,
+    state_path: PathBuf,
     _thread: JoinHandle<()>,
 }
 
@@ -35,8 +36,9 @@ impl Saver {
         let (orders, received) = channel();
         let failure = Arc::new(Mutex::new(None));
         let report = Arc::clone(&failure);
-        let thread = spawn_blocking(move || work(&received, &journal, &state_path, &report));
-        Self { orders, failure, _thread: thread }
+        let path = state_path.clone();
+        let thread = spawn_blocking(move || work(&received, &journal, &path, &report));
+        Self { orders, failure, state_path, _thread: thread }
     }
 
     /// Has `state` saved soon.
@@ -59,7 +61,10 @@ impl Saver {
     pub(super) async fn flush(&self, state: Debate) -> Result<(), StoreError> {
         let (done, saved) = oneshot::channel();
         drop(self.orders.send(Order { state, done: Some(done) }));
-        saved.await.unwrap_or(Ok(()))
+        saved.await.unwrap_or_else(|_| {
+            let source = std::io::Error::other("the thread that saves has died");
+            Err(StoreError::Write { path: self.state_path.clone(), source })
+        })
     }
 }
 
@@ -72,7 +77,13 @@ fn work(orders: &Receiver<Order>, journal: &File, path: &std::path::Path, failur
         let saved = save(journal, path, &newest.state);
         match newest.done {
             // Nobody waiting for the answer is no reason to stop.
-            Some(done) => drop(done.send(saved)),
+            Some(done) => {
+                if saved.is_ok() {
+                    // What failed before is made good: nothing is missing on disk.
+                    *failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                }
+                drop(done.send(saved));
+            }
             None => {
                 if let Err(error) = saved {
                     *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -84,6 +95,11 @@ fn work(orders: &Receiver<Order>, journal: &File, path: &std::path::Path, failur
 
 fn save(journal: &File, path: &std::path::Path, state: &Debate) -> Result<(), StoreError> {
     journal.sync_data().map_err(|source| StoreError::Write { path: path.with_extension("events.jsonl"), source })?;
+    write_state(path, state)
+}
+
+/// Replaces the state file.
+pub(super) fn write_state(path: &std::path::Path, state: &Debate) -> Result<(), StoreError> {
     write_atomically(path, |out| {
         serde_json::to_writer_pretty(&mut *out, state)?;
         out.write_all(b"\n")

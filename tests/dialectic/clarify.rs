@@ -124,12 +124,13 @@ fn too_many_questions_are_dropped_and_unreadable_ones_skipped() {
     let finished = sandbox.run_with_input(["debate", "Design a queue", "--quiet"], "1\n2\n3\n").expect_code(0);
     let said = finished.stderr.replace(&sandbox.only_debate(), "[id]");
     assert!(said.contains("warning: agent-architect asked more than 2 questions: 1 dropped\n"), "{said}");
-    assert!(said.contains("warning: agent-kiss's questions could not be read and are skipped: "), "{said}");
+    assert!(said.contains("agent-kiss failed in the clarification: the questions could not be read: "), "{said}");
     let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(
         answers(&state).iter().map(|answer| answer.split_once(' ').unwrap().1).collect::<Vec<_>>(),
         ["One? 1", "Two? 2"]
     );
+    assert_eq!(state["outcome"]["kind"], "degraded", "what could not be read is on record");
     // Two for the agent that cannot be read, one for the other.
     assert_eq!(server.requests().len(), 3 + 7);
     assert_eq!(sandbox.run(["debate", "Design a queue", "--quiet", "--offline"]).code, Some(0));

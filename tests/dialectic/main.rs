@@ -9,6 +9,7 @@ mod support;
 mod bad_input;
 mod clarify;
 mod config_command;
+mod cut_journals;
 mod debate;
 mod debate_output;
 mod docs;

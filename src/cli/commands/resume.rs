@@ -26,6 +26,10 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     }
     let debate = record.debate();
     if debate.status == Status::Completed {
+        // A kill behind the last event leaves a state file that does not know of it.
+        if read_state(&entry.state).ok().as_ref() != Some(debate) {
+            record.write_state()?;
+        }
         terminal.notice(&format!("The debate {} is finished; nothing is left to do.", debate.id));
         return Ok(());
     }

@@ -12,13 +12,19 @@ pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
     if !settings.debate.interactive_clarifications {
         return Ok(Trigger::AllClear);
     }
-    if debate.open_questions().next().is_some() {
-        return Ok(Trigger::QuestionsPending);
-    }
     let (limit, most) = (settings.debate.clarifications_max_iterations, settings.debate.clarifications_max_per_agent);
     let begun = debate.clarification_iterations.unwrap_or(0);
     // A run that was killed while agents were asked goes on with those that are left.
+    // The user is asked only when all have spoken, so that nobody's prompt depends on when the run was killed.
     let everybody_asked = engine.panel.debaters.iter().all(|debater| engine.was_asked(begun, debater.id()));
+    if begun > 0 && everybody_asked {
+        if debate.open_questions().next().is_some() {
+            return Ok(Trigger::QuestionsPending);
+        }
+        if engine.asked.iter().all(|((iteration, _), questions)| *iteration != begun || *questions == 0) {
+            return Ok(Trigger::AllClear);
+        }
+    }
     let iteration = if begun > 0 && !everybody_asked { begun } else { begun + 1 };
     if iteration > limit {
         return Ok(Trigger::AllClear);
@@ -51,20 +57,17 @@ async fn ask(engine: &mut Engine, iteration: u32, most: u32) -> Result<(), Engin
     let mut done = 0;
     while let Arrival::Finished(finished) = calls.next(engine, None).await? {
         match &finished.result {
-            Ok((answer, call)) => {
-                let questions = match answer {
-                    Ok(questions) => questions.texts(),
-                    Err(unreadable) => {
-                        let (agent, error) = (&finished.key.agent_id, &unreadable.error);
-                        engine.warn(format!("{agent}'s questions could not be read and are skipped: {error}"));
-                        Vec::new()
-                    }
-                };
+            Ok((Ok(questions), call)) => {
                 let agent = finished.key.agent_id.clone();
-                let questions = number(engine, &agent, iteration, most, questions);
+                let questions = number(engine, &agent, iteration, most, questions.texts());
+                let count = questions.items.len();
                 engine.append(Event::QuestionsAsked { iteration, questions, call: call.clone() })?;
-                engine.asked.insert((iteration, agent));
+                engine.asked.insert((iteration, agent), count);
                 done += 1;
+            }
+            Ok((Err(unreadable), call)) => {
+                let error = format!("the questions could not be read: {}", unreadable.error);
+                engine.record_failure(&finished.key, error, call.attempts, Some(call.clone()))?;
             }
             Err(failed) => {
                 engine.record_failed_call(&finished.key, failed)?;

@@ -36,6 +36,11 @@ async fn score(engine: &mut Engine, kind: TerminationKind, threshold: f64) -> Re
     };
     let mut evaluation = Evaluation { kind, score: None, threshold };
     let mut call = None;
+    if request.as_ref().is_some_and(|request| engine.has_failed(&request.brief.key)) {
+        // A run that was killed behind the failure has asked already.
+        engine.append(Event::Evaluated { round, evaluation: evaluation.clone(), call })?;
+        return Ok(evaluation);
+    }
     if let Some(request) = request {
         let phase = Phase::Evaluation;
         engine.signal(Signal::PhaseStarted { phase, round, total: 1 });

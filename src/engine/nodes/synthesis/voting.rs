@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use crate::agent::{Ballot, Slate, Unreadable};
 use crate::debate::{
-    AgentId, CallKey, CallRecord, Contribution, ContributionType, Decider, Event, Phase, Signal, Solution, StoredReply,
-    Voting,
+    AgentId, CallKey, CallRecord, Contribution, ContributionType, Decider, Event, Phase, Signal, Solution, Voting,
 };
 use crate::engine::calls::{Arrival, Calls};
 use crate::engine::{Engine, EngineError};
@@ -96,15 +95,8 @@ async fn collect(engine: &mut Engine, candidates: &[Arc<Contribution>]) -> Resul
 
 /// A ballot that cannot be read was paid for all the same, and counts for nobody.
 fn spoil(engine: &mut Engine, key: &CallKey, unreadable: &Unreadable, call: &CallRecord) -> Result<(), EngineError> {
-    let error = unreadable.error.to_string();
-    let reply = StoredReply {
-        text: unreadable.raw.clone(),
-        tool_calls: Vec::new(),
-        tool_results: Vec::new(),
-        parse_error: Some(error.clone()),
-    };
-    engine.append(Event::Replied { key: key.clone(), reply, call: call.clone() })?;
-    engine.record_failure(key, format!("the ballot could not be read: {error}"), call.attempts, None)
+    let error = format!("the ballot could not be read: {}", unreadable.error);
+    engine.record_failure(key, error, call.attempts, Some(call.clone()))
 }
 
 /// Counts the votes; on a tie the judge has the casting vote.
@@ -146,6 +138,10 @@ async fn break_tie(
     let judge = engine.panel.judge.clone();
     let slate = Slate::new(tied, seed, salt::TIE);
     let request = judge.break_tie(&ground, round, &slate)?;
+    // A run that was killed behind the failure has asked already.
+    if engine.has_failed(&request.brief.key) {
+        return Ok((None, None));
+    }
     let mut calls: Calls<Cast> = Calls::new();
     let read = move |text: &str| slate.ballot(text);
     calls.start(engine, &judge.caller, request, |ask| ask.json(read), |cast| &cast.1);

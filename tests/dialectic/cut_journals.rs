@@ -1,0 +1,76 @@
+//! A debate that ended behind any line of its journal: resumed, it is as if nothing had been.
+
+use serde_json::{Value, json};
+
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply};
+use crate::timing::without_times;
+
+fn reply(request: &Incoming) -> Reply {
+    match (request.purpose, request.model()) {
+        (Purpose::Clarify, _) => Reply::json(json!({"questions": [{"id": "q1", "text": "Which region?"}]})),
+        (Purpose::Confidence, _) => Reply::json(json!({"confidence": 50})),
+        (Purpose::Vote, "model-kiss") => Reply::text("I abstain."),
+        (Purpose::Vote, _) => Reply::json(json!({"choice": "A", "confidence": 60, "reason": "It is first."})),
+        (Purpose::Refine, "model-kiss") => Reply::error(400, "no"),
+        (Purpose::Synthesize, _) => Reply::json(json!({
+            "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
+            "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
+        })),
+        _ => default_reply(request),
+    }
+    .usage(100, 0, 10)
+}
+
+/// A place in which nothing is left of a debate but the first lines of its journal.
+fn cut(server: &MockServer, id: &str, lines: &[String]) -> Sandbox {
+    let journal: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    Sandbox::new().model_server(server).file(format!("debates/{id}.events.jsonl"), journal)
+}
+
+/// How many of these lines hold what a call took.
+fn paid(lines: &[String]) -> usize {
+    let events = lines.iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    events.filter(|event| event.get("call").is_some()).count()
+}
+
+#[test]
+fn behind_every_line_a_debate_goes_on_to_the_same_end_without_paying_twice() {
+    let server = MockServer::with(reply);
+    let debate = json!({
+        "rounds": 2, "interactiveClarifications": true, "clarificationsMaxIterations": 2,
+        "summarization": {"threshold": 1500, "maxLength": 300}, "synthesisMethod": "voting",
+        "terminationCondition": {"type": "convergence", "threshold": 90},
+    });
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss", "testing"], &debate));
+    sandbox.run_with_input(["debate", "Design a queue", "--quiet"], "").expect_code(0);
+    let id = sandbox.only_debate();
+    let (whole, journal) = (without_times(&sandbox.state(&id)), sandbox.journal(&id));
+    assert_eq!(whole["outcome"]["kind"], "degraded");
+    let refused = server.requests().len() - paid(&journal);
+    for length in 1..=journal.len() {
+        let place = cut(&server, &id, &journal[..length]);
+        let before = server.requests().len();
+        place.run_with_input(["resume", &id, "--quiet"], "").expect_code(0);
+        let last = &journal[length - 1];
+        assert_eq!(without_times(&place.state(&id)), whole, "behind line {length}: {last}");
+        let made = server.requests().len() - before;
+        let left = paid(&journal) - paid(&journal[..length]);
+        assert!((left..=left + refused).contains(&made), "{made} calls, {left} were left behind line {length}: {last}");
+    }
+}
+
+#[test]
+fn a_debate_that_had_to_fail_fails_behind_every_line_too() {
+    let server = MockServer::with(reply);
+    let debate = json!({"onAgentFailure": "fail"});
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
+    sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(3);
+    let id = sandbox.only_debate();
+    let journal = sandbox.journal(&id);
+    let failed = journal.iter().position(|line| line.contains("\"type\":\"call-failed\"")).unwrap();
+    let place = cut(&server, &id, &journal[..=failed]);
+    let before = server.requests().len();
+    place.run(["resume", &id, "--quiet"]).expect_code(3);
+    assert_eq!(place.state(&id)["status"], "failed");
+    assert_eq!(server.requests().len(), before, "a debate that has to fail calls nobody");
+}
