@@ -23,7 +23,7 @@ fn reply(request: &Incoming) -> Reply {
 
 /// A place in which nothing is left of a debate but the first lines of its journal.
 fn cut(server: &MockServer, id: &str, lines: &[String]) -> Sandbox {
-    let journal: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let journal = lines.join("\n") + "\n";
     Sandbox::new().model_server(server).file(format!("debates/{id}.events.jsonl"), journal)
 }
 
