@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | [`cli`] | arguments in, results and exit code out: parse, resolve, run, print; no logic of debates |
 //! | [`display`] | shows a running debate: live block, plain lines, NDJSON, summary |
+//! | [`report`] | what is written about a debate: Markdown and HTML, from one view of it |
 //! | [`engine`] | runs a debate by its protocol: the loop, the nodes, the call graph of a round |
 //! | [`agent`] | debaters and judge: what each is asked, and how its answers are read |
 //! | [`protocol`] | which node follows which event: tables, nothing else |
@@ -19,10 +20,11 @@
 //! | [`error`] | every way to end without success, and the one mapping to exit codes |
 //! | [`markdown`] | small operations on Markdown text, known to all |
 //!
-//! Who may know whom: `cli` knows `display` and `engine`; `engine` knows `agent`, `protocol` and `store`; these know
-//! `llm`, `prompt` and `config`; and all of them know `debate`, which knows nobody. Never upwards, and never into a
-//! sibling's private parts. `display` and `trace` watch a run: they know `debate` and how to read or send. Below `cli` and `display` nothing prints, ends the process
-//! or knows clap, and `config` alone reads the environment. `debate` and `protocol` do no input or output.
+//! Who may know whom: `cli` knows `display`, `report`, `evaluation` and `engine`; `engine` knows `agent`, `protocol` and
+//! `store`; these know `llm`, `prompt` and `config`; and all of them know `debate`, which knows nobody. Never upwards,
+//! and never into a sibling's private parts. `display` and `trace` watch a run, `report` writes about one: they know
+//! `debate` and how to read, write or send. Below `cli` and `display` nothing prints, ends the process or knows clap,
+//! and `config` alone reads the environment. `debate` and `protocol` do no input or output.
 
 pub mod agent;
 pub mod cli;
@@ -35,6 +37,7 @@ pub mod llm;
 pub mod markdown;
 pub mod prompt;
 pub mod protocol;
+pub mod report;
 pub mod store;
 pub mod tools;
 pub mod trace;
