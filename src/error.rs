@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use crate::agent::PanelError;
 use crate::config::{Blame, ConfigError, EndpointError, EnvError, MissingKeys};
 use crate::debate::DebateId;
-use crate::engine::EngineError;
+use crate::engine::{EngineError, ForecastError};
+use crate::llm::BudgetError;
 use crate::llm::openai::{ClientError, HttpClientError};
 use crate::store::{StateFileError, StoreError};
 use crate::trace::TraceConfigError;
@@ -31,6 +32,12 @@ pub enum Error {
     /// A provider's client cannot be built.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// The cost limit cannot be kept.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+    /// There is no forecast of a debate.
+    #[error("cannot say what this debate would take")]
+    Forecast(#[from] ForecastError),
     /// Traces cannot be sent as configured.
     #[error(transparent)]
     Trace(#[from] TraceConfigError),
@@ -153,8 +160,12 @@ impl Error {
             | Self::Endpoint(_)
             | Self::Client(_)
             | Self::Panel(_)
+            | Self::Budget(BudgetError::Unpriced { .. })
             | Self::Trace(_) => 4,
-            Self::Problem(_) | Self::Environment(_) | Self::NotResumable { .. } => 2,
+            Self::Problem(_)
+            | Self::Environment(_)
+            | Self::NotResumable { .. }
+            | Self::Budget(BudgetError::TooLow { .. }) => 2,
             Self::Config(error) => match error.blame() {
                 Blame::Arguments => 2,
                 Blame::Configuration => 4,
@@ -168,6 +179,7 @@ impl Error {
             },
             Self::Http(_)
             | Self::Engine(_)
+            | Self::Forecast(_)
             | Self::Output { .. }
             | Self::Exists { .. }
             | Self::Stdout(_)
@@ -194,6 +206,12 @@ impl Error {
             Self::Config(error) => error.hint(),
             Self::Keys(error) => Some(error.hint()),
             Self::Trace(error) => Some(error.hint()),
+            Self::Budget(BudgetError::Unpriced { .. }) => {
+                Some("give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned())
+            }
+            Self::Budget(BudgetError::TooLow { .. }) => {
+                Some("raise the limit, shorten the problem, or take a cheaper judge".to_owned())
+            }
             Self::Store(StoreError::Unknown { .. }) => Some("`dialectic list` shows the saved debates".to_owned()),
             Self::Store(StoreError::Ambiguous { .. }) => Some("write more of the id".to_owned()),
             Self::Store(StoreError::State(StateFileError::Invalid { .. })) => {

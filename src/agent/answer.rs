@@ -8,6 +8,12 @@ pub enum AnswerError {
     /// There is nothing that could be a JSON object.
     #[error("it contains no JSON object")]
     NoObject,
+    /// It was unreadable, and asking again was over the cost limit.
+    #[error("it is unreadable, and {message}")]
+    NoSecondChance {
+        /// Why it was not asked again.
+        message: String,
+    },
     /// What there is does not fit.
     #[error("{message}")]
     Unfit {

@@ -137,7 +137,8 @@ impl Ask {
         self.request.turns.push(Turn::ToolResults(reply.tool_results));
     }
 
-    /// Asks for JSON that `read` understands, and once more with the reason when it does not.
+    /// Asks for JSON that `read` understands, and once more with the reason when it does not and the cost limit has
+    /// room for it.
     ///
     /// # Errors
     /// When a call fails for good.
@@ -153,7 +154,13 @@ impl Ask {
             }
         }
         loop {
-            let answered = self.caller.call(&self.request).await?;
+            let answered = match (self.caller.call(&self.request).await, &first) {
+                (Err(failed), Some(raw)) if failed.was_never_sent() => {
+                    let error = AnswerError::NoSecondChance { message: failed.error.to_string() };
+                    return Ok((Err(Unreadable { raw: raw.clone(), error }), self.caller.unsent(&self.request)));
+                }
+                (answered, _) => answered?,
+            };
             let text = answered.reply.text;
             match (read(&text), first) {
                 (Ok(value), _) => return Ok((Ok(value), answered.record)),

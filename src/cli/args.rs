@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::debate::Usd;
 use crate::display::ColorMode;
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
@@ -100,6 +101,18 @@ pub(super) struct DebateArgs {
     /// Call no model: all answers come from the embedded rule-based rehearsal, without key, network or cost
     #[arg(long)]
     pub(super) offline: bool,
+
+    /// Close the debate before it costs more than this many dollars; the judge's answer is within it
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    pub(super) max_cost: Option<Usd>,
+
+    /// Warn once when the debate has cost this many dollars
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    pub(super) warn_cost: Option<Usd>,
+
+    /// Print each call that the debate would make, its tokens and its cost; call nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
 
     #[command(flatten)]
     pub(super) run: RunArgs,
@@ -210,6 +223,14 @@ pub(super) struct ManArgs {
     /// Write the pages of all commands into this directory instead
     #[arg(long, value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
+}
+
+/// Reads an amount of dollars.
+fn dollars(text: &str) -> Result<Usd, String> {
+    match text.strip_prefix('$').unwrap_or(text).parse() {
+        Ok(dollars) if f64::is_finite(dollars) && dollars > 0.0 => Ok(Usd::from_dollars(dollars)),
+        _ => Err("expected an amount of dollars above 0, such as 0.50".to_owned()),
+    }
 }
 
 /// Reads a number of rounds.

@@ -10,13 +10,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::Panel;
 use crate::config::{EnvFile, Environment, Speaker, attempt_timeout, missing_keys};
-use crate::debate::{Debate, OutcomeKind, Recorded, Settings, Signal};
+use crate::debate::{Debate, OutcomeKind, Recorded, Settings, Signal, Usd};
 use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, roster, run as display, summary};
 use crate::engine::{Ending, Engine, SignalObserver};
 use crate::error::Error;
 use crate::llm::openai::http_client;
 use crate::llm::presets::OFFLINE;
-use crate::llm::{Caller, CallerLimits, built_in_price};
+use crate::llm::{Budget, Caller, CallerLimits, price_of};
 use crate::prompt;
 use crate::protocol::Protocol;
 use crate::store::Record;
@@ -67,11 +67,13 @@ impl<'a> Session<'a> {
 
     /// Builds agents and judge with everything checked that can be checked without a call, and finds out where traces
     /// go.
-    pub(super) fn panel(&mut self, settings: &Settings, environment: &Environment) -> Result<Panel, Error> {
+    ///
+    /// `spent` is what the debate has cost already.
+    pub(super) fn panel(&mut self, settings: &Settings, environment: &Environment, spent: Usd) -> Result<Panel, Error> {
         if let Some(target) = settings.debate.trace {
             self.trace = Some((Destination::of(target, environment)?, http_client()?));
         }
-        build_panel(settings, environment, self.signals.clone())
+        build_panel(settings, environment, self.signals.clone(), spent)
     }
 
     /// Runs the debate to its end and says how it went.
@@ -133,6 +135,7 @@ pub(super) fn build_panel(
     settings: &Settings,
     environment: &Environment,
     signals: UnboundedSender<Signal>,
+    spent: Usd,
 ) -> Result<Panel, Error> {
     missing_keys(settings, environment)?;
     let models = Models::build(settings, environment)?;
@@ -140,6 +143,7 @@ pub(super) fn build_panel(
     let limits = CallerLimits {
         in_flight: Arc::new(Semaphore::new(debate.max_concurrency as usize)),
         max_retries: debate.max_retries,
+        budget: Budget::of(settings, spent)?.map(Arc::new),
     };
     let observer = Arc::new(SignalObserver(signals));
     let panel = Panel::build(settings, |agent| {
@@ -147,7 +151,7 @@ pub(super) fn build_panel(
         Caller {
             chat: models.of(agent),
             provider: agent.provider.as_str().into(),
-            price: settings.prices.get(&agent.model).copied().or_else(|| built_in_price(&agent.provider, &agent.model)),
+            price: price_of(agent, settings),
             attempt_timeout: attempt_timeout(debate, speaker),
             limits: limits.clone(),
             observer: observer.clone(),

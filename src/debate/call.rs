@@ -101,7 +101,7 @@ pub struct CallRecord {
     pub cost_usd: Option<Usd>,
     /// From the first attempt to the answer, waiting between attempts included, in milliseconds.
     pub latency_ms: u64,
-    /// Attempts made, the successful one included.
+    /// Attempts made, the successful one included; 0 when the cost limit had no room for any.
     pub attempts: u32,
     /// Set when the answer was cut at the output limit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -261,7 +261,7 @@ impl Debate {
             let fresh = ModelUsage { cost_usd: Some(Usd::ZERO), ..ModelUsage::default() };
             let usage = self.usage.entry(call.model.clone()).or_insert(fresh);
             let tokens = call.tokens.unwrap_or_default();
-            usage.requests += 1;
+            usage.requests += u64::from(call.attempts > 0);
             usage.input_tokens += tokens.input_tokens;
             usage.cached_input_tokens += tokens.cached_input_tokens;
             usage.output_tokens += tokens.output_tokens;

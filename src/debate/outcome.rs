@@ -77,7 +77,7 @@ impl Outcome {
         }
         let kind = match debate.stop_reason {
             Some(StopReason::Budget) => {
-                reasons.insert(0, "stopped: the cost limit left no room for another round".to_owned());
+                reasons.insert(0, "stopped: the cost limit left no room for more".to_owned());
                 OutcomeKind::Stopped
             }
             Some(StopReason::User) => {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, Usd};
+use super::{AgentId, Tokens, Usd};
 
 /// Everything a debate is run with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -273,4 +273,15 @@ pub struct Price {
     pub cached_input_per_m_tok: Option<f64>,
     /// Output tokens.
     pub output_per_m_tok: f64,
+}
+
+impl Price {
+    /// What `tokens` cost.
+    #[must_use]
+    pub fn cost(self, tokens: Tokens) -> Usd {
+        let cached = self.cached_input_per_m_tok.unwrap_or(self.input_per_m_tok);
+        Usd::for_tokens(tokens.input_tokens.saturating_sub(tokens.cached_input_tokens), self.input_per_m_tok)
+            + Usd::for_tokens(tokens.cached_input_tokens, cached)
+            + Usd::for_tokens(tokens.output_tokens, self.output_per_m_tok)
+    }
 }

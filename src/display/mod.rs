@@ -5,6 +5,7 @@
 //! never reads the environment, never ends the process, and takes a closed stream for what it is rather than panic.
 
 mod activity;
+mod forecast;
 mod format;
 mod live;
 mod markdown;
@@ -22,6 +23,7 @@ mod table;
 #[cfg(test)]
 mod fixture;
 
+pub use forecast::forecast;
 pub use format::{clock, cost, counted, duration, score, thousands, tokens};
 pub use markdown::render_markdown;
 pub use ndjson::{EventSink, EventSinkError};

@@ -87,6 +87,11 @@ impl<T: Send + 'static> Calls<T> {
         self.in_flight.push((task.id(), key));
     }
 
+    /// Whether none is in flight.
+    pub(super) fn is_idle(&self) -> bool {
+        self.in_flight.is_empty()
+    }
+
     /// The next call that comes to its end; replies that are not results yet are recorded on the way.
     pub(super) async fn next(
         &mut self,

@@ -30,6 +30,16 @@ pub(super) struct Exchange {
     broken: Option<String>,
 }
 
+/// How a phase of a round came to its end.
+pub(super) enum Settled {
+    /// Everything is there.
+    Whole,
+    /// Something is missing, and the debate goes on without it.
+    InPart,
+    /// The debate has to fail, for this reason.
+    Broken(String),
+}
+
 /// A place for a contribution.
 #[derive(Clone)]
 enum Slot {
@@ -108,10 +118,10 @@ impl Exchange {
         Ok(exchange)
     }
 
-    /// Goes on until `phase` is settled. Returns why the debate has to fail, if it has to.
-    pub(super) async fn drive(&mut self, engine: &mut Engine, phase: Phase) -> Result<Option<String>, EngineError> {
+    /// Goes on until `phase` is settled.
+    pub(super) async fn drive(&mut self, engine: &mut Engine, phase: Phase) -> Result<Settled, EngineError> {
         self.announce(engine, phase);
-        while self.broken.is_none() && !self.slots(phase).all(Slot::is_settled) {
+        while self.broken.is_none() && !self.is_through(engine, phase) {
             match self.calls.next(engine, engine.round_deadline).await? {
                 Arrival::Finished(finished) => {
                     match &finished.result {
@@ -119,7 +129,9 @@ impl Exchange {
                         Err(failed) => {
                             engine.record_failed_call(&finished.key, failed)?;
                             self.set(engine, &finished.key, Slot::Missing);
-                            self.note_failure(engine, &finished.key, &failed.to_string());
+                            if !engine.is_stopping() {
+                                self.note_failure(engine, &finished.key, &failed.to_string());
+                            }
                         }
                     }
                     finished.show(engine);
@@ -134,7 +146,17 @@ impl Exchange {
         let done = self.slots(phase).filter(|slot| slot.done().is_some()).count();
         let failed = self.expected(phase) - done;
         engine.signal(Signal::PhaseEnded { phase, round: self.round, done, failed });
-        Ok(self.broken.take())
+        Ok(match self.broken.take() {
+            Some(reason) => Settled::Broken(reason),
+            None if failed > 0 => Settled::InPart,
+            None => Settled::Whole,
+        })
+    }
+
+    /// Whether there is nothing left to wait for. A debate that is told to close waits for all that is in flight: it
+    /// is paid for.
+    fn is_through(&self, engine: &Engine, phase: Phase) -> bool {
+        if engine.is_stopping() { self.calls.is_idle() } else { self.slots(phase).all(Slot::is_settled) }
     }
 
     /// Takes over what a run that was killed had found out: that the round was over time, or that it had to fail.
@@ -216,7 +238,7 @@ impl Exchange {
     /// Starts every call whose needs are met.
     fn advance(&mut self, engine: &mut Engine) -> Result<(), EngineError> {
         // Past its limit a round starts no call: it would be abandoned at once, and paid for all the same.
-        if self.broken.is_some() || engine.is_round_over_time() {
+        if self.broken.is_some() || engine.is_round_over_time() || engine.is_stopping() {
             return Ok(());
         }
         for target in 0..self.proposals.len() {

@@ -4,8 +4,10 @@
 //! values over a channel, and the engine writes each into the record first and shows it after. Persistence is not a
 //! consumer of events: when it fails, the run stops. How a debate is shown is no business of this module.
 
+mod budget;
 mod calls;
 mod exchange;
+mod forecast;
 mod nodes;
 mod observer;
 mod workshop;
@@ -17,12 +19,16 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Ground, Panel, Past};
-use crate::debate::{AgentId, CallKey, CallRecord, Debate, Event, Failure, Phase, Recorded, Signal, Status, Timestamp};
-use crate::llm::FailedCall;
+use crate::debate::{
+    AgentId, CallKey, CallRecord, Debate, Event, Failure, Node, Phase, Recorded, Signal, Status, Timestamp,
+};
+use crate::llm::{FailedCall, ModelError};
 use crate::prompt::PromptError;
 use crate::protocol::{Next, NoTransition, Protocol, Trigger};
 use crate::store::{Record, StoreError};
 
+pub use budget::{known_cost, least_closing_cost};
+pub use forecast::{ForecastError, forecast};
 pub use observer::SignalObserver;
 
 use exchange::Exchange;
@@ -78,6 +84,8 @@ pub struct Engine {
     ground: Option<Ground>,
     /// Which agents have been asked for questions, by iteration, and how many they had.
     asked: HashMap<(u32, AgentId), usize>,
+    /// Whether the cost has reached the limit that is warned of.
+    cost_warned: bool,
 }
 
 impl Engine {
@@ -106,6 +114,8 @@ impl Engine {
                 _ => {}
             }
         }
+        let warn_at = record.debate().settings.as_ref().and_then(|settings| settings.debate.budget.warn_cost_usd);
+        let cost_warned = warn_at.is_some_and(|at| known_cost(record.debate()) >= at);
         Self {
             protocol,
             panel,
@@ -117,6 +127,7 @@ impl Engine {
             round_deadline: None,
             ground: None,
             asked,
+            cost_warned,
         }
     }
 
@@ -129,16 +140,12 @@ impl Engine {
         if !matches!(self.record.debate().status, Status::Pending) {
             self.append(Event::Resumed)?;
         }
+        self.keep_for_closing()?;
         let mut node = self.record.debate().current_node.unwrap_or(self.protocol.start);
         let ending = loop {
             self.append(Event::NodeEntered { node })?;
             self.record.checkpoint()?;
-            let cancel = self.cancel.clone();
-            let trigger = tokio::select! {
-                biased;
-                () = cancel.cancelled() => Trigger::Pause,
-                trigger = nodes::run(self, node) => trigger?,
-            };
+            let trigger = self.visit(node).await?;
             match self.protocol.next(node, trigger)? {
                 Next::Go(next) => node = next,
                 Next::Suspend => {
@@ -160,6 +167,22 @@ impl Engine {
         self.exchange = None;
         self.record.flush().await?;
         Ok(ending)
+    }
+
+    /// Does the work of a node, unless the debate is interrupted or told to close meanwhile.
+    async fn visit(&mut self, node: Node) -> Result<Trigger, EngineError> {
+        let closing = node == self.protocol.closing;
+        if self.is_stopping() && !closing {
+            return Ok(Trigger::Stop);
+        }
+        let cancel = self.cancel.clone();
+        let trigger = tokio::select! {
+            biased;
+            () = cancel.cancelled() => Trigger::Pause,
+            trigger = nodes::run(self, node) => trigger?,
+        };
+        let goes_on = !matches!(trigger, Trigger::Pause | Trigger::Failed);
+        Ok(if goes_on && self.is_stopping() && !closing { Trigger::Stop } else { trigger })
     }
 
     /// Records the user's answer to a question.
@@ -191,6 +214,7 @@ impl Engine {
     fn append(&mut self, event: Event) -> Result<(), StoreError> {
         let recorded = self.record.append(event)?;
         self.signal(Signal::Recorded(recorded));
+        self.watch_cost();
         Ok(())
     }
 
@@ -253,6 +277,13 @@ impl Engine {
     }
 
     fn record_failed_call(&mut self, key: &CallKey, failed: &FailedCall) -> Result<(), EngineError> {
+        if matches!(failed.error, ModelError::OverBudget { .. }) {
+            self.stop_for_budget()?;
+            // A call that was never sent did not fail.
+            if failed.was_never_sent() {
+                return Ok(());
+            }
+        }
         let judge = &self.panel.judge.settings;
         let asked = self.panel.debaters.iter().map(|debater| &debater.settings).find(|one| one.id == key.agent_id);
         let asked = asked.unwrap_or(judge);

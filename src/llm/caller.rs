@@ -1,5 +1,6 @@
-//! What surrounds every call: concurrency, a time-out for each attempt, retry, price. The only retry loop there is.
+//! What surrounds every call: concurrency, a cost limit, a time-out for each attempt, retry, price. The only retry loop there is.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use tokio::time::{Instant, timeout};
 
 use crate::debate::{CallKey, CallRecord, Tokens, Usd};
 
-use super::{ChatModel, FinishReason, ModelError, Reply, Request};
+use super::budget::{Bill, Hold};
+use super::{Budget, ChatModel, FinishReason, ModelError, Reply, Request};
 
 /// The first wait between attempts; each further one doubles. To each, up to as much again is added at random, so that
 /// calls that were refused together do not come back together.
@@ -32,6 +34,8 @@ pub struct CallerLimits {
     pub in_flight: Arc<Semaphore>,
     /// Attempts after the first at most.
     pub max_retries: u32,
+    /// The debate's cost limit; absent when it has none.
+    pub budget: Option<Arc<Budget>>,
 }
 
 /// A model with everything that surrounds a call of it.
@@ -70,6 +74,14 @@ pub struct FailedCall {
     pub attempts: u32,
     /// What its attempts took, where a server sent figures with an answer that was none; boxed, being rare.
     pub spent: Option<Box<Spent>>,
+}
+
+impl FailedCall {
+    /// Whether no attempt was made: the cost limit had no room for any.
+    #[must_use]
+    pub fn was_never_sent(&self) -> bool {
+        self.attempts == 0
+    }
 }
 
 /// What attempts took.
@@ -125,15 +137,23 @@ impl Caller {
         let (mut attempts, mut started, mut spent) = (0, None, None);
         loop {
             let permit = self.permit().await;
-            // Waiting for the first permit is the queue's time, not the call's.
+            let mut request = Cow::Borrowed(request);
+            let hold = match self.hold(&mut request).await {
+                Ok(hold) => hold,
+                Err(error) => return Err(FailedCall { error, attempts, spent: spent.map(Box::new) }),
+            };
+            // Waiting for a permit and for room under the cost limit is the queue's time, not the call's.
             let started = *started.get_or_insert_with(Instant::now);
             attempts += 1;
-            let outcome = self.attempt(request).await;
+            let outcome = self.attempt(&request).await;
+            if let Some(hold) = hold {
+                hold.settle(&self.bill(&outcome));
+            }
             drop(permit);
             let error = match outcome {
                 Ok(reply) => {
                     let spent = self.spent(&reply).and(spent);
-                    let record = self.record(request, &reply, spent, started.elapsed(), attempts);
+                    let record = self.record(&request, &reply, spent, started.elapsed(), attempts);
                     return Ok(Answered { reply, record });
                 }
                 Err(setback) => {
@@ -154,6 +174,27 @@ impl Caller {
         self.limits.in_flight.acquire().await
     }
 
+    /// Sets aside what an attempt could cost, where there is a cost limit and a price.
+    async fn hold<'a>(&'a self, request: &mut Cow<'_, Request>) -> Result<Option<Hold<'a>>, ModelError> {
+        match self.limits.budget.as_deref().zip(self.price) {
+            Some((budget, price)) => budget.hold(request.to_mut(), price).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// What an attempt is on the bill with.
+    fn bill<'a>(&self, outcome: &'a Result<Reply, Setback>) -> Bill<'a> {
+        let (spent, text) = match outcome {
+            Ok(reply) => (Some(self.spent(reply)), reply.text.as_str()),
+            Err(setback) => (setback.spent, ""),
+        };
+        match (spent.and_then(|spent| Some((spent.tokens, spent.cost_usd?))), outcome) {
+            (Some((tokens, cost)), _) => Bill::Known { tokens, cost, text },
+            (None, Err(setback)) if !setback.error.may_be_billed() => Bill::Nothing,
+            (None, _) => Bill::Unknown { text },
+        }
+    }
+
     async fn attempt(&self, request: &Request) -> Result<Reply, Setback> {
         let reply = timeout(self.attempt_timeout, self.chat.complete(request))
             .await
@@ -172,13 +213,23 @@ impl Caller {
 
     /// What the provider states as the cost beats the price table.
     fn spent(&self, reply: &Reply) -> Spent {
-        let priced = self.price.zip(reply.tokens).map(|(price, tokens)| {
-            let cached = price.cached_input_per_m_tok.unwrap_or(price.input_per_m_tok);
-            Usd::for_tokens(tokens.input_tokens.saturating_sub(tokens.cached_input_tokens), price.input_per_m_tok)
-                + Usd::for_tokens(tokens.cached_input_tokens, cached)
-                + Usd::for_tokens(tokens.output_tokens, price.output_per_m_tok)
-        });
+        let priced = self.price.zip(reply.tokens).map(|(price, tokens)| price.cost(tokens));
         Spent { tokens: reply.tokens, cost_usd: reply.stated_cost.or(priced) }
+    }
+
+    /// The record of a call that was never sent.
+    #[must_use]
+    pub fn unsent(&self, request: &Request) -> CallRecord {
+        CallRecord {
+            model: request.model.to_string(),
+            provider: self.provider.to_string(),
+            served_model: None,
+            tokens: None,
+            cost_usd: Some(Usd::ZERO),
+            latency_ms: 0,
+            attempts: 0,
+            truncated: false,
+        }
     }
 
     fn record(&self, request: &Request, reply: &Reply, spent: Spent, took: Duration, attempts: u32) -> CallRecord {

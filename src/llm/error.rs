@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::debate::Usd;
+
 /// A failed attempt. Whether another may help is a property of the kind, never of the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
@@ -69,6 +71,12 @@ pub enum ModelError {
         /// What it said.
         message: String,
     },
+    /// It was not sent: the debate's cost limit has no room for it.
+    #[error("the cost limit of {limit} has no room for this call")]
+    OverBudget {
+        /// The limit.
+        limit: Usd,
+    },
     /// The request cannot be sent as configured.
     #[error("the request cannot be sent: {message}")]
     Unsendable {
@@ -92,6 +100,24 @@ impl ModelError {
             | Self::Refused { .. }
             | Self::OutputLimit
             | Self::Filtered { .. }
+            | Self::OverBudget { .. }
+            | Self::Unsendable { .. } => false,
+        }
+    }
+
+    /// Whether the provider may bill the attempt though no answer came of it: it broke off after it was taken.
+    #[must_use]
+    pub fn may_be_billed(&self) -> bool {
+        match self {
+            Self::TimedOut { .. } | Self::Broken { .. } | Self::Empty | Self::OutputLimit | Self::Filtered { .. } => {
+                true
+            }
+            Self::RateLimited { .. }
+            | Self::ServerFailed { .. }
+            | Self::Unauthorized { .. }
+            | Self::Refused { .. }
+            | Self::Unreachable { .. }
+            | Self::OverBudget { .. }
             | Self::Unsendable { .. } => false,
         }
     }

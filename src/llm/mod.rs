@@ -4,6 +4,7 @@
 //! Nothing here knows what a debate asks for; a [`Request`] carries that along in its [`Brief`], for tracing, cost
 //! and the offline provider. Nothing here prints, and no key is ever part of an error.
 
+mod budget;
 mod caller;
 mod error;
 mod prices;
@@ -14,9 +15,10 @@ pub mod presets;
 pub mod offline;
 pub mod openai;
 
+pub use budget::{ANSWER_LIMIT, Budget, BudgetError, SHORTEST_CLOSING, request_bytes};
 pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, Spent};
 pub use error::ModelError;
-pub use prices::built_in_price;
+pub use prices::{built_in_price, price_of};
 pub use request::{
     AnswerSchema, Brief, ChatModel, FinishReason, Material, MaterialKind, Reply, Request, ToolSpec, Turn,
 };

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::debate::Price;
+use crate::debate::{AgentSettings, Price, Settings};
 
 use super::presets::OFFLINE;
 
@@ -49,6 +49,12 @@ pub fn built_in_price(provider: &str, model: &str) -> Option<Price> {
         "google" => listed(provider, model.strip_prefix("models/").unwrap_or(model)),
         _ => listed(provider, model),
     }
+}
+
+/// What an agent's model costs: as configured, else as listed.
+#[must_use]
+pub fn price_of(agent: &AgentSettings, settings: &Settings) -> Option<Price> {
+    settings.prices.get(&agent.model).copied().or_else(|| built_in_price(&agent.provider, &agent.model))
 }
 
 fn listed(vendor: &str, model: &str) -> Option<Price> {

@@ -7,6 +7,8 @@
 mod support;
 
 mod bad_input;
+mod budget;
+mod budget_property;
 mod clarify;
 mod config_command;
 mod cut_journals;
@@ -15,8 +17,10 @@ mod debate_output;
 mod docs;
 mod evaluation;
 mod failures;
+mod fault_matrix;
 mod fixtures;
 mod judge;
+mod kill;
 mod kit;
 mod list;
 mod old_files;

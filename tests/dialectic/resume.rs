@@ -11,7 +11,7 @@ use crate::timing::without_times;
 const ROLES: [&str; 3] = ["architect", "kiss", "testing"];
 
 /// Three agents, two rounds, summaries on the way and a score: the calls of every kind that agents and judge make.
-fn everything(server: &MockServer) -> Sandbox {
+pub(crate) fn everything(server: &MockServer) -> Sandbox {
     let debate = json!({
         "rounds": 2, "summarization": {"threshold": 1500, "maxLength": 500},
         "terminationCondition": {"type": "convergence", "threshold": 90},
@@ -20,7 +20,7 @@ fn everything(server: &MockServer) -> Sandbox {
 }
 
 /// Agents' replies depend on what they are asked, the judge's on nothing: its prompts are shuffled by a random seed.
-fn reply(request: &Incoming) -> Reply {
+pub(crate) fn reply(request: &Incoming) -> Reply {
     match (request.purpose, request.model()) {
         (Purpose::Confidence, _) => Reply::json(json!({"confidence": 50})),
         (Purpose::Synthesize, _) => Reply::json(json!({
@@ -33,12 +33,8 @@ fn reply(request: &Incoming) -> Reply {
     .usage(100, 0, 10)
 }
 
-fn slow_reply(request: &Incoming) -> Reply {
-    reply(request).after(Duration::from_millis(20))
-}
-
 /// The state that an undisturbed run ends in, and the number of its calls.
-fn undisturbed() -> (Value, usize) {
+pub(crate) fn undisturbed() -> (Value, usize) {
     let server = MockServer::with(reply);
     let sandbox = everything(&server);
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
@@ -47,40 +43,8 @@ fn undisturbed() -> (Value, usize) {
     (without_times(&sandbox.state(&sandbox.only_debate())), 28)
 }
 
-#[test]
-fn a_debate_that_is_killed_again_and_again_ends_as_if_nothing_had_been() {
-    let (expected, calls) = undisturbed();
-    let server = MockServer::with(slow_reply);
-    let sandbox = everything(&server);
-    // Requests whose replies a kill took along, all in all.
-    let mut lost = 0;
-    let mut arguments = vec!["debate", "Design a queue"];
-    // Each time a few requests further; what was in flight is made again.
-    for requests in [1, 4, 6, 9, 13, 17, 22, 26] {
-        let before = server.requests().len();
-        let running = sandbox.spawn(&arguments);
-        server.wait_for_requests(before.max(requests - 1) + 1);
-        // Not always at the same place between two events.
-        std::thread::sleep(Duration::from_micros(requests as u64 * 1700 % 20_000));
-        running.kill();
-        let lost_now = server.requests().len() - recorded_calls(&sandbox) - lost;
-        assert!(lost_now <= server.peak_in_flight(), "{lost_now} replies are lost: more than can have been in flight");
-        lost += lost_now;
-        arguments = vec!["resume", "latest"];
-    }
-    let finished = sandbox.run(&arguments).expect_code(0);
-    assert!(finished.stdout.starts_with("Use a ring."), "{finished}");
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    let state = without_times(&sandbox.state(&id));
-    assert!(state == expected, "{state:#}\n\n{expected:#}");
-    assert_eq!(recorded_calls(&sandbox), calls);
-    assert_eq!(server.requests().len(), calls + lost);
-    server.assert_clean();
-}
-
 /// The calls whose results are in the journal.
-fn recorded_calls(sandbox: &Sandbox) -> usize {
+pub(crate) fn recorded_calls(sandbox: &Sandbox) -> usize {
     let Ok(entries) = std::fs::read_dir(sandbox.directory().join("debates")) else { return 0 };
     let journals = entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().unwrap() == "jsonl");
     let lines: String = journals.map(|path| std::fs::read_to_string(path).unwrap()).collect();
@@ -187,7 +151,7 @@ fn a_debate_that_runs_is_not_run_a_second_time() {
 
 #[test]
 fn a_line_that_a_crash_cut_short_is_dropped_with_a_warning() {
-    let server = MockServer::with(slow_reply);
+    let server = MockServer::with(|request| reply(request).after(Duration::from_millis(20)));
     let sandbox = everything(&server);
     let running = sandbox.spawn(["debate", "Design a queue"]);
     server.wait_for_requests(6);

@@ -1,20 +1,24 @@
 //! `dialectic debate`: a new debate.
 
+use std::collections::BTreeSet;
+
 use rand::RngExt;
 
-use crate::agent::SUMMARIZATION_METHODS;
+use crate::agent::{Panel, SUMMARIZATION_METHODS};
 use crate::cli::args::DebateArgs;
 use crate::cli::session::{DEBATES, Session, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{ConfigPath, Environment, Loaded, Overrides, Switch, Vocabulary, load};
-use crate::debate::{BudgetSettings, Created};
+use crate::debate::{Created, Debate, Event, PromptSources, Recorded, Settings, Timestamp, Usd};
+use crate::engine::least_closing_cost;
 use crate::error::Error;
+use crate::llm::{BudgetError, price_of};
 use crate::prompt::Role;
 use crate::protocol::{DIALECTIC, PROTOCOLS, Protocol};
 use crate::store::{Directory, Record};
 use crate::tools::TOOL_NAMES;
 
-use super::problem;
+use super::{dry_run, problem};
 
 /// The format of journal and state that this program writes.
 const FORMAT_VERSION: u32 = 1;
@@ -24,26 +28,32 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let environment = Environment::capture(&env_file(args.run.env_file.as_ref()))?;
     let path = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
     let Loaded { settings, warnings, .. } = load_settings(&path, &environment, &overrides(args))?;
-    let mut session = Session::open(&args.run)?;
-    let panel = session.panel(&settings, &environment)?;
-    for warning in warnings.iter().chain(&panel.warnings) {
-        terminal.warning(warning);
-    }
-    if settings.debate.budget != BudgetSettings::default() {
-        terminal.warning("the cost limits of `debate.budget` are not enforced by this version");
-    }
     let protocol = Protocol::named(&settings.debate.protocol).unwrap_or(&DIALECTIC);
-    let directory = Directory::at(DEBATES);
     let seed = rand::rng().random();
-    let (record, created) = Record::begin(&directory, |id| Created {
+    let created = |sources: &PromptSources, id| Created {
         format_version: FORMAT_VERSION,
         id,
         problem: problem.as_str().into(),
         context: None,
         settings: settings.clone(),
-        prompt_sources: panel.sources.clone(),
+        prompt_sources: sources.clone(),
         seed,
-    })?;
+    };
+    if args.dry_run {
+        for warning in &warnings {
+            terminal.warning(warning);
+        }
+        return dry_run::run(protocol, &settings, created, terminal);
+    }
+    let mut session = Session::open(&args.run)?;
+    let panel = session.panel(&settings, &environment, Usd::ZERO)?;
+    for warning in warnings.iter().chain(&panel.warnings) {
+        terminal.warning(warning);
+    }
+    let created = |id| created(&panel.sources, id);
+    check_limit(&panel, created(Directory::new_id()))?;
+    warn_of_unknown_costs(&settings, terminal);
+    let (record, created) = Record::begin(&Directory::at(DEBATES), created)?;
     session.show(created);
     session.run(protocol, panel, record, &[], terminal)
 }
@@ -56,9 +66,33 @@ fn overrides(args: &DebateArgs) -> Overrides {
         protocol: args.protocol.clone(),
         clarify: switch(args.clarify),
         offline: switch(args.offline),
-        max_cost: None,
-        warn_cost: None,
+        max_cost: args.max_cost,
+        warn_cost: args.warn_cost,
         context_dir: args.context.clone(),
+    }
+}
+
+/// Sees to it that the cost limit, if there is one, buys an answer.
+fn check_limit(panel: &Panel, created: Created) -> Result<(), Error> {
+    let Some(budget) = &panel.judge.caller.limits.budget else { return Ok(()) };
+    let first = Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(Box::new(created)) };
+    let Ok(debate) = Debate::create(&first) else { return Ok(()) };
+    let needed = least_closing_cost(budget, &panel.judge, &debate)?;
+    let limit = budget.limit();
+    if needed > limit { Err(BudgetError::TooLow { limit, needed }.into()) } else { Ok(()) }
+}
+
+/// A warning limit counts what is known to have been spent.
+fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
+    if settings.debate.budget.warn_cost_usd.is_none() {
+        return;
+    }
+    let everybody = settings.agents.iter().chain([&settings.judge]);
+    let unpriced = everybody.filter(|agent| price_of(agent, settings).is_none());
+    let models: BTreeSet<&str> = unpriced.map(|agent| agent.model.as_str()).collect();
+    if !models.is_empty() {
+        let models = models.into_iter().collect::<Vec<_>>().join(", ");
+        terminal.warning(&format!("no price is known of {models}: its calls do not count towards `warnCostUsd`"));
     }
 }
 

@@ -5,6 +5,7 @@ use crate::cli::session::{DEBATES, Session, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::Environment;
 use crate::debate::Status;
+use crate::engine::known_cost;
 use crate::error::Error;
 use crate::protocol::Protocol;
 use crate::store::{Directory, Record, read_state};
@@ -38,7 +39,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     let protocol =
         Protocol::named(&settings.debate.protocol).ok_or_else(|| not_resumable("its protocol is unknown"))?;
     let mut session = Session::open(&args.run)?;
-    let panel = session.panel(&settings, &environment)?;
+    let panel = session.panel(&settings, &environment, known_cost(debate))?;
     for warning in environment.warnings().iter().chain(&panel.warnings) {
         terminal.warning(warning);
     }

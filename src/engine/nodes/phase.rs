@@ -1,7 +1,7 @@
 //! Proposal, critique and refinement: three views of one exchange, which lives across them.
 
 use crate::debate::Phase;
-use crate::engine::exchange::Exchange;
+use crate::engine::exchange::{Exchange, Settled};
 use crate::engine::{Engine, EngineError};
 use crate::protocol::Trigger;
 
@@ -13,22 +13,28 @@ pub(super) async fn run(engine: &mut Engine, phase: Phase) -> Result<Trigger, En
         Some(exchange) => exchange,
         None => Exchange::open(engine)?,
     };
-    if let Some(error) = exchange.drive(engine, phase).await? {
-        return engine.fail(error);
+    let settled = exchange.drive(engine, phase).await?;
+    if let Settled::Broken(reason) = settled {
+        return engine.fail(reason);
     }
-    let done = match phase {
-        Phase::Proposal => {
-            let needed = NEEDED_PROPOSALS.min(engine.panel.debaters.len());
-            let there = exchange.proposal_count();
-            if there < needed {
-                let round = engine.debate().current_round;
-                return engine.fail(format!("round {round} has {there} of the {needed} proposals that a debate needs"));
-            }
-            Trigger::ProposalsComplete
+    if engine.is_stopping() {
+        return Ok(Trigger::Stop);
+    }
+    if phase == Phase::Proposal {
+        let needed = NEEDED_PROPOSALS.min(engine.panel.debaters.len());
+        let there = exchange.proposal_count();
+        if there < needed {
+            let round = engine.debate().current_round;
+            return engine.fail(format!("round {round} has {there} of the {needed} proposals that a debate needs"));
         }
-        Phase::Critique => Trigger::CritiquesComplete,
-        _ => return Ok(Trigger::RefinementsComplete),
-    };
-    engine.exchange = Some(exchange);
-    Ok(done)
+    }
+    if phase != Phase::Refinement {
+        engine.exchange = Some(exchange);
+    }
+    Ok(match (settled, phase) {
+        (Settled::InPart, _) => Trigger::Fallback,
+        (_, Phase::Proposal) => Trigger::ProposalsComplete,
+        (_, Phase::Critique) => Trigger::CritiquesComplete,
+        _ => Trigger::RefinementsComplete,
+    })
 }

@@ -1,4 +1,4 @@
-//! Begins the next round, while there is one.
+//! Begins the next round, while there is one and the cost limit has room for it.
 
 use crate::debate::Event;
 use crate::engine::{Engine, EngineError};
@@ -15,6 +15,10 @@ pub(super) fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
     }
     if current >= rounds {
         return Ok(Trigger::MaxRoundsReached);
+    }
+    if !engine.is_round_affordable()? {
+        engine.stop_for_budget()?;
+        return Ok(Trigger::Stop);
     }
     engine.append(Event::RoundBegun { round: current + 1 })?;
     Ok(Trigger::BeginRound)

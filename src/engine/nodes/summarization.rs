@@ -68,7 +68,8 @@ pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
         }
     }
     engine.signal(Signal::PhaseEnded { phase, round, done, failed: total - done });
-    Ok(Trigger::ContextsReady)
+    // Whoever has no summary goes on with the rounds themselves.
+    Ok(if done == total { Trigger::ContextsReady } else { Trigger::Fallback })
 }
 
 /// The round's limit counts from here; a resumed round gets it anew.

@@ -118,6 +118,12 @@ impl Incoming {
         tools.filter_map(|tool| tool["name"].as_str().or_else(|| tool["function"]["name"].as_str())).collect()
     }
 
+    /// The output limit asked for, in tokens, by whichever name.
+    pub(crate) fn max_tokens(&self) -> Option<u64> {
+        let names = ["max_output_tokens", "max_completion_tokens", "max_tokens"];
+        names.iter().find_map(|name| self.body[name].as_u64())
+    }
+
     /// The JSON schema that the answer must follow.
     pub(crate) fn schema(&self) -> Option<&Value> {
         schema_of(&self.body)

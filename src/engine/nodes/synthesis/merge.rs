@@ -14,6 +14,10 @@ pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
     let ground = engine.ground()?;
     let judge = engine.panel.judge.clone();
     let request = judge.merge(&ground, engine.debate().current_round, &slate)?;
+    if !engine.is_affordable(&request, &judge.caller) {
+        engine.stop_for_budget()?;
+        return super::judge::run(engine).await;
+    }
     let candidates = Arc::clone(&slate);
     let ask = move |ask: Ask| ask.json(move |text| MergeAnswer::read(text, &candidates));
     super::write(engine, &judge.caller, request, ask, |engine, answer| match answer {

@@ -6,7 +6,7 @@ mod voting;
 
 use std::sync::Arc;
 
-use crate::debate::{CallRecord, Contribution, Event, Phase, Signal, Solution, SynthesisMethod};
+use crate::debate::{CallRecord, Contribution, Event, Phase, Signal, Solution, StopReason, SynthesisMethod};
 use crate::engine::calls::Calls;
 use crate::engine::{Engine, EngineError};
 use crate::llm::{Caller, FailedCall, Request};
@@ -15,6 +15,11 @@ use crate::protocol::Trigger;
 pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
     if engine.debate().final_solution.is_some() {
         return Ok(Trigger::Complete);
+    }
+    engine.keep_for_closing()?;
+    // A debate that ran out of money has its judge's call kept free, and no more than that.
+    if engine.debate().stop_reason == Some(StopReason::Budget) {
+        return judge::run(engine).await;
     }
     let method = engine.debate().settings.as_ref().map(|settings| settings.debate.synthesis_method);
     match method {
@@ -52,6 +57,7 @@ where
     let (phase, round) = (Phase::Synthesis, engine.debate().current_round);
     engine.signal(Signal::PhaseStarted { phase, round, total: 1 });
     let mut calls = Calls::new();
+    engine.keep_nothing();
     calls.start(engine, caller, request, answer, |answer| &answer.1);
     let Some(finished) = calls.only(engine).await? else { return Ok(Trigger::Retry) };
     let trigger = match &finished.result {

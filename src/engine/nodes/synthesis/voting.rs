@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use crate::agent::{Ballot, Slate, Unreadable};
 use crate::debate::{
-    AgentId, CallKey, CallRecord, Contribution, ContributionType, Decider, Event, Phase, Signal, Solution, Voting,
+    AgentId, CallKey, CallRecord, Contribution, ContributionType, Decider, Event, Phase, Signal, Solution, StopReason,
+    Voting,
 };
 use crate::engine::calls::{Arrival, Calls};
 use crate::engine::{Engine, EngineError};
@@ -21,8 +22,11 @@ type Cast = (Result<Ballot, Unreadable>, CallRecord);
 pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
     let candidates = positions(engine);
     collect(engine, &candidates).await?;
-    if engine.debate().voting.is_none() {
+    if engine.debate().voting.is_none() && !engine.is_stopping() {
         count(engine, &candidates).await?;
+    }
+    if engine.debate().stop_reason == Some(StopReason::Budget) {
+        return super::judge::run(engine).await;
     }
     let Some(voting) = engine.debate().voting.clone() else { return Ok(Trigger::Retry) };
     let winner = candidates.iter().find(|text| voting.winner.as_ref() == Some(&text.agent_id));
