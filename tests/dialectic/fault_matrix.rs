@@ -1,0 +1,228 @@
+//! Every fault, on the first, on every third, on every request of every phase: what it makes of a debate.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+
+/// What a server does wrong.
+type Fault = (&'static str, Kind, fn() -> Reply);
+
+/// Whether another attempt is of use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Transient,
+    Final,
+}
+
+const FAULTS: [Fault; 11] = [
+    ("429 with Retry-After", Kind::Transient, || Reply::error(429, "slow down").header("retry-after", "0.2")),
+    ("429", Kind::Transient, || Reply::error(429, "slow down")),
+    ("500", Kind::Transient, || Reply::error(500, "oops")),
+    ("401", Kind::Final, || Reply::error(401, "no such key")),
+    ("a hang", Kind::Transient, Reply::hang),
+    ("a dropped answer", Kind::Transient, || Reply::text("Half of this is lost.").cut()),
+    ("a web page", Kind::Transient, Reply::html),
+    ("truncated JSON", Kind::Transient, || Reply::text("Half of this is lost.").truncated()),
+    ("an empty answer", Kind::Transient, || Reply::text("")),
+    ("no body", Kind::Transient, Reply::empty),
+    ("an answer of 10 MB", Kind::Transient, Reply::huge),
+];
+
+/// Which requests of a phase meet the fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    First,
+    EveryThird,
+    Always,
+}
+
+impl When {
+    /// `number` counts the requests of the phase from 1.
+    fn holds(self, number: usize) -> bool {
+        match self {
+            Self::First => number == 1,
+            Self::EveryThird => number.is_multiple_of(3),
+            Self::Always => true,
+        }
+    }
+}
+
+const PHASES: [Purpose; 5] =
+    [Purpose::Propose, Purpose::Critique, Purpose::Refine, Purpose::Confidence, Purpose::Synthesize];
+
+/// How a debate ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Full,
+    Degraded,
+    Failed,
+}
+
+/// What must become of a debate of three agents whose calls have two attempts each.
+fn expected(kind: Kind, when: When, phase: Purpose) -> End {
+    let judge_alone = matches!(phase, Purpose::Confidence | Purpose::Synthesize);
+    match (when, kind, phase) {
+        // The judge is asked once: its third request never comes.
+        (When::EveryThird, _, _) if judge_alone => End::Full,
+        (When::First | When::EveryThird, Kind::Transient, _) => End::Full,
+        (_, _, Purpose::Synthesize) | (When::Always, _, Purpose::Propose) => End::Failed,
+        _ => End::Degraded,
+    }
+}
+
+/// The attempts of one call: with one retry, two. A retry loop inside another would make it four or more.
+const ATTEMPTS: usize = 2;
+
+struct Cell {
+    fault: Fault,
+    when: When,
+    phase: Purpose,
+}
+
+impl Cell {
+    fn name(&self) -> String {
+        format!("{} on {:?} request of {:?}", self.fault.0, self.when, self.phase)
+    }
+
+    /// The judge's attempts are never cut short of three minutes: `hanging_judge.rs` has time of its own for these.
+    fn takes_minutes(&self) -> bool {
+        let judge = matches!(self.phase, Purpose::Confidence | Purpose::Synthesize);
+        self.fault.0 == "a hang" && judge && self.when != When::EveryThird
+    }
+
+    fn run(&self) {
+        let name = self.name();
+        let (phase, when, fault) = (self.phase, self.when, self.fault.2);
+        let met = Arc::new(AtomicUsize::new(0));
+        let server = MockServer::with(move |request| {
+            let hit = request.purpose == phase && when.holds(met.fetch_add(1, Ordering::SeqCst) + 1);
+            if hit { fault() } else { reply(request) }
+        });
+        // Short only where it is waited for: a busy machine must not make a healthy answer late.
+        let call_timeout = if self.fault.0 == "a hang" { 2_000 } else { 60_000 };
+        let debate = json!({
+            "maxRetries": ATTEMPTS - 1, "callTimeout": call_timeout,
+            "terminationCondition": {"type": "convergence", "threshold": 90},
+        });
+        let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss", "testing"], &debate));
+        // Many megabytes go through a server and a program that were not built for speed.
+        let sandbox = sandbox.limit(Duration::from_mins(3));
+        let finished = sandbox.run(["debate", "Design a queue", "--quiet"]);
+        let state = sandbox.state(&sandbox.only_debate());
+        let failures = state["failures"].as_array().map_or(0, Vec::len);
+        let reasons = state["outcome"]["reasons"].as_array().cloned().unwrap_or_default();
+        let kind = &state["outcome"]["kind"];
+        match expected(self.fault.1, when, phase) {
+            End::Full => {
+                assert_eq!((finished.code, kind), (Some(0), &json!("full")), "{name}: {finished}");
+                assert_eq!((failures, reasons.len()), (0, 0), "{name}");
+            }
+            End::Degraded => {
+                assert_eq!((finished.code, kind), (Some(0), &json!("degraded")), "{name}: {finished}");
+                assert!(failures > 0 && reasons.len() >= failures, "{name}: {reasons:?}");
+                for reason in &reasons {
+                    let reason = reason.as_str().unwrap();
+                    assert!(finished.stderr.contains(&format!("  - {reason}\n")), "{name}: {reason}\n{finished}");
+                }
+            }
+            End::Failed => {
+                assert_eq!(finished.code, Some(3), "{name}: {finished}");
+                assert_eq!((&state["status"], kind), (&json!("failed"), &Value::Null), "{name}");
+                assert!(finished.stderr.contains("hint: what was said is kept"), "{name}: {finished}");
+            }
+        }
+        sandbox.assert_state_is_the_fold(&sandbox.only_debate());
+        assert_attempts(&name, &server.requests());
+        if expected(self.fault.1, when, phase) == End::Failed {
+            self.resume(&server, &sandbox);
+        }
+    }
+
+    /// Once the cause is gone, the debate goes on; nothing that was answered is asked again.
+    fn resume(&self, server: &MockServer, sandbox: &Sandbox) {
+        let name = self.name();
+        let before = server.requests().len();
+        server.set_script(reply);
+        let finished = sandbox.run(["resume", "latest", "--quiet"]).expect_code(0);
+        let state = sandbox.state(&sandbox.only_debate());
+        assert_eq!(state["outcome"]["kind"], "full", "{name}: {finished}");
+        let asked: Vec<_> = server.requests().iter().skip(before).map(|request| request.purpose).collect();
+        let expected = if self.phase == Purpose::Synthesize { 1 } else { 14 };
+        assert_eq!(asked.len(), expected, "{name}: {asked:?}");
+    }
+}
+
+fn reply(request: &Incoming) -> Reply {
+    match request.purpose {
+        Purpose::Confidence => Reply::json(json!({"confidence": 10})),
+        _ => short_reply(request),
+    }
+}
+
+/// No question is put more often than it may be.
+fn assert_attempts(name: &str, requests: &[Arc<Incoming>]) {
+    let mut attempts: HashMap<u64, usize> = HashMap::new();
+    for request in requests {
+        *attempts.entry(request.digest).or_default() += 1;
+    }
+    let most = attempts.values().max().copied().unwrap_or(0);
+    assert!(most <= ATTEMPTS, "{name}: a call had {most} attempts");
+}
+
+#[test]
+fn no_fault_makes_a_debate_full_that_is_not() {
+    let mut cells = Vec::new();
+    for fault in FAULTS {
+        for when in [When::First, When::EveryThird, When::Always] {
+            cells.extend(PHASES.map(|phase| Cell { fault, when, phase }));
+        }
+    }
+    assert_eq!(cells.len(), FAULTS.len() * 3 * PHASES.len());
+    cells.retain(|cell| !cell.takes_minutes());
+    // Most of the time is spent waiting between attempts: side by side, but not so many that they wait for each other.
+    let cells = Mutex::new(cells);
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                loop {
+                    let Some(cell) = cells.lock().unwrap().pop() else { break };
+                    cell.run();
+                }
+            });
+        }
+    });
+}
+
+/// A server that nobody is at.
+#[test]
+fn a_refused_connection_is_a_failure_of_whoever_needs_it() {
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let run = |who: &str| {
+        let server = MockServer::with(reply);
+        let mut config = config(&["architect", "kiss", "testing"], &json!({"maxRetries": 1}));
+        config["providers"] = json!({"gone": {"baseUrl": format!("http://{nobody}/v1")}});
+        let agents = config["agents"].as_array_mut().unwrap();
+        match agents.iter_mut().find(|agent| agent["id"] == who) {
+            Some(agent) => agent["provider"] = json!("gone"),
+            None => config["judge"]["provider"] = json!("gone"),
+        }
+        let sandbox = Sandbox::new().model_server(&server).config(&config);
+        let finished = sandbox.run(["debate", "Design a queue", "--quiet"]);
+        (finished, sandbox.state(&sandbox.only_debate()))
+    };
+    let (agent, judge) = std::thread::scope(|scope| {
+        let judge = scope.spawn(|| run("judge"));
+        (run("agent-kiss"), judge.join().unwrap())
+    });
+    let (finished, state) = agent;
+    assert_eq!((finished.code, &state["outcome"]["kind"]), (Some(0), &json!("degraded")), "{finished}");
+    assert!(finished.stderr.contains("agent-kiss failed in the proposal after 2 attempts: cannot reach the server"));
+    let (finished, state) = judge;
+    assert_eq!((finished.code, &state["status"]), (Some(3), &json!("failed")), "{finished}");
+    assert!(finished.stderr.contains("the judge could not write the solution: cannot reach the server"), "{finished}");
+}
