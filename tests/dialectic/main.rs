@@ -13,6 +13,7 @@ mod cut_journals;
 mod debate;
 mod debate_output;
 mod docs;
+mod eval;
 mod evaluation;
 mod failures;
 mod fixtures;
