@@ -100,9 +100,10 @@ impl EvaluatorsError {
     pub fn hint(&self) -> Option<String> {
         const SMALLEST: &str = "the smallest one is {\"agents\":[{\"id\":\"one\",\"model\":\"gpt-4.1\"}]}";
         match self {
-            Self::Missing { .. } | Self::Nobody { .. } => Some(SMALLEST.to_owned()),
             // The hints of the debate's configuration name commands that know that one only.
-            Self::Config(
+            Self::Missing { .. }
+            | Self::Nobody { .. }
+            | Self::Config(
                 ConfigError::WrongType { .. }
                 | ConfigError::Invalid { .. }
                 | ConfigError::Syntax { fault: SyntaxFault::Empty, .. },

@@ -79,7 +79,7 @@ impl Subject {
         };
         let author = solution.synthesized_by.clone().unwrap_or_else(|| AgentId::new(UNKNOWN_AUTHOR));
         Ok(Self {
-            name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            name: name(path),
             values,
             uncovered: requirements.uncovered,
             problem: Arc::clone(&debate.problem),
@@ -95,6 +95,12 @@ impl Subject {
             },
         })
     }
+}
+
+/// The file's name without `.json`; any other ending is part of the name.
+fn name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_suffix(".json").unwrap_or(&name).to_owned()
 }
 
 /// Every question, with who asked it and its answer, `NA` included.

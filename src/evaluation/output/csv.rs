@@ -1,6 +1,6 @@
 //! The CSV, after RFC 4180.
 
-use csv::{ReaderBuilder, Terminator, Writer, WriterBuilder};
+use csv::{IntoInnerError, ReaderBuilder, Terminator, Writer, WriterBuilder};
 
 use crate::evaluation::statistics::two_decimals;
 use crate::evaluation::{Criterion, Evaluated, Run};
@@ -45,7 +45,7 @@ pub fn csv_rows(evaluated: &[Evaluated], header: bool, line_end: LineEnd) -> std
             write_run(&mut writer, &one.subject.name, run)?;
         }
     }
-    writer.into_inner().map_err(|error| error.into_error())
+    writer.into_inner().map_err(IntoInnerError::into_error)
 }
 
 fn columns() -> impl Iterator<Item = &'static str> {

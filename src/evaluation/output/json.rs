@@ -36,7 +36,7 @@ struct Report<'a> {
     evaluation: Groups,
     overall_score: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    overall_standard_deviation: Option<Option<f64>>,
+    overall_standard_deviation: Option<Deviation>,
     agents: Returned<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<Vec<Report<'a>>>,
@@ -52,8 +52,12 @@ struct Groups {
 struct Score {
     average_score: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    standard_deviation: Option<Option<f64>>,
+    standard_deviation: Option<Deviation>,
 }
+
+/// A standard deviation; null for a single value. Where there are no repetitions the key itself is absent.
+#[derive(Clone, Copy, Serialize)]
+struct Deviation(Option<f64>);
 
 /// Scores by their keys, in the order of the columns.
 struct NonFunctional(Vec<(Criterion, Score)>);
@@ -80,7 +84,8 @@ impl<'a> Report<'a> {
             let figure: Option<&Figure> = figures.get(&criterion);
             Score {
                 average_score: figure.map(|figure| rounded(figure.mean)),
-                standard_deviation: repeated.then(|| figure.and_then(|figure| figure.deviation).map(rounded)),
+                standard_deviation: repeated
+                    .then(|| Deviation(figure.and_then(|figure| figure.deviation).map(rounded))),
             }
         };
         let overall = score(Criterion::Overall);

@@ -42,7 +42,8 @@ pub fn markdown(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
         });
         rows.push(row("Mean", means.collect(), all_runs));
     }
-    rows.iter().map(|row| format!("| {} |\n", row.join(" | "))).collect()
+    let lines: Vec<String> = rows.iter().map(|row| format!("| {} |", row.join(" | "))).collect();
+    lines.join("\n") + "\n"
 }
 
 fn score(figure: Option<&Figure>, repeated: bool) -> String {

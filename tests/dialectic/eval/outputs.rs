@@ -209,3 +209,15 @@ fn offline_scores_come_from_rules_and_say_so() {
     let returned = &written["agents"]["b"]["evaluation"]["non_functional"]["security"];
     assert!(returned["reasoning"].as_str().unwrap().starts_with("By rule, without a model: "), "{returned}");
 }
+
+#[test]
+fn a_device_is_written_to_and_not_replaced() {
+    use std::os::unix::fs::FileTypeExt;
+    // A link, so that a mistake would take away the link and not the device.
+    let sandbox = Sandbox::new().file("simple.json", super::SIMPLE);
+    std::os::unix::fs::symlink("/dev/full", sandbox.directory().join("s.md")).unwrap();
+    let finished = sandbox.run(["eval", "--offline", "-d", "simple.json", "-o", "s.md"]).expect_code(1);
+    assert!(finished.stderr.contains("error: cannot write s.md\ncaused by: No space left on device"), "{finished}");
+    let found = sandbox.directory().join("s.md").metadata().unwrap();
+    assert!(found.file_type().is_char_device());
+}

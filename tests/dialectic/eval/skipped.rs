@@ -56,11 +56,10 @@ fn an_evaluator_that_fails_says_nothing_or_takes_too_long_is_skipped() {
     let server = MockServer::with(|request| match request.model() {
         "model-refused" => Reply::error(400, "no such model"),
         "model-prose" => Reply::text("I would rather not."),
-        "model-slow" => Reply::hang(),
         // The wait that the server asks for is longer than the evaluator has.
         "model-busy" => Reply::error(503, "overloaded").header("retry-after", "60"),
         "model-late" if request.messages.len() == 2 => Reply::text("soon"),
-        "model-late" => Reply::hang(),
+        "model-slow" | "model-late" => Reply::hang(),
         _ => Reply::json(flat(6.5)),
     });
     let mut configuration = evaluators(&["refused", "prose", "slow", "busy", "late", "good"]);

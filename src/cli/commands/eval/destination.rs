@@ -5,12 +5,11 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use crate::cli::output::prepare;
+use crate::cli::output::{prepare, write_file};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::evaluation::Evaluated;
 use crate::evaluation::output::{LineEnd, csv_rows, is_csv_header, json, markdown};
-use crate::store::write_atomically;
 
 /// Where the scores go.
 pub(super) enum Destination<'a> {
@@ -52,12 +51,12 @@ impl<'a> Destination<'a> {
             Self::Stdout => return terminal.markdown(&markdown(evaluated, repeat)),
             Self::Markdown(path) => {
                 let table = markdown(evaluated, repeat);
-                write_atomically(path, |out| out.write_all(table.as_bytes()))?;
+                write_file(path, |out| out.write_all(table.as_bytes()))?;
                 path
             }
             Self::Json(path) => {
                 let text = json(evaluated, repeat).map_err(|error| unwritable(path, error.into()))?;
-                write_atomically(path, |out| out.write_all(text.as_bytes()))?;
+                write_file(path, |out| out.write_all(text.as_bytes()))?;
                 path
             }
             Self::Csv(path) => {
