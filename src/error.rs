@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use crate::agent::PanelError;
-use crate::config::{Blame, ConfigError, EndpointError, EnvError, MissingKeys};
+use crate::config::{Blame, ConfigError, EndpointError, EnvError, EvaluatorsError, MissingKeys};
 use crate::debate::DebateId;
 use crate::engine::{EngineError, ForecastError};
+use crate::evaluation::SubjectError;
 use crate::llm::BudgetError;
 use crate::llm::openai::{ClientError, HttpClientError};
 use crate::store::{StateFileError, StoreError};
@@ -53,6 +54,27 @@ pub enum Error {
     /// A run could not go on.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The evaluators cannot be used.
+    #[error(transparent)]
+    Evaluators(#[from] EvaluatorsError),
+    /// A debate cannot be evaluated.
+    #[error(transparent)]
+    Subject(#[from] SubjectError),
+    /// The file that scores are to be appended to holds something else.
+    #[error("{path} is no file of evaluations: its first line is not the header that belongs there")]
+    OtherTable {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No evaluator gave an answer about these debates.
+    #[error("no evaluator gave an evaluation of {}", debates.join(", "))]
+    NotEvaluated {
+        /// Their names.
+        debates: Vec<String>,
+    },
+    /// The evaluation was interrupted.
+    #[error("interrupted; nothing was written")]
+    EvaluationInterrupted,
     /// A saved debate cannot be taken up.
     #[error("the debate {id} cannot be resumed: {reason}")]
     NotResumable {
@@ -165,13 +187,18 @@ impl Error {
             Self::Problem(_)
             | Self::Environment(_)
             | Self::NotResumable { .. }
-            | Self::Budget(BudgetError::TooLow { .. }) => 2,
-            Self::Config(error) => match error.blame() {
-                Blame::Arguments => 2,
-                Blame::Configuration => 4,
-            },
+            | Self::Budget(BudgetError::TooLow { .. })
+            | Self::OtherTable { .. }
+            | Self::Subject(SubjectError::Lacks { .. }) => 2,
+            Self::Config(error) => of_blame(error.blame()),
+            Self::Evaluators(error) => of_blame(error.blame()),
             Self::Store(error) => match error {
-                StoreError::State(_) | StoreError::Unknown { .. } | StoreError::Ambiguous { .. } => 2,
+                StoreError::State(_)
+                | StoreError::Unknown { .. }
+                | StoreError::Ambiguous { .. }
+                | StoreError::Pattern { .. }
+                | StoreError::NoMatch { .. }
+                | StoreError::Search { .. } => 2,
                 StoreError::Directory { .. }
                 | StoreError::Write { .. }
                 | StoreError::Journal(_)
@@ -186,10 +213,11 @@ impl Error {
             | Self::Stdin(_)
             | Self::EventsIncomplete
             | Self::PipeClosed
+            | Self::Subject(SubjectError::Prompt(_))
             | Self::Runtime(_) => 1,
-            Self::DebateFailed { .. } => 3,
+            Self::DebateFailed { .. } | Self::NotEvaluated { .. } => 3,
             Self::NotFull { .. } => 5,
-            Self::Interrupted { .. } => 130,
+            Self::Interrupted { .. } | Self::EvaluationInterrupted => 130,
         }
     }
 
@@ -204,6 +232,9 @@ impl Error {
             Self::Problem(ProblemError::Twice) => Some("keep one of the two".to_owned()),
             Self::Problem(ProblemError::NotUtf8 { .. } | ProblemError::Empty { .. }) => Some("the problem is plain text of at least one word".to_owned()),
             Self::Config(error) => error.hint(),
+            Self::Evaluators(error) => error.hint(),
+            Self::Subject(_) => Some("only a debate that ended with a solution can be evaluated".to_owned()),
+            Self::OtherTable { .. } => Some("name another file, or one that `dialectic eval` wrote".to_owned()),
             Self::Keys(error) => Some(error.hint()),
             Self::Trace(error) => Some(error.hint()),
             Self::Budget(BudgetError::Unpriced { .. }) => {
@@ -225,5 +256,12 @@ impl Error {
             Self::Interrupted { id } => Some(format!("go on with: dialectic resume {id}")),
             _ => None,
         }
+    }
+}
+
+fn of_blame(blame: Blame) -> u8 {
+    match blame {
+        Blame::Arguments => 2,
+        Blame::Configuration => 4,
     }
 }

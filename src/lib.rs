@@ -7,6 +7,7 @@
 //! | [`cli`] | arguments in, results and exit code out: parse, resolve, run, print; no logic of debates |
 //! | [`display`] | shows a running debate: live block, plain lines, NDJSON, summary |
 //! | [`report`] | what is written about a debate: Markdown and HTML, from one view of it |
+//! | [`evaluation`] | has the solutions of saved debates scored, and writes the scores down |
 //! | [`engine`] | runs a debate by its protocol: the loop, the nodes, the call graph of a round |
 //! | [`agent`] | debaters and judge: what each is asked, and how its answers are read |
 //! | [`protocol`] | which node follows which event: tables, nothing else |
@@ -20,8 +21,8 @@
 //! | [`error`] | every way to end without success, and the one mapping to exit codes |
 //! | [`markdown`] | small operations on Markdown text, known to all |
 //!
-//! Who may know whom: `cli` knows `display`, `report`, `evaluation` and `engine`; `engine` knows `agent`, `protocol` and
-//! `store`; these know `llm`, `prompt` and `config`; and all of them know `debate`, which knows nobody. Never upwards,
+//! Who may know whom: `cli` knows `display`, `report`, `evaluation` and `engine`; `engine` and `evaluation`
+//! know `agent`, `protocol` and `store`; these know `llm`, `prompt` and `config`; and all of them know `debate`, which knows nobody. Never upwards,
 //! and never into a sibling's private parts. `display` and `trace` watch a run, `report` writes about one: they know
 //! `debate` and how to read, write or send. Below `cli` and `display` nothing prints, ends the process or knows clap,
 //! and `config` alone reads the environment. `debate` and `protocol` do no input or output.
@@ -33,6 +34,7 @@ pub mod debate;
 pub mod display;
 pub mod engine;
 pub mod error;
+pub mod evaluation;
 pub mod llm;
 pub mod markdown;
 pub mod prompt;

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -16,7 +17,8 @@ pub(super) struct Cli {
     pub(super) command: Command,
 
     /// When to use colour; `auto` also honours `NO_COLOR`
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    // Behind every command's own options: unset, its place would depend on how many commands there are.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", display_order = 900)]
     pub(super) color: Color,
 }
 
@@ -26,6 +28,8 @@ pub(super) enum Command {
     Debate(Box<DebateArgs>),
     /// Carry a paused, failed or killed debate on from its last finished call
     Resume(ResumeArgs),
+    /// Have the solutions of saved debates scored by evaluators
+    Eval(EvalArgs),
     /// List the saved debates, newest first
     List(ListArgs),
     /// Write, check and show configurations
@@ -157,6 +161,37 @@ pub(super) struct ResumeArgs {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct EvalArgs {
+    /// The configuration of the evaluators; with --offline one is built in
+    #[arg(short, long, value_name = "PATH", required_unless_present = "offline")]
+    pub(super) config: Option<PathBuf>,
+
+    /// The debates: state files, ids, beginnings of ids, `latest`, or patterns such as './debates/*.json'
+    #[arg(short, long = "debate", value_name = "PATH-OR-ID", required = true, num_args = 1..)]
+    pub(super) debates: Vec<String>,
+
+    /// Write the scores to a file: `.json`, `.csv` (rows are appended), anything else the table
+    #[arg(short, long, value_name = "PATH")]
+    pub(super) output: Option<PathBuf>,
+
+    /// Ask each evaluator that many times and show mean and standard deviation, at most 100
+    #[arg(long, value_name = "N", value_parser = repeat, default_value = "1", allow_negative_numbers = true)]
+    pub(super) repeat: NonZeroU32,
+
+    /// The environment file with the keys [default: .env, if it is there]
+    #[arg(short, long, value_name = "PATH")]
+    pub(super) env_file: Option<PathBuf>,
+
+    /// Say of each evaluator what it is asked with, how long it took, and what was ignored, on standard error
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+
+    /// Call no model: the scores come from rules, without key, network or cost
+    #[arg(long)]
+    pub(super) offline: bool,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct ListArgs {
     /// Print JSON
     #[arg(long)]
@@ -239,4 +274,13 @@ fn rounds(text: &str) -> Result<u32, String> {
         Ok(rounds) if rounds > 0 => Ok(rounds),
         _ => Err("expected a whole number of at least 1".to_owned()),
     }
+}
+
+/// Repetitions at most: each is paid for, and more of them tell nothing that these do not.
+const MOST_REPETITIONS: u32 = 100;
+
+/// Reads a number of repetitions.
+fn repeat(text: &str) -> Result<NonZeroU32, String> {
+    let number = text.parse().ok().filter(|number: &NonZeroU32| number.get() <= MOST_REPETITIONS);
+    number.ok_or_else(|| format!("expected a whole number from 1 to {MOST_REPETITIONS}"))
 }

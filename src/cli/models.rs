@@ -1,10 +1,11 @@
 //! From settings to models that can be called.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::config::{Environment, endpoint};
-use crate::debate::{AgentSettings, Settings};
+use crate::debate::ProviderSettings;
 use crate::error::Error;
 use crate::llm::ChatModel;
 use crate::llm::offline::{Rehearsal, RehearsalOptions};
@@ -17,21 +18,26 @@ pub(super) struct Models {
 }
 
 impl Models {
-    pub(super) fn build(settings: &Settings, environment: &Environment) -> Result<Self, Error> {
+    /// Builds the clients of `used`, the providers in use by name, at least one; `configured` are those of the file.
+    pub(super) fn build<'a>(
+        used: impl IntoIterator<Item = &'a str>,
+        configured: &BTreeMap<String, ProviderSettings>,
+        environment: &Environment,
+    ) -> Result<Self, Error> {
         let mut models = Self { by_provider: Vec::new() };
         let mut http = None;
-        for agent in settings.agents.iter().chain([&settings.judge]) {
-            if models.by_provider.iter().any(|(provider, _)| *provider == agent.provider) {
+        for name in used {
+            if models.by_provider.iter().any(|(provider, _)| provider == name) {
                 continue;
             }
-            let chat: Arc<dyn ChatModel> = if agent.provider == OFFLINE {
+            let chat: Arc<dyn ChatModel> = if name == OFFLINE {
                 Arc::new(Rehearsal::new(rehearsal_options(environment)?))
             } else {
                 let http = match &http {
                     Some(http) => http,
                     None => http.insert(http_client()?),
                 };
-                let resolved = endpoint(&agent.provider, &settings.providers, environment)?;
+                let resolved = endpoint(name, configured, environment)?;
                 let endpoint = Endpoint {
                     name: resolved.name.as_str().into(),
                     base_url: resolved.base_url,
@@ -41,14 +47,14 @@ impl Models {
                 };
                 Arc::new(OpenAiClient::new(endpoint, http.clone())?)
             };
-            models.by_provider.push((agent.provider.clone(), chat));
+            models.by_provider.push((name.to_owned(), chat));
         }
         Ok(models)
     }
 
-    /// The client of an agent's provider. Every provider in the settings has one.
-    pub(super) fn of(&self, agent: &AgentSettings) -> Arc<dyn ChatModel> {
-        let found = self.by_provider.iter().find(|(provider, _)| *provider == agent.provider);
+    /// The client of a provider. Every provider in use has one.
+    pub(super) fn of(&self, name: &str) -> Arc<dyn ChatModel> {
+        let found = self.by_provider.iter().find(|(provider, _)| provider == name);
         let (_, chat) = found.unwrap_or_else(|| &self.by_provider[0]);
         Arc::clone(chat)
     }

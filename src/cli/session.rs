@@ -138,7 +138,9 @@ pub(super) fn build_panel(
     spent: Usd,
 ) -> Result<Panel, Error> {
     missing_keys(settings, environment)?;
-    let models = Models::build(settings, environment)?;
+    let everybody = settings.agents.iter().chain([&settings.judge]);
+    let used = everybody.map(|agent| agent.provider.as_str());
+    let models = Models::build(used, &settings.providers, environment)?;
     let debate = &settings.debate;
     let limits = CallerLimits {
         in_flight: Arc::new(Semaphore::new(debate.max_concurrency as usize)),
@@ -149,7 +151,7 @@ pub(super) fn build_panel(
     let panel = Panel::build(settings, |agent| {
         let speaker = if agent.id == settings.judge.id { Speaker::Judge } else { Speaker::Agent };
         Caller {
-            chat: models.of(agent),
+            chat: models.of(&agent.provider),
             provider: agent.provider.as_str().into(),
             price: price_of(agent, settings),
             attempt_timeout: attempt_timeout(debate, speaker),

@@ -181,7 +181,7 @@ pub(super) fn summarization(
 }
 
 /// A blank path means none.
-fn file_path(raw: Option<String>) -> Option<PathBuf> {
+pub(super) fn file_path(raw: Option<String>) -> Option<PathBuf> {
     raw.filter(|path| !path.trim().is_empty()).map(PathBuf::from)
 }
 

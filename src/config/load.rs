@@ -128,7 +128,7 @@ fn open_directory(path: &Path) -> Result<PathBuf, ConfigError> {
 }
 
 /// The absolute directory of a file that need not exist.
-fn parent(path: &Path) -> PathBuf {
+pub(super) fn parent(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     absolute.parent().map_or_else(|| absolute.clone(), Path::to_owned)
 }

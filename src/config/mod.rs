@@ -12,6 +12,7 @@ mod defaults;
 mod endpoint;
 mod env;
 mod error;
+mod evaluators;
 mod file;
 mod findings;
 mod headers;
@@ -36,6 +37,9 @@ pub use defaults::{OFFLINE_MODEL, default_settings};
 pub use endpoint::{EndpointError, ResolvedEndpoint, endpoint};
 pub use env::{EnvError, EnvFile, Environment};
 pub use error::{Blame, ConfigError, Expected, Found, Problem, SyntaxFault};
+pub use evaluators::{
+    EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, load_evaluators, offline_evaluator,
+};
 pub use keys::{MissingKey, MissingKeys, missing_keys, missing_keys_of};
 pub use load::{ConfigPath, DEFAULT_PATH, Loaded, load};
 pub use overrides::{Overrides, Switch, Vocabulary};

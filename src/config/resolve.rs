@@ -194,7 +194,8 @@ fn budget(section: Option<Object<BudgetSection>>, path: &KeyPath, findings: &mut
     }
 }
 
-fn prices(entries: Option<Named<Object<PriceEntry>>>, findings: &mut Findings) -> BTreeMap<String, Price> {
+/// Checks the configured prices.
+pub(super) fn prices(entries: Option<Named<Object<PriceEntry>>>, findings: &mut Findings) -> BTreeMap<String, Price> {
     let path = KeyPath::root().key("prices");
     let entries = entries.unwrap_or_default().0;
     let price = |(model, Object(entry)): (String, Object<PriceEntry>)| {

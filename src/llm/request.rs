@@ -117,6 +117,8 @@ pub enum MaterialKind {
     Refinement,
     /// A summary of earlier rounds.
     Summary,
+    /// The final solution of a debate.
+    Solution,
 }
 
 /// What came back.

@@ -72,6 +72,8 @@ templates! {
     Merge => "judge/merge.md",
     /// What is said after an answer that could not be read.
     SecondChance => "second-chance.md",
+    /// What an evaluator is shown of the user's answers.
+    EvaluatorClarifications => "evaluator/clarifications.md",
 }
 
 impl fmt::Display for Template {
@@ -133,6 +135,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
+    use super::super::evaluator;
     use super::*;
 
     /// Every Markdown file below `directory`, relative to `root`.
@@ -155,6 +158,7 @@ mod tests {
         on_disk.retain(|file| !file.starts_with("offline/") && !file.starts_with("roles/"));
         let mut known: BTreeSet<String> = Template::ALL.iter().map(|template| template.file().to_owned()).collect();
         known.extend(["README.md", "charter.md", "parts.md", "judge/role.md"].map(str::to_owned));
+        known.extend([evaluator::SYSTEM, evaluator::USER].map(|(file, _)| file.to_owned()));
         assert_eq!(on_disk, known);
     }
 

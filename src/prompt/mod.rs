@@ -8,6 +8,7 @@
 //! cannot leave. Nothing here knows providers, reads answers, or holds prompt text of its own.
 
 mod catalog;
+mod evaluator;
 mod material;
 mod role;
 mod source;
@@ -20,14 +21,15 @@ mod tests;
 use std::sync::{Arc, LazyLock};
 
 pub use catalog::{PromptError, Template};
+pub use evaluator::{EvaluatorValues, SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user};
 pub use material::{
     Authored, Candidate, Clarification, Entry, FinishedRound, FocusedRole, MaterialPart, OwnRound, Persona,
 };
 pub use role::{Role, RoleError};
 pub use source::{PromptFileError, read_prompt};
 pub use values::{
-    Clarify, Critique, EvaluateConvergence, EvaluateQuality, Foundation, History, JudgeSummarize, Merge, Prompt,
-    Propose, Refine, SecondChance, Summarize, Synthesize, Vote,
+    Clarify, Critique, EvaluateConvergence, EvaluateQuality, EvaluatorClarifications, Foundation, History,
+    JudgeSummarize, Merge, Prompt, Propose, Refine, SecondChance, Summarize, Synthesize, Vote,
 };
 pub use version::version;
 

@@ -190,3 +190,11 @@ prompt! {
         error: &'a str,
     }
 }
+
+prompt! {
+    /// The user's answers, in place of `{clarifications}` in an evaluator's prompts.
+    EvaluatorClarifications, EvaluatorClarifications {
+        /// All questions, answered or not.
+        clarifications: &'a [Clarification<'a>],
+    }
+}

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::catalog::{PARTS, Template};
 use super::charter;
+use super::evaluator::{SYSTEM, USER};
 use super::role::{BUILT_IN, JUDGE};
 
 /// Bytes of the hash that are kept: enough to tell versions apart, short enough to read out.
@@ -19,7 +20,7 @@ pub fn version() -> &'static str {
     static VERSION: LazyLock<String> = LazyLock::new(|| {
         let charter = charter();
         let templates = Template::ALL.iter().map(|template| (template.file(), template.text()));
-        digest(templates.chain(BUILT_IN).chain([PARTS, ("judge", JUDGE), ("charter", &charter)]))
+        digest(templates.chain(BUILT_IN).chain([PARTS, SYSTEM, USER, ("judge", JUDGE), ("charter", &charter)]))
     });
     &VERSION
 }

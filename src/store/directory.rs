@@ -166,7 +166,7 @@ impl Directory {
 }
 
 impl Entry {
-    fn of_state(path: &Path) -> Self {
+    pub(super) fn of_state(path: &Path) -> Self {
         let (state, journal) = match path.to_str().and_then(|name| name.strip_suffix(JOURNAL_SUFFIX)) {
             Some(stem) => (PathBuf::from(format!("{stem}.json")), path.to_owned()),
             None => (path.to_owned(), path.with_extension("events.jsonl")),

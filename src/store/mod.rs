@@ -7,6 +7,7 @@ mod directory;
 mod journal;
 mod record;
 mod saver;
+mod select;
 mod snapshot;
 
 pub use directory::{Directory, Entry, StateFileError, read_state};
@@ -54,6 +55,28 @@ pub enum StoreError {
         name: String,
         /// Where.
         directory: std::path::PathBuf,
+    },
+    /// A pattern for paths that is none.
+    #[error("`{pattern}` is not a pattern for paths")]
+    Pattern {
+        /// As given.
+        pattern: String,
+        /// Why.
+        source: glob::PatternError,
+    },
+    /// A pattern that no file fits.
+    #[error("no debate fits the pattern `{pattern}`")]
+    NoMatch {
+        /// As given.
+        pattern: String,
+    },
+    /// A directory that a pattern leads into cannot be read.
+    #[error("cannot look for debates that fit the pattern `{pattern}`")]
+    Search {
+        /// As given.
+        pattern: String,
+        /// Where and why.
+        source: glob::GlobError,
     },
     /// Several debates of that prefix.
     #[error("`{name}` fits several debates: {}", fits.join(", "))]

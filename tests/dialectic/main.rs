@@ -15,6 +15,7 @@ mod cut_journals;
 mod debate;
 mod debate_output;
 mod docs;
+mod eval;
 mod evaluation;
 mod failures;
 mod fault_matrix;

@@ -4,6 +4,7 @@ pub(super) mod completions;
 pub(super) mod config;
 pub(super) mod debate;
 mod dry_run;
+pub(super) mod eval;
 pub(super) mod list;
 pub(super) mod man;
 pub(super) mod problem;

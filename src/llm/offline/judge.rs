@@ -190,7 +190,9 @@ fn latest(material: &[Material]) -> Vec<Candidate<'_>> {
     }
     let held = |material: &Material| match material.kind {
         MaterialKind::Summary => summarized(&material.text),
-        MaterialKind::Proposal | MaterialKind::Critique | MaterialKind::Refinement => adopted(&material.text),
+        MaterialKind::Proposal | MaterialKind::Critique | MaterialKind::Refinement | MaterialKind::Solution => {
+            adopted(&material.text)
+        }
     };
     latest.into_iter().map(|material| Candidate { material, held: held(material) }).collect()
 }
@@ -207,11 +209,11 @@ pub(super) fn count_of(count: usize, what: &str) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of checklist entries are far below 2^53")]
-fn ratio(part: usize, whole: usize) -> f64 {
+pub(super) fn ratio(part: usize, whole: usize) -> f64 {
     part as f64 / whole as f64
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let values: Vec<f64> = values.collect();
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() * ratio(1, values.len()) }
 }

@@ -5,6 +5,7 @@
 
 mod checklist;
 mod document;
+mod evaluator;
 mod judge;
 mod problem;
 mod refine;
@@ -24,6 +25,7 @@ use crate::debate::{CallKey, Phase, Tokens, Usd};
 
 use super::{ChatModel, FinishReason, ModelError, Reply, Request};
 
+use evaluator::Evaluator;
 use judge::Judge;
 use write::Writer;
 
@@ -63,7 +65,10 @@ impl Rehearsal {
             Phase::Critique => Writer::new(brief).critique(),
             Phase::Refinement => Writer::new(brief).refinement(),
             Phase::Summarization => Writer::new(brief).summary(),
-            Phase::Evaluation => Judge::new(brief).evaluation(),
+            Phase::Evaluation => match Evaluator::of(brief) {
+                Some(evaluator) => evaluator.evaluation(),
+                None => Judge::new(brief).evaluation(),
+            },
             Phase::Vote => Judge::new(brief).vote(self.options.seed),
             Phase::JudgeSummary => Judge::new(brief).summary(),
             Phase::Synthesis => Judge::new(brief).synthesis(),

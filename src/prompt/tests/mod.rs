@@ -57,6 +57,7 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample>
         sample(&Synthesize { material: &material, role: persona }),
         sample(&Merge { candidates: &candidates, role: persona }),
         sample(&SecondChance { error: &error }),
+        sample(&EvaluatorClarifications { clarifications: &clarifications }),
     ]
 }
 
@@ -70,6 +71,7 @@ fn bare(role: &Role) -> Vec<Sample> {
         sample(&Critique { proposal, own_summary: None, role: role.critiquing() }),
         sample(&Refine { proposal, critiques: &[], own_summary: None, role: role.refining() }),
         sample(&Summarize { rounds: &own, own_summary: None, max_length: 2345, role: role.summarizing() }),
+        sample(&EvaluatorClarifications { clarifications: &[] }),
     ]
 }
 
@@ -140,6 +142,7 @@ fn absent_values_leave_no_heading_behind() {
             Template::Critique => &["# Proposal of author", "# Your role: Testing", "# Your task: critique"],
             Template::Refine => &["# Proposal of author", "# Your role: Testing", "# Your task: refine"],
             Template::Summarize => &["# Refinement by author", "# Your role: Testing", "# Your task: summarise"],
+            Template::EvaluatorClarifications => &[],
             other => panic!("{other} has no optional values"),
         };
         assert_eq!(headings, expected, "{template}");

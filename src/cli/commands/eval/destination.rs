@@ -1,0 +1,114 @@
+//! Where the scores go: standard output, or a file whose ending decides the form.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::num::NonZeroU32;
+use std::path::Path;
+
+use crate::cli::output::{prepare, write_file};
+use crate::cli::terminal::Terminal;
+use crate::error::Error;
+use crate::evaluation::Evaluated;
+use crate::evaluation::output::{LineEnd, csv_rows, is_csv_header, json, markdown};
+
+/// Where the scores go.
+pub(super) enum Destination<'a> {
+    /// The table, to standard output.
+    Stdout,
+    /// The table, in place of what the file held.
+    Markdown(&'a Path),
+    /// The JSON, in place of what the file held.
+    Json(&'a Path),
+    /// Rows, behind those that the file holds.
+    Csv(&'a Path),
+}
+
+impl<'a> Destination<'a> {
+    /// Decides the form and sees to it that it can be written when the scores are there.
+    pub(super) fn prepare(output: Option<&'a Path>) -> Result<Self, Error> {
+        let Some(path) = output else { return Ok(Self::Stdout) };
+        let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
+        let destination = match ending.to_str() {
+            Some("json") => Self::Json(path),
+            Some("csv") => Self::Csv(path),
+            _ => Self::Markdown(path),
+        };
+        if let Self::Csv(path) = destination {
+            check_table(path)?;
+        }
+        prepare(path)?;
+        Ok(destination)
+    }
+
+    /// Writes the scores and says where to.
+    pub(super) fn write(
+        &self,
+        evaluated: &[Evaluated],
+        repeat: NonZeroU32,
+        terminal: &mut Terminal,
+    ) -> Result<(), Error> {
+        let path = match self {
+            Self::Stdout => return terminal.markdown(&markdown(evaluated, repeat)),
+            Self::Markdown(path) => {
+                let table = markdown(evaluated, repeat);
+                write_file(path, |out| out.write_all(table.as_bytes()))?;
+                path
+            }
+            Self::Json(path) => {
+                let text = json(evaluated, repeat).map_err(|error| unwritable(path, error.into()))?;
+                write_file(path, |out| out.write_all(text.as_bytes()))?;
+                path
+            }
+            Self::Csv(path) => {
+                append(path, evaluated).map_err(|error| unwritable(path, error))?;
+                path
+            }
+        };
+        terminal.notice(&format!("Wrote the result to {}", path.display()));
+        Ok(())
+    }
+}
+
+fn unwritable(path: &Path, source: io::Error) -> Error {
+    Error::Output { path: path.to_owned(), source }
+}
+
+/// Rows are appended to a file that is new, empty, or begins with the header; anything else is left alone.
+fn check_table(path: &Path) -> Result<(), Error> {
+    match std::fs::read(path) {
+        Ok(found) if found.is_empty() || is_csv_header(&found) => Ok(()),
+        Ok(_) => Err(Error::OtherTable { path: path.to_owned() }),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(unwritable(path, source)),
+    }
+}
+
+/// Appends rows in one write, with the header where the file has none yet. The file is locked meanwhile: evaluations
+/// that end at the same time write one header and whole rows.
+fn append(path: &Path, evaluated: &[Evaluated]) -> io::Result<()> {
+    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+    file.lock()?;
+    let (line_end, unfinished) = ending(&mut file)?;
+    let rows = csv_rows(evaluated, line_end.is_none(), line_end.unwrap_or(LineEnd::CrLf))?;
+    let mut added: Vec<u8> = Vec::new();
+    if unfinished {
+        added.extend_from_slice(if line_end == Some(LineEnd::Lf) { b"\n" } else { b"\r\n" });
+    }
+    added.extend(rows);
+    file.write_all(&added)?;
+    file.sync_all()
+}
+
+/// How the lines of a file end, nothing for an empty one; and whether the last line lacks its end.
+fn ending(file: &mut File) -> io::Result<(Option<LineEnd>, bool)> {
+    let mut found = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.read_to_end(&mut found)?;
+    if found.is_empty() {
+        return Ok((None, false));
+    }
+    let first_line = found.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line_end =
+        if first_line.ends_with(b"\n") && !first_line.ends_with(b"\r\n") { LineEnd::Lf } else { LineEnd::CrLf };
+    Ok((Some(line_end), !found.ends_with(b"\n")))
+}

@@ -1,0 +1,165 @@
+//! `dialectic eval`: the solutions of saved debates, scored.
+
+mod destination;
+mod report;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::args::EvalArgs;
+use crate::cli::interrupt::{end_on_interrupt, interrupt};
+use crate::cli::models::Models;
+use crate::cli::session::{DEBATES, env_file};
+use crate::cli::terminal::Terminal;
+use crate::config::{
+    Environment, EvaluationSettings, EvaluatorSettings, Switch, default_settings, load_evaluators, missing_keys_of,
+    offline_evaluator,
+};
+use crate::debate::CallKey;
+use crate::display::{ColorMode, Notices, duration};
+use crate::error::Error;
+use crate::evaluation::{Evaluated, Evaluator, Subject, evaluate, evaluators, indistinct};
+use crate::llm::presets::OFFLINE;
+use crate::llm::{CallObserver, Caller, CallerLimits, ModelError, built_in_price};
+use crate::store::{Directory, StoreError, read_state};
+
+use destination::Destination;
+
+pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    // Everything that can be checked is checked here, before anything is paid for.
+    let environment = Environment::capture(&env_file(args.env_file.as_ref()))?;
+    let settings = settings(args, &environment)?;
+    let subjects = subjects(&args.debates)?;
+    let (evaluators, prompt_warnings) = panel(&settings, &environment, args.verbose, terminal.color())?;
+    let destination = Destination::prepare(args.output.as_deref())?;
+    for warning in settings.warnings.iter().chain(&prompt_warnings) {
+        terminal.warning(warning);
+    }
+    for subject in &subjects {
+        for (agent, round) in &subject.uncovered {
+            terminal.warning(&format!(
+                "{}: the latest text of {agent} (round {round}) has no section `Requirements Coverage`",
+                subject.name
+            ));
+        }
+    }
+    if args.verbose {
+        terminal.notice(&report::roster(&evaluators));
+    }
+    let evaluated = evaluate_or_stop(&evaluators, &subjects, args)?;
+    for warning in report::warnings(&evaluated) {
+        terminal.warning(&warning);
+    }
+    if args.verbose {
+        terminal.notice(&report::details(&evaluated));
+    }
+    for text in indistinct(&evaluated) {
+        terminal.notice(&text);
+    }
+    finish(&destination, &evaluated, args, terminal)
+}
+
+/// Hands over what there is, then says what is missing.
+fn finish(
+    destination: &Destination,
+    evaluated: &[Evaluated],
+    args: &EvalArgs,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
+    let without = evaluated.iter().filter(|one| one.counted().next().is_none());
+    let debates: Vec<String> = without.map(|one| one.subject.name.clone()).collect();
+    if debates.len() < evaluated.len() {
+        destination.write(evaluated, args.repeat, terminal)?;
+        let asked = evaluated.iter().flat_map(|one| &one.runs).flat_map(|run| &run.attempts);
+        if asked.into_iter().all(|attempt| attempt.evaluator.settings.provider == OFFLINE) {
+            terminal.notice("No model was called: the scores of the offline provider come from rules.");
+        }
+    }
+    if debates.is_empty() { Ok(()) } else { Err(Error::NotEvaluated { debates }) }
+}
+
+fn settings(args: &EvalArgs, environment: &Environment) -> Result<EvaluationSettings, Error> {
+    let offline = if args.offline { Switch::On } else { Switch::AsConfigured };
+    match &args.config {
+        Some(path) => Ok(load_evaluators(path, environment, offline)?),
+        None => Ok(offline_evaluator(environment)),
+    }
+}
+
+fn subjects(names: &[String]) -> Result<Vec<Subject>, Error> {
+    let entries = Directory::at(DEBATES).select(names.iter().map(String::as_str))?;
+    let subject = |state: &std::path::Path| {
+        let debate = read_state(state).map_err(StoreError::from)?;
+        Ok(Subject::of(state, &debate)?)
+    };
+    entries.iter().map(|entry| subject(&entry.state)).collect()
+}
+
+/// The evaluators, and what the user should know of their prompts.
+fn panel(
+    settings: &EvaluationSettings,
+    environment: &Environment,
+    verbose: bool,
+    color: ColorMode,
+) -> Result<(Vec<Evaluator>, Vec<String>), Error> {
+    let used = || settings.evaluators.iter().map(|one| (one.id.as_str(), one.provider.as_str()));
+    missing_keys_of(used(), &settings.providers, environment)?;
+    let models = Models::build(used().map(|(_, provider)| provider), &settings.providers, environment)?;
+    let limits = CallerLimits {
+        // How many are in flight is the evaluation's to bound: waiting for a turn must not count as an evaluator's time.
+        in_flight: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
+        max_retries: default_settings().debate.max_retries,
+        budget: None,
+    };
+    let observer = Arc::new(RetryNotices { verbose, color });
+    let caller = |one: &EvaluatorSettings| Caller {
+        chat: models.of(&one.provider),
+        provider: one.provider.as_str().into(),
+        price: settings.prices.get(&one.model).copied().or_else(|| built_in_price(&one.provider, &one.model)),
+        attempt_timeout: one.timeout,
+        limits: limits.clone(),
+        observer: observer.clone(),
+    };
+    Ok(evaluators(&settings.evaluators, caller))
+}
+
+fn evaluate_or_stop<'a>(
+    evaluators: &'a [Evaluator],
+    subjects: &'a [Subject],
+    args: &EvalArgs,
+) -> Result<Vec<Evaluated<'a>>, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+    let evaluated = runtime.block_on(async {
+        let cancel = CancellationToken::new();
+        let watch = tokio::spawn(interrupt(cancel.clone()));
+        let evaluated = tokio::select! {
+            evaluated = evaluate(evaluators, subjects, args.repeat) => Ok(evaluated),
+            () = cancel.cancelled() => Err(Error::EvaluationInterrupted),
+        };
+        watch.abort();
+        evaluated
+    });
+    runtime.shutdown_background();
+    end_on_interrupt();
+    evaluated
+}
+
+/// Tells of attempts that failed and will be repeated, to those who want to know everything.
+struct RetryNotices {
+    verbose: bool,
+    color: ColorMode,
+}
+
+impl CallObserver for RetryNotices {
+    fn retrying(&self, key: &CallKey, attempt: u32, error: &ModelError, wait: Duration) {
+        if self.verbose {
+            let wait = duration(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+            let text = format!("evaluator {}: attempt {attempt} failed: {error}; again in {wait}", key.agent_id);
+            // Nobody reading standard error is no reason to fail.
+            drop(Notices::stderr(self.color).notice(&text));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What is said of an evaluation on standard error: who evaluates, what was ignored, what it took.
+
+use std::fmt::Write as _;
+
+use crate::display::{cost, counted, duration, one_line, tokens};
+use crate::evaluation::{Attempt, Evaluated, Evaluator, Usage};
+
+/// Each evaluator with its provider, model, limit and prompts.
+pub(super) fn roster(evaluators: &[Evaluator]) -> String {
+    let mut text = "Evaluators".to_owned();
+    for evaluator in evaluators {
+        let settings = &evaluator.settings;
+        let name = if settings.name == settings.id.as_str() { String::new() } else { format!(" ({})", settings.name) };
+        let head = format!("{}{name}: model {} of {}", settings.id, settings.model, settings.provider);
+        let prompts = format!("system prompt {}, message {}", evaluator.system.source(), evaluator.user.source());
+        // Writing to a String cannot fail.
+        let _ = write!(text, "\n  {}, at most {} ms", one_line(&head), settings.timeout.as_millis());
+        let _ = write!(text, "\n    {}", one_line(&prompts));
+    }
+    text
+}
+
+/// Evaluators that count for nothing and scores that were not taken as they stood, in the order of debates and runs.
+pub(super) fn warnings(evaluated: &[Evaluated]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    each(evaluated, |place, attempt| match &attempt.outcome {
+        Err(skipped) => warnings.push(format!("{place} is skipped: {skipped}")),
+        Ok(answer) => warnings.extend(answer.ignored.iter().map(|ignored| format!("{place}: {ignored}"))),
+    });
+    warnings
+}
+
+/// How long each evaluation took and how much of the answer counted, then what all of it took.
+pub(super) fn details(evaluated: &[Evaluated]) -> String {
+    let mut text = "Evaluations".to_owned();
+    let mut total = Usage::NONE;
+    each(evaluated, |place, attempt| {
+        total = total.and(attempt.usage);
+        let took = duration(u64::try_from(attempt.latency.as_millis()).unwrap_or(u64::MAX));
+        let outcome = match &attempt.outcome {
+            Err(_) => "skipped".to_owned(),
+            Ok(answer) => {
+                let scores = counted(answer.scores.len() as u64, "score");
+                format!("{scores} counted, {} ignored or clamped", answer.ignored.len())
+            }
+        };
+        let _ = write!(text, "\n  {place}: {took}, {}, {outcome}", tokens(attempt.usage.tokens));
+    });
+    let answers = counted(total.answers, "answer");
+    let _ = write!(text, "\n  in all: {answers}, {}, cost {}", tokens(total.tokens), cost(total.cost));
+    text
+}
+
+/// Calls `tell` with each attempt and what to call it: the debate and the run are named where there are several.
+fn each(evaluated: &[Evaluated], mut tell: impl FnMut(&str, &Attempt)) {
+    for one in evaluated {
+        let debate = if evaluated.len() > 1 { format!("{}: ", one.subject.name) } else { String::new() };
+        for (index, run) in one.runs.iter().enumerate() {
+            let run_name = if one.runs.len() > 1 { format!(" (run {})", index + 1) } else { String::new() };
+            for attempt in &run.attempts {
+                tell(&format!("{debate}evaluator {}{run_name}", attempt.evaluator.settings.id), attempt);
+            }
+        }
+    }
+}

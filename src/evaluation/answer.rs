@@ -1,0 +1,204 @@
+//! What an evaluator returned, and the scores in it that can be used.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error};
+use serde_json::{Map, Value};
+
+use crate::agent::{AnswerError, read_json};
+
+use super::{Criterion, Scores};
+
+/// The bounds of a score.
+const LOWEST: f64 = 1.0;
+const HIGHEST: f64 = 10.0;
+
+/// An evaluator's answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The JSON, as it came.
+    pub returned: Value,
+    /// The scores in it, each from 1 to 10; absent where there was none.
+    pub scores: Scores,
+    /// What was changed or left out on the way from the one to the other.
+    pub ignored: Vec<Ignored>,
+}
+
+/// A value that was not taken as it stood.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ignored {
+    /// Outside 1 to 10: the nearest bound counts.
+    Clamped {
+        /// Of what.
+        criterion: Criterion,
+        /// What was given, as JSON.
+        given: String,
+        /// What counts.
+        counted: f64,
+    },
+    /// Not a number: nothing counts.
+    NotANumber {
+        /// Of what.
+        criterion: Criterion,
+        /// The kind of value that was given.
+        found: &'static str,
+    },
+}
+
+impl fmt::Display for Ignored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Clamped { criterion, given, counted } => {
+                write!(f, "`{}` is {given}, outside {LOWEST} to {HIGHEST}, and counts as {counted}", criterion.key())
+            }
+            Self::NotANumber { criterion, found } => {
+                write!(f, "`{}` is {found}, not a number, and is ignored", criterion.key())
+            }
+        }
+    }
+}
+
+/// A JSON object that has at least one of the two parts of an evaluation, so that braces in the prose around it are not
+/// taken for one.
+struct Evaluation(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Evaluation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let object = Map::deserialize(deserializer)?;
+        let is_evaluation =
+            ["evaluation", "overall_summary"].iter().any(|key| object.get(*key).is_some_and(Value::is_object));
+        if is_evaluation {
+            Ok(Self(object))
+        } else {
+            Err(D::Error::custom("it has neither `evaluation` nor `overall_summary`"))
+        }
+    }
+}
+
+impl Answer {
+    /// Reads what an evaluator wrote, whatever surrounds the JSON.
+    ///
+    /// # Errors
+    /// There is no JSON object in it that is an evaluation.
+    pub fn read(text: &str) -> Result<Self, AnswerError> {
+        let Evaluation(object) = read_json(text)?;
+        let returned = Value::Object(object);
+        let (mut scores, mut ignored) = (Scores::new(), Vec::new());
+        for criterion in Criterion::ALL {
+            match given(&returned, criterion) {
+                // Null says the same as nothing: there is no score.
+                None | Some(Value::Null) => {}
+                Some(value) => match value.as_f64() {
+                    None => ignored.push(Ignored::NotANumber { criterion, found: kind(value) }),
+                    Some(score) => {
+                        let counted = score.clamp(LOWEST, HIGHEST);
+                        if !(LOWEST..=HIGHEST).contains(&score) {
+                            ignored.push(Ignored::Clamped { criterion, given: value.to_string(), counted });
+                        }
+                        scores.insert(criterion, counted);
+                    }
+                },
+            }
+        }
+        Ok(Self { returned, scores, ignored })
+    }
+}
+
+/// The value that stands where the score of `criterion` belongs.
+fn given(returned: &Value, criterion: Criterion) -> Option<&Value> {
+    let evaluation = returned.get("evaluation");
+    let entry = match criterion {
+        Criterion::Overall => return returned.get("overall_summary")?.get(criterion.key()),
+        Criterion::FunctionalCompleteness => evaluation?.get(criterion.key())?,
+        Criterion::PerformanceScalability
+        | Criterion::Security
+        | Criterion::MaintainabilityEvolvability
+        | Criterion::RegulatoryCompliance
+        | Criterion::Testability
+        | Criterion::RequirementsFulfillment => evaluation?.get("non_functional")?.get(criterion.key())?,
+    };
+    // What stands in place of the object with score and reasoning is taken for the score.
+    if entry.is_object() { entry.get("score") } else { Some(entry) }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn scores_are_found_where_they_belong() {
+        let answer = Answer::read(
+            r#"Here: {"evaluation":{"functional_completeness":{"score":8,"reasoning":"{}"},
+                "non_functional":{"security":{"score":6.5},"testability":{"score":null},"overall_score":{"score":2}}},
+                "overall_summary":{"overall_score":7}}"#,
+        )
+        .unwrap();
+        let expected =
+            [(Criterion::FunctionalCompleteness, 8.0), (Criterion::Security, 6.5), (Criterion::Overall, 7.0)];
+        assert_eq!(answer.scores, Scores::from(expected));
+        assert_eq!(answer.ignored, []);
+        assert_eq!(answer.returned["evaluation"]["functional_completeness"]["reasoning"], "{}");
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_clamped_and_what_is_no_number_is_left_out() {
+        let answer = Answer::read(
+            r#"{"evaluation":{"functional_completeness":{"score":0},"non_functional":{"security":{"score":11.5},
+                "testability":{"score":"9"},"performance_scalability":{"score":[]},"regulatory_compliance":"NaN",
+                "requirements_fulfillment":{"score":-1e300}}},"overall_summary":{"overall_score":true}}"#,
+        )
+        .unwrap();
+        let expected = [
+            (Criterion::FunctionalCompleteness, 1.0),
+            (Criterion::Security, 10.0),
+            (Criterion::RequirementsFulfillment, 1.0),
+        ];
+        assert_eq!(answer.scores, Scores::from(expected));
+        let said: Vec<String> = answer.ignored.iter().map(ToString::to_string).collect();
+        assert_eq!(said.len(), 7, "{said:?}");
+        assert_eq!(said[0], "`functional_completeness` is 0, outside 1 to 10, and counts as 1");
+        // Not with three hundred digits.
+        assert!(
+            said[5].starts_with("`requirements_fulfillment` is -1e") && said[5].ends_with("counts as 1"),
+            "{}",
+            said[5]
+        );
+        assert!(said.iter().all(|line| line.len() < 80), "{said:?}");
+        assert_eq!(said[1], "`performance_scalability` is a list, not a number, and is ignored");
+        assert!(
+            said.contains(&"`regulatory_compliance` is a text, not a number, and is ignored".to_owned()),
+            "{said:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_no_evaluation_is_an_error() {
+        for text in ["", "I cannot do that.", "{}", r#"{"error":"busy"}"#, r#"{"evaluation":7}"#, r#"{"evaluation":{"#]
+        {
+            assert!(Answer::read(text).is_err(), "{text}");
+        }
+        assert!(Answer::read(r#"{"evaluation":{}}"#).unwrap().scores.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn every_score_that_counts_is_within_bounds(given in any::<f64>()) {
+            let json = serde_json::json!({"overall_summary": {"overall_score": given}}).to_string();
+            let answer = Answer::read(&json).unwrap();
+            prop_assert!(answer.scores.values().all(|score| (LOWEST..=HIGHEST).contains(score)));
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Who evaluates: a model, the prompts it is given, and its question.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
+use crate::debate::{CallKey, Phase};
+use crate::llm::{Brief, Caller, Request};
+use crate::prompt::{SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user, read_prompt};
+
+use super::Subject;
+use super::schema::EVALUATION;
+
+/// The role that requests of evaluators name.
+const ROLE: &str = "evaluator";
+
+/// An evaluator that can be asked.
+pub struct Evaluator {
+    /// As configured.
+    pub settings: EvaluatorSettings,
+    /// Its system prompt, with placeholders.
+    pub system: PromptText,
+    /// Its message, with placeholders.
+    pub user: PromptText,
+    pub(super) caller: Caller,
+}
+
+/// A prompt and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptText {
+    /// The text.
+    pub text: Arc<str>,
+    /// The user's file; absent for the built-in one.
+    pub file: Option<PathBuf>,
+}
+
+impl PromptText {
+    /// The user's file where there is one that can be used; else, with a warning if there is one, the built-in text.
+    fn read(owner: &EvaluatorSettings, file: Option<&PathBuf>, built_in: &str, warnings: &mut Vec<String>) -> Self {
+        match file.map(|path| (path, read_prompt(path))) {
+            Some((path, Ok(text))) => Self { text: text.into(), file: Some(path.clone()) },
+            Some((_, Err(error))) => {
+                warnings.push(format!("evaluator {}: {error}; the built-in prompt is used", owner.id));
+                Self { text: built_in.into(), file: None }
+            }
+            None => Self { text: built_in.into(), file: None },
+        }
+    }
+
+    /// `built-in`, or the file.
+    #[must_use]
+    pub fn source(&self) -> String {
+        self.file.as_ref().map_or_else(|| "built-in".to_owned(), |path| path.display().to_string())
+    }
+}
+
+/// Builds the evaluators of a configuration; `caller` makes the model of one. Returns them with what the user should
+/// know of their prompts.
+pub fn evaluators(
+    settings: &[EvaluatorSettings],
+    caller: impl Fn(&EvaluatorSettings) -> Caller,
+) -> (Vec<Evaluator>, Vec<String>) {
+    let mut warnings = Vec::new();
+    let built = settings.iter().map(|one| {
+        let system = PromptText::read(one, one.system_prompt_path.as_ref(), evaluator_system(), &mut warnings);
+        let user = PromptText::read(one, one.user_prompt_path.as_ref(), evaluator_user(), &mut warnings);
+        if !user.text.contains(SOLUTION_PLACEHOLDER) && !system.text.contains(SOLUTION_PLACEHOLDER) {
+            warnings.push(format!(
+                "evaluator {}: neither of its prompts has `{SOLUTION_PLACEHOLDER}`, so it does not see the solution",
+                one.id
+            ));
+        }
+        Evaluator { settings: one.clone(), system, user, caller: caller(one) }
+    });
+    (built.collect(), warnings)
+}
+
+impl Evaluator {
+    /// Its question about `subject`; `run` tells repetitions apart, from 1.
+    #[must_use]
+    pub fn request(&self, subject: &Subject, run: u32) -> Request {
+        let agent_id = self.settings.id.clone();
+        Request {
+            brief: Brief {
+                key: CallKey { round: run, phase: Phase::Evaluation, agent_id, target_agent_id: None },
+                role: ROLE.into(),
+                problem: Arc::clone(&subject.problem),
+                clarifications: Arc::clone(&subject.clarifications),
+                material: vec![subject.solution.clone()],
+            },
+            model: self.settings.model.as_str().into(),
+            temperature: EVALUATOR_TEMPERATURE,
+            max_tokens: None,
+            system: subject.values.fill(&self.system.text).into(),
+            prompt: subject.values.fill(&self.user.text).into(),
+            turns: Vec::new(),
+            answer: Some(EVALUATION),
+            tools: Arc::new([]),
+        }
+    }
+}

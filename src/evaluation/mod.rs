@@ -1,0 +1,25 @@
+//! Scores for the solutions of saved debates, given by evaluators: models that took no part in them.
+//!
+//! A [`Subject`] is what is scored, an [`Evaluator`] who scores it. [`evaluate`] asks all of them at once and hands back
+//! what each said or why it said nothing; [`output`] turns that into a table, JSON or CSV. Nothing here prints: what the
+//! user should know comes back as data. `docs/evaluation.md` describes it all from outside.
+
+mod answer;
+mod compare;
+mod criterion;
+mod evaluator;
+pub mod output;
+mod requirements;
+mod run;
+mod schema;
+mod statistics;
+mod subject;
+
+pub use answer::{Answer, Ignored};
+pub use compare::indistinct;
+pub use criterion::{Criterion, Scores};
+pub use evaluator::{Evaluator, PromptText, evaluators};
+pub use requirements::Requirements;
+pub use run::{Attempt, Evaluated, Run, Skipped, Usage, evaluate};
+pub use statistics::Figure;
+pub use subject::{Subject, SubjectError};

@@ -1,0 +1,139 @@
+//! The JSON.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use crate::debate::AgentId;
+use crate::evaluation::statistics::rounded;
+use crate::evaluation::{Criterion, Evaluated, Figure, Run};
+
+/// The averages and what each evaluator returned; null where nothing was scored. One debate is an object, several are
+/// a list of such objects, each with the name of its `debate`. Of repetitions each score has its standard deviation as
+/// well, and `runs` has an object of the same form for each repetition that counts.
+///
+/// # Errors
+/// Never in practice: everything in it came from JSON or is a finite number.
+pub fn json(evaluated: &[Evaluated], repeat: NonZeroU32) -> serde_json::Result<String> {
+    let repeated = repeat.get() > 1;
+    let text = match evaluated {
+        [one] => serde_json::to_string_pretty(&Report::of(one, None, repeated)),
+        several => {
+            let reports: Vec<Report> =
+                several.iter().map(|one| Report::of(one, Some(&one.subject.name), repeated)).collect();
+            serde_json::to_string_pretty(&reports)
+        }
+    };
+    Ok(text? + "\n")
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    debate: Option<&'a str>,
+    evaluation: Groups,
+    overall_score: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overall_standard_deviation: Option<Deviation>,
+    agents: Returned<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<Vec<Report<'a>>>,
+}
+
+#[derive(Serialize)]
+struct Groups {
+    functional_completeness: Score,
+    non_functional: NonFunctional,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Score {
+    average_score: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    standard_deviation: Option<Deviation>,
+}
+
+/// A standard deviation; null for a single value. Where there are no repetitions the key itself is absent.
+#[derive(Clone, Copy, Serialize)]
+struct Deviation(Option<f64>);
+
+/// Scores by their keys, in the order of the columns.
+struct NonFunctional(Vec<(Criterion, Score)>);
+
+impl Serialize for NonFunctional {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(criterion, score)| (criterion.key(), score)))
+    }
+}
+
+/// What each evaluator returned, in the order of the configuration.
+struct Returned<'a>(Vec<(&'a AgentId, &'a Value)>);
+
+impl Serialize for Returned<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
+}
+
+impl<'a> Report<'a> {
+    fn of(evaluated: &'a Evaluated, debate: Option<&'a str>, repeated: bool) -> Self {
+        let figures = evaluated.figures();
+        let score = |criterion| {
+            let figure: Option<&Figure> = figures.get(&criterion);
+            Score {
+                average_score: figure.map(|figure| rounded(figure.mean)),
+                standard_deviation: repeated
+                    .then(|| Deviation(figure.and_then(|figure| figure.deviation).map(rounded))),
+            }
+        };
+        let overall = score(Criterion::Overall);
+        Self {
+            debate,
+            evaluation: groups(score),
+            overall_score: overall.average_score,
+            overall_standard_deviation: overall.standard_deviation,
+            agents: first_answers(evaluated),
+            runs: repeated.then(|| evaluated.counted().map(Self::of_run).collect()),
+        }
+    }
+
+    fn of_run(run: &'a Run) -> Self {
+        let averages = run.averages();
+        let score = |criterion| Score {
+            average_score: averages.get(&criterion).copied().map(rounded),
+            standard_deviation: None,
+        };
+        Self {
+            debate: None,
+            evaluation: groups(score),
+            overall_score: score(Criterion::Overall).average_score,
+            overall_standard_deviation: None,
+            agents: Returned(
+                run.answers().map(|(evaluator, answer)| (&evaluator.settings.id, &answer.returned)).collect(),
+            ),
+            runs: None,
+        }
+    }
+}
+
+fn groups(score: impl Fn(Criterion) -> Score) -> Groups {
+    Groups {
+        functional_completeness: score(Criterion::FunctionalCompleteness),
+        non_functional: NonFunctional(Criterion::NON_FUNCTIONAL.map(|criterion| (criterion, score(criterion))).into()),
+    }
+}
+
+/// What each evaluator returned in the first run in which it answered.
+fn first_answers<'a>(evaluated: &'a Evaluated) -> Returned<'a> {
+    let mut first: BTreeMap<usize, (&AgentId, &Value)> = BTreeMap::new();
+    for run in &evaluated.runs {
+        for (position, attempt) in run.attempts.iter().enumerate() {
+            if let Ok(answer) = &attempt.outcome {
+                first.entry(position).or_insert((&attempt.evaluator.settings.id, &answer.returned));
+            }
+        }
+    }
+    Returned(first.into_values().collect())
+}

@@ -1,0 +1,58 @@
+//! The table.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use crate::evaluation::statistics::{mean, two_decimals};
+use crate::evaluation::{Criterion, Evaluated, Figure};
+use crate::markdown::cell;
+
+use super::NOT_SCORED;
+
+/// The table: a column for each criterion. Of several debates it has a row each, named in a first column, and a row of
+/// means. Of repetitions each cell has the mean and the standard deviation, and a last column how many of them count.
+#[must_use]
+pub fn markdown(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
+    let (named, repeated) = (evaluated.len() > 1, repeat.get() > 1);
+    let row = |name: &str, scores: Vec<String>, runs: usize| -> Vec<String> {
+        let name = named.then(|| cell(name));
+        name.into_iter().chain(scores).chain(repeated.then(|| runs.to_string())).collect()
+    };
+    let titles = Criterion::ALL.iter().map(|criterion| criterion.title().to_owned());
+    let header: Vec<String> = named
+        .then(|| "Debate".to_owned())
+        .into_iter()
+        .chain(titles)
+        .chain(repeated.then(|| "Runs".to_owned()))
+        .collect();
+    let rule = header.iter().map(|_| "---".to_owned()).collect();
+    let mut rows = vec![header, rule];
+    let figures: Vec<BTreeMap<Criterion, Figure>> = evaluated.iter().map(Evaluated::figures).collect();
+    let mut all_runs = 0;
+    for (one, figures) in evaluated.iter().zip(&figures) {
+        let scores = Criterion::ALL.iter().map(|criterion| score(figures.get(criterion), repeated)).collect();
+        let runs = one.counted().count();
+        all_runs += runs;
+        rows.push(row(&one.subject.name, scores, runs));
+    }
+    if named {
+        let means = Criterion::ALL.iter().map(|criterion| {
+            let means: Vec<f64> = figures.iter().filter_map(|figures| Some(figures.get(criterion)?.mean)).collect();
+            mean(&means).map_or_else(|| NOT_SCORED.to_owned(), two_decimals)
+        });
+        rows.push(row("Mean", means.collect(), all_runs));
+    }
+    let lines: Vec<String> = rows.iter().map(|row| format!("| {} |", row.join(" | "))).collect();
+    lines.join("\n") + "\n"
+}
+
+fn score(figure: Option<&Figure>, repeated: bool) -> String {
+    let Some(figure) = figure else { return NOT_SCORED.to_owned() };
+    let mean = two_decimals(figure.mean);
+    if !repeated {
+        return mean;
+    }
+    // A single value has no spread; none is not the same as a spread of 0.
+    let deviation = figure.deviation.map_or_else(|| NOT_SCORED.to_owned(), two_decimals);
+    format!("{mean} ± {deviation}")
+}

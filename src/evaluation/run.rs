@@ -1,0 +1,199 @@
+//! Asking all evaluators about all subjects, and what came of it.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+
+use crate::agent::{AnswerError, Ask};
+use crate::debate::{Tokens, Usd};
+use crate::llm::FailedCall;
+
+use super::statistics::mean;
+use super::{Answer, Criterion, Evaluator, Figure, Scores, Subject};
+
+/// Evaluations in flight at most, where there are not more evaluators than that.
+const IN_FLIGHT: usize = 16;
+
+/// What came of one subject.
+pub struct Evaluated<'a> {
+    /// The subject.
+    pub subject: &'a Subject,
+    /// Every repetition, in order.
+    pub runs: Vec<Run<'a>>,
+}
+
+/// One answer, or none, of every evaluator.
+pub struct Run<'a> {
+    /// In the order of the configuration.
+    pub attempts: Vec<Attempt<'a>>,
+}
+
+/// One evaluator on one subject, once.
+pub struct Attempt<'a> {
+    /// Who was asked.
+    pub evaluator: &'a Evaluator,
+    /// What it said.
+    pub outcome: Result<Answer, Skipped>,
+    /// From the first attempt to the end, the second chance included.
+    pub latency: Duration,
+    /// What it took, as far as the provider told.
+    pub usage: Usage,
+}
+
+/// Why an evaluator counts for nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Skipped {
+    /// Its call failed for good.
+    #[error("{failed}{}", after(failed.attempts))]
+    Failed {
+        /// How.
+        failed: FailedCall,
+    },
+    /// Its answers held no evaluation.
+    #[error("no JSON evaluation came back, asked twice: {error}")]
+    Unreadable {
+        /// Why the last one could not be read.
+        error: AnswerError,
+    },
+    /// It took longer than its `timeout`.
+    #[error("no answer within {} ms, its `timeout`{}", limit.as_millis(), unread(unreadable.as_deref()))]
+    TimedOut {
+        /// The limit.
+        limit: Duration,
+        /// Why the first answer could not be read, if there was one.
+        unreadable: Option<String>,
+    },
+}
+
+fn after(attempts: u32) -> String {
+    if attempts > 1 { format!(" (after {attempts} attempts)") } else { String::new() }
+}
+
+fn unread(error: Option<&str>) -> String {
+    error.map_or_else(String::new, |error| format!("; its first answer was no JSON evaluation: {error}"))
+}
+
+/// What calls took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// Answers that came back, unreadable ones included.
+    pub answers: u64,
+    /// Tokens of those of which the server told.
+    pub tokens: u64,
+    /// What they cost; absent as soon as that of one is unknown.
+    pub cost: Option<Usd>,
+}
+
+impl Usage {
+    /// Of nothing.
+    pub const NONE: Self = Self { answers: 0, tokens: 0, cost: Some(Usd::ZERO) };
+
+    /// Together with another.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            answers: self.answers + other.answers,
+            tokens: self.tokens + other.tokens,
+            cost: self.cost.zip(other.cost).map(|(one, other)| one + other),
+        }
+    }
+
+    fn of_answer(tokens: Option<Tokens>, cost: Option<Usd>) -> Self {
+        Self { answers: 1, tokens: tokens.map_or(0, Tokens::total), cost }
+    }
+}
+
+/// Asks every evaluator about every subject, `repeat` times each, all at once as far as [`IN_FLIGHT`] allows. What is
+/// handed back is in the order of the arguments, whoever answered first.
+pub async fn evaluate<'a>(
+    evaluators: &'a [Evaluator],
+    subjects: &'a [Subject],
+    repeat: NonZeroU32,
+) -> Vec<Evaluated<'a>> {
+    let in_flight = Semaphore::new(IN_FLIGHT.max(evaluators.len()));
+    let in_flight = &in_flight;
+    join_all(subjects.iter().map(|subject| async move {
+        let runs = (1..=repeat.get()).map(|run| async move {
+            let attempts = evaluators.iter().map(|evaluator| attempt(evaluator, subject, run, in_flight));
+            Run { attempts: join_all(attempts).await }
+        });
+        Evaluated { subject, runs: join_all(runs).await }
+    }))
+    .await
+}
+
+/// Asks once. The evaluator's time begins when it is its turn, and is the limit of everything: attempts, the waits
+/// between them, and the second chance after an answer that could not be read.
+async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, run: u32, in_flight: &Semaphore) -> Attempt<'a> {
+    // The semaphore is never closed; were it, asking without a permit would still be right.
+    let _permit = in_flight.acquire().await;
+    let started = Instant::now();
+    let before: Arc<Mutex<(Option<String>, Usage)>> = Arc::new(Mutex::new((None, Usage::NONE)));
+    let noted = Arc::clone(&before);
+    let ask = Ask {
+        caller: evaluator.caller.clone(),
+        request: evaluator.request(subject, run),
+        past: Vec::new(),
+        on_reply: Arc::new(move |reply, record| {
+            let usage = Usage::of_answer(record.tokens, record.cost_usd);
+            *noted.lock().unwrap_or_else(PoisonError::into_inner) = (reply.parse_error, usage);
+        }),
+        tools: None,
+    };
+    let limit = evaluator.settings.timeout;
+    let ended = timeout(limit, ask.json(Answer::read)).await;
+    let (unreadable, before) = before.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let (outcome, last) = match ended {
+        Err(_) => (Err(Skipped::TimedOut { limit, unreadable }), Usage::NONE),
+        Ok(Err(failed)) => {
+            let spent = failed.spent.as_ref().map(|spent| Usage::of_answer(spent.tokens, spent.cost_usd));
+            (Err(Skipped::Failed { failed }), spent.unwrap_or(Usage::NONE))
+        }
+        Ok(Ok((answer, record))) => {
+            let outcome = answer.map_err(|unreadable| Skipped::Unreadable { error: unreadable.error });
+            (outcome, Usage::of_answer(record.tokens, record.cost_usd))
+        }
+    };
+    Attempt { evaluator, outcome, latency: started.elapsed(), usage: before.and(last) }
+}
+
+impl<'a> Run<'a> {
+    /// The answers of those that gave one.
+    pub fn answers(&self) -> impl Iterator<Item = (&'a Evaluator, &Answer)> {
+        self.attempts.iter().filter_map(|attempt| Some((attempt.evaluator, attempt.outcome.as_ref().ok()?)))
+    }
+
+    /// The averages over the evaluators that gave a score, not rounded.
+    #[must_use]
+    pub fn averages(&self) -> Scores {
+        let average = |criterion| {
+            let given: Vec<f64> =
+                self.answers().filter_map(|(_, answer)| answer.scores.get(&criterion).copied()).collect();
+            Some((criterion, mean(&given)?))
+        };
+        Criterion::ALL.into_iter().filter_map(average).collect()
+    }
+}
+
+impl<'a> Evaluated<'a> {
+    /// The runs in which at least one evaluator gave an answer: those that count.
+    pub fn counted(&self) -> impl Iterator<Item = &Run<'a>> {
+        self.runs.iter().filter(|run| run.answers().next().is_some())
+    }
+
+    /// For each criterion the mean over the runs that count, and their spread.
+    #[must_use]
+    pub fn figures(&self) -> BTreeMap<Criterion, Figure> {
+        let averages: Vec<Scores> = self.counted().map(Run::averages).collect();
+        let figure = |criterion| {
+            let values: Vec<f64> = averages.iter().filter_map(|scores| scores.get(&criterion).copied()).collect();
+            Some((criterion, Figure::of(&values)?))
+        };
+        Criterion::ALL.into_iter().filter_map(figure).collect()
+    }
+}

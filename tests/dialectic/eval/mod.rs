@@ -1,0 +1,67 @@
+//! `dialectic eval`: the solutions of saved debates, scored.
+
+mod input;
+mod outputs;
+mod prompts;
+mod repeat;
+mod skipped;
+
+use serde_json::{Value, json};
+
+use crate::support::{Incoming, MockServer, Reply, Sandbox};
+
+/// A saved debate of an older installation, under `tests/fixtures`.
+const SIMPLE: &str = include_str!("../../fixtures/simple.json");
+const CLARIFIED: &str = include_str!("../../fixtures/clarified.json");
+
+/// The header of the CSV, as it has to be.
+const HEADER: &str = "debate,Functional Completeness,Performance & Scalability,Security,Maintainability & Evolvability,\
+    Regulatory Compliance,Testability,Requirements Fulfillment,Overall Score";
+
+/// An evaluation with these scores, in the order of the columns. Null leaves a score out.
+fn evaluation(scores: [Value; 8]) -> Value {
+    let [functional, performance, security, maintainability, compliance, testability, requirements, overall] = scores;
+    let score = |score: Value| if score.is_null() { json!({}) } else { json!({"score": score, "reasoning": "why"}) };
+    json!({
+        "evaluation": {
+            "functional_completeness": score(functional),
+            "non_functional": {
+                "performance_scalability": score(performance),
+                "security": score(security),
+                "maintainability_evolvability": score(maintainability),
+                "regulatory_compliance": score(compliance),
+                "testability": score(testability),
+                "requirements_fulfillment": score(requirements),
+            },
+        },
+        "overall_summary": {"strengths": ["s"], "weaknesses": ["w"], "overall_score": overall},
+    })
+}
+
+/// An evaluation with the same score everywhere.
+fn flat(score: f64) -> Value {
+    evaluation(std::array::from_fn(|_| json!(score)))
+}
+
+/// Evaluators with these ids, each with a model of its own: `model-<id>`.
+fn evaluators(ids: &[&str]) -> Value {
+    let agents: Vec<Value> = ids
+        .iter()
+        .map(|id| json!({"id": id, "name": format!("The {id}"), "model": format!("model-{id}"), "provider": "openai"}))
+        .collect();
+    json!({"agents": agents})
+}
+
+/// A sandbox with that server, `eval.json`, and the fixture `simple` as a saved debate.
+fn sandbox(server: &MockServer, configuration: &Value) -> Sandbox {
+    Sandbox::new()
+        .model_server(server)
+        .file("eval.json", configuration.to_string())
+        .file("debates/simple.json", SIMPLE)
+        .file("debates/clarified.json", CLARIFIED)
+}
+
+/// A server at which evaluator `a` gives all 8 and `b` all 7.
+fn two_evaluators() -> MockServer {
+    MockServer::with(|request: &Incoming| Reply::json(flat(if request.model() == "model-a" { 8.0 } else { 7.0 })))
+}

@@ -1,0 +1,147 @@
+//! Several debates, and several answers of each evaluator.
+
+use serde_json::{Value, json};
+
+use super::{HEADER, SIMPLE, evaluators, flat, sandbox, two_evaluators};
+use crate::support::{Incoming, MockServer, Reply};
+
+/// Scores of `simple`, run by run, and of `clarified`.
+fn spreading(simple: [f64; 3], clarified: [f64; 3]) -> MockServer {
+    MockServer::with(move |request: &Incoming| {
+        let scores = if request.prompt().contains("parcel lockers") { clarified } else { simple };
+        Reply::json(flat(scores[request.repeats % 3]))
+    })
+}
+
+#[test]
+fn several_debates_have_a_row_each_and_a_row_of_means() {
+    let server = MockServer::with(|request| {
+        let mut answer = flat(if request.prompt().contains("parcel lockers") { 6.0 } else { 7.5 });
+        if request.prompt().contains("parcel lockers") {
+            answer["evaluation"]["functional_completeness"] = Value::Null;
+        }
+        Reply::json(answer)
+    });
+    let sandbox = sandbox(&server, &evaluators(&["a"])).file("debates/a|b.json", SIMPLE);
+    let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "simple", "-d", "debates/*.json"]).expect_code(0);
+    insta::assert_snapshot!(finished, @r"
+    exit: 0
+    --- stdout
+    | Debate | Functional Completeness | Performance & Scalability | Security | Maintainability & Evolvability | Regulatory Compliance | Testability | Requirements Fulfillment | Overall Score |
+    | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+    | simple | 7.50 | 7.50 | 7.50 | 7.50 | 7.50 | 7.50 | 7.50 | 7.50 |
+    | a\|b | 7.50 | 7.50 | 7.50 | 7.50 | 7.50 | 7.50 | 7.50 | 7.50 |
+    | clarified | N/A | 6.00 | 6.00 | 6.00 | 6.00 | 6.00 | 6.00 | 6.00 |
+    | Mean | 7.50 | 7.00 | 7.00 | 7.00 | 7.00 | 7.00 | 7.00 | 7.00 |
+
+    --- stderr
+    ");
+    // One request for each debate, though one of them was named twice.
+    assert_eq!(server.requests().len(), 3);
+
+    sandbox.run(["eval", "-c", "eval.json", "-d", "clarified", "simple", "-o", "s.json"]).expect_code(0);
+    let written: Value = serde_json::from_str(&sandbox.read("s.json")).unwrap();
+    let names: Vec<&Value> = written.as_array().unwrap().iter().map(|one| &one["debate"]).collect();
+    assert_eq!(names, [&json!("clarified"), &json!("simple")]);
+    assert_eq!(written[1]["evaluation"]["non_functional"]["security"], json!({"average_score": 7.5}));
+
+    sandbox.run(["eval", "-c", "eval.json", "-d", "clarified", "simple", "-o", "s.csv"]).expect_code(0);
+    let written = sandbox.read("s.csv");
+    let rows: Vec<&str> = written.lines().collect();
+    assert_eq!(rows[0], HEADER);
+    assert_eq!(
+        rows[1..],
+        ["clarified,,6.00,6.00,6.00,6.00,6.00,6.00,6.00", "simple,7.50,7.50,7.50,7.50,7.50,7.50,7.50,7.50"]
+    );
+}
+
+#[test]
+fn all_debates_are_looked_at_before_the_first_is_paid_for() {
+    let server = two_evaluators();
+    let sandbox = sandbox(&server, &evaluators(&["a"])).file("debates/zero.json", "{}");
+    let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "debates/*.json"]).expect_code(2);
+    assert!(finished.stderr.contains("zero.json") && finished.stderr.contains("missing field `id`"), "{finished}");
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn repetitions_have_a_mean_and_a_spread() {
+    let server = spreading([7.0, 8.0, 7.5], [5.0, 5.0, 5.0]);
+    let sandbox = sandbox(&server, &evaluators(&["a"]));
+    let repeat = ["eval", "-c", "eval.json", "--repeat", "3", "-d", "simple"];
+    let finished = sandbox.run(repeat).expect_code(0);
+    insta::assert_snapshot!(finished, @"
+    exit: 0
+    --- stdout
+    | Functional Completeness | Performance & Scalability | Security | Maintainability & Evolvability | Regulatory Compliance | Testability | Requirements Fulfillment | Overall Score | Runs |
+    | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+    | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 3 |
+
+    --- stderr
+    ");
+    assert_eq!(server.requests().len(), 3);
+
+    sandbox.run([&repeat[..], &["-o", "s.json"]].concat()).expect_code(0);
+    let written: Value = serde_json::from_str(&sandbox.read("s.json")).unwrap();
+    let score = json!({"average_score": 7.5, "standard_deviation": 0.5});
+    assert_eq!(written["evaluation"]["functional_completeness"], score);
+    assert_eq!(written["evaluation"]["non_functional"]["testability"], score);
+    assert_eq!((&written["overall_score"], &written["overall_standard_deviation"]), (&json!(7.5), &json!(0.5)));
+    let runs = written["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 3);
+    // Each run has the form of an evaluation without repetitions.
+    let keys: Vec<&String> = runs[0].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["agents", "evaluation", "overall_score"]);
+    assert_eq!(runs[0]["evaluation"]["functional_completeness"].as_object().unwrap().len(), 1);
+
+    sandbox.run([&repeat[..], &["-o", "s.csv"]].concat()).expect_code(0);
+    let mut rows: Vec<String> = sandbox.read("s.csv").lines().skip(1).map(|row| row[..11].to_owned()).collect();
+    rows.sort();
+    assert_eq!(rows, ["simple,7.00", "simple,7.50", "simple,8.00"]);
+}
+
+#[test]
+fn a_run_in_which_nobody_answered_does_not_count() {
+    let server =
+        MockServer::with(|request| if request.repeats == 1 { Reply::error(400, "no") } else { Reply::json(flat(6.0)) });
+    let sandbox = sandbox(&server, &evaluators(&["a"]));
+    let finished = sandbox.run(["eval", "-c", "eval.json", "--repeat", "2", "-d", "simple"]).expect_code(0);
+    assert!(finished.stdout.contains("| 6.00 ± N/A | 1 |"), "{finished}");
+    assert!(finished.stderr.contains("warning: evaluator a (run "), "{finished}");
+}
+
+#[test]
+fn a_spread_that_is_larger_than_a_difference_is_said() {
+    // Means 7.5 and 7.2, deviations 0.5 and 0.
+    let server = spreading([7.0, 8.0, 7.5], [7.2; 3]);
+    let near = sandbox(&server, &evaluators(&["a"]));
+    let repeat = ["eval", "-c", "eval.json", "--repeat", "3", "-d", "simple", "clarified"];
+    insta::assert_snapshot!(near.run(repeat).expect_code(0), @"
+    exit: 0
+    --- stdout
+    | Debate | Functional Completeness | Performance & Scalability | Security | Maintainability & Evolvability | Regulatory Compliance | Testability | Requirements Fulfillment | Overall Score | Runs |
+    | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+    | simple | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 7.50 ± 0.50 | 3 |
+    | clarified | 7.20 ± 0.00 | 7.20 ± 0.00 | 7.20 ± 0.00 | 7.20 ± 0.00 | 7.20 ± 0.00 | 7.20 ± 0.00 | 7.20 ± 0.00 | 7.20 ± 0.00 | 3 |
+    | Mean | 7.35 | 7.35 | 7.35 | 7.35 | 7.35 | 7.35 | 7.35 | 7.35 | 6 |
+
+    --- stderr
+    simple and clarified differ by less than the scores spread:
+      Functional Completeness: difference 0.30, spread 0.50
+      Performance & Scalability: difference 0.30, spread 0.50
+      Security: difference 0.30, spread 0.50
+      Maintainability & Evolvability: difference 0.30, spread 0.50
+      Regulatory Compliance: difference 0.30, spread 0.50
+      Testability: difference 0.30, spread 0.50
+      Requirements Fulfillment: difference 0.30, spread 0.50
+      Overall Score: difference 0.30, spread 0.50
+    ");
+    // Means 7.5 and 7.0: the spread of 0.5 is not larger than the difference.
+    let server = spreading([7.0, 8.0, 7.5], [7.0; 3]);
+    let far = sandbox(&server, &evaluators(&["a"]));
+    assert_eq!(far.run(repeat).expect_code(0).stderr, "");
+    // Without repetitions there is no spread to speak of.
+    let server = spreading([7.0; 3], [7.0; 3]);
+    let once = sandbox(&server, &evaluators(&["a"]));
+    assert_eq!(once.run(["eval", "-c", "eval.json", "-d", "simple", "clarified"]).expect_code(0).stderr, "");
+}

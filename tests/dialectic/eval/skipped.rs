@@ -1,0 +1,152 @@
+//! Scores that do not count as they stand, and evaluators that count for nothing.
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use super::{HEADER, evaluation, evaluators, flat, sandbox, two_evaluators};
+use crate::support::{MockServer, Reply};
+
+const EVAL: [&str; 5] = ["eval", "-c", "eval.json", "-d", "simple"];
+
+#[test]
+fn scores_are_clamped_ignored_or_left_out_and_all_of_that_is_said() {
+    let server = MockServer::with(|request| {
+        Reply::json(if request.model() == "model-a" {
+            let scores = [json!(11), json!(-3), json!("8"), json!([9]), Value::Null, json!(true), json!(4), json!(0.5)];
+            evaluation(scores)
+        } else {
+            evaluation([2.0, 4.0, 4.0, 4.0, 4.0, 4.0, 5.0, 2.0].map(|score| json!(score)))
+        })
+    });
+    let finished = sandbox(&server, &evaluators(&["a", "b"])).run(EVAL).expect_code(0);
+    insta::assert_snapshot!(finished, @"
+    exit: 0
+    --- stdout
+    | Functional Completeness | Performance & Scalability | Security | Maintainability & Evolvability | Regulatory Compliance | Testability | Requirements Fulfillment | Overall Score |
+    | --- | --- | --- | --- | --- | --- | --- | --- |
+    | 6.00 | 2.50 | 4.00 | 4.00 | 4.00 | 4.00 | 4.50 | 1.50 |
+
+    --- stderr
+    warning: evaluator a: `functional_completeness` is 11, outside 1 to 10, and counts as 10
+    warning: evaluator a: `performance_scalability` is -3, outside 1 to 10, and counts as 1
+    warning: evaluator a: `security` is a text, not a number, and is ignored
+    warning: evaluator a: `maintainability_evolvability` is a list, not a number, and is ignored
+    warning: evaluator a: `testability` is true or false, not a number, and is ignored
+    warning: evaluator a: `overall_score` is 0.5, outside 1 to 10, and counts as 1
+    ");
+}
+
+#[test]
+fn what_nobody_scored_is_not_available() {
+    let server = MockServer::with(|_| Reply::json(json!({"evaluation": {}})));
+    let sandbox = sandbox(&server, &evaluators(&["a"]));
+    let finished = sandbox.run(EVAL).expect_code(0);
+    assert!(finished.stdout.ends_with("| N/A | N/A | N/A | N/A | N/A | N/A | N/A | N/A |\n"), "{finished}");
+    assert_eq!(finished.stderr, "");
+    sandbox.run([&EVAL[..], &["-o", "s.json"]].concat()).expect_code(0);
+    let written: Value = serde_json::from_str(&sandbox.read("s.json")).unwrap();
+    assert_eq!(written["evaluation"]["functional_completeness"], json!({"average_score": null}));
+    assert_eq!(written["overall_score"], Value::Null);
+    sandbox.run([&EVAL[..], &["-o", "s.csv"]].concat()).expect_code(0);
+    assert_eq!(sandbox.read("s.csv"), format!("{HEADER}\r\nsimple,,,,,,,,\r\n"));
+}
+
+#[test]
+fn an_evaluator_that_fails_says_nothing_or_takes_too_long_is_skipped() {
+    let server = MockServer::with(|request| match request.model() {
+        "model-refused" => Reply::error(400, "no such model"),
+        "model-prose" => Reply::text("I would rather not."),
+        // The wait that the server asks for is longer than the evaluator has.
+        "model-busy" => Reply::error(503, "overloaded").header("retry-after", "60"),
+        "model-late" if request.messages.len() == 2 => Reply::text("soon"),
+        "model-slow" | "model-late" => Reply::hang(),
+        _ => Reply::json(flat(6.5)),
+    });
+    let mut configuration = evaluators(&["refused", "prose", "slow", "busy", "late", "good"]);
+    for slow in [2, 3, 4] {
+        configuration["agents"][slow]["timeout"] = json!(2500);
+    }
+    let finished = sandbox(&server, &configuration).run(EVAL).expect_code(0);
+    insta::assert_snapshot!(finished, @"
+    exit: 0
+    --- stdout
+    | Functional Completeness | Performance & Scalability | Security | Maintainability & Evolvability | Regulatory Compliance | Testability | Requirements Fulfillment | Overall Score |
+    | --- | --- | --- | --- | --- | --- | --- | --- |
+    | 6.50 | 6.50 | 6.50 | 6.50 | 6.50 | 6.50 | 6.50 | 6.50 |
+
+    --- stderr
+    warning: evaluator refused is skipped: the request was refused (400): no such model
+    warning: evaluator prose is skipped: no JSON evaluation came back, asked twice: it contains no JSON object
+    warning: evaluator slow is skipped: no answer within 2500 ms, its `timeout`
+    warning: evaluator busy is skipped: no answer within 2500 ms, its `timeout`
+    warning: evaluator late is skipped: no answer within 2500 ms, its `timeout`; its first answer was no JSON evaluation: it contains no JSON object
+    ");
+}
+
+#[test]
+fn an_answer_that_cannot_be_read_gets_a_second_chance() {
+    let server = MockServer::with(|request| {
+        if request.messages.len() == 2 { Reply::text("{\"evaluation\": 7}") } else { Reply::json(flat(6.0)) }
+    });
+    let finished = sandbox(&server, &evaluators(&["a"])).run([&EVAL[..], &["-v"]].concat()).expect_code(0);
+    assert!(finished.stdout.contains("| 6.00 |"), "{finished}");
+    assert!(finished.stderr.contains("in all: 2 answers, 240 tokens, "), "{finished}");
+    assert_eq!(server.requests().len(), 2);
+    server.assert_clean();
+}
+
+#[test]
+fn when_all_are_skipped_nothing_is_written() {
+    let server = MockServer::with(|_| Reply::error(400, "no such model"));
+    let sandbox = sandbox(&server, &evaluators(&["a", "b"]));
+    let finished = sandbox.run([&EVAL[..], &["-o", "out/s.csv"]].concat()).expect_code(3);
+    insta::assert_snapshot!(finished, @"
+    exit: 3
+    --- stdout
+
+    --- stderr
+    warning: evaluator a is skipped: the request was refused (400): no such model
+    warning: evaluator b is skipped: the request was refused (400): no such model
+    error: no evaluator gave an evaluation of simple
+    ");
+    assert!(!sandbox.directory().join("out/s.csv").exists());
+}
+
+#[test]
+fn a_debate_that_nobody_evaluated_does_not_cost_the_others_theirs() {
+    let server = MockServer::with(|request| {
+        if request.prompt().contains("parcel lockers") { Reply::text("no") } else { Reply::json(flat(6.0)) }
+    });
+    let sandbox = sandbox(&server, &evaluators(&["a"]));
+    let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "clarified", "simple"]).expect_code(3);
+    assert!(finished.stdout.contains("| simple | 6.00 |"), "{finished}");
+    assert!(finished.stdout.contains("| clarified | N/A |"), "{finished}");
+    assert!(finished.stderr.ends_with("error: no evaluator gave an evaluation of clarified\n"), "{finished}");
+    // A row without scores would have to be taken out again by hand.
+    sandbox.run(["eval", "-c", "eval.json", "-d", "clarified", "simple", "-o", "s.csv"]).expect_code(3);
+    assert_eq!(sandbox.read("s.csv").lines().count(), 2);
+}
+
+#[test]
+fn all_evaluators_are_asked_at_once_and_an_interrupt_leaves_files_alone() {
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let server = MockServer::with(|_| Reply::hang());
+        let sandbox = sandbox(&server, &evaluators(&["a", "b", "c"])).file("s.csv", format!("{HEADER}\r\n"));
+        let running = sandbox.spawn([&EVAL[..], &["-o", "s.csv"]].concat());
+        server.wait_for_requests(3);
+        running.signal(signal);
+        let finished = running.wait().expect_code(130);
+        assert_eq!(finished.stderr, "error: interrupted; nothing was written\n");
+        assert_eq!(sandbox.read("s.csv"), format!("{HEADER}\r\n"));
+    }
+}
+
+#[test]
+fn a_closed_pipe_ends_it_quietly() {
+    let server = two_evaluators();
+    let sandbox = sandbox(&server, &evaluators(&["a"])).program("/bin/sh");
+    let program = env!("CARGO_BIN_EXE_dialectic");
+    let line = format!("'{program}' eval -c eval.json -d simple 2>err.txt | true; wait");
+    sandbox.run(["-c", &line]).expect_code(0);
+    assert_eq!(sandbox.read("err.txt"), "");
+}
