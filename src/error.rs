@@ -54,6 +54,18 @@ pub enum Error {
         /// Why.
         reason: &'static str,
     },
+    /// A saved debate has no journal.
+    #[error("the debate {id} has no journal: older versions kept none")]
+    NoJournal {
+        /// The debate.
+        id: DebateId,
+    },
+    /// A record is not what it was.
+    #[error("the record of {id} is not whole")]
+    NotWhole {
+        /// The debate, by the name of its file.
+        id: String,
+    },
     /// A file cannot be written.
     #[error("cannot write {path}")]
     Output {
@@ -154,13 +166,18 @@ impl Error {
             | Self::Client(_)
             | Self::Panel(_)
             | Self::Trace(_) => 4,
-            Self::Problem(_) | Self::Environment(_) | Self::NotResumable { .. } => 2,
+            Self::Problem(_)
+            | Self::Environment(_)
+            | Self::NotResumable { .. }
+            | Self::NoJournal { .. }
+            | Self::NotWhole { .. } => 2,
             Self::Config(error) => match error.blame() {
                 Blame::Arguments => 2,
                 Blame::Configuration => 4,
             },
             Self::Store(error) => match error {
                 StoreError::State(_) | StoreError::Unknown { .. } | StoreError::Ambiguous { .. } => 2,
+                StoreError::Journal(error) if error.is_damage() => 2,
                 StoreError::Directory { .. }
                 | StoreError::Write { .. }
                 | StoreError::Journal(_)
@@ -198,6 +215,9 @@ impl Error {
             Self::Store(StoreError::Ambiguous { .. }) => Some("write more of the id".to_owned()),
             Self::Store(StoreError::State(StateFileError::Invalid { .. })) => {
                 Some("a saved debate is the `.json` file that `dialectic debate` writes".to_owned())
+            }
+            Self::Store(StoreError::Journal(error)) if error.is_damage() => {
+                Some("`dialectic verify` says what is whole; a damaged journal is not gone on with".to_owned())
             }
             Self::Exists { .. } => Some("name another file, or remove this one first".to_owned()),
             Self::DebateFailed { id, .. } => {

@@ -25,6 +25,8 @@ pub(super) enum Command {
     Debate(Box<DebateArgs>),
     /// Carry a paused, failed or killed debate on from its last finished call
     Resume(ResumeArgs),
+    /// Check that the record of a debate is whole, and that its state file is what the journal says
+    Verify(VerifyArgs),
     /// List the saved debates, newest first
     List(ListArgs),
     /// Write, check and show configurations
@@ -141,6 +143,17 @@ pub(super) struct ResumeArgs {
 
     #[command(flatten)]
     pub(super) run: RunArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct VerifyArgs {
+    /// The debate: a state file, an id, the beginning of one, or `latest`
+    #[arg(value_name = "PATH-OR-ID")]
+    pub(super) debate: String,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -42,15 +42,17 @@ pub enum FoldError {
 /// # Errors
 /// When they are not the record of a debate from its creation on.
 pub fn fold<'a>(events: impl IntoIterator<Item = &'a Recorded>) -> Result<Debate, FoldError> {
-    let mut events = events.into_iter();
-    let mut debate = Debate::create(events.next().ok_or(FoldError::Empty)?)?;
-    for (recorded, expected) in events.zip(2..) {
+    let mut debate: Option<Debate> = None;
+    for (recorded, expected) in events.into_iter().zip(1..) {
         if recorded.seq != expected {
             return Err(FoldError::Gap { expected, found: recorded.seq });
         }
-        debate.apply(recorded)?;
+        match &mut debate {
+            Some(debate) => debate.apply(recorded)?,
+            None => debate = Some(Debate::create(recorded)?),
+        }
     }
-    Ok(debate)
+    debate.ok_or(FoldError::Empty)
 }
 
 impl Debate {

@@ -5,14 +5,17 @@
 
 mod directory;
 mod journal;
+mod line;
 mod record;
 mod saver;
 mod snapshot;
+mod verify;
 
 pub use directory::{Directory, Entry, StateFileError, read_state};
-pub use journal::{Journal, JournalError, read_journal};
+pub use journal::{Contents, Journal, JournalError, JournalMark, read_journal};
 pub use record::Record;
 pub use snapshot::write_atomically;
+pub use verify::{Flaw, StateFile, Verification, verify};
 
 /// Why a debate could not be saved or loaded.
 #[derive(Debug, thiserror::Error)]

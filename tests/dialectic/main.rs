@@ -30,3 +30,4 @@ mod terminal;
 mod timing;
 mod tools;
 mod trace;
+mod verify;

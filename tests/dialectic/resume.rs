@@ -209,5 +209,12 @@ fn a_line_that_a_crash_cut_short_is_dropped_with_a_warning() {
     let whole = sandbox.read(&path);
     sandbox.write(&path, whole.replacen("Design a queue", "Design a stack", 1));
     let finished = sandbox.run(["resume", &id]);
-    assert!(finished.code != Some(0) && finished.stderr.contains("line 2"), "{finished}");
+    insta::assert_snapshot!(finished, @"
+    exit: 2
+    --- stdout
+
+    --- stderr
+    error: line 1 of the journal ./debates/[id].events.jsonl was changed: its hash does not fit
+    hint: `dialectic verify` says what is whole; a damaged journal is not gone on with
+    ");
 }
