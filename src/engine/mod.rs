@@ -11,13 +11,16 @@ mod observer;
 mod workshop;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Ground, Panel, Past};
-use crate::debate::{AgentId, CallKey, CallRecord, Debate, Event, Failure, Phase, Recorded, Signal, Status, Timestamp};
+use crate::debate::{
+    AgentId, CallKey, CallRecord, Debate, Event, Failure, Phase, Recorded, Signal, Status, StopReason, Timestamp,
+};
 use crate::llm::FailedCall;
 use crate::prompt::PromptError;
 use crate::protocol::{Next, NoTransition, Protocol, Trigger};
@@ -78,6 +81,19 @@ pub struct Engine {
     ground: Option<Ground>,
     /// Which agents have been asked for questions, by iteration, and how many they had.
     asked: HashMap<(u32, AgentId), usize>,
+    /// Which model a server last said it used, by provider and model as configured, where that was in an earlier run
+    /// and has not been compared yet.
+    served: HashMap<(String, String), String>,
+    course: Course,
+}
+
+/// Where a run leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Course {
+    /// From node to node, as the protocol says.
+    Regular,
+    /// Straight to the closing node, because the user wants it.
+    Closing,
 }
 
 impl Engine {
@@ -93,7 +109,13 @@ impl Engine {
     ) -> Self {
         let mut replies: HashMap<CallKey, Vec<Past>> = HashMap::new();
         let mut asked = HashMap::new();
+        let mut served = HashMap::new();
         for recorded in past {
+            if let Some(call) = recorded.event.call()
+                && let Some(model) = &call.served_model
+            {
+                served.insert((call.provider.clone(), call.model.clone()), model.clone());
+            }
             match &recorded.event {
                 Event::Replied { key, reply, call } => {
                     replies.entry(key.clone()).or_default().push((reply.clone(), call.clone()));
@@ -117,7 +139,15 @@ impl Engine {
             round_deadline: None,
             ground: None,
             asked,
+            served,
+            course: Course::Regular,
         }
+    }
+
+    /// Has the debate closed with what there is: the next run goes straight to the closing node. A debate that has
+    /// come there by itself is not cut short by this.
+    pub fn close(&mut self) {
+        self.course = Course::Closing;
     }
 
     /// Runs until the debate ends, is interrupted, or waits for the user; its state is on disk then. After
@@ -129,7 +159,13 @@ impl Engine {
         if !matches!(self.record.debate().status, Status::Pending) {
             self.append(Event::Resumed)?;
         }
-        let mut node = self.record.debate().current_node.unwrap_or(self.protocol.start);
+        let reached = self.record.debate().current_node.unwrap_or(self.protocol.start);
+        let closing = self.protocol.closing;
+        if self.course == Course::Closing && reached != closing && self.debate().stop_reason.is_none() {
+            self.append(Event::Stopping { reason: StopReason::User })?;
+        }
+        // A run that was killed behind the decision to stop had not left its node yet.
+        let mut node = if self.debate().stop_reason.is_some() { closing } else { reached };
         let ending = loop {
             self.append(Event::NodeEntered { node })?;
             self.record.checkpoint()?;
@@ -190,8 +226,20 @@ impl Engine {
     /// Records an event, then shows it.
     fn append(&mut self, event: Event) -> Result<(), StoreError> {
         let recorded = self.record.append(event)?;
-        self.signal(Signal::Recorded(recorded));
+        self.signal(Signal::Recorded(Arc::clone(&recorded)));
+        if let Some(call) = recorded.event.call() {
+            self.compare_served_model(call);
+        }
         Ok(())
+    }
+
+    /// Warns when a model that was used before the debate was taken up again is served by another one now.
+    fn compare_served_model(&mut self, call: &CallRecord) {
+        let Some(now) = &call.served_model else { return };
+        let before = self.served.remove(&(call.provider.clone(), call.model.clone()));
+        if let Some(before) = before.filter(|before| before != now) {
+            self.warn(format!("{} answered as {before} before this run, and now as {now}", call.model));
+        }
     }
 
     /// Shows something that is not kept. Nobody watching is no reason to stop.
@@ -265,6 +313,7 @@ impl Engine {
             latency_ms: 0,
             attempts: failed.attempts,
             truncated: false,
+            copied: false,
         });
         self.record_failure(key, failed.error.to_string(), failed.attempts, call)
     }

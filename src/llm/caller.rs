@@ -191,6 +191,7 @@ impl Caller {
             latency_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             attempts,
             truncated: reply.finish == FinishReason::Length,
+            copied: false,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::debate::{Created, Debate, DebateId, Event, Recorded, Timestamp};
 
-use super::saver::{Saved, Saver, write_state};
+use super::saver::{Saved, Saver, read_mark, write_state};
 use super::snapshot::remove_leftovers;
 use super::{Contents, Directory, Entry, Journal, JournalError, StoreError};
 
@@ -63,6 +63,11 @@ impl Record {
     pub fn reopen(entry: &Entry) -> Result<(Self, Contents), StoreError> {
         let path = entry.journal.clone().unwrap_or_else(|| entry.state.with_extension("events.jsonl"));
         let (journal, contents) = Journal::reopen(&path)?;
+        if let Some(mark) = read_mark(&entry.state)
+            && mark.events > contents.events.len() as u64
+        {
+            return Err(StoreError::EndMissing { path, found: contents.events.len(), saved: mark.events });
+        }
         // The journal is locked now: nobody else replaces the state file.
         remove_leftovers(&entry.state);
         let debate =

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -105,6 +105,16 @@ fn work(orders: &Receiver<Order>, journal: &File, path: &std::path::Path, failur
 fn save(journal: &File, path: &std::path::Path, state: &Saved) -> Result<(), StoreError> {
     journal.sync_data().map_err(|source| StoreError::Write { path: path.with_extension("events.jsonl"), source })?;
     write_state(path, state)
+}
+
+/// How far the journal went when the state file was saved; nothing where the file does not say or is not there.
+pub(super) fn read_mark(path: &std::path::Path) -> Option<JournalMark> {
+    #[derive(Deserialize)]
+    struct Marked {
+        journal: Option<JournalMark>,
+    }
+    let bytes = std::fs::read(path).ok()?;
+    serde_json::from_slice::<Marked>(&bytes).ok()?.journal
 }
 
 /// Replaces the state file.

@@ -16,6 +16,7 @@ mod docs;
 mod evaluation;
 mod failures;
 mod fixtures;
+mod fork;
 mod judge;
 mod kit;
 mod list;

@@ -12,7 +12,7 @@ fn the_version_is_the_packages() {
 #[test]
 fn help_fits_a_terminal_and_goes_to_standard_output() {
     let sandbox = Sandbox::new();
-    for command in ["debate", "resume", "verify", "list", "config", "protocols", "completions", "man"] {
+    for command in ["debate", "resume", "fork", "verify", "list", "config", "protocols", "completions", "man"] {
         for help in [vec![command, "-h"], vec![command, "--help"], vec!["help", command]] {
             let finished = sandbox.run(&help).expect_code(0);
             assert_eq!(finished.stderr, "", "{help:?}");

@@ -17,7 +17,7 @@ use crate::tools::TOOL_NAMES;
 use super::problem;
 
 /// The format of journal and state that this program writes.
-const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 1;
 
 pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let problem = problem::read(args.problem.as_deref(), args.problem_description.as_deref())?;
@@ -43,6 +43,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         settings: settings.clone(),
         prompt_sources: panel.sources.clone(),
         seed,
+        forked_from: None,
     })?;
     session.show(created);
     session.run(protocol, panel, record, &[], terminal)

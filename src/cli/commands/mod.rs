@@ -3,6 +3,7 @@
 pub(super) mod completions;
 pub(super) mod config;
 pub(super) mod debate;
+pub(super) mod fork;
 pub(super) mod list;
 pub(super) mod man;
 pub(super) mod problem;

@@ -85,6 +85,11 @@ impl Sandbox {
         std::fs::write(path, contents).expect("a file can be written in the sandbox");
     }
 
+    /// Removes a file.
+    pub(crate) fn remove(&self, path: impl AsRef<Path>) {
+        std::fs::remove_file(self.directory().join(path)).expect("a file can be removed in the sandbox");
+    }
+
     /// Reads a text file; panics with its name when it cannot be read.
     pub(crate) fn read(&self, path: impl AsRef<Path>) -> String {
         let path = self.directory().join(path);
