@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::agent::PanelError;
 use crate::config::{Blame, ConfigError, EndpointError, EnvError, EvaluatorsError, MissingKeys};
-use crate::debate::DebateId;
+use crate::debate::{DebateId, ForkError};
 use crate::engine::{EngineError, ForecastError};
 use crate::evaluation::SubjectError;
 use crate::llm::BudgetError;
@@ -82,6 +82,32 @@ pub enum Error {
         id: DebateId,
         /// Why.
         reason: &'static str,
+    },
+    /// There is nothing yet that a debate could be closed with.
+    #[error("the debate {id} cannot be finished yet: nobody has made a proposal")]
+    NothingToFinish {
+        /// The debate.
+        id: DebateId,
+    },
+    /// A debate cannot branch off another one as asked.
+    #[error("cannot fork {id}: {reason}")]
+    Fork {
+        /// The other debate.
+        id: DebateId,
+        /// Why.
+        reason: ForkError,
+    },
+    /// A saved debate has no journal.
+    #[error("the debate {id} has no journal: older versions kept none")]
+    NoJournal {
+        /// The debate.
+        id: DebateId,
+    },
+    /// A record is not what it was.
+    #[error("the record of {id} is not whole")]
+    NotWhole {
+        /// The debate, by the name of its file.
+        id: String,
     },
     /// A file cannot be written.
     #[error("cannot write {path}")]
@@ -189,7 +215,11 @@ impl Error {
             | Self::NotResumable { .. }
             | Self::Budget(BudgetError::TooLow { .. })
             | Self::OtherTable { .. }
-            | Self::Subject(SubjectError::Lacks { .. }) => 2,
+            | Self::Subject(SubjectError::Lacks { .. })
+            | Self::NothingToFinish { .. }
+            | Self::Fork { .. }
+            | Self::NoJournal { .. }
+            | Self::NotWhole { .. } => 2,
             Self::Config(error) => of_blame(error.blame()),
             Self::Evaluators(error) => of_blame(error.blame()),
             Self::Store(error) => match error {
@@ -199,6 +229,8 @@ impl Error {
                 | StoreError::Pattern { .. }
                 | StoreError::NoMatch { .. }
                 | StoreError::Search { .. } => 2,
+                StoreError::Journal(error) if error.is_damage() => 2,
+                StoreError::EndMissing { .. } => 2,
                 StoreError::Directory { .. }
                 | StoreError::Write { .. }
                 | StoreError::Journal(_)
@@ -248,6 +280,13 @@ impl Error {
             Self::Store(StoreError::State(StateFileError::Invalid { .. })) => {
                 Some("a saved debate is the `.json` file that `dialectic debate` writes".to_owned())
             }
+            Self::Store(StoreError::EndMissing { .. }) => {
+                Some("put the whole journal back; or remove the state file to go on from what is left".to_owned())
+            }
+            Self::Store(StoreError::Journal(error)) if error.is_damage() => {
+                Some("`dialectic verify` says what is whole; a damaged journal is not gone on with".to_owned())
+            }
+            Self::NothingToFinish { id } => Some(format!("let it go on: dialectic resume {id}")),
             Self::Exists { .. } => Some("name another file, or remove this one first".to_owned()),
             Self::DebateFailed { id, .. } => {
                 Some(format!("what was said is kept; once the cause is gone: dialectic resume {id}"))

@@ -154,7 +154,7 @@ impl Judge {
         let all: usize =
             debate.rounds.iter().map(|round| length(&Self::anonymised(debate, round, Scope::Everything))).sum();
         let last = || {
-            let round = debate.rounds.last();
+            let round = debate.final_round();
             round.map_or(0, |round| length(&Self::anonymised(debate, round, Scope::Solutions)))
         };
         if debate.judge_summary.is_some() {
@@ -173,7 +173,7 @@ impl Judge {
     /// # Errors
     /// A defect of the template.
     pub fn summarize(&self, ground: &Ground, debate: &Debate) -> Result<Judged, PromptError> {
-        let round = debate.rounds.last();
+        let round = debate.final_round();
         let texts = round.map(|round| Self::anonymised(debate, round, Scope::Solutions)).unwrap_or_default();
         let entries: Vec<_> = texts.iter().map(|(title, one)| Entry { title, text: &one.content }).collect();
         let max_length = self.settings.summarization.max_length;
@@ -203,11 +203,12 @@ impl Judge {
         let scope = if material == SynthesisMaterial::AllRounds { Scope::Everything } else { Scope::Solutions };
         let rounds = match material {
             SynthesisMaterial::AllRounds => debate.rounds.as_slice(),
-            _ => debate.rounds.last().map(std::slice::from_ref).unwrap_or_default(),
+            _ => debate.final_round().map(std::slice::from_ref).unwrap_or_default(),
         };
         let texts: Vec<_> = rounds
             .iter()
             .map(|round| (format!("Round {}", round.round_number), Self::anonymised(debate, round, scope)))
+            .filter(|(_, texts)| !texts.is_empty())
             .collect();
         let parts = match (&debate.judge_summary, material) {
             (Some(summary), SynthesisMaterial::Summary) => vec![MaterialPart {
@@ -225,7 +226,7 @@ impl Judge {
         let body = Synthesize { material: &parts, role: self.role.persona() }.render()?;
         let key = self.key(debate.current_round, Phase::Synthesis);
         // The brief holds the last round's texts whatever the prompt rests on: the offline provider works from them.
-        let brief = debate.rounds.last().map(|round| Self::anonymised(debate, round, Scope::Solutions));
+        let brief = debate.final_round().map(|round| Self::anonymised(debate, round, Scope::Solutions));
         let brief = brief.iter().flatten().map(|(_, one)| material_of(one)).collect();
         Ok(Request { answer: Some(SYNTHESIS), ..ground.request(&self.settings, key, None, &body, brief) })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::debate::{AgentPromptSource, AgentSettings, JudgePromptSource, PromptOrigin, PromptSources, Settings};
 use crate::llm::Caller;
-use crate::prompt::{PromptFileError, Role, RoleError, read_prompt};
+use crate::prompt::{PromptFileError, Role, RoleError, read_prompt, version};
 
 use super::{Debater, Judge};
 
@@ -98,6 +98,7 @@ impl Panel {
                 role: agent.role.clone(),
                 source: origin(path.as_ref()),
                 path,
+                sha256: Some(role.sha256()),
             });
             debaters.push(Debater { settings: agent.clone(), role: Arc::new(role), caller: caller(agent) });
         }
@@ -109,9 +110,10 @@ impl Panel {
             path,
             summary_source: Some(origin(summary_path.as_ref())),
             summary_path,
+            sha256: Some(role.sha256()),
         };
         let judge = Judge { settings: settings.judge.clone(), role: Arc::new(role), caller: caller(&settings.judge) };
-        let sources = PromptSources { agents: sources, judge: judge_source };
+        let sources = PromptSources { version: Some(version().to_owned()), agents: sources, judge: judge_source };
         Ok(Self { debaters, judge, sources, warnings: files.warnings })
     }
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::config::Change;
+use crate::debate::ForkPoint;
 use crate::debate::Usd;
 use crate::display::ColorMode;
 
@@ -30,6 +32,10 @@ pub(super) enum Command {
     Resume(ResumeArgs),
     /// Have the solutions of saved debates scored by evaluators
     Eval(EvalArgs),
+    /// Branch a debate off at a point, change something, and go on from there
+    Fork(Box<ForkArgs>),
+    /// Check that the record of a debate is whole, and that its state file is what the journal says
+    Verify(VerifyArgs),
     /// List the saved debates, newest first
     List(ListArgs),
     /// Write, check and show configurations
@@ -156,6 +162,10 @@ pub(super) struct ResumeArgs {
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: String,
 
+    /// Go straight to the solution, with what has been said so far
+    #[arg(long)]
+    pub(super) finish: bool,
+
     #[command(flatten)]
     pub(super) run: RunArgs,
 }
@@ -189,6 +199,40 @@ pub(super) struct EvalArgs {
     /// Call no model: the scores come from rules, without key, network or cost
     #[arg(long)]
     pub(super) offline: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ForkArgs {
+    /// The debate: a state file, an id, the beginning of one, or `latest`
+    #[arg(value_name = "PATH-OR-ID")]
+    pub(super) debate: String,
+
+    /// The first phase that is made anew, such as `2.critique`; everything before it is taken over. Phases:
+    /// summarization, proposal, critique, refinement, evaluation, synthesis; `start` takes over nothing
+    #[arg(long, value_name = "ROUND.PHASE")]
+    pub(super) at: ForkPoint,
+
+    /// Change a setting, such as `debate.rounds=4`, `judge.model=gpt-4o`, `agents.agent-kiss.temperature=0.2`
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(super) set: Vec<Change>,
+
+    /// Call no model: all answers come from the embedded rule-based rehearsal, without key, network or cost
+    #[arg(long)]
+    pub(super) offline: bool,
+
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct VerifyArgs {
+    /// The debate: a state file, an id, the beginning of one, or `latest`
+    #[arg(value_name = "PATH-OR-ID")]
+    pub(super) debate: String,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 #[derive(Debug, Args)]

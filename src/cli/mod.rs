@@ -55,6 +55,8 @@ fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Debate(args) => commands::debate::run(args, terminal),
         Command::Resume(args) => commands::resume::run(args, terminal),
         Command::Eval(args) => commands::eval::run(args, terminal),
+        Command::Fork(args) => commands::fork::run(args, terminal),
+        Command::Verify(args) => commands::verify::run(args, terminal),
         Command::List(args) => commands::list::run(args, terminal),
         Command::Config(args) => commands::config::run(args, terminal),
         Command::Protocols(args) => commands::protocols::run(args, terminal),

@@ -39,6 +39,16 @@ pub(super) struct Session<'a> {
     received: UnboundedReceiver<Signal>,
     events: Option<EventSink>,
     trace: Option<(Destination, reqwest::Client)>,
+    course: Course,
+}
+
+/// Where a run leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Course {
+    /// On, as its protocol says.
+    Regular,
+    /// Straight to its end.
+    Closing,
 }
 
 /// Which environment file was asked for.
@@ -62,7 +72,12 @@ impl<'a> Session<'a> {
             }
         };
         let (signals, received) = unbounded_channel();
-        Ok(Self { args, signals, received, events, trace: None })
+        Ok(Self { args, signals, received, events, trace: None, course: Course::Regular })
+    }
+
+    /// Says where the run leads.
+    pub(super) fn heading(self, course: Course) -> Self {
+        Self { course, ..self }
     }
 
     /// Builds agents and judge with everything checked that can be checked without a call, and finds out where traces
@@ -85,7 +100,7 @@ impl<'a> Session<'a> {
         past: &[Recorded],
         terminal: &mut Terminal,
     ) -> Result<(), Error> {
-        let Self { args, signals, received, events, trace } = self;
+        let Self { args, signals, received, events, trace, course } = self;
         let saved_to = record.state_path().to_owned();
         let debate = record.debate();
         if args.verbose {
@@ -106,7 +121,10 @@ impl<'a> Session<'a> {
             let (received, watched) = tee(received, tracer);
             let shown = tokio::spawn(display(received, info, options, events));
             let watch = tokio::spawn(interrupt(cancel.clone()));
-            let engine = Engine::new(protocol, panel, record, past, signals, cancel.clone());
+            let mut engine = Engine::new(protocol, panel, record, past, signals, cancel.clone());
+            if course == Course::Closing {
+                engine.close();
+            }
             let ended = run_while_shown(engine, shown, &cancel).await;
             watch.abort();
             (ended, watched.await)

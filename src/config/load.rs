@@ -134,7 +134,7 @@ pub(super) fn parent(path: &Path) -> PathBuf {
 }
 
 /// The roles that the user has files for. A directory that is missing or closed has none.
-fn role_files(base_dir: &Path) -> Vec<String> {
+pub(super) fn role_files(base_dir: &Path) -> Vec<String> {
     let role = |entry: io::Result<std::fs::DirEntry>| {
         let path = entry.ok()?.path();
         let is_role = path.extension().is_some_and(|extension| extension == "md") && path.is_file();

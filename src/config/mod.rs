@@ -8,6 +8,7 @@
 //! the settings, a warning or an error: headers keep `${NAME}` until [`endpoint`] builds what a client needs.
 
 mod agents;
+mod change;
 mod defaults;
 mod endpoint;
 mod env;
@@ -33,6 +34,7 @@ mod timing;
 #[cfg(test)]
 mod tests;
 
+pub use change::{Change, Changed, change};
 pub use defaults::{OFFLINE_MODEL, default_settings};
 pub use endpoint::{EndpointError, ResolvedEndpoint, endpoint};
 pub use env::{EnvError, EnvFile, Environment};

@@ -22,6 +22,36 @@ impl KeyPath {
         Self::default()
     }
 
+    /// Reads a path as it is shown: `agents[1].temperature`, `prices["gpt-4.1"].inputPerMTok`. Nothing when it is none.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut path = Self::root();
+        let mut rest = text;
+        while !rest.is_empty() {
+            if let Some(bracket) = rest.strip_prefix('[') {
+                if bracket.starts_with('"') {
+                    let mut strings = serde_json::Deserializer::from_str(bracket).into_iter::<String>();
+                    let key = strings.next()?.ok()?;
+                    path = path.key(&key);
+                    rest = bracket.get(strings.byte_offset()..)?.strip_prefix(']')?;
+                } else {
+                    let (index, after) = bracket.split_once(']')?;
+                    path = path.index(index.parse().ok()?);
+                    rest = after;
+                }
+            } else {
+                let name = if path.0.is_empty() { rest } else { rest.strip_prefix('.')? };
+                let (key, after) = name.split_at(name.find(['.', '[']).unwrap_or(name.len()));
+                if key.is_empty() {
+                    return None;
+                }
+                path = path.key(key);
+                rest = after;
+            }
+        }
+        (!path.0.is_empty()).then_some(path)
+    }
+
     /// The way on to a key.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
@@ -257,6 +287,17 @@ mod tests {
         assert_eq!(at(&agent.key("name")), (4, 5));
         assert_eq!(at(&KeyPath::root().key("judge").key("id")), (1, 1));
         assert_eq!(at(&KeyPath::root().key("agents").index(7)), (3, 13));
+    }
+
+    #[test]
+    fn a_path_is_read_as_it_is_shown() {
+        for text in ["debate.rounds", "agents[1].temperature", "prices[\"gpt-4.1\"].inputPerMTok", "a[0][12].b"] {
+            assert_eq!(KeyPath::parse(text).unwrap().to_string(), text);
+        }
+        assert_eq!(KeyPath::parse("agents.agent-kiss.model").unwrap().0.len(), 3);
+        for text in ["", ".", "a.", ".a", "a..b", "a[", "a[x]", "a[-1]", "a[1]b", "a[\"x\"", "a[\"x]"] {
+            assert_eq!(KeyPath::parse(text), None, "{text}");
+        }
     }
 
     #[test]

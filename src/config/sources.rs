@@ -133,7 +133,7 @@ fn is_model(key: &str) -> bool {
     matches!(key, "provider" | "model")
 }
 
-fn same(written: &Value, effective: &Value) -> bool {
+pub(super) fn same(written: &Value, effective: &Value) -> bool {
     match (written, effective) {
         (Value::Number(written), Value::Number(effective)) => written.as_f64() == effective.as_f64(),
         (Value::String(written), Value::String(effective)) => written.trim().eq_ignore_ascii_case(effective),

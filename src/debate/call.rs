@@ -106,4 +106,8 @@ pub struct CallRecord {
     /// Set when the answer was cut at the output limit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+    /// Set in a debate that branched off another one, where that one made the call and paid for it: it counts for
+    /// nothing here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub copied: bool,
 }

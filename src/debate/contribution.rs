@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, CallRecord};
+use super::{AgentId, CallRecord, Phase};
 
 /// The kind of a contribution, in the order in which a round stores them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -26,6 +26,20 @@ pub enum ContributionType {
     Revision,
     /// A ballot.
     Vote,
+}
+
+impl ContributionType {
+    /// The phase in which it is made; none for those of protocols without these phases.
+    #[must_use]
+    pub fn phase(self) -> Option<Phase> {
+        match self {
+            Self::Proposal => Some(Phase::Proposal),
+            Self::Critique => Some(Phase::Critique),
+            Self::Refinement => Some(Phase::Refinement),
+            Self::Vote => Some(Phase::Vote),
+            Self::Opening | Self::Rebuttal | Self::Closing | Self::Revision => None,
+        }
+    }
 }
 
 /// One contribution of an agent.

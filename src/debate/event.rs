@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentClarifications, AgentId, CallKey, CallRecord, Contribution, DebateId, Evaluation, Failure, Node,
+    AgentClarifications, AgentId, CallKey, CallRecord, Contribution, DebateId, Evaluation, Failure, ForkedFrom, Node,
     PromptSources, Settings, Solution, StopReason, Summary, Timestamp, ToolCall, Voting,
 };
 
@@ -172,6 +172,54 @@ pub struct Created {
     pub prompt_sources: PromptSources,
     /// The seed of every shuffle.
     pub seed: u32,
+    /// The debate that this one branched off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
+}
+
+impl Event {
+    /// What the call took that this event is the result of; absent where there was none.
+    #[must_use]
+    pub fn call(&self) -> Option<&CallRecord> {
+        match self {
+            Self::Replied { call, .. }
+            | Self::QuestionsAsked { call, .. }
+            | Self::Summarized { call, .. }
+            | Self::JudgeSummarized { call, .. } => Some(call),
+            Self::Contributed { call, .. }
+            | Self::CallFailed { call, .. }
+            | Self::Evaluated { call, .. }
+            | Self::Voted { call, .. }
+            | Self::Synthesized { call, .. } => call.as_ref(),
+            Self::Created(_)
+            | Self::NodeEntered { .. }
+            | Self::RoundBegun { .. }
+            | Self::QuestionAnswered { .. }
+            | Self::RoundTimedOut { .. }
+            | Self::Stopping { .. }
+            | Self::Suspended { .. }
+            | Self::Paused
+            | Self::Resumed
+            | Self::Failed { .. }
+            | Self::Completed => None,
+        }
+    }
+
+    /// [`call`](Self::call), to be changed.
+    pub(super) fn call_mut(&mut self) -> Option<&mut CallRecord> {
+        match self {
+            Self::Replied { call, .. }
+            | Self::QuestionsAsked { call, .. }
+            | Self::Summarized { call, .. }
+            | Self::JudgeSummarized { call, .. } => Some(call),
+            Self::Contributed { call, .. }
+            | Self::CallFailed { call, .. }
+            | Self::Evaluated { call, .. }
+            | Self::Voted { call, .. }
+            | Self::Synthesized { call, .. } => call.as_mut(),
+            _ => None,
+        }
+    }
 }
 
 /// A reply that is not yet a result.

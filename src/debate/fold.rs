@@ -8,7 +8,7 @@ use super::{
 };
 
 /// Why a sequence of events is not the record of a debate.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub enum FoldError {
     /// There is no event at all.
     #[error("the journal is empty")]
@@ -42,15 +42,17 @@ pub enum FoldError {
 /// # Errors
 /// When they are not the record of a debate from its creation on.
 pub fn fold<'a>(events: impl IntoIterator<Item = &'a Recorded>) -> Result<Debate, FoldError> {
-    let mut events = events.into_iter();
-    let mut debate = Debate::create(events.next().ok_or(FoldError::Empty)?)?;
-    for (recorded, expected) in events.zip(2..) {
+    let mut debate: Option<Debate> = None;
+    for (recorded, expected) in events.into_iter().zip(1..) {
         if recorded.seq != expected {
             return Err(FoldError::Gap { expected, found: recorded.seq });
         }
-        debate.apply(recorded)?;
+        match &mut debate {
+            Some(debate) => debate.apply(recorded)?,
+            None => debate = Some(Debate::create(recorded)?),
+        }
     }
-    Ok(debate)
+    debate.ok_or(FoldError::Empty)
 }
 
 impl Debate {
@@ -62,7 +64,8 @@ impl Debate {
         let Event::Created(created) = &first.event else {
             return Err(FoldError::Creation { seq: first.seq });
         };
-        let Created { format_version, id, problem, context, settings, prompt_sources, seed } = created.as_ref().clone();
+        let Created { format_version, id, problem, context, settings, prompt_sources, seed, forked_from } =
+            created.as_ref().clone();
         Ok(Self {
             format_version: Some(format_version),
             id,
@@ -83,6 +86,7 @@ impl Debate {
             settings: Some(settings),
             current_node: None,
             seed: Some(seed),
+            forked_from,
             failures: Vec::new(),
             usage: std::collections::BTreeMap::new(),
             stop_reason: None,
@@ -257,7 +261,7 @@ impl Debate {
     }
 
     fn count<'a>(&mut self, call: impl Into<Option<&'a CallRecord>>) {
-        if let Some(call) = call.into() {
+        if let Some(call) = call.into().filter(|call| !call.copied) {
             let fresh = ModelUsage { cost_usd: Some(Usd::ZERO), ..ModelUsage::default() };
             let usage = self.usage.entry(call.model.clone()).or_insert(fresh);
             let tokens = call.tokens.unwrap_or_default();

@@ -10,6 +10,7 @@ mod contribution;
 mod event;
 mod fold;
 mod forecast;
+mod fork;
 mod id;
 mod money;
 mod node;
@@ -29,6 +30,7 @@ pub use contribution::{Contribution, ContributionType, Metadata, ToolCall, ToolR
 pub use event::{Created, Event, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
 pub use forecast::{Forecast, PlannedCall, Span};
+pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_authors, fork};
 pub use id::{AgentId, DebateId};
 pub use money::Usd;
 pub use node::Node;

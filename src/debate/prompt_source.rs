@@ -9,6 +9,9 @@ use super::AgentId;
 /// Where each prompt came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptSources {
+    /// The version of the prompts compiled into the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// Of each agent.
     #[serde(default)]
     pub agents: Vec<AgentPromptSource>,
@@ -29,6 +32,9 @@ pub struct AgentPromptSource {
     /// The file, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
+    /// The SHA-256 of all texts of its role, the user's files in place of some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
 }
 
 /// Where the judge's prompts came from.
@@ -48,6 +54,70 @@ pub struct JudgePromptSource {
     /// Its file, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary_path: Option<PathBuf>,
+    /// The SHA-256 of all texts of its role, the user's files in place of some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
+/// What somebody is told, as far as the record knows.
+struct Told<'a> {
+    id: &'a AgentId,
+    path: Option<&'a PathBuf>,
+    summary_path: Option<&'a PathBuf>,
+    sha256: Option<&'a String>,
+}
+
+impl PromptSources {
+    /// What is told differently from when `self` was saved, a sentence for each agent and the judge. What older
+    /// records do not know is not compared.
+    #[must_use]
+    pub fn changes(&self, now: &Self) -> Vec<String> {
+        let mut changes = Vec::new();
+        if let (Some(before), Some(now)) = (&self.version, &now.version)
+            && before != now
+        {
+            changes.push(format!(
+                "the built-in prompts are those of another version than this debate began with ({before}, now {now})"
+            ));
+        }
+        for now in now.told() {
+            let Some(before) = self.told().find(|before| before.id == now.id) else { continue };
+            let changed = before.sha256.zip(now.sha256).is_some_and(|(before, now)| before != now);
+            if (before.path, before.summary_path) != (now.path, now.summary_path) {
+                let moved = if before.path == now.path {
+                    (before.summary_path, now.summary_path)
+                } else {
+                    (before.path, now.path)
+                };
+                let (from, to) = (place(moved.0), place(moved.1));
+                changes.push(format!("{} is told what {to} says; this debate began with {from}", now.id));
+            } else if changed {
+                let file = now.path.or(now.summary_path).map(|path| format!(" ({})", path.display()));
+                let file = file.unwrap_or_default();
+                changes.push(format!("the prompts of {} have changed since this debate began{file}", now.id));
+            }
+        }
+        changes
+    }
+
+    fn told(&self) -> impl Iterator<Item = Told<'_>> {
+        let agents = self.agents.iter().map(|agent| Told {
+            id: &agent.agent_id,
+            path: agent.path.as_ref(),
+            summary_path: None,
+            sha256: agent.sha256.as_ref(),
+        });
+        agents.chain([Told {
+            id: &self.judge.id,
+            path: self.judge.path.as_ref(),
+            summary_path: self.judge.summary_path.as_ref(),
+            sha256: self.judge.sha256.as_ref(),
+        }])
+    }
+}
+
+fn place(path: Option<&PathBuf>) -> String {
+    path.map_or_else(|| "the built-in prompt".to_owned(), |path| path.display().to_string())
 }
 
 /// Where a prompt came from.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentClarifications, AgentId, Clarification, Contribution, ContributionType, DebateId, Node, Outcome, Phase,
-    PromptSources, Settings, Solution, TerminationKind, Timestamp, Usd, Voting,
+    AgentClarifications, AgentId, Clarification, Contribution, ContributionType, DebateId, ForkedFrom, Node, Outcome,
+    Phase, PromptSources, Settings, Solution, TerminationKind, Timestamp, Usd, Voting,
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
@@ -67,6 +67,9 @@ pub struct Debate {
     /// The seed of every shuffle in this debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
+    /// The debate that this one branched off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
     /// Calls that failed for good, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
@@ -287,6 +290,14 @@ impl Debate {
     #[must_use]
     pub fn round(&self, number: u32) -> Option<&Round> {
         self.rounds.iter().find(|round| round.round_number == number)
+    }
+
+    /// The round that an answer rests on: the last one that holds a proposal. A debate that is closed early may have
+    /// begun another one.
+    #[must_use]
+    pub fn final_round(&self) -> Option<&Round> {
+        let is_proposal = |one: &Arc<Contribution>| one.kind == ContributionType::Proposal;
+        self.rounds.iter().rev().find(|round| round.contributions.iter().any(is_proposal))
     }
 
     /// Questions that the user has not answered yet, with who asked them.

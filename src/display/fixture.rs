@@ -50,6 +50,7 @@ pub(super) fn call(cost_usd: Option<Usd>) -> CallRecord {
         latency_ms: 1_234,
         attempts: 1,
         truncated: false,
+        copied: false,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::debate::{AgentId, CallKey, CallRecord, ContributionType, Event, Node, Phase, Signal};
+use crate::debate::{AgentId, CallKey, CallRecord, Event, Node, Phase, Signal};
 
 use super::{PanelInfo, Spent};
 
@@ -132,7 +132,7 @@ impl Progress {
                 self.pay(Some(call));
             }
             Event::Contributed { round, contribution, call } => {
-                if let Some(phase) = phase_of(contribution.kind) {
+                if let Some(phase) = contribution.kind.phase() {
                     self.count(*round, phase);
                 }
                 self.pay(call.as_ref());
@@ -229,24 +229,10 @@ impl Progress {
     }
 
     fn pay(&mut self, call: Option<&CallRecord>) {
-        if let Some(call) = call {
+        if let Some(call) = call.filter(|call| !call.copied) {
             self.spent.tokens += call.tokens.unwrap_or_default().total();
             self.spent.cost = self.spent.cost.zip(call.cost_usd).map(|(sum, cost)| sum + cost);
         }
-    }
-}
-
-/// The phase in which a contribution is made; none for those of protocols without these phases.
-fn phase_of(kind: ContributionType) -> Option<Phase> {
-    match kind {
-        ContributionType::Proposal => Some(Phase::Proposal),
-        ContributionType::Critique => Some(Phase::Critique),
-        ContributionType::Refinement => Some(Phase::Refinement),
-        ContributionType::Vote => Some(Phase::Vote),
-        ContributionType::Opening
-        | ContributionType::Rebuttal
-        | ContributionType::Closing
-        | ContributionType::Revision => None,
     }
 }
 

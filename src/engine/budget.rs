@@ -148,7 +148,7 @@ impl<'a> Closing<'a> {
         let with_texts = request_bytes(&judge.synthesize(ground, debate, SynthesisMaterial::FinalRound)?);
         let to_condense = request_bytes(&judge.summarize(ground, debate)?.request);
         let solutions = [ContributionType::Proposal, ContributionType::Refinement];
-        let last = debate.rounds.last().into_iter().flat_map(|round| &round.contributions);
+        let last = debate.final_round().into_iter().flat_map(|round| &round.contributions);
         let texts = last.filter(|one| solutions.contains(&one.kind)).map(|one| one.content.len()).sum();
         Ok(Self {
             judge,

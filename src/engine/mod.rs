@@ -13,6 +13,7 @@ mod observer;
 mod workshop;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
@@ -20,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Ground, Panel, Past};
 use crate::debate::{
-    AgentId, CallKey, CallRecord, Debate, Event, Failure, Node, Phase, Recorded, Signal, Status, Timestamp,
+    AgentId, CallKey, CallRecord, Debate, Event, Failure, Node, Phase, Recorded, Signal, Status, StopReason, Timestamp,
 };
 use crate::llm::{FailedCall, ModelError};
 use crate::prompt::PromptError;
@@ -86,6 +87,19 @@ pub struct Engine {
     asked: HashMap<(u32, AgentId), usize>,
     /// Whether the cost has reached the limit that is warned of.
     cost_warned: bool,
+    /// Which model a server last said it used, by provider and model as configured, where that was in an earlier run
+    /// and has not been compared yet.
+    served: HashMap<(String, String), String>,
+    course: Course,
+}
+
+/// Where a run leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Course {
+    /// From node to node, as the protocol says.
+    Regular,
+    /// Straight to the closing node, because the user wants it.
+    Closing,
 }
 
 impl Engine {
@@ -101,7 +115,13 @@ impl Engine {
     ) -> Self {
         let mut replies: HashMap<CallKey, Vec<Past>> = HashMap::new();
         let mut asked = HashMap::new();
+        let mut served = HashMap::new();
         for recorded in past {
+            if let Some(call) = recorded.event.call()
+                && let Some(model) = &call.served_model
+            {
+                served.insert((call.provider.clone(), call.model.clone()), model.clone());
+            }
             match &recorded.event {
                 Event::Replied { key, reply, call } => {
                     replies.entry(key.clone()).or_default().push((reply.clone(), call.clone()));
@@ -128,7 +148,15 @@ impl Engine {
             ground: None,
             asked,
             cost_warned,
+            served,
+            course: Course::Regular,
         }
+    }
+
+    /// Has the debate closed with what there is: the next run goes straight to the closing node. A debate that has
+    /// come there by itself is not cut short by this.
+    pub fn close(&mut self) {
+        self.course = Course::Closing;
     }
 
     /// Runs until the debate ends, is interrupted, or waits for the user; its state is on disk then. After
@@ -141,7 +169,13 @@ impl Engine {
             self.append(Event::Resumed)?;
         }
         self.keep_for_closing()?;
-        let mut node = self.record.debate().current_node.unwrap_or(self.protocol.start);
+        let reached = self.record.debate().current_node.unwrap_or(self.protocol.start);
+        let closing = self.protocol.closing;
+        if self.course == Course::Closing && reached != closing && !self.is_stopping() {
+            self.append(Event::Stopping { reason: StopReason::User })?;
+        }
+        // A run that was killed behind the decision to stop had not left its node yet.
+        let mut node = if self.is_stopping() { closing } else { reached };
         let ending = loop {
             self.append(Event::NodeEntered { node })?;
             self.record.checkpoint()?;
@@ -213,9 +247,21 @@ impl Engine {
     /// Records an event, then shows it.
     fn append(&mut self, event: Event) -> Result<(), StoreError> {
         let recorded = self.record.append(event)?;
-        self.signal(Signal::Recorded(recorded));
+        self.signal(Signal::Recorded(Arc::clone(&recorded)));
         self.watch_cost();
+        if let Some(call) = recorded.event.call() {
+            self.compare_served_model(call);
+        }
         Ok(())
+    }
+
+    /// Warns when a model that was used before the debate was taken up again is served by another one now.
+    fn compare_served_model(&mut self, call: &CallRecord) {
+        let Some(now) = &call.served_model else { return };
+        let before = self.served.remove(&(call.provider.clone(), call.model.clone()));
+        if let Some(before) = before.filter(|before| before != now) {
+            self.warn(format!("{} answered as {before} before this run, and now as {now}", call.model));
+        }
     }
 
     /// Shows something that is not kept. Nobody watching is no reason to stop.
@@ -296,6 +342,7 @@ impl Engine {
             latency_ms: 0,
             attempts: failed.attempts,
             truncated: false,
+            copied: false,
         });
         self.record_failure(key, failed.error.to_string(), failed.attempts, call)
     }

@@ -229,6 +229,7 @@ impl Caller {
             latency_ms: 0,
             attempts: 0,
             truncated: false,
+            copied: false,
         }
     }
 
@@ -242,6 +243,7 @@ impl Caller {
             latency_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             attempts,
             truncated: reply.finish == FinishReason::Length,
+            copied: false,
         }
     }
 }

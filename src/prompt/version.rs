@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::catalog::{PARTS, Template};
 use super::charter;
 use super::evaluator::{SYSTEM, USER};
-use super::role::{BUILT_IN, JUDGE};
+use super::role::{BUILT_IN, JUDGE, Role};
 
 /// Bytes of the hash that are kept: enough to tell versions apart, short enough to read out.
 const KEPT_BYTES: usize = 6;
@@ -25,7 +25,29 @@ pub fn version() -> &'static str {
     &VERSION
 }
 
+impl Role {
+    /// The SHA-256 of all its texts, in hexadecimal: another one as soon as a word of them is.
+    #[must_use]
+    pub fn sha256(&self) -> String {
+        let Self { name: _, title, system, propose, critique, refine, summarize, clarify } = self;
+        let texts: [(&str, &str); 7] = [
+            ("title", title),
+            ("system", system),
+            ("propose", propose),
+            ("critique", critique),
+            ("refine", refine),
+            ("summarize", summarize),
+            ("clarify", clarify),
+        ];
+        hex(&hash(texts))
+    }
+}
+
 fn digest<'a>(prompts: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    hex(hash(prompts).get(..KEPT_BYTES).unwrap_or_default())
+}
+
+fn hash<'a>(prompts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
     let mut hash = Sha256::new();
     for (name, text) in prompts {
         // Lengths keep a text that moves across a border from giving the same hash.
@@ -34,7 +56,11 @@ fn digest<'a>(prompts: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
             hash.update(part);
         }
     }
-    hash.finalize().iter().take(KEPT_BYTES).fold(String::new(), |mut hex, byte| {
+    hash.finalize().to_vec()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, byte| {
         // Writing to a string cannot fail.
         let _ = write!(hex, "{byte:02x}");
         hex
@@ -49,6 +75,29 @@ mod tests {
     fn the_version_is_short_and_hexadecimal() {
         assert_eq!(version().len(), 2 * KEPT_BYTES);
         assert!(version().chars().all(|digit| digit.is_ascii_hexdigit()), "{}", version());
+    }
+
+    #[test]
+    fn every_text_of_a_role_counts() {
+        let role = Role::built_in("kiss").unwrap();
+        let mut hashes = vec![role.sha256()];
+        for change in [
+            |role: &mut Role| role.title.push('!'),
+            |role: &mut Role| role.system = "x".into(),
+            |role: &mut Role| role.propose = "x".into(),
+            |role: &mut Role| role.critique = "x".into(),
+            |role: &mut Role| role.refine = "x".into(),
+            |role: &mut Role| role.summarize = "x".into(),
+            |role: &mut Role| role.clarify = "x".into(),
+        ] {
+            let mut changed = role.as_ref().clone();
+            change(&mut changed);
+            hashes.push(changed.sha256());
+        }
+        hashes.sort();
+        hashes.dedup();
+        assert_eq!(hashes.len(), 8);
+        assert!(hashes.iter().all(|hash| hash.len() == 64));
     }
 
     #[test]

@@ -190,7 +190,12 @@ pub fn read_state(path: &Path) -> Result<Debate, StateFileError> {
         return Err(StateFileError::IsDirectory { path: path.to_owned() });
     }
     let bytes = fs::read(path).map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source })?;
-    let mut deserializer = serde_json::Deserializer::from_slice(&bytes);
+    parse_state(path, &bytes)
+}
+
+/// [`read_state`] without the file system; `path` is for messages.
+pub(super) fn parse_state(path: &Path, bytes: &[u8]) -> Result<Debate, StateFileError> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let read = serde_path_to_error::deserialize(&mut deserializer);
     let invalid = |key: String, source| StateFileError::Invalid { path: path.to_owned(), key, source };
     let debate = read.map_err(|error| invalid(error.path().to_string(), error.into_inner()))?;

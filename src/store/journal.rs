@@ -1,15 +1,16 @@
 //! The journal: one event a line, append-only, locked while a debate runs.
 //!
-//! Each line carries the SHA-256 of the line before, so that a later change of any line shows.
+//! Each line carries the SHA-256 of the line before and one of its own, so that a later change of any line shows.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::debate::Recorded;
+
+use super::line::{LineFault, is_cut, open, seal};
 
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -47,11 +48,35 @@ pub enum JournalError {
         source: serde_json::Error,
     },
     /// A line does not follow the line before it.
-    #[error("line {line} of the journal {path} does not follow line {}: one of them was changed", line - 1)]
+    #[error("line {line} of the journal {path} does not follow {}: lines were changed, removed, added or moved", before(*line))]
     Chain {
         /// The journal.
         path: PathBuf,
         /// Counted from 1.
+        line: usize,
+    },
+    /// A line is not as it was written.
+    #[error("line {line} of the journal {path} was changed: its hash does not fit")]
+    Altered {
+        /// The journal.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+    },
+    /// A line does not end as lines do.
+    #[error("line {line} of the journal {path} was changed: its hash is not where it belongs")]
+    Unsealed {
+        /// The journal.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+    },
+    /// What is behind the last line break is not the beginning of a line.
+    #[error("the journal {path} was changed at its end: behind line {line} is something that is no line")]
+    End {
+        /// The journal.
+        path: PathBuf,
+        /// The last line, counted from 1; 0 when there is none.
         line: usize,
     },
     /// An event cannot be appended.
@@ -64,25 +89,54 @@ pub enum JournalError {
     },
 }
 
+impl JournalError {
+    /// Whether the journal is not as it was written.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        self.bad_line().is_some()
+    }
+
+    /// The first line that is not as it should be, counted from 1.
+    #[must_use]
+    pub fn bad_line(&self) -> Option<usize> {
+        match self {
+            Self::Line { line, .. } | Self::Chain { line, .. } => Some(*line),
+            Self::Altered { line, .. } | Self::Unsealed { line, .. } => Some(*line),
+            Self::End { line, .. } => Some(line + 1),
+            Self::Open { .. } | Self::Locked { .. } | Self::Read { .. } | Self::Append { .. } => None,
+        }
+    }
+
+    fn of_line(path: &Path, line: usize, fault: LineFault) -> Self {
+        let path = path.to_owned();
+        match fault {
+            LineFault::Altered => Self::Altered { path, line },
+            LineFault::Unsealed => Self::Unsealed { path, line },
+            LineFault::Chain => Self::Chain { path, line },
+            LineFault::NotAnEvent(source) => Self::Line { path, line, source },
+        }
+    }
+}
+
+fn before(line: usize) -> String {
+    if line == 1 { "the beginning".to_owned() } else { format!("line {}", line - 1) }
+}
+
 /// An open journal. Dropping it releases the lock.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
     path: PathBuf,
-    previous: String,
+    mark: JournalMark,
 }
 
-#[derive(Serialize)]
-struct Line<'a> {
-    #[serde(flatten)]
-    recorded: &'a Recorded,
-    prev: &'a str,
-}
-
-#[derive(Deserialize)]
-struct Link {
-    #[serde(default)]
-    prev: String,
+/// How far a journal goes. Saved with the state, so that a missing end shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct JournalMark {
+    /// How many events there are.
+    pub events: u64,
+    /// The SHA-256 of the last line without its line break, in hexadecimal; empty when there is none.
+    pub sha256: String,
 }
 
 /// What a journal holds.
@@ -92,8 +146,16 @@ pub struct Contents {
     pub events: Vec<Recorded>,
     /// Set when a last line was cut short by a crash and left out.
     pub cut_short: bool,
+    /// The SHA-256 of each event's line.
+    pub hashes: Vec<String>,
     length: u64,
-    last_hash: String,
+}
+
+impl Contents {
+    fn mark(&self) -> JournalMark {
+        let sha256 = self.hashes.last().cloned().unwrap_or_default();
+        JournalMark { events: self.events.len() as u64, sha256 }
+    }
 }
 
 impl Journal {
@@ -105,7 +167,7 @@ impl Journal {
         let open = OpenOptions::new().append(true).create_new(true).open(path);
         let file = open.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
         lock(&file, path)?;
-        Ok(Self { file, path: path.to_owned(), previous: String::new() })
+        Ok(Self { file, path: path.to_owned(), mark: JournalMark::default() })
     }
 
     /// Opens the journal of a saved debate and locks it; a last line cut short by a crash is removed from the file.
@@ -120,7 +182,7 @@ impl Journal {
         let append = |source| JournalError::Append { path: path.to_owned(), source };
         file.set_len(contents.length).map_err(append)?;
         file.seek(std::io::SeekFrom::End(0)).map_err(append)?;
-        Ok((Self { file, path: path.to_owned(), previous: contents.last_hash.clone() }, contents))
+        Ok((Self { file, path: path.to_owned(), mark: contents.mark() }, contents))
     }
 
     /// Appends an event with one write, so that it survives the end of this process, however that comes.
@@ -129,18 +191,21 @@ impl Journal {
     /// When it cannot be written. What was written of it is removed again, as far as that is possible.
     pub fn append(&mut self, recorded: &Recorded) -> Result<(), JournalError> {
         let failed = |source| JournalError::Append { path: self.path.clone(), source };
-        let line = Line { recorded, prev: &self.previous };
-        let mut bytes = serde_json::to_vec(&line).map_err(|error| failed(error.into()))?;
-        let hash = hash(&bytes);
-        bytes.push(b'\n');
+        let line = seal(recorded, &self.mark.sha256).map_err(|error| failed(error.into()))?;
         let before = self.file.metadata().map_err(failed)?.len();
-        if let Err(source) = self.file.write_all(&bytes) {
+        if let Err(source) = self.file.write_all(&line.bytes) {
             // A cut line would be dropped on reload anyway; removing it keeps the file readable for other programs.
             drop(self.file.set_len(before));
             return Err(failed(source));
         }
-        self.previous = hash;
+        self.mark = JournalMark { events: self.mark.events + 1, sha256: line.hash };
         Ok(())
+    }
+
+    /// How far it goes.
+    #[must_use]
+    pub fn mark(&self) -> &JournalMark {
+        &self.mark
     }
 
     /// A handle for syncing the journal to disk from another thread.
@@ -175,8 +240,17 @@ fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
 }
 
 fn parse(file: &File, path: &Path) -> Result<Contents, JournalError> {
+    let (contents, damage) = scan(file, path)?;
+    damage.map_or(Ok(contents), Err)
+}
+
+/// What is before the first line that is damaged, and that damage.
+///
+/// # Errors
+/// When the journal cannot be read.
+pub(super) fn scan(file: &File, path: &Path) -> Result<(Contents, Option<JournalError>), JournalError> {
     let mut reader = BufReader::new(file);
-    let mut contents = Contents { events: Vec::new(), cut_short: false, length: 0, last_hash: String::new() };
+    let mut contents = Contents { events: Vec::new(), cut_short: false, hashes: Vec::new(), length: 0 };
     let mut bytes = Vec::new();
     for line in 1.. {
         bytes.clear();
@@ -185,28 +259,22 @@ fn parse(file: &File, path: &Path) -> Result<Contents, JournalError> {
             break;
         }
         let Some(text) = bytes.strip_suffix(b"\n") else {
+            if !is_cut(&bytes) {
+                return Ok((contents, Some(JournalError::End { path: path.to_owned(), line: line - 1 })));
+            }
             contents.cut_short = true;
             break;
         };
-        let damaged = |source| JournalError::Line { path: path.to_owned(), line, source };
-        let link: Link = serde_json::from_slice(text).map_err(damaged)?;
-        if link.prev != contents.last_hash {
-            return Err(JournalError::Chain { path: path.to_owned(), line });
-        }
-        contents.events.push(serde_json::from_slice(text).map_err(damaged)?);
-        contents.last_hash = hash(text);
+        let previous = contents.hashes.last().map(String::as_str).unwrap_or_default();
+        let checked = match open(text, previous) {
+            Ok(checked) => checked,
+            Err(fault) => return Ok((contents, Some(JournalError::of_line(path, line, fault)))),
+        };
+        contents.events.push(checked.recorded);
+        contents.hashes.push(checked.hash);
         contents.length += bytes.len() as u64;
     }
-    Ok(contents)
-}
-
-fn hash(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    Ok((contents, None))
 }
 
 #[cfg(test)]
@@ -258,13 +326,129 @@ mod tests {
         assert!(matches!(Journal::reopen(&path), Err(JournalError::Locked { .. })));
     }
 
-    #[test]
-    fn a_changed_line_breaks_the_chain() {
+    /// A journal as the version before wrote it, without hashes of the lines' own.
+    fn older(text: &str) -> String {
+        let mut previous = String::new();
+        let mut older = String::new();
+        for line in text.lines() {
+            let event: Recorded = serde_json::from_str(line).unwrap();
+            let mut value = serde_json::to_string(&event).unwrap();
+            value.pop();
+            let line = format!("{value},\"prev\":\"{previous}\"}}");
+            previous = hex_of(&line);
+            older += &(line + "\n");
+        }
+        older
+    }
+
+    fn hex_of(line: &str) -> String {
+        use sha2::{Digest, Sha256};
+        Sha256::digest(line).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn faults(text: &[u8]) -> Option<String> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.events.jsonl");
-        journal_of(3, &path);
-        let text = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, text.replacen("proposal", "critique", 1)).unwrap();
-        assert!(matches!(read_journal(&path), Err(JournalError::Chain { line: 2, .. })));
+        std::fs::write(&path, text).unwrap();
+        read_journal(&path).err().map(|error| error.to_string().replace(&path.display().to_string(), "a"))
+    }
+
+    fn journal_text(count: u64) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.events.jsonl");
+        journal_of(count, &path);
+        std::fs::read_to_string(&path).unwrap()
+    }
+
+    #[test]
+    fn every_flip_of_every_byte_is_found() {
+        let whole = journal_text(3).into_bytes();
+        assert_eq!(faults(&whole), None);
+        for place in 0..whole.len() {
+            for pattern in (0..8).map(|bit| 1 << bit).chain([0x2a, 0x0a, 0x03, 0x07, 0xff]) {
+                let mut flipped = whole.clone();
+                flipped[place] ^= pattern;
+                assert!(faults(&flipped).is_some(), "byte {place} ^ {pattern:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_done_to_a_journal_is_named() {
+        let text = journal_text(3);
+        let lines: Vec<&str> = text.lines().collect();
+        let joined = |lines: &[&str]| lines.join("\n") + "\n";
+        let named = |text: &str| faults(text.as_bytes()).unwrap();
+        let changed = text.replacen("\"seq\":3", "\"seq\":4", 1);
+        let unsealed = text.replacen("\"hash\"", "\"hush\"", 1);
+        let found = [
+            named(&changed),
+            named(&unsealed),
+            named(&joined(&[lines[0], lines[2]])),
+            named(&joined(&[lines[1], lines[2]])),
+            named(&joined(&[lines[0], lines[2], lines[1]])),
+            named(&joined(&[lines[0], lines[1], lines[1], lines[2]])),
+            named(&text.replacen('\n', " ", 1)),
+            named(&(text.trim_end().to_owned() + " ")),
+            named(&(text.clone() + "\n")),
+        ];
+        insta::assert_snapshot!(found.join("\n"), @"
+        line 3 of the journal a was changed: its hash does not fit
+        line 1 of the journal a was changed: its hash is not where it belongs
+        line 2 of the journal a does not follow line 1: lines were changed, removed, added or moved
+        line 1 of the journal a does not follow the beginning: lines were changed, removed, added or moved
+        line 2 of the journal a does not follow line 1: lines were changed, removed, added or moved
+        line 3 of the journal a does not follow line 2: lines were changed, removed, added or moved
+        line 1 of the journal a was changed: its hash does not fit
+        the journal a was changed at its end: behind line 2 is something that is no line
+        line 4 of the journal a is not an event
+        ");
+    }
+
+    #[test]
+    fn a_line_may_be_cut_anywhere() {
+        let whole = journal_text(2);
+        let first = whole.find('\n').unwrap() + 1;
+        for length in first + 1..whole.len() {
+            assert_eq!(faults(&whole.as_bytes()[..length]), None, "{length}");
+        }
+        // Some file systems leave zeros where a line was to be.
+        assert_eq!(faults(format!("{}\0\0\0", &whole[..first + 20]).as_bytes()), None);
+        assert_eq!(faults(format!("{}\0\0\0", &whole[..first]).as_bytes()), None);
+    }
+
+    #[test]
+    fn the_numbers_of_a_line_may_be_cut_too() {
+        for rest in ["{\"score\":71.", "{\"score\":-", "{\"score\":1e", "{\"score\":1e-", "{\"a\":\"\\u00", "{\"a\":tr"]
+        {
+            assert!(is_cut(rest.as_bytes()), "{rest}");
+        }
+        assert!(is_cut(&"{\"a\":\"é".as_bytes()[..7]));
+        for rest in ["{} ", "{}\0", "{}x", "x", " ", "{x"] {
+            assert!(!is_cut(rest.as_bytes()), "{rest:?}");
+        }
+    }
+
+    #[test]
+    fn a_journal_of_the_version_before_is_read_and_goes_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.events.jsonl");
+        std::fs::write(&path, older(&journal_text(3))).unwrap();
+        let (mut journal, contents) = Journal::reopen(&path).unwrap();
+        assert_eq!(contents.events.len(), 3);
+        journal.append(&event(4)).unwrap();
+        assert_eq!(journal.mark().events, 4);
+        drop(journal);
+        let contents = read_journal(&path).unwrap();
+        assert_eq!(contents.events.len(), 4);
+
+        // In all but its last line every change shows; there a change of the event alone does not.
+        let text = older(&journal_text(3));
+        let last = text.trim_end().rfind('\n').unwrap() + 1;
+        for place in (0..last).chain(text.find("\"prev\"").unwrap() - 1..last) {
+            let mut flipped = text.clone().into_bytes();
+            flipped[place] ^= 1;
+            assert!(faults(&flipped).is_some(), "byte {place}");
+        }
     }
 }

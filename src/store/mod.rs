@@ -5,15 +5,18 @@
 
 mod directory;
 mod journal;
+mod line;
 mod record;
 mod saver;
 mod select;
 mod snapshot;
+mod verify;
 
 pub use directory::{Directory, Entry, StateFileError, read_state};
-pub use journal::{Journal, JournalError, read_journal};
+pub use journal::{Contents, Journal, JournalError, JournalMark, read_journal};
 pub use record::Record;
 pub use snapshot::write_atomically;
+pub use verify::{Flaw, StateFile, Verification, verify};
 
 /// Why a debate could not be saved or loaded.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +50,18 @@ pub enum StoreError {
         path: std::path::PathBuf,
         /// Why.
         source: crate::debate::FoldError,
+    },
+    /// The journal is shorter than when the state was saved.
+    #[error(
+        "the end of the journal {path} is missing: it has {found} events, and had {saved} when the state was saved"
+    )]
+    EndMissing {
+        /// The journal.
+        path: std::path::PathBuf,
+        /// How many events there are.
+        found: usize,
+        /// How many there were.
+        saved: u64,
     },
     /// No debate of that name.
     #[error("there is no debate `{name}` in {directory}")]

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use crate::debate::{Created, Debate, DebateId, Event, Recorded, Timestamp};
 
-use super::saver::{Saver, write_state};
+use super::saver::{Saved, Saver, read_mark, write_state};
 use super::snapshot::remove_leftovers;
-use super::{Directory, Entry, Journal, JournalError, StoreError};
+use super::{Contents, Directory, Entry, Journal, JournalError, StoreError};
 
 /// How often a new id is drawn before the directory is given up.
 const ID_ATTEMPTS: usize = 16;
@@ -60,9 +60,14 @@ impl Record {
     ///
     /// # Errors
     /// When it has no journal, runs in another process, or is damaged.
-    pub fn reopen(entry: &Entry) -> Result<(Self, super::journal::Contents), StoreError> {
+    pub fn reopen(entry: &Entry) -> Result<(Self, Contents), StoreError> {
         let path = entry.journal.clone().unwrap_or_else(|| entry.state.with_extension("events.jsonl"));
         let (journal, contents) = Journal::reopen(&path)?;
+        if let Some(mark) = read_mark(&entry.state)
+            && mark.events > contents.events.len() as u64
+        {
+            return Err(StoreError::EndMissing { path, found: contents.events.len(), saved: mark.events });
+        }
         // The journal is locked now: nobody else replaces the state file.
         remove_leftovers(&entry.state);
         let debate =
@@ -102,8 +107,8 @@ impl Record {
     /// # Errors
     /// When an earlier save failed.
     pub fn checkpoint(&mut self) -> Result<(), StoreError> {
-        let state = self.debate.clone();
-        self.saver()?.save(state)
+        let saved = self.saved();
+        self.saver()?.save(saved)
     }
 
     /// Replaces the state file by the fold of the journal, for a debate that is not run any more.
@@ -111,7 +116,7 @@ impl Record {
     /// # Errors
     /// When it cannot be written.
     pub fn write_state(&self) -> Result<(), StoreError> {
-        write_state(&self.state_path, &self.debate)
+        write_state(&self.state_path, &self.saved())
     }
 
     /// Saves everything and returns when it is on disk.
@@ -119,8 +124,12 @@ impl Record {
     /// # Errors
     /// When it cannot be saved.
     pub async fn flush(&mut self) -> Result<(), StoreError> {
-        let state = self.debate.clone();
-        self.saver()?.flush(state).await
+        let saved = self.saved();
+        self.saver()?.flush(saved).await
+    }
+
+    fn saved(&self) -> Saved {
+        Saved { debate: self.debate.clone(), journal: self.journal.mark().clone() }
     }
 
     fn saver(&mut self) -> Result<&Saver, StoreError> {

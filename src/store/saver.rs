@@ -8,12 +8,21 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::debate::Debate;
 
-use super::{StoreError, write_atomically};
+use super::{JournalMark, StoreError, write_atomically};
+
+/// What a state file holds: the state, and how far the journal went that it is the fold of.
+#[derive(Debug, Serialize)]
+pub(super) struct Saved {
+    #[serde(flatten)]
+    pub(super) debate: Debate,
+    pub(super) journal: JournalMark,
+}
 
 /// A thread that saves states.
 #[derive(Debug)]
@@ -26,7 +35,7 @@ pub(super) struct Saver {
 
 #[derive(Debug)]
 struct Order {
-    state: Debate,
+    state: Saved,
     done: Option<oneshot::Sender<Result<(), StoreError>>>,
 }
 
@@ -45,7 +54,7 @@ impl Saver {
     ///
     /// # Errors
     /// When an earlier save failed.
-    pub(super) fn save(&self, state: Debate) -> Result<(), StoreError> {
+    pub(super) fn save(&self, state: Saved) -> Result<(), StoreError> {
         if let Some(failed) = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(failed);
         }
@@ -58,7 +67,7 @@ impl Saver {
     ///
     /// # Errors
     /// When it cannot be saved.
-    pub(super) async fn flush(&self, state: Debate) -> Result<(), StoreError> {
+    pub(super) async fn flush(&self, state: Saved) -> Result<(), StoreError> {
         let (done, saved) = oneshot::channel();
         drop(self.orders.send(Order { state, done: Some(done) }));
         saved.await.unwrap_or_else(|_| {
@@ -93,13 +102,23 @@ fn work(orders: &Receiver<Order>, journal: &File, path: &std::path::Path, failur
     }
 }
 
-fn save(journal: &File, path: &std::path::Path, state: &Debate) -> Result<(), StoreError> {
+fn save(journal: &File, path: &std::path::Path, state: &Saved) -> Result<(), StoreError> {
     journal.sync_data().map_err(|source| StoreError::Write { path: path.with_extension("events.jsonl"), source })?;
     write_state(path, state)
 }
 
+/// How far the journal went when the state file was saved; nothing where the file does not say or is not there.
+pub(super) fn read_mark(path: &std::path::Path) -> Option<JournalMark> {
+    #[derive(Deserialize)]
+    struct Marked {
+        journal: Option<JournalMark>,
+    }
+    let bytes = std::fs::read(path).ok()?;
+    serde_json::from_slice::<Marked>(&bytes).ok()?.journal
+}
+
 /// Replaces the state file.
-pub(super) fn write_state(path: &std::path::Path, state: &Debate) -> Result<(), StoreError> {
+pub(super) fn write_state(path: &std::path::Path, state: &Saved) -> Result<(), StoreError> {
     write_atomically(path, |out| {
         serde_json::to_writer_pretty(&mut *out, state)?;
         out.write_all(b"\n")

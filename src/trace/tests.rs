@@ -37,6 +37,7 @@ impl Scene {
             path: None,
             summary_source: None,
             summary_path: None,
+            sha256: None,
         };
         let created = Created {
             format_version: 1,
@@ -44,8 +45,9 @@ impl Scene {
             problem: "\nDesign a cache\nwith care".into(),
             context: None,
             settings: default_settings(),
-            prompt_sources: PromptSources { agents: Vec::new(), judge },
+            prompt_sources: PromptSources { version: None, agents: Vec::new(), judge },
             seed: 1,
+            forked_from: None,
         };
         let created = Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(Box::new(created)) };
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000);
@@ -175,6 +177,7 @@ fn record() -> CallRecord {
         latency_ms: 1_000,
         attempts: 2,
         truncated: false,
+        copied: false,
     }
 }
 

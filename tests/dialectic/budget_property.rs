@@ -171,6 +171,7 @@ fn created(settings: &Settings, panel: &Panel, id: DebateId, seed: u64) -> Creat
         settings: settings.clone(),
         prompt_sources: panel.sources.clone(),
         seed: u32::try_from(seed % 1000).unwrap(),
+        forked_from: None,
     }
 }
 

@@ -12,7 +12,8 @@ fn the_version_is_the_packages() {
 #[test]
 fn help_fits_a_terminal_and_goes_to_standard_output() {
     let sandbox = Sandbox::new();
-    for command in ["debate", "resume", "eval", "list", "config", "protocols", "completions", "man"] {
+    let commands = ["debate", "resume", "fork", "verify", "eval", "list", "config", "protocols", "completions", "man"];
+    for command in commands {
         for help in [vec![command, "-h"], vec![command, "--help"], vec!["help", command]] {
             let finished = sandbox.run(&help).expect_code(0);
             assert_eq!(finished.stderr, "", "{help:?}");

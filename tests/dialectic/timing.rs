@@ -9,8 +9,8 @@ use crate::support::{Incoming, LogNormal, MockServer, Purpose, Reply, Sandbox, c
 const ROLES: [&str; 3] = ["architect", "kiss", "testing"];
 
 /// Names whose values differ from run to run, or follow from such a value.
-const CHANGING: [&str; 9] =
-    ["id", "seed", "timestamp", "createdAt", "updatedAt", "at", "latencyMs", "baseDir", "contextDir"];
+const CHANGING: [&str; 10] =
+    ["id", "seed", "timestamp", "createdAt", "updatedAt", "at", "latencyMs", "baseDir", "contextDir", "journal"];
 
 /// A saved state without what changes from run to run.
 pub(crate) fn without_times(state: &Value) -> Value {

@@ -21,7 +21,7 @@ use crate::tools::TOOL_NAMES;
 use super::{dry_run, problem};
 
 /// The format of journal and state that this program writes.
-const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 1;
 
 pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let problem = problem::read(args.problem.as_deref(), args.problem_description.as_deref())?;
@@ -38,6 +38,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         settings: settings.clone(),
         prompt_sources: sources.clone(),
         seed,
+        forked_from: None,
     };
     if args.dry_run {
         for warning in &warnings {

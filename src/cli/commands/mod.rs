@@ -5,8 +5,26 @@ pub(super) mod config;
 pub(super) mod debate;
 mod dry_run;
 pub(super) mod eval;
+pub(super) mod fork;
 pub(super) mod list;
 pub(super) mod man;
 pub(super) mod problem;
 pub(super) mod protocols;
 pub(super) mod resume;
+pub(super) mod verify;
+
+use std::path::Path;
+
+use crate::error::Error;
+use crate::store::{Entry, read_state};
+
+/// The journal of a saved debate.
+fn journal_of(entry: &Entry) -> Result<&Path, Error> {
+    match &entry.journal {
+        Some(journal) => Ok(journal),
+        None => {
+            let debate = read_state(&entry.state).map_err(crate::store::StoreError::from)?;
+            Err(Error::NoJournal { id: debate.id })
+        }
+    }
+}

@@ -1,14 +1,17 @@
 //! `dialectic resume`: carries a debate on from its last finished call.
 
 use crate::cli::args::ResumeArgs;
-use crate::cli::session::{DEBATES, Session, env_file};
+use crate::cli::session::{Course, DEBATES, Session, env_file};
 use crate::cli::terminal::Terminal;
-use crate::config::Environment;
-use crate::debate::Status;
+use crate::config::{ConfigPath, DEFAULT_PATH, Environment, Overrides};
+use crate::debate::{Settings, Status};
 use crate::engine::known_cost;
 use crate::error::Error;
+use crate::llm::presets::OFFLINE;
 use crate::protocol::Protocol;
 use crate::store::{Directory, Record, read_state};
+
+use super::debate::load_settings;
 
 pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = Directory::at(DEBATES).find(&args.debate)?;
@@ -38,13 +41,46 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     let settings = debate.settings.clone().ok_or_else(|| not_resumable("its settings are not saved"))?;
     let protocol =
         Protocol::named(&settings.debate.protocol).ok_or_else(|| not_resumable("its protocol is unknown"))?;
-    let mut session = Session::open(&args.run)?;
+    let course = if args.finish { Course::Closing } else { Course::Regular };
+    if args.finish && debate.final_round().is_none() {
+        return Err(Error::NothingToFinish { id: debate.id.clone() });
+    }
+    let mut session = Session::open(&args.run)?.heading(course);
     let panel = session.panel(&settings, &environment, known_cost(debate))?;
     for warning in environment.warnings().iter().chain(&panel.warnings) {
         terminal.warning(warning);
     }
-    if debate.prompt_sources.as_ref().is_some_and(|before| *before != panel.sources) {
-        terminal.warning("prompts come from other places than when this debate was begun");
+    for change in debate.prompt_sources.iter().flat_map(|before| before.changes(&panel.sources)) {
+        terminal.warning(&change);
+    }
+    for difference in configured_otherwise(&settings, &environment) {
+        terminal.notice(&difference);
     }
     session.run(protocol, panel, record, &contents.events, terminal)
+}
+
+/// Who has another model in the configuration that lies where this debate's lay. The debate goes on with what was
+/// saved; a user who changed the file may expect otherwise.
+fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<String> {
+    let Some(path) = saved.base_dir.as_ref().map(|directory| directory.join(DEFAULT_PATH)) else { return Vec::new() };
+    if !path.is_file() {
+        return Vec::new();
+    }
+    // A configuration that cannot be used now is no matter of a debate that does not use it.
+    let Ok(now) = load_settings(&ConfigPath::Named(path), environment, &Overrides::default()) else {
+        return Vec::new();
+    };
+    let now = now.settings;
+    let saved = saved.agents.iter().chain([&saved.judge]).filter(|agent| agent.provider != OFFLINE);
+    let differing = saved.filter_map(|agent| {
+        let now = now.agents.iter().chain([&now.judge]).find(|now| now.id == agent.id)?;
+        ((&now.model, &now.provider) != (&agent.model, &agent.provider)).then(|| {
+            let (id, model, provider) = (&agent.id, &agent.model, &agent.provider);
+            format!(
+                "{id} goes on with {model} ({provider}), as saved; the configuration says {} ({})",
+                now.model, now.provider
+            )
+        })
+    });
+    differing.collect()
 }

@@ -11,7 +11,13 @@ const NEEDED_PROPOSALS: usize = 2;
 pub(super) async fn run(engine: &mut Engine, phase: Phase) -> Result<Trigger, EngineError> {
     let mut exchange = match engine.exchange.take() {
         Some(exchange) => exchange,
-        None => Exchange::open(engine)?,
+        None => {
+            if engine.round_deadline.is_none() {
+                // Taken up again in the middle of a round.
+                super::summarization::start_the_clock(engine);
+            }
+            Exchange::open(engine)?
+        }
     };
     let settled = exchange.drive(engine, phase).await?;
     if let Settled::Broken(reason) = settled {

@@ -73,7 +73,7 @@ pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
 }
 
 /// The round's limit counts from here; a resumed round gets it anew.
-fn start_the_clock(engine: &mut Engine) {
+pub(super) fn start_the_clock(engine: &mut Engine) {
     let limit = engine.debate().settings.as_ref().map(|settings| settings.debate.timeout_per_round);
     engine.round_deadline = limit.map(|limit| tokio::time::Instant::now() + std::time::Duration::from_millis(limit));
 }

@@ -38,7 +38,7 @@ mod salt {
 
 /// Where each agent stands after the last round.
 fn positions(engine: &Engine) -> Vec<Arc<Contribution>> {
-    let last = engine.debate().rounds.last();
+    let last = engine.debate().final_round();
     last.map(|round| round.positions().into_iter().cloned().collect()).unwrap_or_default()
 }
 

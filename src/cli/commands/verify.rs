@@ -1,0 +1,98 @@
+//! `dialectic verify`: whether a debate's record is whole.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::cli::args::VerifyArgs;
+use crate::cli::session::DEBATES;
+use crate::cli::terminal::Terminal;
+use crate::display::{counted, one_line};
+use crate::error::Error;
+use crate::store::{Directory, Entry, Flaw, StateFile, Verification, verify};
+
+pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let entry = Directory::at(DEBATES).find(&args.debate)?;
+    let journal = super::journal_of(&entry)?;
+    let found = verify(&entry, journal)?;
+    if args.json {
+        let json = serde_json::to_string_pretty(&Report::of(&entry, &found));
+        terminal.result(&json.map_err(|error| Error::Stdout(error.into()))?)?;
+    } else {
+        terminal.result(&text(&entry, journal, &found))?;
+    }
+    if found.is_whole() { Ok(()) } else { Err(Error::NotWhole { id: entry.id() }) }
+}
+
+/// What a program is told.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    id: String,
+    whole: bool,
+    events: usize,
+    running: bool,
+    cut_short: bool,
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state_events: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bad_line: Option<usize>,
+    flaws: Vec<String>,
+}
+
+impl Report {
+    fn of(entry: &Entry, found: &Verification) -> Self {
+        let (state, state_events) = match found.state {
+            StateFile::Current => ("current", Some(found.events)),
+            StateFile::Behind { events } => ("behind", Some(events)),
+            StateFile::Missing => ("missing", None),
+            StateFile::Differs => ("differs", None),
+            StateFile::Unknown => ("unknown", None),
+        };
+        let bad_line = found.flaws.iter().find_map(|flaw| match flaw {
+            Flaw::Journal(error) => error.bad_line(),
+            _ => None,
+        });
+        Self {
+            id: entry.id(),
+            whole: found.is_whole(),
+            events: found.events,
+            running: found.running,
+            cut_short: found.cut_short,
+            state,
+            state_events,
+            bad_line,
+            flaws: found.flaws.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+fn text(entry: &Entry, journal: &Path, found: &Verification) -> String {
+    let verdict = if found.is_whole() { "the record is whole" } else { "the record is not whole" };
+    let mut lines = vec![format!("{}: {verdict}", entry.id())];
+    let is_damaged = found.flaws.iter().any(|flaw| matches!(flaw, Flaw::Journal(_)));
+    let events = counted(found.events as u64, "event");
+    let before = if is_damaged { " before the first line that is damaged" } else { ", every line as it was written" };
+    lines.push(format!("  journal  {events}{before} ({})", journal.display()));
+    if found.running {
+        lines.push("           another process runs this debate right now".to_owned());
+    }
+    if found.cut_short && !found.running {
+        let cut = "the last line was cut short, as a crash does; it is no part of the record, and `resume` drops it";
+        lines.push(format!("           {cut}"));
+    }
+    let state = match found.state {
+        StateFile::Current => "the fold of the journal".to_owned(),
+        StateFile::Behind { events } => {
+            let why = if found.running { "it follows" } else { "`resume` brings it up to date" };
+            format!("the fold of the first {}; {why}", counted(events as u64, "event"))
+        }
+        StateFile::Missing => "not there".to_owned(),
+        StateFile::Differs => "not the fold of the journal".to_owned(),
+        StateFile::Unknown => "not compared".to_owned(),
+    };
+    lines.push(format!("  state    {state} ({})", entry.state.display()));
+    lines.extend(found.flaws.iter().map(|flaw| format!("  - {}", one_line(&flaw.to_string()))));
+    lines.join("\n")
+}

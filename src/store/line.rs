@@ -1,0 +1,118 @@
+//! One line of a journal: an event, the hash of the line before, and a hash of its own.
+//!
+//! The link to the line before shows that lines were removed, added or moved. The line's own hash shows a change of
+//! the line itself, of the last one too, which no later line speaks of. Lines of older versions have the link only.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::debate::Recorded;
+
+/// A line that is to be written.
+pub(super) struct Sealed {
+    /// The line with its line break.
+    pub(super) bytes: Vec<u8>,
+    /// Its hash: what the next line names.
+    pub(super) hash: String,
+}
+
+/// A line that was read and is as it was written.
+pub(super) struct Checked {
+    pub(super) recorded: Recorded,
+    /// Its hash: what the next line must name.
+    pub(super) hash: String,
+}
+
+/// What is wrong with a line.
+#[derive(Debug)]
+pub(super) enum LineFault {
+    /// Its own hash does not fit.
+    Altered,
+    /// It ends neither with a hash of its own nor, as in older journals, with the link.
+    Unsealed,
+    /// It names another line than the one before it.
+    Chain,
+    /// It is not an event.
+    NotAnEvent(serde_json::Error),
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    recorded: &'a Recorded,
+    prev: &'a str,
+}
+
+#[derive(Deserialize)]
+struct Link {
+    #[serde(default)]
+    prev: String,
+}
+
+const HEX_LENGTH: usize = 64;
+const OWN_HASH: &[u8] = b",\"hash\":\"";
+const END: &[u8] = b"\"}";
+
+/// The line of an event behind the line with the hash `previous`, which is empty for the first.
+pub(super) fn seal(recorded: &Recorded, previous: &str) -> serde_json::Result<Sealed> {
+    let mut bytes = serde_json::to_vec(&Line { recorded, prev: previous })?;
+    // The object is closed behind its own hash.
+    bytes.pop();
+    // One pass over the event serves both hashes.
+    let mut hasher = Sha256::new_with_prefix(&bytes);
+    let own = hex(hasher.clone());
+    let rest = [OWN_HASH, own.as_bytes(), END].concat();
+    hasher.update(&rest);
+    bytes.extend(rest);
+    bytes.push(b'\n');
+    Ok(Sealed { bytes, hash: hex(hasher) })
+}
+
+/// Reads a line, given without its line break. `previous` is the hash of the line before.
+pub(super) fn open(text: &[u8], previous: &str) -> Result<Checked, LineFault> {
+    let own = own_hash(text);
+    if let Some((content, hash)) = own
+        && hex(Sha256::new_with_prefix(content)).as_bytes() != hash
+    {
+        return Err(LineFault::Altered);
+    }
+    let link: Link = serde_json::from_slice(text).map_err(LineFault::NotAnEvent)?;
+    if link.prev != previous {
+        return Err(LineFault::Chain);
+    }
+    if own.is_none() && !text.ends_with(format!(",\"prev\":\"{previous}\"}}").as_bytes()) {
+        return Err(LineFault::Unsealed);
+    }
+    let recorded = serde_json::from_slice(text).map_err(LineFault::NotAnEvent)?;
+    Ok(Checked { recorded, hash: hex(Sha256::new_with_prefix(text)) })
+}
+
+/// Whether the rest of a file, behind its last line break, is a line that a crash cut short: the beginning of an
+/// object, perhaps with the zeros that some file systems leave. A whole object with anything behind it is none.
+pub(super) fn is_cut(rest: &[u8]) -> bool {
+    let zeros = rest.iter().rev().take_while(|byte| **byte == 0).count();
+    let written = rest.get(..rest.len() - zeros).unwrap_or_default();
+    if written.first().is_some_and(|byte| *byte != b'{') {
+        return false;
+    }
+    match serde_json::from_slice::<serde_json::Value>(written) {
+        Ok(_) => zeros == 0 && written.ends_with(b"}"),
+        Err(error) => error.is_eof(),
+    }
+}
+
+/// What a line says its own hash is, and the part of it that the hash is of.
+fn own_hash(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let open = text.strip_suffix(END)?;
+    let (head, hash) = open.split_at_checked(open.len().checked_sub(HEX_LENGTH)?)?;
+    Some((head.strip_suffix(OWN_HASH)?, hash))
+}
+
+fn hex(hasher: Sha256) -> String {
+    use std::fmt::Write;
+    hasher.finalize().iter().fold(String::with_capacity(HEX_LENGTH), |mut hex, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}

@@ -1,0 +1,188 @@
+//! `dialectic verify`: whether a record is whole.
+
+use serde_json::{Value, json};
+
+use crate::support::{MockServer, Reply, Sandbox, config, short_reply};
+
+/// A finished debate of two agents, and its id.
+fn finished() -> (Sandbox, String) {
+    let server = MockServer::with(short_reply);
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+    let id = sandbox.only_debate();
+    (sandbox, id)
+}
+
+fn journal_path(id: &str) -> String {
+    format!("debates/{id}.events.jsonl")
+}
+
+#[test]
+fn a_record_that_nobody_touched_is_whole() {
+    let (sandbox, id) = finished();
+    let before = sandbox.files();
+    let events = sandbox.journal(&id).len();
+    let finished = sandbox.run(["verify", "latest"]).expect_code(0);
+    assert_eq!(finished.stderr, "");
+    let expected = format!(
+        "{id}: the record is whole\n  journal  {events} events, every line as it was written \
+         (./debates/{id}.events.jsonl)\n  state    the fold of the journal (./debates/{id}.json)\n"
+    );
+    assert_eq!(finished.stdout, expected);
+    let json = sandbox.run(["verify", &id, "--json"]).expect_code(0).stdout;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let expected = json!({
+        "id": id, "whole": true, "events": events, "running": false, "cutShort": false, "state": "current",
+        "stateEvents": events, "flaws": [],
+    });
+    assert_eq!(json, expected);
+    assert!(sandbox.files() == before, "something was written");
+}
+
+#[test]
+fn a_flipped_byte_is_found_wherever_it_is() {
+    let (sandbox, id) = finished();
+    let whole = sandbox.read(journal_path(&id)).into_bytes();
+    let line_breaks: Vec<usize> = (0..whole.len()).filter(|place| whole[*place] == b'\n').collect();
+    let last = line_breaks[line_breaks.len() - 2] + 1;
+    // At the beginning, in the middle, and in every place of the last line that means nothing to the state.
+    let time = last + String::from_utf8_lossy(&whole[last..]).find("\"at\":\"").unwrap() + 28;
+    for place in [0, line_breaks[0], whole.len() / 2, last, last + 3, time, whole.len() - 40, whole.len() - 1] {
+        let mut flipped = whole.clone();
+        flipped[place] ^= 1;
+        sandbox.write(journal_path(&id), &flipped);
+        let bad_line = line_breaks.iter().filter(|line_break| **line_break < place).count() + 1;
+        let finished = sandbox.run(["verify", &id, "--json"]).expect_code(2);
+        assert_eq!(finished.stderr, format!("error: the record of {id} is not whole\n"));
+        let json: Value = serde_json::from_str(&finished.stdout).unwrap();
+        assert_eq!((&json["whole"], &json["state"]), (&json!(false), &json!("unknown")), "{json:#}");
+        assert_eq!(json["badLine"], bad_line, "byte {place}: {json:#}");
+        sandbox.run(["resume", &id]).expect_code(2);
+        assert!(sandbox.read(journal_path(&id)).as_bytes() == flipped, "a damaged journal was written to");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let (sandbox, id) = finished();
+    let lines = sandbox.journal(&id);
+    let whole = lines.join("\n") + "\n";
+    let verified = |journal: &str| {
+        sandbox.write(journal_path(&id), journal);
+        let finished = sandbox.run(["verify", &id]).expect_code(2);
+        let flaws: Vec<&str> = finished.stdout.lines().filter(|line| line.starts_with("  - ")).collect();
+        flaws.join("\n").replace(&id, "[id]")
+    };
+    let without_end = lines[..lines.len() - 1].join("\n") + "\n";
+    let cut = &whole[..whole.len() - 20];
+    let swapped = whole.replacen(&format!("{}\n{}", lines[3], lines[4]), &format!("{}\n{}", lines[4], lines[3]), 1);
+    let found = [
+        verified(&whole.replacen("Design a queue", "Design a stack", 1)),
+        verified(&swapped),
+        verified(&without_end),
+        verified(cut),
+        verified(""),
+    ];
+    insta::assert_snapshot!(found.join("\n"), @"
+    - line 1 of the journal ./debates/[id].events.jsonl was changed: its hash does not fit
+    - line 4 of the journal ./debates/[id].events.jsonl does not follow line 3: lines were changed, removed, added or moved
+    - the end of the journal is missing: the state file was saved behind event 19, the last one is 18
+    - the end of the journal is missing: the state file was saved behind event 19, the last one is 18
+    - the events are not the record of a debate: the journal is empty
+    ");
+
+    // A state that says something else.
+    sandbox.write(journal_path(&id), &whole);
+    let state = sandbox.read(format!("debates/{id}.json"));
+    let path = format!("debates/{id}.json");
+    let state_with = |changed: &str| {
+        sandbox.write(&path, changed);
+        verified(&whole)
+    };
+    let mark = sandbox.state(&id)["journal"]["sha256"].as_str().unwrap().to_owned();
+    let mut longer: Value = serde_json::from_str(&state).unwrap();
+    longer["rounds"][0]["contributions"].as_array_mut().unwrap().pop();
+    let found = [
+        state_with(&state.replacen("Design a queue", "Design a stack", 1)),
+        state_with(&longer.to_string()),
+        state_with(&state.replacen(&mark[..6], "abcdef", 1)),
+        state_with("{"),
+    ];
+    insta::assert_snapshot!(found.join("\n"), @"
+    - the state file is not the fold of the journal: they first differ at problem
+    - the state file is not the fold of the journal: they first differ at rounds[0].contributions[5]
+    - line 19 of the journal is not the one that the state file was saved behind
+    - ./debates/[id].json is not a saved debate (at `?`): EOF while parsing an object at line 1 column 1
+    ");
+    std::fs::remove_file(sandbox.directory().join(&path)).unwrap();
+    insta::assert_snapshot!(verified(&whole), @"  - there is no state file");
+}
+
+#[test]
+fn a_state_behind_its_journal_is_whole_after_a_kill_and_while_the_debate_runs() {
+    let server = MockServer::with(|_| Reply::hang());
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let running = sandbox.spawn(["debate", "Design a queue"]);
+    server.wait_for_requests(2);
+    let verified = sandbox.run(["verify", "latest", "--json"]).expect_code(0).stdout;
+    let verified: Value = serde_json::from_str(&verified).unwrap();
+    assert_eq!(verified["running"], true, "{verified:#}");
+    running.kill();
+    // The last events as if the kill had come before the save.
+    let id = sandbox.only_debate();
+    let text = sandbox.run(["verify", &id]).expect_code(0).stdout;
+    assert!(!text.contains("right now"), "{text}");
+    let journal = sandbox.read(journal_path(&id));
+    let state = sandbox.read(format!("debates/{id}.json"));
+    server.set_script(short_reply);
+    sandbox.run(["resume", &id, "--quiet"]).expect_code(0);
+    sandbox.write(format!("debates/{id}.json"), &state);
+    let text = sandbox.run(["verify", &id]).expect_code(0).stdout;
+    assert!(text.contains("`resume` brings it up to date"), "{text}");
+    // A line that was cut short is a crash's doing, and said to be.
+    sandbox.write(journal_path(&id), journal + "{\"seq\":9,\"at");
+    let text = sandbox.run(["verify", &id]).expect_code(0).stdout;
+    assert!(text.contains("the last line was cut short, as a crash does"), "{text}");
+}
+
+/// A journal and a state as the version before wrote them: no line has a hash of its own, the state no mark.
+fn made_older(sandbox: &Sandbox, id: &str) {
+    use sha2::{Digest, Sha256};
+    let mut previous = String::new();
+    let mut journal = String::new();
+    for line in sandbox.journal(id) {
+        let event: dialectic::debate::Recorded = serde_json::from_str(&line).unwrap();
+        let event = serde_json::to_string(&event).unwrap();
+        let line = format!("{},\"prev\":\"{previous}\"}}", event.strip_suffix('}').unwrap());
+        previous = Sha256::digest(&line).iter().map(|byte| format!("{byte:02x}")).collect();
+        journal += &(line + "\n");
+    }
+    sandbox.write(journal_path(id), journal);
+    let debate = sandbox.debate(id);
+    sandbox.write(format!("debates/{id}.json"), serde_json::to_vec_pretty(&debate).unwrap());
+}
+
+#[test]
+fn records_of_the_version_before_are_verified_too() {
+    let (sandbox, id) = finished();
+    made_older(&sandbox, &id);
+    let text = sandbox.run(["verify", &id]).expect_code(0).stdout;
+    assert!(text.contains("the fold of the journal ("), "{text}");
+    // What the last line says shows in the state.
+    let whole = sandbox.read(journal_path(&id));
+    let last = whole.trim_end().rfind('\n').unwrap() + 1;
+    let changed = whole[last..].replacen("\"at\":\"2", "\"at\":\"3", 1);
+    sandbox.write(journal_path(&id), whole[..last].to_owned() + &changed);
+    let text = sandbox.run(["verify", &id]).expect_code(2).stdout;
+    assert!(text.contains("they first differ at updatedAt"), "{text}");
+}
+
+#[test]
+fn a_debate_without_a_journal_cannot_be_verified() {
+    let (_, state) = &crate::fixtures::states()[0];
+    let sandbox = Sandbox::new().file("old.json", state);
+    let finished = sandbox.run(["verify", "old.json"]).expect_code(2);
+    assert!(finished.stderr.contains("has no journal: older versions kept none"), "{finished}");
+    sandbox.run(["verify", "none.json"]).expect_code(2);
+    sandbox.run(["verify", "nobody"]).expect_code(2);
+}
