@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -11,12 +12,12 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::Panel;
 use crate::config::{EnvFile, Environment, Speaker, attempt_timeout, missing_keys};
 use crate::debate::{Debate, OutcomeKind, Recorded, Settings, Signal};
-use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, roster, run as display, summary};
+use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, ProgressMode, roster, run as display, summary};
 use crate::engine::{Ending, Engine, SignalObserver};
 use crate::error::Error;
 use crate::llm::openai::http_client;
 use crate::llm::presets::OFFLINE;
-use crate::llm::{Caller, CallerLimits, built_in_price};
+use crate::llm::{Caller, CallerLimits, Delivery, built_in_price};
 use crate::prompt;
 use crate::protocol::Protocol;
 use crate::store::Record;
@@ -66,12 +67,23 @@ impl<'a> Session<'a> {
     }
 
     /// Builds agents and judge with everything checked that can be checked without a call, and finds out where traces
-    /// go.
-    pub(super) fn panel(&mut self, settings: &Settings, environment: &Environment) -> Result<Panel, Error> {
+    /// go. Answers are streamed where the live block is shown: where a person watches them come.
+    pub(super) fn panel(
+        &mut self,
+        settings: &Settings,
+        environment: &Environment,
+        terminal: &Terminal,
+    ) -> Result<Panel, Error> {
         if let Some(target) = settings.debate.trace {
             self.trace = Some((Destination::of(target, environment)?, http_client()?));
         }
-        build_panel(settings, environment, self.signals.clone())
+        let delivery = match terminal.progress(self.args.quiet) {
+            ProgressMode::Live => {
+                Delivery::Streamed { idle_timeout: Duration::from_millis(settings.debate.idle_timeout) }
+            }
+            ProgressMode::Plain | ProgressMode::Quiet => Delivery::Whole,
+        };
+        build_panel(settings, environment, delivery, self.signals.clone())
     }
 
     /// Runs the debate to its end and says how it went.
@@ -132,6 +144,7 @@ impl<'a> Session<'a> {
 pub(super) fn build_panel(
     settings: &Settings,
     environment: &Environment,
+    delivery: Delivery,
     signals: UnboundedSender<Signal>,
 ) -> Result<Panel, Error> {
     missing_keys(settings, environment)?;
@@ -149,6 +162,7 @@ pub(super) fn build_panel(
             provider: agent.provider.as_str().into(),
             price: settings.prices.get(&agent.model).copied().or_else(|| built_in_price(&agent.provider, &agent.model)),
             attempt_timeout: attempt_timeout(debate, speaker),
+            delivery,
             limits: limits.clone(),
             observer: observer.clone(),
         }

@@ -18,6 +18,7 @@ mod sanitize;
 mod screen;
 mod summary;
 mod table;
+mod words;
 
 #[cfg(test)]
 mod fixture;
@@ -31,3 +32,4 @@ pub use progress::{Busy, CallInFlight, PhaseProgress, Progress, Retry};
 pub use run::{DisplayEnd, DisplayOptions, ProgressMode, run};
 pub use sanitize::{one_line, sanitize};
 pub use summary::{roster, summary};
+pub use words::WordsSoFar;

@@ -41,7 +41,7 @@ impl PlainLines {
                 let (past, took) = (activity(key.phase).past, duration(*latency_ms));
                 vec![format!("{} {past}{} in {took}, {used}", caller(key), target(key))]
             }
-            Signal::Warning { .. } => Vec::new(),
+            Signal::Words { .. } | Signal::Warning { .. } => Vec::new(),
         }
     }
 

@@ -1,15 +1,17 @@
-//! What surrounds every call: concurrency, a time-out for each attempt, retry, price. The only retry loop there is.
+//! What surrounds every call: concurrency, a time-out for each attempt, retry, price, words on their way. The only
+//! retry loop there is.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
 use crate::debate::{CallKey, CallRecord, Tokens, Usd};
 
-use super::{ChatModel, FinishReason, ModelError, Reply, Request};
+use super::live::Batch;
+use super::{ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request};
 
 /// The first wait between attempts; each further one doubles. To each, up to as much again is added at random, so that
 /// calls that were refused together do not come back together.
@@ -19,10 +21,29 @@ const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// A server that wants to be left alone for longer than this is not waited for.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
 
-/// Told of attempts that failed and will be repeated.
+/// Between two updates of what has come in of an answer.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Told of what happens on the way to an answer.
 pub trait CallObserver: Send + Sync {
     /// `attempt` attempts of the call have failed, the last with `error`; the next follows after `wait`.
     fn retrying(&self, key: &CallKey, attempt: u32, error: &ModelError, wait: Duration);
+
+    /// `text` has come in of the call's answer, behind what was told before. Told of answers that are
+    /// [streamed](Delivery::Streamed) only, once in 100 ms at most and at the end of each attempt.
+    fn words(&self, key: &CallKey, text: &str);
+}
+
+/// How answers come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// As a whole.
+    Whole,
+    /// Word by word, for somebody who watches.
+    Streamed {
+        /// How long a stream may be silent.
+        idle_timeout: Duration,
+    },
 }
 
 /// Bounds that all calls of a debate share.
@@ -45,9 +66,11 @@ pub struct Caller {
     pub price: Option<crate::debate::Price>,
     /// The limit of one attempt.
     pub attempt_timeout: Duration,
+    /// How answers come in.
+    pub delivery: Delivery,
     /// Shared bounds.
     pub limits: CallerLimits,
-    /// Told of retries.
+    /// Told of retries and words.
     pub observer: Arc<dyn CallObserver>,
 }
 
@@ -132,7 +155,7 @@ impl Caller {
             drop(permit);
             let error = match outcome {
                 Ok(reply) => {
-                    let spent = self.spent(&reply).and(spent);
+                    let spent = self.spent(reply.figures()).and(spent);
                     let record = self.record(request, &reply, spent, started.elapsed(), attempts);
                     return Ok(Answered { reply, record });
                 }
@@ -155,9 +178,10 @@ impl Caller {
     }
 
     async fn attempt(&self, request: &Request) -> Result<Reply, Setback> {
-        let reply = timeout(self.attempt_timeout, self.chat.complete(request))
+        let reply = timeout(self.attempt_timeout, self.ask(request))
             .await
-            .map_err(|_| ModelError::TimedOut { after: self.attempt_timeout })??;
+            .map_err(|_| ModelError::TimedOut { after: self.attempt_timeout })?
+            .map_err(|failed| self.setback(failed.error, failed.figures))?;
         if !reply.text.trim().is_empty() || !reply.tool_calls.is_empty() {
             return Ok(reply);
         }
@@ -166,19 +190,53 @@ impl Caller {
             FinishReason::Filtered => ModelError::Filtered { message: "no text came back".to_owned() },
             FinishReason::Complete => ModelError::Empty,
         };
-        let spent = Some(self.spent(&reply)).filter(|spent| spent.tokens.is_some() || spent.cost_usd.is_some());
-        Err(Setback { error, spent })
+        Err(self.setback(error, reply.figures()))
+    }
+
+    async fn ask(&self, request: &Request) -> Result<Reply, FailedAttempt> {
+        match self.delivery {
+            Delivery::Whole => Ok(self.chat.complete(request).await?),
+            Delivery::Streamed { idle_timeout } => self.follow(request, idle_timeout).await,
+        }
+    }
+
+    /// Tells the observer what comes in, in batches.
+    async fn follow(&self, request: &Request, idle_timeout: Duration) -> Result<Reply, FailedAttempt> {
+        let batch = Batch::default();
+        let tell = || {
+            if let Some(text) = batch.take() {
+                self.observer.words(&request.brief.key, &text);
+            }
+        };
+        let mut answer = self.chat.stream(request, Live { listener: &batch, idle_timeout });
+        let mut updates = interval_at(Instant::now() + UPDATE_INTERVAL, UPDATE_INTERVAL);
+        updates.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => {
+                    tell();
+                    return answer;
+                }
+                _ = updates.tick() => tell(),
+            }
+        }
+    }
+
+    fn setback(&self, error: ModelError, figures: Figures) -> Setback {
+        let spent = Some(self.spent(figures)).filter(|spent| spent.tokens.is_some() || spent.cost_usd.is_some());
+        Setback { error, spent }
     }
 
     /// What the provider states as the cost beats the price table.
-    fn spent(&self, reply: &Reply) -> Spent {
-        let priced = self.price.zip(reply.tokens).map(|(price, tokens)| {
+    fn spent(&self, figures: Figures) -> Spent {
+        let priced = self.price.zip(figures.tokens).map(|(price, tokens)| {
             let cached = price.cached_input_per_m_tok.unwrap_or(price.input_per_m_tok);
             Usd::for_tokens(tokens.input_tokens.saturating_sub(tokens.cached_input_tokens), price.input_per_m_tok)
                 + Usd::for_tokens(tokens.cached_input_tokens, cached)
                 + Usd::for_tokens(tokens.output_tokens, price.output_per_m_tok)
         });
-        Spent { tokens: reply.tokens, cost_usd: reply.stated_cost.or(priced) }
+        Spent { tokens: figures.tokens, cost_usd: figures.cost.or(priced) }
     }
 
     fn record(&self, request: &Request, reply: &Reply, spent: Spent, took: Duration, attempts: u32) -> CallRecord {

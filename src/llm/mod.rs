@@ -1,11 +1,12 @@
 //! Calls of language models: one trait, the providers behind it, and what surrounds a call (retry, time-out,
-//! concurrency, price).
+//! concurrency, price, words on their way to whoever watches).
 //!
 //! Nothing here knows what a debate asks for; a [`Request`] carries that along in its [`Brief`], for tracing, cost
 //! and the offline provider. Nothing here prints, and no key is ever part of an error.
 
 mod caller;
 mod error;
+mod live;
 mod prices;
 mod request;
 
@@ -14,8 +15,9 @@ pub mod presets;
 pub mod offline;
 pub mod openai;
 
-pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, Spent};
+pub use caller::{Answered, CallObserver, Caller, CallerLimits, Delivery, FailedCall, Spent};
 pub use error::ModelError;
+pub use live::{FailedAttempt, Figures, Listener, Live};
 pub use prices::built_in_price;
 pub use request::{
     AnswerSchema, Brief, ChatModel, FinishReason, Material, MaterialKind, Reply, Request, ToolSpec, Turn,

@@ -70,8 +70,10 @@ impl<'a> View<'a> {
                 })
                 .collect()
         };
-        let judge = settings
-            .map_or_else(|| Participant::reconstructed_judge(debate), |settings| Participant::configured(&settings.judge));
+        let judge = settings.map_or_else(
+            || Participant::reconstructed_judge(debate),
+            |settings| Participant::configured(&settings.judge),
+        );
         Self { debate, events, agents, judge }
     }
 

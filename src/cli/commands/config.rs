@@ -12,6 +12,7 @@ use crate::cli::terminal::Terminal;
 use crate::config::{ConfigPath, Environment, Loaded, Overrides, Row, schema, show, starter};
 use crate::display::counted;
 use crate::error::Error;
+use crate::llm::Delivery;
 use crate::prompt::Role;
 use crate::protocol::PROTOCOLS;
 
@@ -53,7 +54,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let settings = &loaded.settings;
     // Nobody listens: no call is made.
     let (signals, _) = unbounded_channel();
-    for warning in build_panel(settings, &environment, signals)?.warnings {
+    for warning in build_panel(settings, &environment, Delivery::Whole, signals)?.warnings {
         terminal.warning(&warning);
     }
     let agents = counted(settings.agents.len() as u64, "agent");

@@ -25,7 +25,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let path = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
     let Loaded { settings, warnings, .. } = load_settings(&path, &environment, &overrides(args))?;
     let mut session = Session::open(&args.run)?;
-    let panel = session.panel(&settings, &environment)?;
+    let panel = session.panel(&settings, &environment, terminal)?;
     for warning in warnings.iter().chain(&panel.warnings) {
         terminal.warning(warning);
     }

@@ -38,7 +38,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     let protocol =
         Protocol::named(&settings.debate.protocol).ok_or_else(|| not_resumable("its protocol is unknown"))?;
     let mut session = Session::open(&args.run)?;
-    let panel = session.panel(&settings, &environment)?;
+    let panel = session.panel(&settings, &environment, terminal)?;
     for warning in environment.warnings().iter().chain(&panel.warnings) {
         terminal.warning(warning);
     }
