@@ -24,8 +24,9 @@ use crate::store::Record;
 use crate::trace::{Destination, Tracer};
 
 use super::args::RunArgs;
-use super::interrupt::{end_on_interrupt, interrupt};
+use super::interrupt::{Interrupts, end_on_interrupt, interrupt};
 use super::models::Models;
+use super::modes::TerminalModes;
 use super::output::{make_parent, prepare, write_output};
 use super::questions;
 use super::terminal::Terminal;
@@ -96,6 +97,8 @@ impl<'a> Session<'a> {
         terminal: &mut Terminal,
     ) -> Result<(), Error> {
         let Self { args, signals, received, events, trace } = self;
+        // To the end of this run: a question that was interrupted may still change them once.
+        let _modes = TerminalModes::found();
         let saved_to = record.state_path().to_owned();
         let debate = record.debate();
         if args.verbose {
@@ -113,9 +116,10 @@ impl<'a> Session<'a> {
         });
         let (ended, tracer) = runtime.block_on(async {
             let cancel = CancellationToken::new();
+            let interrupts = Interrupts::listen();
             let (received, watched) = tee(received, tracer);
             let shown = tokio::spawn(display(received, info, options, events));
-            let watch = tokio::spawn(interrupt(cancel.clone()));
+            let watch = tokio::spawn(interrupt(interrupts, cancel.clone(), shown.abort_handle()));
             let engine = Engine::new(protocol, panel, record, past, signals, cancel.clone());
             let ended = run_while_shown(engine, shown, &cancel).await;
             watch.abort();

@@ -255,7 +255,7 @@ mod tests {
         insta::assert_snapshot!(drawn(&signals, 100, 30), @r"
         Round 1/3 · proposal 1/3 · 1,434 tokens · $0.0100 · 0:02
         ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · 1 word · Too
-        ⠸ Performance Engineer proposing · 0:02 · 10 words · …cache before the [2Jdatabase, and measure
+        ⠸ Performance Engineer proposing · 0:02 · 10 words · …a cache before the [2Jdatabase, and measure
         ⠸ Simplicity Advocate  critiquing 2 proposals · 0:02 · 4 words · It lacks a limit.
         ");
         insta::assert_snapshot!(drawn(&signals, 60, 30), @r"

@@ -262,4 +262,6 @@ fn wait_after(error: &ModelError, own: Duration) -> Option<Duration> {
 }
 
 #[cfg(test)]
+mod streaming_tests;
+#[cfg(test)]
 mod tests;
