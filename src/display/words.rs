@@ -62,7 +62,9 @@ mod tests {
 
     fn heard(pieces: &[&str]) -> WordsSoFar {
         let mut words = WordsSoFar::default();
-        pieces.iter().for_each(|piece| words.hear(piece));
+        for piece in pieces {
+            words.hear(piece);
+        }
         words
     }
 

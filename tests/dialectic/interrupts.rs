@@ -1,5 +1,6 @@
 //! An interrupt at any moment leaves the terminal as it was.
 
+use std::net::TcpListener;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -34,7 +35,9 @@ fn assert_leaves_nothing(script: fn(&Incoming) -> Reply, arguments: &[&str], mom
         let server = MockServer::with(script);
         let sandbox = sandbox(&server);
         let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"].iter().chain(arguments));
-        moment.iter().for_each(|text| terminal.wait_for(text));
+        for text in moment {
+            terminal.wait_for(text);
+        }
         interrupt(&mut terminal, by);
         // What modes the terminal is left in is seen to there.
         let (code, output, screen) = terminal.finish();
@@ -127,11 +130,12 @@ fn at_a_question_with_half_an_answer() {
 #[test]
 fn a_second_one_ends_the_program_at_once() {
     let gate = Gate::shut();
-    let collector = MockServer::with(|_| Reply::hang());
+    // Takes connections and never answers.
+    let collector = TcpListener::bind("127.0.0.1:0").unwrap();
     let held = gate.clone();
     let server = MockServer::with(move |request| short_reply(request).held(&held));
     let config = config(&["architect", "kiss"], &json!({"trace": "otlp"}));
-    let address = collector.base_url().replace("/v1", "");
+    let address = format!("http://{}", collector.local_addr().unwrap());
     let sandbox = Sandbox::new().model_server(&server).config(&config).env("OTEL_EXPORTER_OTLP_ENDPOINT", &address);
     let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
     terminal.wait_for("The kiss");

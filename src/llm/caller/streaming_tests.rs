@@ -83,9 +83,9 @@ async fn call(attempts: Vec<Attempt>) -> (Result<Answered, FailedCall>, Vec<(u12
     (result, told)
 }
 
-fn reply(text: &str) -> Result<Reply, FailedAttempt> {
+fn reply(text: &str) -> Reply {
     let tokens = Some(Tokens { input_tokens: 10, cached_input_tokens: 0, output_tokens: 1 });
-    Ok(Reply { text: text.to_owned(), tokens, ..Reply::default() })
+    Reply { text: text.to_owned(), tokens, ..Reply::default() }
 }
 
 fn told(told: &[(u128, String)]) -> Vec<(u128, &str)> {
@@ -95,19 +95,19 @@ fn told(told: &[(u128, String)]) -> Vec<(u128, &str)> {
 #[tokio::test(start_paused = true)]
 async fn words_are_told_once_in_100_ms_and_the_rest_at_the_end() {
     let words = vec![(10, "a"), (80, " b"), (20, " c"), (30, " d"), (250, " e"), (5, " f")];
-    let (result, notes) = call(vec![(words, reply("a b c d e f"))]).await;
+    let (result, notes) = call(vec![(words, Ok(reply("a b c d e f")))]).await;
     assert_eq!(result.unwrap().reply.text, "a b c d e f");
     assert_eq!(told(&notes), [(100, "a b"), (200, " c d"), (395, " e f")]);
     // A flood of words is told no more often.
     let flood = vec![(1, "x "); 1_000];
-    let (_, notes) = call(vec![(flood, reply("x"))]).await;
+    let (_, notes) = call(vec![(flood, Ok(reply("x")))]).await;
     assert_eq!(notes.len(), 10);
     assert_eq!(notes.iter().map(|(_, text)| text.len()).sum::<usize>(), 2_000);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_without_words_is_told_of_by_nothing() {
-    let (result, notes) = call(vec![(vec![(950, "")], reply("whole"))]).await;
+    let (result, notes) = call(vec![(vec![(950, "")], Ok(reply("whole")))]).await;
     assert_eq!((result.unwrap().reply.text.as_str(), notes.len()), ("whole", 0));
 }
 
@@ -116,7 +116,7 @@ async fn a_broken_stream_is_repeated_from_its_beginning_and_what_it_took_is_kept
     let error = ModelError::Broken { message: "the stream was silent for 7s".to_owned() };
     let tokens = Some(Tokens { input_tokens: 10, cached_input_tokens: 0, output_tokens: 4 });
     let broken = FailedAttempt { error: error.clone(), figures: Figures { tokens, cost: None } };
-    let attempts = vec![(vec![(10, "one"), (300, " two")], Err(broken.clone())), (vec![(10, "one")], reply("one"))];
+    let attempts = vec![(vec![(10, "one"), (300, " two")], Err(broken.clone())), (vec![(10, "one")], Ok(reply("one")))];
     let (result, notes) = call(attempts).await;
     let record = result.unwrap().record;
     assert_eq!(
@@ -136,7 +136,7 @@ async fn a_broken_stream_is_repeated_from_its_beginning_and_what_it_took_is_kept
 #[tokio::test(start_paused = true)]
 async fn the_limit_of_an_attempt_holds_for_a_stream_that_never_ends() {
     let drip = vec![(1_000, "drop "); 200];
-    let (result, notes) = call(vec![(drip, reply("x")), (vec![], reply("dry"))]).await;
+    let (result, notes) = call(vec![(drip, Ok(reply("x"))), (vec![], Ok(reply("dry")))]).await;
     assert_eq!(result.unwrap().record.attempts, 2);
     assert!(notes.iter().any(|(at, text)| *at == 120_000 && text == "again: no answer within 120s"), "{notes:?}");
 }

@@ -145,4 +145,6 @@ fn mix(hash: u64) -> u64 {
 }
 
 #[cfg(test)]
+mod streaming_tests;
+#[cfg(test)]
 mod tests;

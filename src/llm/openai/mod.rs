@@ -130,7 +130,7 @@ impl OpenAiClient {
     fn read<P: Pieces>(&self, answer: &Answer) -> Result<Reply, Setback> {
         let address = self.transport.address();
         if !answer.status.is_success() {
-            return Err(Setback::Refused(Refusal::of_answer(answer, address), Figures::default()));
+            return Err(Setback::Refused(Box::new(Refusal::of_answer(answer, address)), Figures::default()));
         }
         if let Some(pieces) = pieces_in::<P>(&answer.body) {
             return self.accept(pieces?.into_whole(), answer);
@@ -148,7 +148,7 @@ impl OpenAiClient {
         let figures = figures(&read, answer);
         let failed = |error| Setback::Failed(FailedAttempt { error, figures });
         if let Some(fault) = read.take_error().and_then(ErrorField::into_fault) {
-            return Err(Setback::Refused(Refusal::inside(fault, answer, address), figures));
+            return Err(Setback::Refused(Box::new(Refusal::inside(fault, answer, address)), figures));
         }
         if !read.is_one() {
             let body = excerpt(&answer.body, address);
@@ -200,7 +200,7 @@ trait ApiAnswer: DeserializeOwned {
 /// Why there is no reply.
 enum Setback {
     /// The server said no, and perhaps what it took to come to that.
-    Refused(Refusal, Figures),
+    Refused(Box<Refusal>, Figures),
     /// Anything else.
     Failed(FailedAttempt),
 }

@@ -67,11 +67,12 @@ impl Streamed {
             None => self.response.chunk().await,
         };
         let chunk = chunk.map_err(broken_off)?;
-        self.read += chunk.as_ref().map_or(0, |chunk| chunk.len());
+        let chunk = chunk.map(|chunk| chunk.to_vec());
+        self.read += chunk.as_ref().map_or(0, Vec::len);
         if self.read > LONGEST_STREAM {
             return Err(too_long(LONGEST_STREAM));
         }
-        Ok(chunk.map(|chunk| chunk.to_vec()))
+        Ok(chunk)
     }
 
     /// The whole answer of which `body` is the beginning.

@@ -121,7 +121,9 @@ fn responses(reply: &Reply, request: &Incoming) -> Vec<String> {
         } else if let Some(arguments) = item["arguments"].as_str() {
             empty["arguments"] = json!("");
             piece("output_item.added", "item", empty);
-            halves(arguments).iter().for_each(|half| piece("function_call_arguments.delta", "delta", json!(half)));
+            for half in halves(arguments) {
+                piece("function_call_arguments.delta", "delta", json!(half));
+            }
             piece("function_call_arguments.done", "arguments", json!(arguments));
         }
         piece("output_item.done", "item", item.clone());

@@ -73,7 +73,7 @@ impl Terminal {
         let rexpect::process::WaitStatus::Exited(_, code) = status else { panic!("it ended with {status:?}") };
         let output = as_written(&self.output);
         assert!(!output.contains(TEST_KEY), "the API key shows in the output");
-        let left = self.session.process().get_file_handle().map(|handle| tcgetattr(handle));
+        let left = self.session.process().get_file_handle().map(tcgetattr);
         let left = left.expect("the terminal is still there").expect("a terminal has modes");
         assert_eq!(Modes::of(&left), Modes::fresh(), "the terminal is left in other modes: {output:?}");
         let screen = Screen::showing(&output, COLUMNS);
