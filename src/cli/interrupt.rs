@@ -1,13 +1,18 @@
 //! Ctrl-C and the signal to terminate.
 
+use tokio::task::{AbortHandle, yield_now};
 use tokio_util::sync::CancellationToken;
 
-/// The first interrupt pauses the debate, the second ends the program at once.
-pub(super) async fn interrupt(cancel: CancellationToken) {
-    let mut interrupts = Interrupts::listen();
+/// The first interrupt pauses the debate, the second ends the program at once, without what `display` shows.
+pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationToken, display: AbortHandle) {
     interrupts.next().await;
     cancel.cancel();
     interrupts.next().await;
+    display.abort();
+    // The display erases its block when it is dropped, which the runtime has to come to.
+    for _ in 0..3 {
+        yield_now().await;
+    }
     #[expect(clippy::exit, reason = "the user asked twice: whatever hangs must not keep the program alive")]
     std::process::exit(130);
 }
@@ -23,28 +28,45 @@ pub(super) fn end_on_interrupt() {
 }
 
 /// Ctrl-C, and where there is one the signal to terminate.
-struct Interrupts {
+pub(super) struct Interrupts {
+    #[cfg(unix)]
+    interrupt: Option<tokio::signal::unix::Signal>,
     #[cfg(unix)]
     terminate: Option<tokio::signal::unix::Signal>,
 }
 
 impl Interrupts {
-    fn listen() -> Self {
+    /// From now on none of them ends the program by itself. To be called before anything is on the screen that would
+    /// stay there.
+    pub(super) fn listen() -> Self {
+        #[cfg(unix)]
+        use tokio::signal::unix::{SignalKind, signal};
         Self {
             #[cfg(unix)]
-            terminate: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok(),
+            interrupt: signal(SignalKind::interrupt()).ok(),
+            #[cfg(unix)]
+            terminate: signal(SignalKind::terminate()).ok(),
         }
     }
 
-    async fn next(&mut self) {
-        #[cfg(unix)]
-        if let Some(terminate) = &mut self.terminate {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
+    /// Waits for the next of them.
+    #[cfg(unix)]
+    pub(super) async fn next(&mut self) {
+        async fn received(signal: &mut Option<tokio::signal::unix::Signal>) {
+            match signal {
+                Some(signal) => drop(signal.recv().await),
+                None => std::future::pending().await,
             }
-            return;
         }
+        tokio::select! {
+            () = received(&mut self.interrupt) => {}
+            () = received(&mut self.terminate) => {}
+        }
+    }
+
+    /// Waits for the next of them.
+    #[cfg(not(unix))]
+    pub(super) async fn next(&mut self) {
         drop(tokio::signal::ctrl_c().await);
     }
 }

@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod interrupt;
 mod models;
+mod modes;
 mod output;
 mod questions;
 mod session;

@@ -11,6 +11,8 @@ use crate::display::{one_line, sanitize};
 use crate::engine::Engine;
 use crate::error::Error;
 
+use super::modes::TerminalModes;
+
 /// The answer of a user who gives none.
 const NO_ANSWER: &str = "NA";
 
@@ -57,6 +59,9 @@ pub(super) async fn ask(engine: &mut Engine, cancel: &CancellationToken) -> Resu
         tokio::task::yield_now().await;
     }
     let mut source = Source::open();
+    let on_terminal = matches!(source, Source::Terminal(_));
+    // Whoever waits for a key is left waiting when the debate is interrupted by anything but a key.
+    let _modes = TerminalModes::found();
     let mut ended = false;
     let total = questions.len();
     for (index, question) in questions.into_iter().enumerate() {
@@ -67,15 +72,21 @@ pub(super) async fn ask(engine: &mut Engine, cancel: &CancellationToken) -> Resu
                 let line = source.read(&prompt);
                 (source, line)
             });
-            let line = tokio::select! {
+            let (same, line) = tokio::select! {
                 read = reading => read.map_err(|error| Error::Stdin(io::Error::other(error)))?,
-                () = cancel.cancelled() => return Ok(Asked::Interrupted),
+                () = cancel.cancelled() => {
+                    leave_line(on_terminal);
+                    return Ok(Asked::Interrupted);
+                }
             };
-            source = line.0;
-            match line.1.map_err(Error::Stdin)? {
+            source = same;
+            match line.map_err(Error::Stdin)? {
                 Line::Text(text) => text.trim().clone_into(&mut answer),
                 Line::End => ended = true,
-                Line::Interrupted => return Ok(Asked::Interrupted),
+                Line::Interrupted => {
+                    leave_line(on_terminal);
+                    return Ok(Asked::Interrupted);
+                }
             }
         }
         if answer.is_empty() {
@@ -84,6 +95,13 @@ pub(super) async fn ask(engine: &mut Engine, cancel: &CancellationToken) -> Resu
         engine.answer(question.agent_id, question.item_id, answer)?;
     }
     Ok(Asked::Answered)
+}
+
+/// On a terminal an interrupt finds the cursor behind the prompt.
+fn leave_line(on_terminal: bool) {
+    if on_terminal {
+        drop(io::stderr().write_all(b"\n"));
+    }
 }
 
 /// Where answers come from.
@@ -128,11 +146,7 @@ impl Source {
                 match input.history_with(history).interact_text() {
                     Ok(text) => Ok(Line::Text(text)),
                     Err(dialoguer::Error::IO(error)) => match error.kind() {
-                        io::ErrorKind::Interrupted => {
-                            // The cursor is still behind the prompt.
-                            drop(io::stderr().write_all(b"\n"));
-                            Ok(Line::Interrupted)
-                        }
+                        io::ErrorKind::Interrupted => Ok(Line::Interrupted),
                         io::ErrorKind::UnexpectedEof => Ok(Line::End),
                         _ => Err(error),
                     },

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -11,20 +12,21 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::Panel;
 use crate::config::{EnvFile, Environment, Speaker, attempt_timeout, missing_keys};
 use crate::debate::{Debate, OutcomeKind, Recorded, Settings, Signal, Usd};
-use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, roster, run as display, summary};
+use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, ProgressMode, roster, run as display, summary};
 use crate::engine::{Ending, Engine, SignalObserver};
 use crate::error::Error;
 use crate::llm::openai::http_client;
 use crate::llm::presets::OFFLINE;
-use crate::llm::{Budget, Caller, CallerLimits, price_of};
+use crate::llm::{Budget, Caller, CallerLimits, Delivery, price_of};
 use crate::prompt;
 use crate::protocol::Protocol;
 use crate::store::Record;
 use crate::trace::{Destination, Tracer};
 
 use super::args::RunArgs;
-use super::interrupt::{end_on_interrupt, interrupt};
+use super::interrupt::{Interrupts, end_on_interrupt, interrupt};
 use super::models::Models;
+use super::modes::TerminalModes;
 use super::output::{make_parent, prepare, write_output};
 use super::questions;
 use super::terminal::Terminal;
@@ -81,14 +83,25 @@ impl<'a> Session<'a> {
     }
 
     /// Builds agents and judge with everything checked that can be checked without a call, and finds out where traces
-    /// go.
-    ///
-    /// `spent` is what the debate has cost already.
-    pub(super) fn panel(&mut self, settings: &Settings, environment: &Environment, spent: Usd) -> Result<Panel, Error> {
+    /// go. Answers are streamed where the live block is shown: where a person watches them come. `spent` is what the
+    /// debate has cost already.
+    pub(super) fn panel(
+        &mut self,
+        settings: &Settings,
+        environment: &Environment,
+        spent: Usd,
+        terminal: &Terminal,
+    ) -> Result<Panel, Error> {
         if let Some(target) = settings.debate.trace {
             self.trace = Some((Destination::of(target, environment)?, http_client()?));
         }
-        build_panel(settings, environment, self.signals.clone(), spent)
+        let delivery = match terminal.progress(self.args.quiet) {
+            ProgressMode::Live => {
+                Delivery::Streamed { idle_timeout: Duration::from_millis(settings.debate.idle_timeout) }
+            }
+            ProgressMode::Plain | ProgressMode::Quiet => Delivery::Whole,
+        };
+        build_panel(settings, environment, delivery, self.signals.clone(), spent)
     }
 
     /// Runs the debate to its end and says how it went.
@@ -101,6 +114,8 @@ impl<'a> Session<'a> {
         terminal: &mut Terminal,
     ) -> Result<(), Error> {
         let Self { args, signals, received, events, trace, course } = self;
+        // To the end of this run: a question that was interrupted may still change them once.
+        let _modes = TerminalModes::found();
         let saved_to = record.state_path().to_owned();
         let debate = record.debate();
         if args.verbose {
@@ -118,9 +133,10 @@ impl<'a> Session<'a> {
         });
         let (ended, tracer) = runtime.block_on(async {
             let cancel = CancellationToken::new();
+            let interrupts = Interrupts::listen();
             let (received, watched) = tee(received, tracer);
             let shown = tokio::spawn(display(received, info, options, events));
-            let watch = tokio::spawn(interrupt(cancel.clone()));
+            let watch = tokio::spawn(interrupt(interrupts, cancel.clone(), shown.abort_handle()));
             let mut engine = Engine::new(protocol, panel, record, past, signals, cancel.clone());
             if course == Course::Closing {
                 engine.close();
@@ -152,6 +168,7 @@ impl<'a> Session<'a> {
 pub(super) fn build_panel(
     settings: &Settings,
     environment: &Environment,
+    delivery: Delivery,
     signals: UnboundedSender<Signal>,
     spent: Usd,
 ) -> Result<Panel, Error> {
@@ -173,6 +190,7 @@ pub(super) fn build_panel(
             provider: agent.provider.as_str().into(),
             price: price_of(agent, settings),
             attempt_timeout: attempt_timeout(debate, speaker),
+            delivery,
             limits: limits.clone(),
             observer: observer.clone(),
         }

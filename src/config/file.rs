@@ -111,6 +111,10 @@ pub(super) struct DebateSection {
     /// The limit of one attempt of a call in milliseconds; the judge's is at least 180000.
     #[schemars(range(min = 1))]
     pub(super) call_timeout: Option<Whole>,
+    /// How long an answer that is streamed may pause, in milliseconds; one that is silent for longer is broken and the
+    /// call is repeated.
+    #[schemars(range(min = 1))]
+    pub(super) idle_timeout: Option<Whole>,
     /// Attempts of a call after the first at most.
     pub(super) max_retries: Option<Whole>,
     /// Whether the others go on when an agent fails for good.

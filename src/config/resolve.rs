@@ -160,6 +160,7 @@ fn debate(section: Option<Object<DebateSection>>, vocabulary: &Vocabulary, findi
         ),
         max_concurrency: findings.whole(at("maxConcurrency"), section.max_concurrency, 1, default.max_concurrency),
         call_timeout: findings.whole(at("callTimeout"), section.call_timeout, 1, default.call_timeout),
+        idle_timeout: findings.whole(at("idleTimeout"), section.idle_timeout, 1, default.idle_timeout),
         max_retries: findings.whole(at("maxRetries"), section.max_retries, 0, default.max_retries),
         on_agent_failure: section.on_agent_failure.unwrap_or(default.on_agent_failure),
         budget: budget(section.budget, &at("budget"), findings),

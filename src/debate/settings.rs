@@ -123,6 +123,9 @@ pub struct DebateSettings {
     pub max_concurrency: u32,
     /// The limit of one attempt of a call, in milliseconds.
     pub call_timeout: u64,
+    /// How long an answer that is streamed may pause, in milliseconds.
+    #[serde(default = "default_idle_timeout")]
+    pub idle_timeout: u64,
     /// Attempts after the first at most.
     pub max_retries: u32,
     /// What an agent's final failure does to the debate.
@@ -135,6 +138,15 @@ pub struct DebateSettings {
     pub trace: Option<TraceTarget>,
     /// Accepted from older configurations; one engine serves both kinds.
     pub orchestrator_type: String,
+}
+
+impl DebateSettings {
+    /// [`idle_timeout`](Self::idle_timeout) where nothing is configured, and in states of before there was one.
+    pub const DEFAULT_IDLE_TIMEOUT: u64 = 60_000;
+}
+
+fn default_idle_timeout() -> u64 {
+    DebateSettings::DEFAULT_IDLE_TIMEOUT
 }
 
 /// When to end before the last round.

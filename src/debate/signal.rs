@@ -41,6 +41,13 @@ pub enum Signal {
         /// Which model.
         model: String,
     },
+    /// More of an answer has come in. Sent only where a person watches, at most once in 100 ms for each call.
+    Words {
+        /// Of which call.
+        key: CallKey,
+        /// What follows on the words before. After a [`CallRetrying`](Self::CallRetrying) the answer begins anew.
+        text: String,
+    },
     /// An attempt failed and will be repeated.
     CallRetrying {
         /// Which call.

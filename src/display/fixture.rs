@@ -115,6 +115,10 @@ pub(super) fn retrying(phase: Phase, agent: &str, target: Option<&str>, error: &
     Signal::CallRetrying { key, attempt: 2, error: error.to_owned(), wait: Duration::from_secs(4) }
 }
 
+pub(super) fn words(phase: Phase, agent: &str, target: Option<&str>, text: &str) -> Signal {
+    Signal::Words { key: key(phase, agent, target), text: text.to_owned() }
+}
+
 pub(super) fn warning(message: &str) -> Signal {
     Signal::Warning { message: message.to_owned() }
 }

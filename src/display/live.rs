@@ -11,8 +11,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use crate::debate::{Node, Phase};
 
 use super::activity::activity;
-use super::format::{clock, named_cost, tokens};
-use super::progress::{Busy, Progress};
+use super::format::{clock, counted, named_cost, tokens};
+use super::progress::{Busy, CallInFlight, Progress};
 use super::sanitize::one_line;
 use super::screen::{Screen, SharedWriter, WIDEST};
 
@@ -23,6 +23,11 @@ pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(100);
 const ROOMY: usize = 60;
 /// The widest column of names.
 const NAME_COLUMN: usize = 24;
+
+/// Between two parts of a line.
+const SEPARATOR: &str = " · ";
+/// In less room than this, in columns, no words are shown: there would be none to read.
+const LEAST_WORDS: usize = 12;
 
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
@@ -126,7 +131,8 @@ fn node_text(node: Node) -> Option<&'static str> {
     }
 }
 
-/// `⠋ System Architect critiquing Simplicity Advocate · 0:12 · retry 2 in 4 s: rate limited`
+/// `⠋ System Architect critiquing Simplicity Advocate · 0:12 · retry 2 in 4 s: rate limited`, and while an answer comes
+/// in `⠋ System Architect proposing · 0:12 · 34 words · …a queue keeps its order`
 fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize) -> String {
     let frame = progress.elapsed(now).as_millis() / FRAME_INTERVAL.as_millis() % SPINNER.len() as u128;
     let spinner = SPINNER[usize::try_from(frame).unwrap_or(0)];
@@ -141,11 +147,23 @@ fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize
     let elapsed = clock(now.saturating_duration_since(since));
     let doing = doing(progress, busy);
     let mut line = format!("{SPIN}{spinner}{SPIN:#} {name} {doing} · {QUIET}{elapsed}{QUIET:#}");
-    if let Some(retry) = busy.calls.iter().find_map(|(_, call)| call.retry.as_ref()) {
+    // As soon as a repeated call brings words, its retry is history.
+    let is_waiting = |call: &&CallInFlight| call.words.count() == 0;
+    let mut calls = busy.calls.iter().map(|(_, call)| *call);
+    if let Some(retry) = calls.clone().filter(is_waiting).find_map(|call| call.retry.as_ref()) {
         let wait = retry.due.saturating_duration_since(now).as_millis().div_ceil(1000);
         let when = if wait == 0 { String::new() } else { format!(" in {wait} s") };
         let notice = format!("retry {}{when}: {}", retry.number, one_line(&retry.error));
         let _ = write!(line, " · {RETRY}{notice}{RETRY:#}");
+    }
+    let count: u64 = calls.clone().map(|call| call.words.count()).sum();
+    if let Some(first) = calls.find(|call| !is_waiting(call)) {
+        let _ = write!(line, " · {}", counted(count, "word"));
+        let room = columns.saturating_sub(measure_text_width(&line) + SEPARATOR.len());
+        if room >= LEAST_WORDS {
+            // Of several answers the first alone is shown: the line would jump between them.
+            let _ = write!(line, "{SEPARATOR}{QUIET}{}{QUIET:#}", first.words.last(room));
+        }
     }
     line
 }
@@ -177,7 +195,7 @@ fn doing(progress: &Progress, busy: &Busy<'_>) -> String {
 mod tests {
     use anstream::adapter::strip_str;
 
-    use super::super::fixture::{call_started, contributed, panel, phase_started, recorded, retrying};
+    use super::super::fixture::{call_started, contributed, panel, phase_started, recorded, retrying, words};
     use super::super::screen::ERASE_BLOCK;
     use super::super::{PanelInfo, Spent};
     use super::*;
@@ -228,6 +246,28 @@ mod tests {
     }
 
     #[test]
+    fn words_are_shown_while_they_come_in() {
+        let mut signals = scene();
+        signals.push(words(Phase::Proposal, "agent-performance", None, "## Cache\n\nPut a cache before"));
+        signals.push(words(Phase::Proposal, "agent-performance", None, " the \u{1b}[2Jdatabase, and measure"));
+        signals.push(words(Phase::Critique, "agent-architect", Some("agent-kiss"), "Too"));
+        signals.push(words(Phase::Critique, "agent-kiss", Some("agent-performance"), "It lacks a limit."));
+        insta::assert_snapshot!(drawn(&signals, 100, 30), @r"
+        Round 1/3 · proposal 1/3 · 1,434 tokens · $0.0100 · 0:02
+        ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · 1 word · Too
+        ⠸ Performance Engineer proposing · 0:02 · 10 words · …a cache before the [2Jdatabase, and measure
+        ⠸ Simplicity Advocate  critiquing 2 proposals · 0:02 · 4 words · It lacks a limit.
+        ");
+        insta::assert_snapshot!(drawn(&signals, 60, 30), @r"
+        Round 1/3 · proposal 1/3 · 1,434 tokens · $0.0100 · 0:02
+        ⠸ System Architect critiquing Simplicity Advocate · 0:02 ·…
+        ⠸ Performance Engineer proposing · 0:02 · 10 words
+        ⠸ Simplicity Advocate critiquing 2 proposals · 0:02 · 4 wo…
+        ");
+        assert!(drawn(&signals, 20, 30).lines().all(|line| measure_text_width(line) < 20));
+    }
+
+    #[test]
     fn a_low_terminal_says_how_many_it_leaves_out() {
         insta::assert_snapshot!(drawn(&scene(), 60, 4), @r"
         Round 1/3 · proposal 1/3 · 1,434 tokens · $0.0100 · 0:02
@@ -241,8 +281,10 @@ mod tests {
     fn no_line_is_as_wide_as_the_terminal_whatever_the_names_are() {
         let mut panel = panel();
         panel.agents[0].name = "東京の建築家 👩‍💻 with a long, long name\n\u{1b}[2J".to_owned();
+        let mut signals = scene();
+        signals.push(words(Phase::Proposal, "agent-performance", None, &"東京 \u{1b}[2J👩‍💻 e\u{301}\n".repeat(40)));
         for columns in 0..130 {
-            for line in drawn_of(panel.clone(), &scene(), columns, 30) {
+            for line in drawn_of(panel.clone(), &signals, columns, 30) {
                 assert!(measure_text_width(&line) <= columns.saturating_sub(1).max(1), "{columns}: {line:?}");
                 assert!(!line.contains('\n') && !line.contains("\u{1b}[2J"), "{line:?}");
             }

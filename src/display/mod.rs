@@ -19,6 +19,7 @@ mod sanitize;
 mod screen;
 mod summary;
 mod table;
+mod words;
 
 #[cfg(test)]
 mod fixture;
@@ -33,3 +34,4 @@ pub use progress::{Busy, CallInFlight, PhaseProgress, Progress, Retry};
 pub use run::{DisplayEnd, DisplayOptions, ProgressMode, run};
 pub use sanitize::{one_line, sanitize};
 pub use summary::{roster, summary};
+pub use words::WordsSoFar;

@@ -105,7 +105,7 @@ mod tests {
 
     use serde_json::Value;
 
-    use super::super::fixture::{call_started, contributed, recorded, retrying, warning};
+    use super::super::fixture::{call_started, contributed, recorded, retrying, warning, words};
     use super::*;
     use crate::debate::{Event, Phase};
 
@@ -159,6 +159,7 @@ mod tests {
             retrying(Phase::Critique, "agent-kiss", None, "rate\nlimited"),
             contributed(Phase::Proposal, "agent-kiss", None),
             warning("look"),
+            words(Phase::Proposal, "agent-kiss", None, "one\ntwo "),
         ];
         let lines = lines(&signals);
         assert_eq!(lines.len(), signals.len());
@@ -170,6 +171,7 @@ mod tests {
         assert_eq!(parsed[2]["error"], "rate\nlimited");
         assert_eq!(parsed[3]["contribution"]["content"], "text");
         assert_eq!(parsed[4], serde_json::json!({"signal": "warning", "message": "look"}));
+        assert_eq!((&parsed[5]["signal"], &parsed[5]["text"]), (&"words".into(), &"one\ntwo ".into()));
     }
 
     #[test]

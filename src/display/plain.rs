@@ -41,7 +41,7 @@ impl PlainLines {
                 let (past, took) = (activity(key.phase).past, duration(*latency_ms));
                 vec![format!("{} {past}{} in {took}, {used}", caller(key), target(key))]
             }
-            Signal::Warning { .. } => Vec::new(),
+            Signal::Words { .. } | Signal::Warning { .. } => Vec::new(),
         }
     }
 
@@ -92,6 +92,7 @@ mod tests {
 
     use super::super::fixture::{
         call_ended, call_failed, call_started, contributed, failed, panel, phase_started, recorded, retrying, warning,
+        words,
     };
     use super::*;
     use crate::debate::Phase;
@@ -114,6 +115,7 @@ mod tests {
             phase_started(Phase::Proposal, 2),
             call_started(Phase::Proposal, "agent-architect", None),
             call_started(Phase::Proposal, "agent-kiss", None),
+            words(Phase::Proposal, "agent-kiss", None, "Nothing is said of these."),
             call_ended(Phase::Proposal, "agent-architect", None),
             contributed(Phase::Proposal, "agent-architect", None),
             phase_started(Phase::Critique, 2),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::debate::{AgentId, CallKey, CallRecord, Event, Node, Phase, Signal};
 
-use super::{PanelInfo, Spent};
+use super::{PanelInfo, Spent, WordsSoFar};
 
 /// Where a running debate stands.
 #[derive(Debug, Clone)]
@@ -38,6 +38,14 @@ pub struct CallInFlight {
     pub since: Instant,
     /// Its latest failed attempt.
     pub retry: Option<Retry>,
+    /// What has come in of the answer since; nothing where answers come as a whole.
+    pub words: WordsSoFar,
+}
+
+impl CallInFlight {
+    fn new(since: Instant) -> Self {
+        Self { since, retry: None, words: WordsSoFar::default() }
+    }
 }
 
 /// An attempt that will be made because one failed.
@@ -97,12 +105,17 @@ impl Progress {
                 self.phases.remove(&(*round, *phase));
             }
             Signal::CallStarted { key, .. } => {
-                self.calls.insert(key.clone(), CallInFlight { since: now, retry: None });
+                self.calls.insert(key.clone(), CallInFlight::new(now));
             }
             Signal::CallRetrying { key, attempt, error, wait } => {
                 let retry = Retry { number: *attempt, due: now + *wait, error: error.clone() };
-                let fresh = || CallInFlight { since: now, retry: None };
-                self.calls.entry(key.clone()).or_insert_with(fresh).retry = Some(retry);
+                let call = self.calls.entry(key.clone()).or_insert_with(|| CallInFlight::new(now));
+                *call = CallInFlight { retry: Some(retry), ..CallInFlight::new(call.since) };
+            }
+            Signal::Words { key, text } => {
+                if let Some(call) = self.calls.get_mut(key) {
+                    call.words.hear(text);
+                }
             }
             Signal::CallEnded { key, .. } => {
                 self.calls.remove(key);
@@ -239,7 +252,7 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::super::fixture::{
-        self, call_ended, call_failed, call_started, contributed, panel, phase_started, recorded, retrying,
+        self, call_ended, call_failed, call_started, contributed, panel, phase_started, recorded, retrying, words,
     };
     use super::*;
     use crate::debate::{Phase, Usd};
@@ -323,6 +336,26 @@ mod tests {
         let retry = Retry { number: 2, due: now + Duration::from_secs(4), error: "rate limited".to_owned() };
         assert_eq!(busy[0].calls[0].1.retry, Some(retry));
         assert_eq!(busy[0].calls[1].1.retry, None);
+    }
+
+    #[test]
+    fn words_are_counted_until_a_retry_and_only_for_calls_in_flight() {
+        let (architect, kiss) = ("agent-architect", "agent-kiss");
+        let mut signals = vec![
+            call_started(Phase::Proposal, architect, None),
+            words(Phase::Proposal, architect, None, "one two th"),
+            words(Phase::Proposal, architect, None, "ree four"),
+            words(Phase::Proposal, kiss, None, "of a call that has come back"),
+        ];
+        let (progress, _) = progress_after(&signals);
+        let busy = progress.busy();
+        assert_eq!((busy.len(), busy[0].calls[0].1.words.count()), (1, 4));
+        signals.push(retrying(Phase::Proposal, architect, None, "the stream was silent"));
+        assert_eq!(progress_after(&signals).0.busy()[0].calls[0].1.words.count(), 0);
+        signals.push(words(Phase::Proposal, architect, None, "once more"));
+        let (progress, now) = progress_after(&signals);
+        let call = progress.busy()[0].calls[0].1.clone();
+        assert_eq!((call.words.count(), call.retry.map(|retry| retry.number), call.since), (2, Some(2), now));
     }
 
     #[test]

@@ -19,8 +19,8 @@ use crate::debate::{
     SynthesisMethod, Tokens, Usd,
 };
 use crate::llm::{
-    ANSWER_LIMIT, CallObserver, Caller, CallerLimits, ChatModel, FinishReason, ModelError, Reply, Request, price_of,
-    request_bytes,
+    ANSWER_LIMIT, CallObserver, Caller, CallerLimits, ChatModel, Delivery, FinishReason, ModelError, Reply, Request,
+    price_of, request_bytes,
 };
 use crate::protocol::Protocol;
 use crate::store::{Directory, Record, StoreError};
@@ -160,6 +160,7 @@ async fn rehearse(
         provider: agent.provider.as_str().into(),
         price: None,
         attempt_timeout: NO_TIMEOUT,
+        delivery: Delivery::Whole,
         limits: limits.clone(),
         observer: Arc::new(Unobserved),
     })?;

@@ -1,4 +1,5 @@
-//! What surrounds every call: concurrency, a cost limit, a time-out for each attempt, retry, price. The only retry loop there is.
+//! What surrounds every call: concurrency, a cost limit, a time-out for each attempt, retry, price, words on their
+//! way. The only retry loop there is.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -6,12 +7,13 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 
 use crate::debate::{CallKey, CallRecord, Tokens, Usd};
 
 use super::budget::{Bill, Hold};
-use super::{Budget, ChatModel, FinishReason, ModelError, Reply, Request};
+use super::live::Batch;
+use super::{Budget, ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request};
 
 /// The first wait between attempts; each further one doubles. To each, up to as much again is added at random, so that
 /// calls that were refused together do not come back together.
@@ -21,10 +23,31 @@ const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// A server that wants to be left alone for longer than this is not waited for.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
 
-/// Told of attempts that failed and will be repeated.
+/// Between two updates of what has come in of an answer.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Told of what happens on the way to an answer.
 pub trait CallObserver: Send + Sync {
     /// `attempt` attempts of the call have failed, the last with `error`; the next follows after `wait`.
     fn retrying(&self, key: &CallKey, attempt: u32, error: &ModelError, wait: Duration);
+
+    /// `text` has come in of the call's answer, behind what was told before. Told of answers that are
+    /// [streamed](Delivery::Streamed) only, once in 100 ms at most and at the end of each attempt.
+    fn words(&self, key: &CallKey, text: &str) {
+        let _ = (key, text);
+    }
+}
+
+/// How answers come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// As a whole.
+    Whole,
+    /// Word by word, for somebody who watches.
+    Streamed {
+        /// How long a stream may be silent.
+        idle_timeout: Duration,
+    },
 }
 
 /// Bounds that all calls of a debate share.
@@ -49,9 +72,11 @@ pub struct Caller {
     pub price: Option<crate::debate::Price>,
     /// The limit of one attempt.
     pub attempt_timeout: Duration,
+    /// How answers come in.
+    pub delivery: Delivery,
     /// Shared bounds.
     pub limits: CallerLimits,
-    /// Told of retries.
+    /// Told of retries and words.
     pub observer: Arc<dyn CallObserver>,
 }
 
@@ -152,7 +177,7 @@ impl Caller {
             drop(permit);
             let error = match outcome {
                 Ok(reply) => {
-                    let spent = self.spent(&reply).and(spent);
+                    let spent = self.spent(reply.figures()).and(spent);
                     let record = self.record(&request, &reply, spent, started.elapsed(), attempts);
                     return Ok(Answered { reply, record });
                 }
@@ -185,7 +210,7 @@ impl Caller {
     /// What an attempt is on the bill with.
     fn bill<'a>(&self, outcome: &'a Result<Reply, Setback>) -> Bill<'a> {
         let (spent, text) = match outcome {
-            Ok(reply) => (Some(self.spent(reply)), reply.text.as_str()),
+            Ok(reply) => (Some(self.spent(reply.figures())), reply.text.as_str()),
             Err(setback) => (setback.spent, ""),
         };
         match (spent.and_then(|spent| Some((spent.tokens, spent.cost_usd?))), outcome) {
@@ -196,9 +221,10 @@ impl Caller {
     }
 
     async fn attempt(&self, request: &Request) -> Result<Reply, Setback> {
-        let reply = timeout(self.attempt_timeout, self.chat.complete(request))
+        let reply = timeout(self.attempt_timeout, self.ask(request))
             .await
-            .map_err(|_| ModelError::TimedOut { after: self.attempt_timeout })??;
+            .map_err(|_| ModelError::TimedOut { after: self.attempt_timeout })?
+            .map_err(|failed| self.setback(failed.error, failed.figures))?;
         if !reply.text.trim().is_empty() || !reply.tool_calls.is_empty() {
             return Ok(reply);
         }
@@ -207,14 +233,48 @@ impl Caller {
             FinishReason::Filtered => ModelError::Filtered { message: "no text came back".to_owned() },
             FinishReason::Complete => ModelError::Empty,
         };
-        let spent = Some(self.spent(&reply)).filter(|spent| spent.tokens.is_some() || spent.cost_usd.is_some());
-        Err(Setback { error, spent })
+        Err(self.setback(error, reply.figures()))
+    }
+
+    async fn ask(&self, request: &Request) -> Result<Reply, FailedAttempt> {
+        match self.delivery {
+            Delivery::Whole => Ok(self.chat.complete(request).await?),
+            Delivery::Streamed { idle_timeout } => self.follow(request, idle_timeout).await,
+        }
+    }
+
+    /// Tells the observer what comes in, in batches.
+    async fn follow(&self, request: &Request, idle_timeout: Duration) -> Result<Reply, FailedAttempt> {
+        let batch = Batch::default();
+        let tell = || {
+            if let Some(text) = batch.take() {
+                self.observer.words(&request.brief.key, &text);
+            }
+        };
+        let mut answer = self.chat.stream(request, Live { listener: &batch, idle_timeout });
+        let mut updates = interval_at(Instant::now() + UPDATE_INTERVAL, UPDATE_INTERVAL);
+        updates.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => {
+                    tell();
+                    return answer;
+                }
+                _ = updates.tick() => tell(),
+            }
+        }
+    }
+
+    fn setback(&self, error: ModelError, figures: Figures) -> Setback {
+        let spent = Some(self.spent(figures)).filter(|spent| spent.tokens.is_some() || spent.cost_usd.is_some());
+        Setback { error, spent }
     }
 
     /// What the provider states as the cost beats the price table.
-    fn spent(&self, reply: &Reply) -> Spent {
-        let priced = self.price.zip(reply.tokens).map(|(price, tokens)| price.cost(tokens));
-        Spent { tokens: reply.tokens, cost_usd: reply.stated_cost.or(priced) }
+    fn spent(&self, figures: Figures) -> Spent {
+        let priced = self.price.zip(figures.tokens).map(|(price, tokens)| price.cost(tokens));
+        Spent { tokens: figures.tokens, cost_usd: figures.cost.or(priced) }
     }
 
     /// The record of a call that was never sent.
@@ -256,5 +316,7 @@ fn wait_after(error: &ModelError, own: Duration) -> Option<Duration> {
     (error.is_transient() && asked.is_none_or(|asked| asked <= LONGEST_RETRY_AFTER)).then_some(wait)
 }
 
+#[cfg(test)]
+mod streaming_tests;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
 //! Calls of language models: one trait, the providers behind it, and what surrounds a call (retry, time-out,
-//! concurrency, price).
+//! concurrency, price, words on their way to whoever watches).
 //!
 //! Nothing here knows what a debate asks for; a [`Request`] carries that along in its [`Brief`], for tracing, cost
 //! and the offline provider. Nothing here prints, and no key is ever part of an error.
@@ -7,6 +7,7 @@
 mod budget;
 mod caller;
 mod error;
+mod live;
 mod prices;
 mod request;
 
@@ -16,8 +17,9 @@ pub mod offline;
 pub mod openai;
 
 pub use budget::{ANSWER_LIMIT, Budget, BudgetError, SHORTEST_CLOSING, request_bytes};
-pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, Spent};
+pub use caller::{Answered, CallObserver, Caller, CallerLimits, Delivery, FailedCall, Spent};
 pub use error::ModelError;
+pub use live::{FailedAttempt, Figures, Listener, Live};
 pub use prices::{built_in_price, price_of};
 pub use request::{
     AnswerSchema, Brief, ChatModel, FinishReason, Material, MaterialKind, Reply, Request, ToolSpec, Turn,

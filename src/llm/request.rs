@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::debate::{AgentId, CallKey, Tokens, ToolCall, ToolResult, Usd};
 
-use super::ModelError;
+use super::{FailedAttempt, Figures, Live, ModelError};
 
 /// A model that can be asked. Implementations make one attempt: retry, time-out and concurrency are the
 /// [`Caller`](super::Caller)'s.
@@ -17,6 +17,16 @@ pub trait ChatModel: Send + Sync {
     /// # Errors
     /// The future ends in a typed failure that says whether another attempt may help.
     fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Reply, ModelError>>;
+
+    /// Asks once, and lets the answer be followed while it comes in. The reply is the same as that of
+    /// [`complete`](Self::complete). A model that can only answer as a whole does that.
+    ///
+    /// # Errors
+    /// Like those of `complete`, with what the attempt took by then.
+    fn stream<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        let _ = live;
+        Box::pin(async move { Ok(self.complete(request).await?) })
+    }
 }
 
 /// One question to a model.
@@ -136,6 +146,14 @@ pub struct Reply {
     pub tokens: Option<Tokens>,
     /// The cost, where the provider states it; beats the price table.
     pub stated_cost: Option<Usd>,
+}
+
+impl Reply {
+    /// What it took, as the server says.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        Figures { tokens: self.tokens, cost: self.stated_cost }
+    }
 }
 
 /// Why an answer ended.

@@ -68,7 +68,8 @@ impl Spans {
                 let (latency_ms, tokens, cost) = (*latency_ms, *tokens, *cost_usd);
                 self.call_ended(key, &Ended::Back { latency_ms, tokens, cost, error: error.as_deref() }, now);
             }
-            Signal::PhaseStarted { .. } | Signal::PhaseEnded { .. } | Signal::Warning { .. } => {}
+            Signal::PhaseStarted { .. } | Signal::PhaseEnded { .. } | Signal::Words { .. } | Signal::Warning { .. } => {
+            }
         }
     }
 

@@ -157,6 +157,7 @@ fn values_that_cannot_be_used() {
     invalid("/debate/rounds", json!(1.5), &["debate.rounds (line 1, column ", "not 1.5"]);
     invalid("/debate/maxConcurrency", json!(0), &["debate.maxConcurrency (line 1, column "]);
     invalid("/debate/callTimeout", json!(0), &["debate.callTimeout (line 1, column "]);
+    invalid("/debate/idleTimeout", json!(0), &["debate.idleTimeout (line 1, column "]);
     invalid("/debate/protocol", json!("nope"), &["debate.protocol (line 1, column ", "unknown protocol `nope`"]);
     let threshold = json!({"type": "quality", "threshold": 100.5});
     invalid("/debate/terminationCondition", threshold, &["debate.terminationCondition.threshold", "100.5"]);

@@ -11,7 +11,8 @@ use dialectic::debate::{
 };
 use dialectic::engine::{Ending, Engine, least_closing_cost};
 use dialectic::llm::{
-    Budget, CallObserver, Caller, CallerLimits, ChatModel, FinishReason, ModelError, Reply, Request, request_bytes,
+    Budget, CallObserver, Caller, CallerLimits, ChatModel, Delivery, FinishReason, ModelError, Reply, Request,
+    request_bytes,
 };
 use dialectic::protocol::DIALECTIC;
 use dialectic::store::{Directory, Record};
@@ -191,6 +192,7 @@ async fn run(graph: &Graph) -> (Usd, Usd, Ending, Debate) {
             provider: "openai".into(),
             price: Some(PRICES),
             attempt_timeout: Duration::from_mins(2),
+            delivery: Delivery::Whole,
             limits: limits.clone(),
             observer: Arc::new(Unobserved),
         })

@@ -13,6 +13,7 @@ use crate::config::{ConfigPath, Environment, Loaded, Overrides, Row, schema, sho
 use crate::debate::Usd;
 use crate::display::counted;
 use crate::error::Error;
+use crate::llm::Delivery;
 use crate::prompt::Role;
 use crate::protocol::PROTOCOLS;
 
@@ -54,7 +55,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let settings = &loaded.settings;
     // Nobody listens: no call is made.
     let (signals, _) = unbounded_channel();
-    for warning in build_panel(settings, &environment, signals, Usd::ZERO)?.warnings {
+    for warning in build_panel(settings, &environment, Delivery::Whole, signals, Usd::ZERO)?.warnings {
         terminal.warning(&warning);
     }
     let agents = counted(settings.agents.len() as u64, "agent");

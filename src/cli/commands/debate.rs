@@ -47,7 +47,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         return dry_run::run(protocol, &settings, created, terminal);
     }
     let mut session = Session::open(&args.run)?;
-    let panel = session.panel(&settings, &environment, Usd::ZERO)?;
+    let panel = session.panel(&settings, &environment, Usd::ZERO, terminal)?;
     for warning in warnings.iter().chain(&panel.warnings) {
         terminal.warning(warning);
     }

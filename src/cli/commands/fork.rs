@@ -35,7 +35,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let protocol =
         Protocol::named(&settings.debate.protocol).ok_or_else(|| not_resumable("its protocol is unknown"))?;
     let mut session = Session::open(&args.run)?;
-    let panel = session.panel(&settings, &environment, Usd::ZERO)?;
+    let panel = session.panel(&settings, &environment, Usd::ZERO, terminal)?;
     for warning in environment.warnings().iter().chain(&changed.warnings).chain(&panel.warnings) {
         terminal.warning(warning);
     }

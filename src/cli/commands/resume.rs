@@ -46,7 +46,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
         return Err(Error::NothingToFinish { id: debate.id.clone() });
     }
     let mut session = Session::open(&args.run)?.heading(course);
-    let panel = session.panel(&settings, &environment, known_cost(debate))?;
+    let panel = session.panel(&settings, &environment, known_cost(debate), terminal)?;
     for warning in environment.warnings().iter().chain(&panel.warnings) {
         terminal.warning(warning);
     }

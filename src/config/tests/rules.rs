@@ -119,7 +119,7 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
     let mut warnings = warnings(&config);
     warnings.sort();
     insta::assert_snapshot!(warnings.join("\n"), @r#"
-    unknown key `debate.banana` is ignored (known: `budget`, `callTimeout`, `clarificationsMaxIterations`, `clarificationsMaxPerAgent`, `includeFullHistory`, `interactiveClarifications`, `maxConcurrency`, `maxRetries`, `onAgentFailure`, `orchestratorType`, `protocol`, `rounds`, `summarization`, `synthesisMethod`, `terminationCondition`, `timeoutPerRound`, `trace`)
+    unknown key `debate.banana` is ignored (known: `budget`, `callTimeout`, `clarificationsMaxIterations`, `clarificationsMaxPerAgent`, `idleTimeout`, `includeFullHistory`, `interactiveClarifications`, `maxConcurrency`, `maxRetries`, `onAgentFailure`, `orchestratorType`, `protocol`, `rounds`, `summarization`, `synthesisMethod`, `terminationCondition`, `timeoutPerRound`, `trace`)
     unknown key `debate.summarization.max_length` is ignored (did you mean `maxLength`?)
     unknown key `debate.terminationCondition.treshold` is ignored (did you mean `threshold`?)
     unknown key `debates` is ignored (did you mean `debate`?)
@@ -151,13 +151,13 @@ fn all_problems_are_reported_in_one_go() {
   "judge": { "id": "x" },
   "debate": {
     "rounds": 0, "protocol": "dialektic", "terminationCondition": { "threshold": 101 },
-    "budget": { "maxCostUsd": -1 }, "callTimeout": 0, "summarization": { "method": "magic" }
+    "budget": { "maxCostUsd": -1 }, "callTimeout": 0, "idleTimeout": 0, "summarization": { "method": "magic" }
   },
   "providers": { "local": { "baseUrl": "localhost" } },
   "prices": { "m": { "inputPerMTok": -1 } }
 }"#;
     insta::assert_snapshot!(load_text(text).unwrap_err(), @r"
-    the configuration `c.json` cannot be used, 18 problems:
+    the configuration `c.json` cannot be used, 19 problems:
       agents[0].model (line 3, column 5): is missing
       agents[0].id (line 3, column 13): is empty
       agents[0].name (line 3, column 25): is empty
@@ -172,7 +172,8 @@ fn all_problems_are_reported_in_one_go() {
       debate.terminationCondition.threshold (line 9, column 82): must be from 0 to 100, not 101
       debate.budget.maxCostUsd (line 10, column 31): must not be negative: -1
       debate.callTimeout (line 10, column 52): must be a whole number of at least 1, not 0
-      debate.summarization.method (line 10, column 84): unknown summarization method `magic` (known: `length-based`)
+      debate.idleTimeout (line 10, column 70): must be a whole number of at least 1, not 0
+      debate.summarization.method (line 10, column 102): unknown summarization method `magic` (known: `length-based`)
       providers.local.baseUrl (line 12, column 40): is not a URL, e.g. `http://127.0.0.1:8000/v1`
       prices.m.outputPerMTok (line 13, column 20): is missing
       prices.m.inputPerMTok (line 13, column 38): must not be negative: -1

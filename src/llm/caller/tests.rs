@@ -83,6 +83,10 @@ impl CallObserver for Notes {
         assert_eq!(key.round, 2);
         self.0.lock().unwrap().push((attempt, error.clone(), wait));
     }
+
+    fn words(&self, _: &CallKey, text: &str) {
+        panic!("nobody watches: {text}");
+    }
 }
 
 struct Stage {
@@ -105,6 +109,7 @@ impl Stage {
             price: Some(Price { input_per_m_tok: 10.0, cached_input_per_m_tok: Some(1.0), output_per_m_tok: 100.0 }),
             attempt_timeout: Duration::from_mins(2),
             limits: CallerLimits { in_flight: Arc::new(Semaphore::new(16)), max_retries: 3, budget: None },
+            delivery: Delivery::Whole,
             observer: notes.clone(),
         };
         Self { model, notes, caller }

@@ -20,10 +20,11 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::debate::{CallKey, Phase, Tokens, Usd};
 
-use super::{ChatModel, FinishReason, ModelError, Reply, Request};
+use super::{ChatModel, FailedAttempt, FinishReason, Listener, Live, ModelError, Reply, Request};
 
 use evaluator::Evaluator;
 use judge::Judge;
@@ -75,6 +76,31 @@ impl Rehearsal {
         }
     }
 
+    /// An answer, or a failure where one is due. A listener hears it in the time that it takes.
+    async fn answer(&self, request: &Request, listener: Option<&dyn Listener>) -> Result<Reply, ModelError> {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        let latency = self.latency(&request.brief.key);
+        if self.options.fail_every.is_some_and(|every| number.is_multiple_of(u64::from(every.get()))) {
+            pause(latency).await;
+            let message = "a failure that was asked for".to_owned();
+            return Err(ModelError::ServerFailed { status: 500, retry_after: None, message });
+        }
+        let text = self.text(request);
+        match listener.filter(|_| !latency.is_zero()) {
+            Some(listener) => speak(&text, latency, listener).await,
+            None => pause(latency).await,
+        }
+        Ok(Reply {
+            text,
+            tool_calls: Vec::new(),
+            finish: FinishReason::Complete,
+            served_model: Some(MODEL.to_owned()),
+            // Nothing was read or written by a model, and nothing is billed.
+            tokens: Some(Tokens::default()),
+            stated_cost: Some(Usd::ZERO),
+        })
+    }
+
     fn latency(&self, key: &CallKey) -> Duration {
         let target = key.target_agent_id.as_ref().map_or("", |id| id.as_str());
         let call = format!("{} {} {} {target}", key.round, key.phase.name(), key.agent_id);
@@ -86,27 +112,28 @@ impl Rehearsal {
 
 impl ChatModel for Rehearsal {
     fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Reply, ModelError>> {
-        async move {
-            let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
-            let latency = self.latency(&request.brief.key);
-            if !latency.is_zero() {
-                tokio::time::sleep(latency).await;
-            }
-            if self.options.fail_every.is_some_and(|every| number.is_multiple_of(u64::from(every.get()))) {
-                let message = "a failure that was asked for".to_owned();
-                return Err(ModelError::ServerFailed { status: 500, retry_after: None, message });
-            }
-            Ok(Reply {
-                text: self.text(request),
-                tool_calls: Vec::new(),
-                finish: FinishReason::Complete,
-                served_model: Some(MODEL.to_owned()),
-                // Nothing was read or written by a model, and nothing is billed.
-                tokens: Some(Tokens::default()),
-                stated_cost: Some(Usd::ZERO),
-            })
-        }
-        .boxed()
+        self.answer(request, None).boxed()
+    }
+
+    fn stream<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        async move { Ok(self.answer(request, Some(live.listener)).await?) }.boxed()
+    }
+}
+
+async fn pause(time: Duration) {
+    if !time.is_zero() {
+        sleep(time).await;
+    }
+}
+
+/// Says `text` word by word, in that time.
+async fn speak(text: &str, time: Duration, listener: &dyn Listener) {
+    let words: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
+    let count = u32::try_from(words.len()).unwrap_or(u32::MAX);
+    let start = Instant::now();
+    for (number, word) in (1..=count).zip(words) {
+        sleep_until(start + time.saturating_mul(number) / count).await;
+        listener.hear(word);
     }
 }
 
@@ -122,5 +149,7 @@ fn mix(hash: u64) -> u64 {
     hash ^ (hash >> 31)
 }
 
+#[cfg(test)]
+mod streaming_tests;
 #[cfg(test)]
 mod tests;

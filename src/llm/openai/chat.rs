@@ -1,6 +1,8 @@
 //! Chat Completions: what is sent, and what comes back.
 //! Source of the format: platform.openai.com, "API reference", "Chat Completions".
 
+mod chunks;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,7 +12,9 @@ use crate::llm::{FinishReason, Reply, Request, Turn};
 use super::ApiAnswer;
 use super::failure::ErrorField;
 use super::lenient::{Arguments, Content, Usage, call_id, tolerant, tolerant_list};
-use super::quirks::{LimitField, Quirks};
+use super::quirks::{LimitField, Quirks, Streaming};
+
+pub(super) use chunks::Chunks;
 
 /// A request. What all calls of a debate share comes first: providers bill an equal beginning at a fraction.
 #[derive(Serialize)]
@@ -27,6 +31,16 @@ pub(super) struct Body<'a> {
     response_format: Option<ResponseFormat>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+}
+
+/// Without it the API keeps the token counts of a stream to itself.
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
 }
 
 #[derive(Serialize)]
@@ -124,6 +138,8 @@ impl<'a> Body<'a> {
                 json_schema: AnswerForm { name: answer.name, schema: (answer.schema)(), strict: true },
             }),
             tools: request.tools.iter().map(tool).collect(),
+            stream: (quirks.streaming != Streaming::Never).then_some(true),
+            stream_options: (quirks.streaming == Streaming::WithUsage).then_some(StreamOptions { include_usage: true }),
         }
     }
 }

@@ -87,6 +87,20 @@ impl Refusal {
             ])
     }
 
+    /// Whether the model does not want to be asked for the token counts of a stream.
+    pub(super) fn refuses_stream_options(&self) -> bool {
+        self.is_about_parameters() && self.names(&["stream_options", "include_usage"])
+    }
+
+    /// Whether the model does not stream, or not for this account.
+    pub(super) fn refuses_streaming(&self) -> bool {
+        let said = self.message.to_lowercase();
+        let mut words = said.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let names_it = self.param.as_deref() == Some("stream") || words.any(|it| matches!(it, "stream" | "streaming"));
+        // "Upstream", "stream_options" and the like are other matters.
+        self.is_about_parameters() && names_it
+    }
+
     /// Whether the model takes no `parameter`. One that is merely out of range is the user's to correct.
     pub(super) fn refuses_parameter(&self, parameter: &str) -> bool {
         let said = self.message.to_lowercase();

@@ -11,6 +11,7 @@ use crate::llm::ModelError;
 
 use super::endpoint::Address;
 use super::lenient::{Text, tolerant};
+use super::sse::Event;
 use super::transport::Answer;
 
 /// Longer messages are cut.
@@ -81,6 +82,27 @@ impl Refusal {
     }
 }
 
+/// The error that an event of a stream is, if it is one: in a field, as an event of that name, or as an object that
+/// says of itself what it is.
+pub(super) fn error_in(event: &Event) -> Option<ErrorField> {
+    #[derive(Deserialize)]
+    struct Said {
+        #[serde(default, deserialize_with = "tolerant")]
+        error: Option<ErrorField>,
+        #[serde(default, rename = "type", deserialize_with = "tolerant")]
+        kind: Option<String>,
+        #[serde(default, deserialize_with = "tolerant")]
+        object: Option<String>,
+    }
+    let said = serde_json::from_str::<Said>(&event.data).ok();
+    let is_error = event.name == "error"
+        || said.as_ref().is_some_and(|said| [&said.kind, &said.object].contains(&&Some("error".to_owned())));
+    if let Some(error) = said.and_then(|said| said.error) {
+        return error.says_something().then_some(error);
+    }
+    is_error.then(|| serde_json::from_str(&event.data).unwrap_or_else(|_| ErrorField::Text(event.data.clone())))
+}
+
 /// An error object, reduced to what matters.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Fault {
@@ -119,6 +141,13 @@ struct ErrorMetadata {
 }
 
 impl ErrorField {
+    fn says_something(&self) -> bool {
+        match self {
+            Self::Text(message) => !message.trim().is_empty(),
+            Self::Object(object) => object.message.is_some() || object.code.is_some() || object.kind.is_some(),
+        }
+    }
+
     /// Nothing when the field is there but says nothing, as `{}` and `""` do.
     pub(super) fn into_fault(self) -> Option<Fault> {
         match self {

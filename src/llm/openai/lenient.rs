@@ -170,6 +170,13 @@ pub(super) struct PartObject {
 }
 
 impl Content {
+    /// What was said, and what was said in refusal.
+    pub(super) fn of(text: String, refusal: String) -> Self {
+        let kind = Some("refusal".to_owned()).filter(|_| !refusal.is_empty());
+        let refusal = PartObject { kind, text: None, refusal: Some(refusal) };
+        Self::Parts(vec![Part::Text(text), Part::Object(refusal)])
+    }
+
     /// Splits the content into what was said (joined onto `text`) and why it was not (onto `refusal`).
     pub(super) fn read(self, text: &mut String, refusal: &mut String) {
         match self {

@@ -2,7 +2,7 @@
 //!
 //! `async-openai` builds and addresses the requests; the bodies and the reading of answers are ours, because most
 //! servers leave out something that its types insist on. One attempt, no retry: that is the
-//! [`Caller`](super::Caller)'s. What a model was found not to take is remembered for the run.
+//! [`Caller`](super::Caller)'s. Answers that somebody follows are asked for as streams of events. What a model was found not to take is remembered for the run.
 
 mod chat;
 mod diagnosis;
@@ -12,6 +12,8 @@ mod http;
 mod lenient;
 mod quirks;
 mod responses;
+mod sse;
+mod streaming;
 mod transport;
 
 #[cfg(test)]
@@ -20,7 +22,7 @@ mod tests;
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 
-use super::{ChatModel, FinishReason, ModelError, Reply, Request};
+use super::{ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request};
 
 pub use endpoint::{Endpoint, EndpointError as ClientError};
 pub use http::{HttpClientError, http_client};
@@ -28,8 +30,9 @@ pub use http::{HttpClientError, http_client};
 use endpoint::Address;
 use failure::{ErrorField, Refusal, excerpt, one_line};
 use lenient::{Usage, stated_cost};
-use quirks::{Api, LOOPBACK_PATIENCE, Learned, LimitField, PATIENCE, Quirks};
-use transport::{Answer, Transport};
+use quirks::{Api, LOOPBACK_PATIENCE, Learned, LimitField, PATIENCE, Quirks, Streaming};
+use streaming::{Followed, Pieces, follow, pieces_in};
+use transport::{Answer, Posted, Transport, broken};
 
 /// The provider whose Chat Completions name the output limit anew.
 const RENAMED_LIMIT: &str = "openai";
@@ -55,78 +58,135 @@ impl OpenAiClient {
         Ok(Self { transport: Transport::new(address, http), learned })
     }
 
-    async fn ask(&self, request: &Request) -> Result<Reply, ModelError> {
+    async fn ask(&self, request: &Request, live: Option<Live<'_>>) -> Result<Reply, FailedAttempt> {
         let (learned, model) = (&self.learned, &request.model);
         let _probe = learned.await_turn(model).await;
-        // Each turn of this loop learns one thing that the model does not take; there are four to learn.
+        // Each turn of this loop learns one thing that the model does not take; there are six to learn.
         loop {
-            let quirks = learned.quirks(model);
+            let known = learned.quirks(model);
+            let live = live.filter(|_| known.streaming != Streaming::Never);
+            let streaming = if live.is_some() { known.streaming } else { Streaming::Never };
+            let quirks = Quirks { streaming, ..known };
             let api = quirks.api.unwrap_or(Api::Responses);
-            let refusal = match self.ask_once(request, api, quirks).await {
+            let (refusal, figures) = match self.ask_once(request, api, quirks, live).await {
                 Ok(reply) => {
                     learned.reached(model, api);
+                    if live.is_some() && reply.tokens.is_none() {
+                        // What a debate costs matters more than seeing it come.
+                        learned.learn(model, |quirks| quirks.streaming = Streaming::Never);
+                    }
                     return Ok(reply);
                 }
-                Err(Setback::Failed(error)) => return Err(error),
-                Err(Setback::Refused(refusal)) => refusal,
+                Err(Setback::Failed(failed)) => return Err(failed),
+                Err(Setback::Refused(refusal, figures)) => (refusal, figures),
             };
             let lack = refusal.lacks_responses().filter(|_| api == Api::Responses && quirks.api.is_none());
             if let Some(lack) = lack {
                 learned.lacks_responses(model, lack);
                 continue;
             }
-            if request.answer.is_some() && quirks.takes_schema && refusal.refuses_format() {
-                learned.learn(model, |quirks| quirks.takes_schema = false);
-            } else if quirks.takes_temperature && refusal.refuses_parameter("temperature") {
-                learned.learn(model, |quirks| quirks.takes_temperature = false);
-            } else if api == Api::Chat && quirks.limit == LimitField::MaxTokens && refusal.wants_renamed_limit() {
-                learned.learn(model, |quirks| quirks.limit = LimitField::MaxCompletionTokens);
-            } else {
-                return Err(refusal.into_error());
-            }
+            let Some(change) = what_to_leave_out(&refusal, request, api, quirks) else {
+                return Err(FailedAttempt { error: refusal.into_error(), figures });
+            };
+            learned.learn(model, change);
             // A server that argues about parameters has the API; nobody need wait for the second try to know.
             learned.reached(model, api);
         }
     }
 
-    async fn ask_once(&self, request: &Request, api: Api, quirks: Quirks) -> Result<Reply, Setback> {
-        let answer = match api {
+    async fn ask_once(
+        &self,
+        request: &Request,
+        api: Api,
+        quirks: Quirks,
+        live: Option<Live<'_>>,
+    ) -> Result<Reply, Setback> {
+        let posted = match api {
             Api::Responses => self.transport.post(api, &responses::Body::new(request, quirks)).await?,
             Api::Chat => self.transport.post(api, &chat::Body::new(request, quirks)).await?,
         };
-        if !answer.status.is_success() {
-            return Err(Setback::Refused(Refusal::of_answer(&answer, self.transport.address())));
-        }
         match api {
-            Api::Responses => self.read::<responses::Answer>(&answer),
-            Api::Chat => self.read::<chat::Answer>(&answer),
+            Api::Responses => self.receive::<responses::Events>(posted, live).await,
+            Api::Chat => self.receive::<chat::Chunks>(posted, live).await,
         }
     }
 
-    fn read<A: ApiAnswer + DeserializeOwned>(&self, answer: &Answer) -> Result<Reply, Setback> {
+    async fn receive<P: Pieces>(&self, posted: Posted, live: Option<Live<'_>>) -> Result<Reply, Setback> {
+        let mut streamed = match posted {
+            Posted::Whole(answer) => return self.read::<P>(&answer),
+            Posted::Streamed(streamed) => streamed,
+        };
+        match follow::<P>(&mut streamed, live).await {
+            Followed::Whole(answer) => self.read::<P>(&answer),
+            Followed::Pieces(pieces, ended) => {
+                let (whole, head) = (pieces.into_whole(), streamed.head());
+                let figures = figures(&whole, &head);
+                ended.map_err(|error| Setback::Failed(FailedAttempt { error, figures }))?;
+                self.accept(whole, &head)
+            }
+        }
+    }
+
+    fn read<P: Pieces>(&self, answer: &Answer) -> Result<Reply, Setback> {
         let address = self.transport.address();
-        let broken = |message| Setback::Failed(ModelError::Broken { message });
-        let mut read: A = serde_json::from_slice(&answer.body).map_err(|error| {
+        if !answer.status.is_success() {
+            return Err(Setback::Refused(Box::new(Refusal::of_answer(answer, address)), Figures::default()));
+        }
+        if let Some(pieces) = pieces_in::<P>(&answer.body) {
+            return self.accept(pieces?.into_whole(), answer);
+        }
+        let whole = serde_json::from_slice(&answer.body).map_err(|error| {
             let error = one_line(&error.to_string(), address);
             broken(format!("it is not the JSON of the API ({error}): {}", excerpt(&answer.body, address)))
         })?;
+        self.accept::<P::Whole>(whole, answer)
+    }
+
+    /// The reply that an answer holds, if it holds one.
+    fn accept<A: ApiAnswer>(&self, mut read: A, answer: &Answer) -> Result<Reply, Setback> {
+        let address = self.transport.address();
+        let figures = figures(&read, answer);
+        let failed = |error| Setback::Failed(FailedAttempt { error, figures });
         if let Some(fault) = read.take_error().and_then(ErrorField::into_fault) {
-            return Err(Setback::Refused(Refusal::inside(fault, answer, address)));
+            return Err(Setback::Refused(Box::new(Refusal::inside(fault, answer, address)), figures));
         }
         if !read.is_one() {
-            return Err(broken(format!("it holds no answer: {}", excerpt(&answer.body, address))));
+            let body = excerpt(&answer.body, address);
+            let said = if body.is_empty() { body } else { format!(": {body}") };
+            return Err(failed(broken(format!("it holds no answer{said}"))));
         }
-        let stated_cost = stated_cost(read.usage(), &answer.headers);
         let (reply, refusal) = read.into_reply();
         if reply.finish == FinishReason::Filtered && reply.text.is_empty() && !refusal.is_empty() {
-            return Err(Setback::Failed(ModelError::Filtered { message: one_line(&refusal, address) }));
+            return Err(failed(ModelError::Filtered { message: one_line(&refusal, address) }));
         }
-        Ok(Reply { stated_cost, ..reply })
+        Ok(Reply { stated_cost: figures.cost, ..reply })
+    }
+}
+
+fn figures(read: &impl ApiAnswer, answer: &Answer) -> Figures {
+    let usage = read.usage();
+    Figures { tokens: usage.and_then(Usage::tokens), cost: stated_cost(usage, &answer.headers) }
+}
+
+/// What is to be left out of the next try, after a refusal that is about something that can be.
+fn what_to_leave_out(refusal: &Refusal, request: &Request, api: Api, quirks: Quirks) -> Option<fn(&mut Quirks)> {
+    if request.answer.is_some() && quirks.takes_schema && refusal.refuses_format() {
+        Some(|quirks| quirks.takes_schema = false)
+    } else if quirks.takes_temperature && refusal.refuses_parameter("temperature") {
+        Some(|quirks| quirks.takes_temperature = false)
+    } else if api == Api::Chat && quirks.limit == LimitField::MaxTokens && refusal.wants_renamed_limit() {
+        Some(|quirks| quirks.limit = LimitField::MaxCompletionTokens)
+    } else if api == Api::Chat && quirks.streaming == Streaming::WithUsage && refusal.refuses_stream_options() {
+        Some(|quirks| quirks.streaming = Streaming::Bare)
+    } else if quirks.streaming != Streaming::Never && refusal.refuses_streaming() {
+        Some(|quirks| quirks.streaming = Streaming::Never)
+    } else {
+        None
     }
 }
 
 /// An answer of either API.
-trait ApiAnswer {
+trait ApiAnswer: DeserializeOwned {
     /// Whether this is an answer of the API at all, and not some other JSON.
     fn is_one(&self) -> bool;
     /// The error that some servers put into an answer with a good status.
@@ -139,20 +199,24 @@ trait ApiAnswer {
 
 /// Why there is no reply.
 enum Setback {
-    /// The server said no.
-    Refused(Refusal),
+    /// The server said no, and perhaps what it took to come to that.
+    Refused(Box<Refusal>, Figures),
     /// Anything else.
-    Failed(ModelError),
+    Failed(FailedAttempt),
 }
 
 impl From<ModelError> for Setback {
     fn from(error: ModelError) -> Self {
-        Self::Failed(error)
+        Self::Failed(error.into())
     }
 }
 
 impl ChatModel for OpenAiClient {
     fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Reply, ModelError>> {
-        Box::pin(self.ask(request))
+        Box::pin(async move { self.ask(request, None).await.map_err(|failed| failed.error) })
+    }
+
+    fn stream<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        Box::pin(self.ask(request, Some(live)))
     }
 }

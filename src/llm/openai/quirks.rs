@@ -30,6 +30,17 @@ pub(super) enum Lack {
     Model,
 }
 
+/// How a model streams its answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Streaming {
+    /// With its token counts at the end, for which Chat Completions have to be asked.
+    WithUsage,
+    /// Without being asked for token counts.
+    Bare,
+    /// Not at all.
+    Never,
+}
+
 /// What is known of a model on a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Quirks {
@@ -41,6 +52,8 @@ pub(super) struct Quirks {
     pub(super) takes_temperature: bool,
     /// What Chat Completions call its output limit, as far as is known.
     pub(super) limit: LimitField,
+    /// How it streams, as far as is known.
+    pub(super) streaming: Streaming,
 }
 
 /// How long calls wait for the finding of the first one. A server that lacks the Responses API says so at once; one
@@ -167,7 +180,13 @@ impl Learned {
     }
 
     fn presumed(&self, model: &str) -> Quirks {
-        Quirks { api: self.configured, takes_schema: takes_schema(model), takes_temperature: true, limit: self.limit }
+        Quirks {
+            api: self.configured,
+            takes_schema: takes_schema(model),
+            takes_temperature: true,
+            limit: self.limit,
+            streaming: Streaming::WithUsage,
+        }
     }
 
     fn models(&self) -> MutexGuard<'_, HashMap<Arc<str>, Quirks>> {

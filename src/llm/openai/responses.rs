@@ -1,6 +1,8 @@
 //! The Responses API: what is sent, and what comes back.
 //! Source of the format: platform.openai.com, "API reference", "Responses".
 
+mod events;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,7 +12,9 @@ use crate::llm::{FinishReason, Reply, Request, Turn};
 use super::ApiAnswer;
 use super::failure::ErrorField;
 use super::lenient::{Arguments, Content, Usage, call_id, tolerant, tolerant_list};
-use super::quirks::Quirks;
+use super::quirks::{Quirks, Streaming};
+
+pub(super) use events::Events;
 
 /// A request. What all calls of a debate share comes first: providers bill an equal beginning at a fraction.
 #[derive(Serialize)]
@@ -27,6 +31,8 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     store: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -87,6 +93,7 @@ impl<'a> Body<'a> {
             }),
             tools: request.tools.iter().map(tool).collect(),
             store: false,
+            stream: (quirks.streaming != Streaming::Never).then_some(true),
         }
     }
 }
@@ -121,7 +128,7 @@ fn input(request: &Request) -> Input<'_> {
 }
 
 /// An answer; whatever may be absent is.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(super) struct Answer {
     #[serde(default, deserialize_with = "tolerant_list")]
     output: Option<Vec<OutputItem>>,
@@ -145,7 +152,7 @@ struct Incomplete {
     reason: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct OutputItem {
     #[serde(default, rename = "type", deserialize_with = "tolerant")]
     kind: Option<String>,
@@ -159,6 +166,13 @@ struct OutputItem {
     name: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
     arguments: Option<Arguments>,
+}
+
+impl OutputItem {
+    /// Some servers leave out what an item is; only a call has a name.
+    fn is_call(&self) -> bool {
+        self.name.is_some() && matches!(self.kind.as_deref(), Some("function_call") | None)
+    }
 }
 
 impl ApiAnswer for Answer {

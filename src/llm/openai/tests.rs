@@ -8,18 +8,21 @@ mod responses_variants;
 mod retry_after;
 mod secrets;
 mod server;
+mod stream_ends;
+mod streams;
 mod wire;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use crate::debate::{AgentId, ApiKind, CallKey, Phase, Tokens};
-use crate::llm::{AnswerSchema, Brief, ChatModel, ModelError, Reply, Request};
+use crate::llm::{AnswerSchema, Brief, ChatModel, FailedAttempt, Figures, Listener, Live, ModelError, Reply, Request};
 
 use super::{Endpoint, OpenAiClient, http_client};
-use server::{Answer, Server};
+use server::{Answer, End, Server};
 
 const KEY: &str = "sk-test-0123456789/+=";
 
@@ -127,6 +130,78 @@ async fn read(api: ApiKind, answer: Answer) -> Result<Reply, ModelError> {
     let result = client(&server, api).complete(&request()).await;
     assert_eq!(server.paths(), [if api == ApiKind::Chat { CHAT } else { RESPONSES }], "there is no second request");
     result
+}
+
+/// Remembers what it hears.
+#[derive(Default)]
+struct Heard(std::sync::Mutex<Vec<String>>);
+
+impl Listener for Heard {
+    fn hear(&self, text: &str) {
+        self.0.lock().unwrap().push(text.to_owned());
+    }
+}
+
+/// No stream of these tests is silent for that long unless it is to break.
+const IDLE: Duration = Duration::from_secs(20);
+
+/// Follows an answer; says what was heard besides what came of it.
+async fn follow(
+    client: &OpenAiClient,
+    request: &Request,
+    idle_timeout: Duration,
+) -> (Result<Reply, FailedAttempt>, Vec<String>) {
+    let heard = Heard::default();
+    let result = client.stream(request, Live { listener: &heard, idle_timeout }).await;
+    (result, heard.0.into_inner().unwrap())
+}
+
+/// `data: …` with an empty line, for each value.
+fn events(values: &[Value]) -> Vec<String> {
+    values.iter().map(|value| format!("data: {value}\n\n")).collect()
+}
+
+/// The answer of [`responses_answer`] as its reference streams it.
+fn responses_events() -> Vec<Value> {
+    let mut begun = responses_answer();
+    (begun["status"], begun["output"], begun["usage"]) = (json!("in_progress"), json!([]), Value::Null);
+    let item = json!({"type": "message", "id": "msg_1", "status": "in_progress", "role": "assistant", "content": []});
+    let delta = |text| json!({"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": text});
+    vec![
+        json!({"type": "response.created", "response": begun}),
+        json!({"type": "response.in_progress", "response": begun}),
+        json!({"type": "response.output_item.added", "output_index": 0, "item": item}),
+        json!({"type": "response.content_part.added", "part": {"type": "output_text", "text": ""}}),
+        delta("Beca"),
+        delta("use."),
+        json!({"type": "response.output_text.done", "text": "Because."}),
+        json!({"type": "response.output_item.done", "output_index": 0, "item": responses_answer()["output"][0]}),
+        json!({"type": "response.completed", "response": responses_answer()}),
+    ]
+}
+
+/// The answer of [`chat_answer`] as its reference streams it, but for the mark of its end.
+fn chat_events() -> Vec<Value> {
+    let chunk = |choices: Value, usage: Value| json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m-1-2025", "choices": choices, "usage": usage});
+    let choice =
+        |delta: Value, reason: Value| json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": reason}]);
+    vec![
+        chunk(choice(json!({"role": "assistant", "content": "", "refusal": null}), Value::Null), Value::Null),
+        chunk(choice(json!({"content": "Beca"}), Value::Null), Value::Null),
+        chunk(choice(json!({"content": "use."}), Value::Null), Value::Null),
+        chunk(choice(json!({}), json!("stop")), Value::Null),
+        chunk(json!([]), chat_answer()["usage"].clone()),
+    ]
+}
+
+/// The regular stream on either path.
+fn regular_stream(path: &str) -> Vec<String> {
+    if path == RESPONSES {
+        return events(&responses_events());
+    }
+    let mut stream = events(&chat_events());
+    stream.push("data: [DONE]\n\n".to_owned());
+    stream
 }
 
 /// Reads the regular answer of an API with each change, and compares with the change of what it says.

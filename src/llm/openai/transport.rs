@@ -1,17 +1,20 @@
-//! Sends a body and brings back what the server answered, whatever it is. One attempt, no retry.
+//! Sends a body and brings back what the server answered, whatever it is: as a whole, or piece by piece where it comes
+//! as a stream of events. One attempt, no retry.
 
 use std::error::Error as _;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use async_openai::Client;
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use futures_util::future::BoxFuture;
-use reqwest::header::HeaderMap;
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Response, StatusCode};
 use serde::Serialize;
 use serde::de::IgnoredAny;
+use tokio::time::timeout;
 
 use crate::llm::ModelError;
 
@@ -20,6 +23,8 @@ use super::quirks::Api;
 
 /// No answer is longer; more is not read.
 const LONGEST_ANSWER: usize = 8 << 20;
+/// No stream is longer: in it, each word is wrapped in an event of some hundred bytes.
+const LONGEST_STREAM: usize = 8 * LONGEST_ANSWER;
 /// What is read of a refusal: enough for any message, and for servers that send the request back with it.
 const LONGEST_REFUSAL: usize = 512 << 10;
 
@@ -30,6 +35,61 @@ pub(super) struct Answer {
     pub(super) body: Vec<u8>,
 }
 
+/// What a server sent back.
+pub(super) enum Posted {
+    /// An answer as a whole.
+    Whole(Answer),
+    /// The beginning of a stream of events.
+    Streamed(Box<Streamed>),
+}
+
+/// A stream of events, of which only the head has been read. Dropping it closes the connection.
+pub(super) struct Streamed {
+    response: Response,
+    read: usize,
+}
+
+impl Streamed {
+    /// The head, as an answer without a body.
+    pub(super) fn head(&self) -> Answer {
+        Answer { status: self.response.status(), headers: self.response.headers().clone(), body: Vec::new() }
+    }
+
+    /// The next bytes; nothing at the end. A wait for longer than `patience` breaks the stream.
+    ///
+    /// # Errors
+    /// When it breaks off, is silent, or has no end.
+    pub(super) async fn next(&mut self, patience: Option<Duration>) -> Result<Option<Vec<u8>>, ModelError> {
+        let chunk = match patience {
+            Some(patience) => timeout(patience, self.response.chunk())
+                .await
+                .map_err(|_| broken(format!("the stream was silent for {patience:?}")))?,
+            None => self.response.chunk().await,
+        };
+        let chunk = chunk.map_err(broken_off)?;
+        let chunk = chunk.map(|chunk| chunk.to_vec());
+        self.read += chunk.as_ref().map_or(0, Vec::len);
+        if self.read > LONGEST_STREAM {
+            return Err(too_long(LONGEST_STREAM));
+        }
+        Ok(chunk)
+    }
+
+    /// The whole answer of which `body` is the beginning.
+    ///
+    /// # Errors
+    /// Like those of [`next`](Self::next).
+    pub(super) async fn rest(&mut self, mut body: Vec<u8>, patience: Option<Duration>) -> Result<Answer, ModelError> {
+        while let Some(chunk) = self.next(patience).await? {
+            body.extend_from_slice(&chunk);
+            if body.len() > LONGEST_ANSWER {
+                return Err(too_long(LONGEST_ANSWER));
+            }
+        }
+        Ok(Answer { body, ..self.head() })
+    }
+}
+
 /// How an exchange ended.
 ///
 /// It leaves the executor as an error even when it is an answer: past the executor async-openai drops the headers
@@ -38,7 +98,7 @@ pub(super) struct Answer {
 #[derive(thiserror::Error)]
 enum Exchange {
     #[error("the server answered")]
-    Answered(Answer),
+    Answered(Posted),
     #[error("the exchange failed")]
     Failed(#[source] ModelError),
 }
@@ -47,7 +107,8 @@ enum Exchange {
 impl std::fmt::Debug for Exchange {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Answered(answer) => f.debug_tuple("Answered").field(&answer.status).finish(),
+            Self::Answered(Posted::Whole(answer)) => f.debug_tuple("Answered").field(&answer.status).finish(),
+            Self::Answered(Posted::Streamed(_)) => f.write_str("Streamed"),
             Self::Failed(error) => f.debug_tuple("Failed").field(error).finish(),
         }
     }
@@ -81,7 +142,7 @@ impl Transport {
     ///
     /// # Errors
     /// When there is no answer, or not all of it. A refusal is an answer.
-    pub(super) async fn post(&self, api: Api, body: &(impl Serialize + Sync)) -> Result<Answer, ModelError> {
+    pub(super) async fn post(&self, api: Api, body: &(impl Serialize + Sync)) -> Result<Posted, ModelError> {
         let sent: Result<IgnoredAny, OpenAIError> = match api {
             Api::Responses => self.client.responses().create_byot(body).await,
             Api::Chat => self.client.chat().create_byot(body).await,
@@ -89,7 +150,7 @@ impl Transport {
         match sent {
             Err(OpenAIError::Boxed(error)) => match error.downcast::<Exchange>() {
                 Ok(exchange) => match *exchange {
-                    Exchange::Answered(answer) => Ok(answer),
+                    Exchange::Answered(posted) => Ok(posted),
                     Exchange::Failed(error) => Err(error),
                 },
                 Err(error) => Err(unsendable(&error.to_string())),
@@ -106,8 +167,12 @@ fn unsendable(message: &str) -> ModelError {
     ModelError::Unsendable { message: message.to_owned() }
 }
 
-fn broken(message: impl Into<String>) -> ModelError {
+pub(super) fn broken(message: impl Into<String>) -> ModelError {
     ModelError::Broken { message: message.into() }
+}
+
+fn broken_off(error: reqwest::Error) -> ModelError {
+    broken(format!("it broke off: {}", root_cause(error)))
 }
 
 /// Executes a request once.
@@ -132,7 +197,7 @@ impl tower::Service<HttpRequestFactory> for Executor {
         Box::pin(async move {
             let request = request.build().await?;
             let exchange = match executor.exchange(request).await {
-                Ok(answer) => Exchange::Answered(answer),
+                Ok(posted) => Exchange::Answered(posted),
                 Err(error) => Exchange::Failed(error),
             };
             Err(exchange.into())
@@ -141,12 +206,19 @@ impl tower::Service<HttpRequestFactory> for Executor {
 }
 
 impl Executor {
-    async fn exchange(&self, request: reqwest::Request) -> Result<Answer, ModelError> {
-        let mut response = self.http.execute(request).await.map_err(|error| self.failure(error))?;
+    async fn exchange(&self, request: reqwest::Request) -> Result<Posted, ModelError> {
+        let response = self.http.execute(request).await.map_err(|error| self.failure(error))?;
+        if response.status().is_success() && is_event_stream(response.headers()) {
+            return Ok(Posted::Streamed(Box::new(Streamed { response, read: 0 })));
+        }
+        self.whole(response).await.map(Posted::Whole)
+    }
+
+    async fn whole(&self, mut response: Response) -> Result<Answer, ModelError> {
         let status = response.status();
         let declared = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
         if status.is_success() && declared > LONGEST_ANSWER {
-            return Err(too_long());
+            return Err(too_long(LONGEST_ANSWER));
         }
         let mut body = Vec::with_capacity(declared.min(LONGEST_REFUSAL));
         while let Some(chunk) = response.chunk().await.map_err(|error| self.failure(error))? {
@@ -155,7 +227,7 @@ impl Executor {
                 break;
             }
             if body.len() > LONGEST_ANSWER {
-                return Err(too_long());
+                return Err(too_long(LONGEST_ANSWER));
             }
         }
         Ok(Answer { status, headers: std::mem::take(response.headers_mut()), body })
@@ -167,13 +239,19 @@ impl Executor {
         } else if error.is_builder() {
             unsendable(&root_cause(error))
         } else {
-            broken(format!("it broke off: {}", root_cause(error)))
+            broken_off(error)
         }
     }
 }
 
-fn too_long() -> ModelError {
-    broken(format!("it is longer than {} MiB", LONGEST_ANSWER >> 20))
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = content_type.split(';').next().unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case("text/event-stream")
+}
+
+fn too_long(longest: usize) -> ModelError {
+    broken(format!("it is longer than {} MiB", longest >> 20))
 }
 
 /// What lies beneath an error of reqwest, whose own text says little and quotes the URL, on one line.

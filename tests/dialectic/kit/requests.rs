@@ -123,9 +123,12 @@ fn every_kind_of_violation_is_found() {
         assert_eq!(violation(api, |body| body["temperature"] = json!("hot")), "`temperature` is not Number");
         assert_eq!(violation(api, |body| body["temperature"] = json!(2.5)), "`temperature` is not within 0 and 2");
         assert_eq!(violation(api, |body| body["model"] = json!(null)), "`model` is missing");
-        let streamed = violation(api, |body| body["stream"] = json!(true));
-        assert_eq!(streamed, "`stream` is set, and the mock server does not stream");
+        assert_eq!(violation(api, |body| body["stream"] = json!("yes")), "`stream` is not Flag");
     }
+    let unstreamed = violation(Api::Chat, |body| body["stream_options"] = json!({"include_usage": true}));
+    assert_eq!(unstreamed, "`stream_options` without `stream`");
+    let options = |body: &mut Value| (body["stream"], body["stream_options"]) = (json!(true), json!({}));
+    assert_eq!(violation(Api::Responses, options), "unknown field `stream_options`");
     assert_eq!(violation(Api::Responses, |body| body["max_tokens"] = json!(1)), "unknown field `max_tokens`");
     assert_eq!(violation(Api::Chat, |body| body["max_output_tokens"] = json!(1)), "unknown field `max_output_tokens`");
     assert_eq!(violation(Api::Responses, |body| body["input"] = json!("")), "`input` has no text of the user");

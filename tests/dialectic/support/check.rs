@@ -69,6 +69,7 @@ const CHAT_FIELDS: &[(&str, Kind)] = &[
     ("stop", Kind::TextOrList),
     ("store", Kind::Flag),
     ("stream", Kind::Flag),
+    ("stream_options", Kind::Object),
     ("temperature", Kind::Number),
     ("tool_choice", Kind::TextOrObject),
     ("tools", Kind::List),
@@ -115,8 +116,8 @@ pub(crate) fn violations(request: &Incoming) -> Vec<String> {
     if request.body["temperature"].as_f64().is_some_and(|value| !(0.0..=2.0).contains(&value)) {
         found.push("`temperature` is not within 0 and 2".to_owned());
     }
-    if request.body["stream"] == true {
-        found.push("`stream` is set, and the mock server does not stream".to_owned());
+    if request.body.get("stream_options").is_some() && request.body["stream"] != true {
+        found.push("`stream_options` without `stream`".to_owned());
     }
     check_conversation(api, &request.body[conversation], &mut found);
     check_tools(api, &request.body["tools"], &mut found);

@@ -15,6 +15,7 @@ mod sandbox;
 mod screen;
 mod script;
 mod server;
+mod stream;
 mod terminal;
 mod wire;
 
@@ -31,4 +32,5 @@ pub(crate) use sandbox::{Sandbox, TEST_KEY};
 pub(crate) use screen::Screen;
 pub(crate) use script::{Ending, Reply, default_reply, short_reply};
 pub(crate) use server::{Exchange, MockServer};
+pub(crate) use stream::Gate;
 pub(crate) use terminal::Terminal;

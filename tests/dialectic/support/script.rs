@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Incoming, Purpose, prose};
+use super::{Gate, Incoming, Purpose, prose};
 
 /// An answer, to be built step by step: `Reply::text("…").usage(10, 0, 5).after(Duration::from_millis(20))`.
 #[derive(Debug, Clone)]
@@ -18,6 +18,12 @@ pub(crate) struct Reply {
     pub(crate) usage: Option<(u64, u64, u64)>,
     pub(crate) served_model: Option<String>,
     pub(crate) ending: Ending,
+    /// Between two pieces of a stream.
+    pub(crate) gap: Duration,
+    /// What holds a stream up in its middle.
+    pub(crate) gate: Option<Gate>,
+    /// Whether it is sent as a whole even where a stream is wished for.
+    pub(crate) whole: bool,
 }
 
 /// What an answer holds.
@@ -48,6 +54,10 @@ pub(crate) enum Delivery {
     Half,
     /// The first half of the body, then the connection breaks.
     Cut,
+    /// The first half of a stream, then nothing more, and no end either.
+    Silent,
+    /// The first half of a stream, then an event that says that something broke.
+    Fault,
     /// Never.
     Never,
 }
@@ -63,6 +73,9 @@ impl Reply {
             usage: Some((100, 0, 20)),
             served_model: None,
             ending: Ending::Complete,
+            gap: Duration::ZERO,
+            gate: None,
+            whole: false,
         }
     }
 
@@ -121,6 +134,31 @@ impl Reply {
     /// The body is complete for HTTP, but ends in the middle of the JSON.
     pub(crate) fn truncated(self) -> Self {
         Self { delivery: Delivery::Half, ..self }
+    }
+
+    /// A stream that goes silent in the middle.
+    pub(crate) fn silent(self) -> Self {
+        Self { delivery: Delivery::Silent, ..self }
+    }
+
+    /// A stream with an error in the middle.
+    pub(crate) fn faulty(self) -> Self {
+        Self { delivery: Delivery::Fault, ..self }
+    }
+
+    /// A stream that goes on behind its middle when the gate is open.
+    pub(crate) fn held(self, gate: &Gate) -> Self {
+        Self { gate: Some(gate.clone()), ..self }
+    }
+
+    /// A stream with that time between its pieces.
+    pub(crate) fn paced(self, gap: Duration) -> Self {
+        Self { gap, ..self }
+    }
+
+    /// Of a server that does not stream, whatever it is asked for.
+    pub(crate) fn unstreamed(self) -> Self {
+        Self { whole: true, ..self }
     }
 
     /// Sent after that time.

@@ -12,7 +12,7 @@ use axum::response::Response;
 use tokio::sync::oneshot;
 
 use super::script::Delivery;
-use super::{Api, Incoming, Reply, default_reply, violations, wire};
+use super::{Api, Incoming, Reply, default_reply, stream, violations, wire};
 
 type Script = Arc<dyn Fn(&Incoming) -> Reply + Send + Sync>;
 
@@ -202,6 +202,13 @@ struct Ticket {
     answered: bool,
 }
 
+impl Ticket {
+    /// All that there is to answer has been.
+    fn close(mut self) {
+        self.answered = true;
+    }
+}
+
 impl Drop for Ticket {
     fn drop(&mut self) {
         let ended = self.shared.started.elapsed();
@@ -219,7 +226,7 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
     let headers = head.headers.iter();
     let headers = headers.map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into()));
     let incoming = Incoming::read(head.method.as_str(), head.uri.path(), headers.collect(), &body);
-    let mut ticket = shared.admit(incoming);
+    let ticket = shared.admit(incoming);
     let request = Arc::clone(&ticket.request);
     let reply = if request.api.is_none() || request.api == shared.missing {
         Reply::error(404, &format!("Invalid URL ({} {})", request.method, request.path))
@@ -233,6 +240,10 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
     if reply.delivery == Delivery::Never {
         std::future::pending::<()>().await;
     }
-    ticket.answered = true;
+    if stream::is_streamed(&reply, &request) {
+        // The ticket goes with the body: the client may leave in the middle of it.
+        return stream::response(&reply, &request, move || ticket.close());
+    }
+    ticket.close();
     wire::response(&reply, &request)
 }

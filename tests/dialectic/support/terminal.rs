@@ -3,6 +3,9 @@
 use std::ffi::OsStr;
 use std::process::Command;
 
+use nix::pty::openpty;
+use nix::sys::signal::Signal;
+use nix::sys::termios::{ControlFlags, InputFlags, LocalFlags, OutputFlags, Termios, tcgetattr};
 use rexpect::session::{PtySession, spawn_command};
 
 use super::{Sandbox, Screen, TEST_KEY};
@@ -44,12 +47,23 @@ impl Terminal {
         self.session.send_line(line).expect("the terminal takes input");
     }
 
+    /// Types text, and no Enter behind it.
+    pub(crate) fn type_text(&mut self, text: &str) {
+        self.session.send(text).and_then(|_| self.session.flush()).expect("the terminal takes input");
+    }
+
     /// Types a key together with Ctrl.
     pub(crate) fn type_control(&mut self, key: char) {
         self.session.send_control(key).expect("the terminal takes input");
     }
 
-    /// Waits for the end. Returns the exit code, all that was written, and what the screen shows then.
+    /// Sends a signal.
+    pub(crate) fn signal(&mut self, signal: Signal) {
+        self.session.process_mut().signal(signal).expect("a program that runs can be signalled");
+    }
+
+    /// Waits for the end. Returns the exit code, all that was written, and what the screen shows then. Panics when the
+    /// terminal is left in other modes than it was found in.
     pub(crate) fn finish(mut self) -> (i32, String, Screen) {
         match self.session.exp_eof() {
             Ok(rest) => self.output += &rest,
@@ -59,8 +73,29 @@ impl Terminal {
         let rexpect::process::WaitStatus::Exited(_, code) = status else { panic!("it ended with {status:?}") };
         let output = as_written(&self.output);
         assert!(!output.contains(TEST_KEY), "the API key shows in the output");
+        let left = self.session.process().get_file_handle().map(tcgetattr);
+        let left = left.expect("the terminal is still there").expect("a terminal has modes");
+        assert_eq!(Modes::of(&left), Modes::fresh(), "the terminal is left in other modes: {output:?}");
         let screen = Screen::showing(&output, COLUMNS);
         (code, output, screen)
+    }
+}
+
+/// What a program may change of a terminal.
+#[derive(Debug, PartialEq, Eq)]
+struct Modes(InputFlags, OutputFlags, ControlFlags, LocalFlags);
+
+impl Modes {
+    fn of(terminal: &Termios) -> Self {
+        Self(terminal.input_flags, terminal.output_flags, terminal.control_flags, terminal.local_flags)
+    }
+
+    /// Of a terminal that nobody has changed, but for the echo, which the session switches off.
+    fn fresh() -> Self {
+        let pair = openpty(None, None).expect("a terminal can be opened");
+        let mut modes = Self::of(&tcgetattr(pair.slave).expect("a terminal has modes"));
+        modes.3.remove(LocalFlags::ECHO);
+        modes
     }
 }
 

@@ -1,4 +1,4 @@
-//! Replies in the two forms that the APIs document.
+//! Replies as a whole, in the two forms that the APIs document.
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
@@ -23,7 +23,7 @@ pub(crate) fn response(reply: &Reply, request: &Incoming) -> Response {
         response = response.header(name, value);
     }
     let body = match reply.delivery {
-        Delivery::Whole | Delivery::Never => Body::from(body),
+        Delivery::Whole | Delivery::Never | Delivery::Silent | Delivery::Fault => Body::from(body),
         Delivery::Half => Body::from(body[..half].to_owned()),
         Delivery::Cut => {
             response = response.header("content-length", body.len());
@@ -45,7 +45,7 @@ fn served_model(reply: &Reply, request: &Incoming) -> String {
     reply.served_model.clone().unwrap_or_else(|| request.model().to_owned())
 }
 
-fn responses(reply: &Reply, request: &Incoming) -> Value {
+pub(crate) fn responses(reply: &Reply, request: &Incoming) -> Value {
     let index = request.index;
     let output = match &reply.content {
         Content::Text(text) => json!([{
@@ -84,7 +84,7 @@ fn responses(reply: &Reply, request: &Incoming) -> Value {
     body
 }
 
-fn chat(reply: &Reply, request: &Incoming) -> Value {
+pub(crate) fn chat(reply: &Reply, request: &Incoming) -> Value {
     let index = request.index;
     let mut finish = match reply.ending {
         Ending::Complete => "stop",

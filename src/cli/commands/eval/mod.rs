@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::EvalArgs;
-use crate::cli::interrupt::{end_on_interrupt, interrupt};
+use crate::cli::interrupt::{Interrupts, end_on_interrupt};
 use crate::cli::models::Models;
 use crate::cli::session::{DEBATES, env_file};
 use crate::cli::terminal::Terminal;
@@ -23,7 +22,7 @@ use crate::display::{ColorMode, Notices, duration};
 use crate::error::Error;
 use crate::evaluation::{Evaluated, Evaluator, Subject, evaluate, evaluators, indistinct};
 use crate::llm::presets::OFFLINE;
-use crate::llm::{CallObserver, Caller, CallerLimits, ModelError, built_in_price};
+use crate::llm::{CallObserver, Caller, CallerLimits, Delivery, ModelError, built_in_price};
 use crate::store::{Directory, StoreError, read_state};
 
 use destination::Destination;
@@ -120,6 +119,7 @@ fn panel(
         provider: one.provider.as_str().into(),
         price: settings.prices.get(&one.model).copied().or_else(|| built_in_price(&one.provider, &one.model)),
         attempt_timeout: one.timeout,
+        delivery: Delivery::Whole,
         limits: limits.clone(),
         observer: observer.clone(),
     };
@@ -133,14 +133,11 @@ fn evaluate_or_stop<'a>(
 ) -> Result<Vec<Evaluated<'a>>, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let evaluated = runtime.block_on(async {
-        let cancel = CancellationToken::new();
-        let watch = tokio::spawn(interrupt(cancel.clone()));
-        let evaluated = tokio::select! {
+        let mut interrupts = Interrupts::listen();
+        tokio::select! {
             evaluated = evaluate(evaluators, subjects, args.repeat) => Ok(evaluated),
-            () = cancel.cancelled() => Err(Error::EvaluationInterrupted),
-        };
-        watch.abort();
-        evaluated
+            () = interrupts.next() => Err(Error::EvaluationInterrupted),
+        }
     });
     runtime.shutdown_background();
     end_on_interrupt();

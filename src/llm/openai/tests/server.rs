@@ -43,13 +43,25 @@ pub(super) struct Answer {
 }
 
 /// How a body is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Sent {
     Whole,
     /// In chunks, its length not declared.
     Chunked,
     /// Up to its half, then the connection breaks.
     Cut,
+    /// Piece by piece, then as it says.
+    Pieces(Vec<Bytes>, End),
+}
+
+/// What follows on the last piece of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Regular,
+    /// The connection breaks.
+    Break,
+    /// Nothing, for ever.
+    Silence,
 }
 
 impl Answer {
@@ -59,6 +71,13 @@ impl Answer {
 
     pub(super) fn text(status: u16, body: impl Into<Bytes>) -> Self {
         Self { status, headers: vec![], body: body.into(), sent: Sent::Whole, delay: Duration::ZERO, together: None }
+    }
+
+    /// A stream of events that arrives in these pieces.
+    pub(super) fn events(pieces: impl IntoIterator<Item = impl Into<Bytes>>, end: End) -> Self {
+        let pieces = pieces.into_iter().map(Into::into).collect();
+        let stream = Self { sent: Sent::Pieces(pieces, end), ..Self::text(200, "") };
+        stream.header("content-type", "text/event-stream; charset=utf-8")
     }
 
     pub(super) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -110,6 +129,20 @@ impl Answer {
                     // Without a pause the break overtakes the first half.
                     tokio::time::sleep(Duration::from_millis(20)).await;
                     Some((Err(std::io::Error::from(std::io::ErrorKind::ConnectionAborted)), None))
+                }))
+            }
+            Sent::Pieces(pieces, end) => {
+                Body::from_stream(stream::unfold(pieces.into_iter(), move |mut rest| async move {
+                    // Else the network would join the pieces.
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                    match (rest.next(), end) {
+                        (Some(piece), _) => Some((Ok(piece), rest)),
+                        (None, End::Regular) => None,
+                        (None, End::Break) => {
+                            Some((Err(std::io::Error::from(std::io::ErrorKind::ConnectionAborted)), rest))
+                        }
+                        (None, End::Silence) => std::future::pending().await,
+                    }
                 }))
             }
         };

@@ -1,0 +1,142 @@
+//! Answers that are followed: batches of words, retries, figures of what broke. Time stands still while somebody works.
+
+use std::sync::Mutex;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use crate::debate::{AgentId, Phase, Price};
+use crate::llm::Brief;
+
+use super::*;
+
+/// A model that speaks: an attempt is a list of waits and words, and how it ends.
+struct Speaker(Mutex<Vec<Attempt>>);
+
+type Attempt = (Vec<(u64, &'static str)>, Result<Reply, FailedAttempt>);
+
+impl ChatModel for Speaker {
+    fn complete<'a>(&'a self, _: &'a Request) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        panic!("somebody watches")
+    }
+
+    fn stream<'a>(&'a self, _: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        assert_eq!(live.idle_timeout, Duration::from_secs(7));
+        let (words, end) = self.0.lock().unwrap().remove(0);
+        async move {
+            for (wait, text) in words {
+                tokio::time::sleep(Duration::from_millis(wait)).await;
+                live.listener.hear(text);
+            }
+            end
+        }
+        .boxed()
+    }
+}
+
+/// What was told, and when, in milliseconds.
+struct Watcher(Mutex<Vec<(u128, String)>>, Instant);
+
+impl Watcher {
+    fn note(&self, text: &str) {
+        self.0.lock().unwrap().push((self.1.elapsed().as_millis(), text.to_owned()));
+    }
+}
+
+impl CallObserver for Watcher {
+    fn retrying(&self, _: &CallKey, _: u32, error: &ModelError, _: Duration) {
+        self.note(&format!("again: {error}"));
+    }
+
+    fn words(&self, key: &CallKey, text: &str) {
+        assert_eq!(key.agent_id.as_str(), "a");
+        self.note(text);
+    }
+}
+
+async fn call(attempts: Vec<Attempt>) -> (Result<Answered, FailedCall>, Vec<(u128, String)>) {
+    let watcher = Arc::new(Watcher(Mutex::default(), Instant::now()));
+    let caller = Caller {
+        chat: Arc::new(Speaker(Mutex::new(attempts))),
+        provider: "local".into(),
+        price: Some(Price { input_per_m_tok: 1.0, cached_input_per_m_tok: None, output_per_m_tok: 2.0 }),
+        attempt_timeout: Duration::from_mins(2),
+        delivery: Delivery::Streamed { idle_timeout: Duration::from_secs(7) },
+        limits: CallerLimits { in_flight: Arc::new(Semaphore::new(1)), max_retries: 1, budget: None },
+        observer: watcher.clone(),
+    };
+    let key = CallKey { round: 1, phase: Phase::Proposal, agent_id: AgentId::new("a"), target_agent_id: None };
+    let brief = Brief { key, role: "kiss".into(), problem: "p".into(), clarifications: Arc::new([]), material: vec![] };
+    let request = Request {
+        brief,
+        model: "m".into(),
+        temperature: 0.5,
+        max_tokens: None,
+        system: "s".into(),
+        prompt: "p".into(),
+        turns: vec![],
+        answer: None,
+        tools: Arc::new([]),
+    };
+    let result = caller.call(&request).await;
+    let told = watcher.0.lock().unwrap().clone();
+    (result, told)
+}
+
+fn reply(text: &str) -> Reply {
+    let tokens = Some(Tokens { input_tokens: 10, cached_input_tokens: 0, output_tokens: 1 });
+    Reply { text: text.to_owned(), tokens, ..Reply::default() }
+}
+
+fn told(told: &[(u128, String)]) -> Vec<(u128, &str)> {
+    told.iter().map(|(at, text)| (*at, text.as_str())).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_are_told_once_in_100_ms_and_the_rest_at_the_end() {
+    let words = vec![(10, "a"), (80, " b"), (20, " c"), (30, " d"), (250, " e"), (5, " f")];
+    let (result, notes) = call(vec![(words, Ok(reply("a b c d e f")))]).await;
+    assert_eq!(result.unwrap().reply.text, "a b c d e f");
+    assert_eq!(told(&notes), [(100, "a b"), (200, " c d"), (395, " e f")]);
+    // A flood of words is told no more often.
+    let flood = vec![(1, "x "); 1_000];
+    let (_, notes) = call(vec![(flood, Ok(reply("x")))]).await;
+    assert_eq!(notes.len(), 10);
+    assert_eq!(notes.iter().map(|(_, text)| text.len()).sum::<usize>(), 2_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_words_is_told_of_by_nothing() {
+    let (result, notes) = call(vec![(vec![(950, "")], Ok(reply("whole")))]).await;
+    assert_eq!((result.unwrap().reply.text.as_str(), notes.len()), ("whole", 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_stream_is_repeated_from_its_beginning_and_what_it_took_is_kept() {
+    let error = ModelError::Broken { message: "the stream was silent for 7s".to_owned() };
+    let tokens = Some(Tokens { input_tokens: 10, cached_input_tokens: 0, output_tokens: 4 });
+    let broken = FailedAttempt { error: error.clone(), figures: Figures { tokens, cost: None } };
+    let attempts = vec![(vec![(10, "one"), (300, " two")], Err(broken.clone())), (vec![(10, "one")], Ok(reply("one")))];
+    let (result, notes) = call(attempts).await;
+    let record = result.unwrap().record;
+    assert_eq!(
+        (record.attempts, record.tokens.unwrap().input_tokens, record.tokens.unwrap().output_tokens),
+        (2, 20, 5)
+    );
+    assert_eq!(record.cost_usd, Some(Usd::for_tokens(20, 1.0) + Usd::for_tokens(5, 2.0)));
+    let texts: Vec<&str> = notes.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(texts, ["one", " two", &format!("again: {error}"), "one"]);
+
+    let unpriced = FailedAttempt::from(error.clone());
+    let (result, _) = call(vec![(vec![], Err(broken)), (vec![], Err(unpriced))]).await;
+    let failed = result.unwrap_err();
+    assert_eq!((failed.attempts, failed.spent.unwrap().tokens), (2, tokens));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_limit_of_an_attempt_holds_for_a_stream_that_never_ends() {
+    let drip = vec![(1_000, "drop "); 200];
+    let (result, notes) = call(vec![(drip, Ok(reply("x"))), (vec![], Ok(reply("dry")))]).await;
+    assert_eq!(result.unwrap().record.attempts, 2);
+    assert!(notes.iter().any(|(at, text)| *at == 120_000 && text == "again: no answer within 120s"), "{notes:?}");
+}

@@ -1,0 +1,188 @@
+//! An answer of Chat Completions in chunks.
+//! Source of the format: platform.openai.com, "API reference", "Chat Completions", "Streaming".
+
+use serde::Deserialize;
+
+use crate::llm::openai::failure::{ErrorField, error_in};
+use crate::llm::openai::lenient::{Arguments, Content, Usage, tolerant, tolerant_list};
+use crate::llm::openai::sse::Event;
+use crate::llm::openai::streaming::{Course, DONE, Pieces};
+
+use super::{Answer, AnswerCall, AnswerFunction, AnswerMessage, Choice};
+
+/// What has come in of an answer.
+#[derive(Default)]
+pub(in crate::llm::openai) struct Chunks {
+    text: String,
+    refusal: String,
+    calls: Vec<CallInPieces>,
+    finish_reason: Option<String>,
+    model: Option<String>,
+    usage: Option<Usage>,
+    error: Option<ErrorField>,
+    /// The message as a whole, which some gateways send in one chunk.
+    whole: Option<AnswerMessage>,
+    has_choice: bool,
+    is_done: bool,
+}
+
+/// A tool call of which pieces have come in.
+#[derive(Default)]
+struct CallInPieces {
+    index: Option<u64>,
+    id: Option<String>,
+    name: Option<String>,
+    arguments: String,
+}
+
+/// A chunk; whatever may be absent is.
+#[derive(Deserialize)]
+struct Chunk {
+    #[serde(default, deserialize_with = "tolerant_list")]
+    choices: Option<Vec<ChunkChoice>>,
+    #[serde(default, deserialize_with = "tolerant")]
+    model: Option<String>,
+    #[serde(default, deserialize_with = "tolerant")]
+    usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+struct ChunkChoice {
+    #[serde(default, deserialize_with = "tolerant")]
+    delta: Option<Delta>,
+    #[serde(default, deserialize_with = "tolerant")]
+    message: Option<AnswerMessage>,
+    #[serde(default, deserialize_with = "tolerant")]
+    text: Option<String>,
+    #[serde(default, deserialize_with = "tolerant")]
+    finish_reason: Option<String>,
+    #[serde(default, deserialize_with = "tolerant")]
+    error: Option<ErrorField>,
+}
+
+#[derive(Deserialize)]
+struct Delta {
+    #[serde(default, deserialize_with = "tolerant")]
+    content: Option<Content>,
+    #[serde(default, deserialize_with = "tolerant")]
+    refusal: Option<String>,
+    #[serde(default, deserialize_with = "tolerant_list")]
+    tool_calls: Option<Vec<DeltaCall>>,
+}
+
+#[derive(Deserialize)]
+struct DeltaCall {
+    #[serde(default, deserialize_with = "tolerant")]
+    index: Option<u64>,
+    #[serde(default, deserialize_with = "tolerant")]
+    id: Option<String>,
+    #[serde(default, deserialize_with = "tolerant")]
+    function: Option<DeltaFunction>,
+}
+
+#[derive(Deserialize)]
+struct DeltaFunction {
+    #[serde(default, deserialize_with = "tolerant")]
+    name: Option<String>,
+    #[serde(default, deserialize_with = "tolerant")]
+    arguments: Option<Arguments>,
+}
+
+impl Pieces for Chunks {
+    type Whole = Answer;
+
+    fn take(&mut self, event: &Event, say: &mut dyn FnMut(&str)) {
+        if event.data.trim() == DONE {
+            self.is_done = true;
+            return;
+        }
+        self.error = error_in(event);
+        let Ok(chunk) = serde_json::from_str::<Chunk>(&event.data) else { return };
+        self.model = chunk.model.or(self.model.take());
+        self.usage = chunk.usage.or(self.usage.take());
+        // One answer is asked for; the last chunk, with the figures, has none.
+        if let Some(choice) = chunk.choices.and_then(|choices| choices.into_iter().next()) {
+            self.take_choice(choice, say);
+        }
+    }
+
+    fn course(&self) -> Course {
+        if self.is_done || self.error.is_some() {
+            Course::Closed
+        } else if self.finish_reason.is_some() {
+            Course::Complete
+        } else {
+            Course::Open
+        }
+    }
+
+    fn into_whole(self) -> Answer {
+        let has_pieces = !self.text.is_empty() || !self.refusal.is_empty() || !self.calls.is_empty();
+        let calls = self.calls.into_iter().filter_map(|call| {
+            let function = AnswerFunction { name: call.name?, arguments: Some(Arguments::Text(call.arguments)) };
+            Some(AnswerCall { id: call.id, function })
+        });
+        let pieces = AnswerMessage {
+            content: Some(Content::Text(self.text)),
+            refusal: Some(self.refusal),
+            tool_calls: Some(calls.collect()),
+        };
+        let message = if has_pieces { Some(pieces) } else { self.whole.or(Some(pieces)) };
+        let choice = Choice { message, text: None, finish_reason: self.finish_reason, error: None };
+        Answer {
+            choices: self.has_choice.then(|| vec![choice]),
+            model: self.model,
+            usage: self.usage,
+            error: self.error,
+        }
+    }
+}
+
+impl Chunks {
+    fn take_choice(&mut self, choice: ChunkChoice, say: &mut dyn FnMut(&str)) {
+        self.has_choice = true;
+        self.finish_reason = choice.finish_reason.filter(|it| !it.is_empty()).or(self.finish_reason.take());
+        self.error = self.error.take().or(choice.error);
+        self.whole = choice.message.or(self.whole.take());
+        let mut said = choice.text.unwrap_or_default();
+        if let Some(delta) = choice.delta {
+            if let Some(content) = delta.content {
+                content.read(&mut said, &mut self.refusal);
+            }
+            self.refusal.push_str(&delta.refusal.unwrap_or_default());
+            for call in delta.tool_calls.unwrap_or_default() {
+                self.take_call(call);
+            }
+        }
+        if !said.is_empty() {
+            say(&said);
+            self.text.push_str(&said);
+        }
+    }
+
+    /// Adds a piece to its call. The id is in the first piece or in each, the index in each or in none; some servers
+    /// give several calls one index, but none gives them one id.
+    fn take_call(&mut self, piece: DeltaCall) {
+        let id = piece.id.filter(|id| !id.is_empty());
+        let place = match (&id, piece.index) {
+            (Some(id), index) => self.calls.iter().position(|call| match &call.id {
+                Some(known) => known == id,
+                None => call.index == index,
+            }),
+            (None, Some(index)) => self.calls.iter().rposition(|call| call.index == Some(index)),
+            (None, None) => self.calls.len().checked_sub(1),
+        };
+        let mut call = place.map(|place| self.calls.remove(place)).unwrap_or_default();
+        call.index = call.index.or(piece.index);
+        call.id = call.id.or(id);
+        if let Some(function) = piece.function {
+            call.name = call.name.or(function.name.filter(|name| !name.is_empty()));
+            match function.arguments {
+                Some(Arguments::Text(text)) => call.arguments.push_str(&text),
+                Some(json @ Arguments::Json(_)) => call.arguments = Arguments::into_text(Some(json)),
+                None => {}
+            }
+        }
+        self.calls.insert(place.unwrap_or(self.calls.len()), call);
+    }
+}

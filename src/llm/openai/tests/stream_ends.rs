@@ -1,0 +1,229 @@
+//! Streams that end as they should not, and servers that want none.
+
+use super::*;
+
+async fn failed(api: ApiKind, pieces: Vec<String>, end: End, idle_timeout: Duration) -> (FailedAttempt, String) {
+    let answer = Answer::events(pieces, end);
+    let server = Server::start(move |_| answer.clone()).await;
+    let (result, heard) = follow(&client(&server, api), &request(), idle_timeout).await;
+    assert_eq!(server.paths().len(), 1, "there is no second request");
+    (result.unwrap_err(), heard.concat())
+}
+
+#[tokio::test]
+async fn a_stream_without_an_end_is_broken() {
+    for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
+        let stream = regular_stream(path);
+        // Everything up to the last words, and nothing that says that they are the last.
+        let open = stream.iter().position(|event| event.contains("use.")).unwrap() + 1;
+        for end in [End::Regular, End::Break] {
+            let (failed, heard) = failed(api, stream[..open].to_vec(), end, IDLE).await;
+            let ModelError::Broken { message } = &failed.error else { panic!("{failed:?}") };
+            let expected = if end == End::Break { "it broke off: " } else { "the stream ended before the answer did" };
+            assert!(message.starts_with(expected), "{message}");
+            assert!(failed.error.is_transient());
+            assert_eq!(heard, "Because.");
+        }
+        // An event that is cut in two.
+        let cut = vec![stream.concat().split_at(stream[..open].concat().len() - 20).0.to_owned()];
+        let (cut, heard) = self::failed(api, cut, End::Regular, IDLE).await;
+        assert_eq!(cut.to_string(), "the answer is broken: the stream ended before the answer did");
+        assert_eq!(heard, "Beca");
+    }
+    let damaged = vec!["data: {\"choices\": [{\"del\n\n".to_owned(), regular_stream(CHAT).concat()];
+    let (failed, _) = failed(ApiKind::Chat, damaged, End::Regular, IDLE).await;
+    assert_eq!(failed.to_string(), "the answer is broken: a piece of the stream is not JSON");
+}
+
+#[tokio::test]
+async fn what_comes_behind_the_end_of_an_answer_breaks_nothing() {
+    let chat = regular_stream(CHAT);
+    let finished = chat.iter().position(|event| event.contains("\"stop\"")).unwrap() + 1;
+    let without_done = &chat[..chat.len() - 1];
+    let done = [&chat[..finished - 1], &chat[chat.len() - 1..]].concat();
+    for (name, api, pieces, end, tokens) in [
+        ("no mark", ApiKind::Chat, without_done.to_vec(), End::Regular, because().tokens),
+        ("a break before the mark", ApiKind::Chat, without_done.to_vec(), End::Break, because().tokens),
+        ("a break before the figures", ApiKind::Chat, chat[..finished].to_vec(), End::Break, None),
+        ("the mark alone", ApiKind::Chat, done, End::Regular, None),
+        ("silence behind the mark", ApiKind::Chat, chat.clone(), End::Silence, because().tokens),
+        ("silence behind the answer", ApiKind::Responses, regular_stream(RESPONSES), End::Silence, because().tokens),
+    ] {
+        let server = Server::start(move |_| Answer::events(pieces.clone(), end)).await;
+        let (reply, _) = follow(&client(&server, api), &request(), IDLE).await;
+        assert_eq!(reply, Ok(Reply { tokens, ..because() }), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_silent_stream_is_broken_and_a_comment_is_no_silence() {
+    let idle = Duration::from_millis(250);
+    let beginning = vec![regular_stream(CHAT)[1].clone()];
+    let (failed, heard) = failed(ApiKind::Chat, beginning.clone(), End::Silence, idle).await;
+    assert_eq!(failed.to_string(), "the answer is broken: the stream was silent for 250ms");
+    assert_eq!((failed.error.is_transient(), heard.as_str()), (true, "Beca"));
+    // Silence from the beginning is silence too.
+    let (failed, _) = self::failed(ApiKind::Responses, Vec::new(), End::Silence, idle).await;
+    assert!(failed.to_string().contains("silent for 250ms"), "{failed}");
+    // 200 comments take 400 ms and more: together longer than the limit.
+    let comments = vec![": thinking\n\n".to_owned(); 200];
+    let pieces = [comments, regular_stream(CHAT)].concat();
+    let server = Server::start(move |_| Answer::events(pieces.clone(), End::Regular)).await;
+    assert_eq!(follow(&client(&server, ApiKind::Chat), &request(), idle).await.0, Ok(because()));
+}
+
+#[tokio::test]
+async fn an_error_inside_is_what_it_would_be_outside() {
+    let rate = ModelError::RateLimited { retry_after: None, message: "slow down".to_owned() };
+    let failed_500 =
+        |message: &str| ModelError::ServerFailed { status: 500, retry_after: None, message: message.to_owned() };
+    let refused = ModelError::Refused { status: 400, message: "too long".to_owned() };
+    let response = |error: Value| json!({"type": "response.failed", "response": {"status": "failed", "error": error}});
+    let chat = regular_stream(CHAT)[1].clone();
+    let responses = regular_stream(RESPONSES)[4].clone();
+    let data = |value: &Value| format!("data: {value}\n\n");
+    for (api, event, error) in [
+        (ApiKind::Chat, data(&json!({"error": {"message": "slow down", "code": 429}})), rate.clone()),
+        (ApiKind::Chat, data(&json!({"error": {"message": "boom", "type": "server_error"}})), failed_500("boom")),
+        (
+            ApiKind::Chat,
+            data(&json!({"choices": [{"finish_reason": "error", "error": {"message": "too long", "code": 400}}]})),
+            refused.clone(),
+        ),
+        (ApiKind::Chat, data(&json!({"object": "error", "message": "too long", "code": 400})), refused.clone()),
+        (
+            ApiKind::Chat,
+            "event: error\ndata: {\"message\": \"boom\", \"code\": 500}\n\n".to_owned(),
+            failed_500("boom"),
+        ),
+        (
+            ApiKind::Chat,
+            "event: error\ndata: boom 500\n\n".to_owned(),
+            ModelError::ServerFailed { status: 200, retry_after: None, message: "boom 500".to_owned() },
+        ),
+        (ApiKind::Responses, data(&response(json!({"code": "server_error", "message": "boom"}))), failed_500("boom")),
+        (ApiKind::Responses, data(&response(json!({"code": "rate_limit_exceeded", "message": "slow down"}))), rate),
+        (
+            ApiKind::Responses,
+            data(&json!({"type": "error", "code": "context_length_exceeded", "message": "too long", "param": null})),
+            refused.clone(),
+        ),
+        (
+            ApiKind::Responses,
+            data(&json!({"type": "error", "error": {"type": "invalid_request_error", "message": "too long"}})),
+            refused,
+        ),
+    ] {
+        let before = if api == ApiKind::Chat { &chat } else { &responses };
+        let (failed, heard) = failed(api, vec![before.clone(), event.clone()], End::Silence, IDLE).await;
+        assert_eq!((failed.error, heard.as_str()), (error, "Beca"), "{event}");
+    }
+    let failed = failed(ApiKind::Responses, events(&[response(Value::Null)]), End::Regular, IDLE).await.0;
+    assert_eq!(failed.to_string(), "the answer is broken: it holds no answer");
+}
+
+#[tokio::test]
+async fn figures_outlast_what_breaks() {
+    let spent = |tokens, cost| Figures { tokens, cost };
+    let usage = json!({"prompt_tokens": 12, "completion_tokens": 1, "cost": 0.25});
+    let chunk = json!({"choices": [{"delta": {"content": "Beca"}}], "usage": usage});
+    let tokens = Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 1 });
+    for (more, end) in [(vec![], End::Break), (vec![json!({"error": {"message": "boom", "code": 502}})], End::Regular)]
+    {
+        let pieces = events(&[vec![chunk.clone()], more].concat());
+        let (failed, _) = failed(ApiKind::Chat, pieces, end, IDLE).await;
+        assert_eq!(failed.figures, spent(tokens, Some(crate::debate::Usd::from_dollars(0.25))), "{failed:?}");
+    }
+    let mut response = responses_answer();
+    (response["status"], response["error"]) = (json!("failed"), json!({"code": "server_error", "message": "boom"}));
+    let pieces = events(&[json!({"type": "response.failed", "response": response})]);
+    let (failed, _) = failed(ApiKind::Responses, pieces, End::Regular, IDLE).await;
+    assert_eq!(failed.figures, spent(because().tokens, None));
+}
+
+/// Asks three times a server that answers as told, and says of each request whether it wanted a stream and figures.
+async fn wishes(api: ApiKind, answer: impl Fn(&Value, &str) -> Answer + Send + Sync + 'static) -> Vec<(bool, bool)> {
+    let server = Server::start(move |seen| answer(&seen.json(), &seen.path)).await;
+    let client = client(&server, api);
+    for model in ["m-1", "m-1", "m-2"] {
+        let reply = follow(&client, &request_for(model), IDLE).await.0.unwrap();
+        assert_eq!(reply.text, "Because.");
+    }
+    let wish = |seen: server::Seen| (seen.json().get("stream").is_some(), seen.json().get("stream_options").is_some());
+    server.seen().into_iter().map(wish).collect()
+}
+
+#[tokio::test]
+async fn a_stream_that_is_refused_is_not_wished_for_again() {
+    let refusals: [fn() -> Answer; 4] = [
+        || {
+            let message = "Your organization must be verified to stream this model.";
+            Answer::json(
+                400,
+                &json!({"error": {"message": message, "type": "invalid_request_error", "param": "stream", "code": "unsupported_value"}}),
+            )
+        },
+        || Answer::json(400, &json!({"error": "streaming is not supported"})),
+        || {
+            Answer::json(
+                422,
+                &json!({"detail": [{"loc": ["body", "stream"], "msg": "Extra inputs are not permitted"}]}),
+            )
+        },
+        || Answer::text(400, "stream=true is not available for this model"),
+    ];
+    for refusal in refusals {
+        for api in [ApiKind::Auto, ApiKind::Responses, ApiKind::Chat] {
+            let sent = wishes(api, move |body, path| {
+                let picky = body["model"] == "m-1" && body.get("stream").is_some();
+                if picky {
+                    refusal()
+                } else if body.get("stream").is_some() {
+                    Answer::events(regular_stream(path), End::Regular)
+                } else {
+                    regular(path)
+                }
+            })
+            .await;
+            let streams: Vec<bool> = sent.into_iter().map(|(stream, _)| stream).collect();
+            assert_eq!(streams, [true, false, false, true], "{api:?} {:?}", refusal());
+        }
+    }
+}
+
+#[tokio::test]
+async fn figures_that_may_not_be_asked_for_are_not_asked_for_again() {
+    let sent = wishes(ApiKind::Chat, |body, path| {
+        if body["model"] == "m-1" && body.get("stream_options").is_some() {
+            let message = "Unrecognized request argument supplied: stream_options";
+            return Answer::json(400, &json!({"error": {"message": message, "type": "invalid_request_error"}}));
+        }
+        Answer::events(regular_stream(path), End::Regular)
+    })
+    .await;
+    assert_eq!(sent, [(true, true), (true, false), (true, false), (true, true)]);
+}
+
+#[tokio::test]
+async fn a_model_that_streams_without_figures_is_asked_for_whole_answers() {
+    let sent = wishes(ApiKind::Chat, |body, path| {
+        if body.get("stream").is_none() {
+            return regular(path);
+        }
+        let figures = body["model"] == "m-2";
+        let stream = regular_stream(path).into_iter().filter(move |event| figures || !event.contains("total_tokens"));
+        Answer::events(stream, End::Regular)
+    })
+    .await;
+    assert_eq!(sent, [(true, true), (false, false), (true, true)]);
+}
+
+#[tokio::test]
+async fn a_refusal_of_something_else_is_one() {
+    for message in ["upstream is down", "max_tokens is too large"] {
+        let server = Server::start(move |_| Answer::json(400, &json!({"error": {"message": message}}))).await;
+        let failed = follow(&client(&server, ApiKind::Chat), &request(), IDLE).await.0.unwrap_err();
+        assert_eq!(failed.error, ModelError::Refused { status: 400, message: message.to_owned() });
+        assert_eq!(server.paths(), [CHAT]);
+    }
+}

@@ -1,0 +1,150 @@
+//! An interrupt at any moment leaves the terminal as it was.
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use serde_json::json;
+
+use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply};
+
+/// How a debate is interrupted.
+#[derive(Debug, Clone, Copy)]
+enum By {
+    /// As a person does.
+    Key,
+    Signal(Signal),
+}
+
+const ALL: [By; 3] = [By::Key, By::Signal(Signal::SIGINT), By::Signal(Signal::SIGTERM)];
+
+fn interrupt(terminal: &mut Terminal, by: By) {
+    match by {
+        By::Key => terminal.type_control('c'),
+        By::Signal(signal) => terminal.signal(signal),
+    }
+}
+
+fn sandbox(server: &MockServer) -> Sandbox {
+    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &json!({"maxRetries": 2})))
+}
+
+/// Interrupts a debate when `moment` shows, and holds it to what has to be left.
+fn assert_leaves_nothing(script: fn(&Incoming) -> Reply, arguments: &[&str], moment: &[&str]) {
+    for by in ALL {
+        let server = MockServer::with(script);
+        let sandbox = sandbox(&server);
+        let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"].iter().chain(arguments));
+        for text in moment {
+            terminal.wait_for(text);
+        }
+        interrupt(&mut terminal, by);
+        // What modes the terminal is left in is seen to there.
+        let (code, output, screen) = terminal.finish();
+        assert_eq!(code, 130, "{by:?}: {output}");
+        assert!(screen.is_left_as_found(), "{by:?}: {output:?}");
+        let id = sandbox.only_debate();
+        let shown = screen.text();
+        let end = format!(
+            "Saved debate to ./debates/{id}.json\nerror: interrupted; the debate {id} is saved as paused\n\
+             hint: go on with: dialectic resume {id}"
+        );
+        assert!(shown.ends_with(&end), "{by:?}: {shown}");
+        for part in ["Round 1/1 ·", "The architect proposing", "words", "retry"] {
+            assert!(!shown.contains(part), "{by:?}: {shown}");
+        }
+        sandbox.assert_state_is_the_fold(&id);
+        assert_eq!(sandbox.state(&id)["status"], "paused");
+        // Whoever was answering was left.
+        assert!(server.exchanges().iter().all(|exchange| exchange.ended.is_some()), "{by:?}");
+    }
+}
+
+#[test]
+fn before_anything_is_answered() {
+    assert_leaves_nothing(|_| Reply::hang(), &[], &["The kiss"]);
+}
+
+#[test]
+fn while_words_come_in() {
+    let endless = |_: &Incoming| Reply::text("and so on ".repeat(2_000)).paced(Duration::from_millis(10));
+    assert_leaves_nothing(endless, &[], &["words · ", "so on"]);
+}
+
+#[test]
+fn while_a_stream_is_silent() {
+    assert_leaves_nothing(|request| short_reply(request).silent(), &[], &["The kiss", "word"]);
+}
+
+#[test]
+fn while_a_call_waits_for_its_retry() {
+    let busy = |_: &Incoming| Reply::error(429, "slow down").header("retry-after", "60");
+    assert_leaves_nothing(busy, &[], &["retry 1 in "]);
+}
+
+/// Two questions of the architect.
+fn curious(request: &Incoming) -> Reply {
+    match (request.purpose, request.model()) {
+        (Purpose::Clarify, "model-architect") => {
+            Reply::json(json!({"questions": [{"id": "a", "text": "How many?"}, {"id": "b", "text": "How fast?"}]}))
+        }
+        _ => short_reply(request),
+    }
+}
+
+#[test]
+fn while_questions_are_being_looked_for() {
+    let held = |_: &Incoming| Reply::hang();
+    assert_leaves_nothing(held, &["--clarify"], &["looking for questions"]);
+}
+
+#[test]
+fn while_a_question_waits() {
+    assert_leaves_nothing(curious, &["--clarify"], &["Question 1 of 2", "How many?", "Answer"]);
+}
+
+#[test]
+fn at_a_question_with_half_an_answer() {
+    for by in ALL {
+        let server = MockServer::with(curious);
+        let sandbox = sandbox(&server);
+        let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue", "--clarify"]);
+        terminal.wait_for("How many?");
+        terminal.wait_for("Answer");
+        terminal.type_line("seven");
+        terminal.wait_for("How fast?");
+        terminal.wait_for("Answer");
+        terminal.type_text("half an ans");
+        // What is typed is shown key by key: from here on keys are read, and the terminal is in raw mode.
+        terminal.wait_for("half an ans");
+        interrupt(&mut terminal, by);
+        let (code, output, screen) = terminal.finish();
+        assert_eq!(code, 130, "{by:?}: {output}");
+        assert!(screen.is_left_as_found(), "{by:?}: {output:?}");
+        let state = sandbox.state(&sandbox.only_debate());
+        let answers = &state["clarifications"][0]["items"];
+        assert_eq!((&answers[0]["answer"], &answers[1]["answer"]), (&json!("seven"), &json!("")), "{by:?}");
+    }
+}
+
+#[test]
+fn a_second_one_ends_the_program_at_once() {
+    let gate = Gate::shut();
+    // Takes connections and never answers.
+    let collector = TcpListener::bind("127.0.0.1:0").unwrap();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| short_reply(request).held(&held));
+    let config = config(&["architect", "kiss"], &json!({"trace": "otlp"}));
+    let address = format!("http://{}", collector.local_addr().unwrap());
+    let sandbox = Sandbox::new().model_server(&server).config(&config).env("OTEL_EXPORTER_OTLP_ENDPOINT", &address);
+    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
+    terminal.wait_for("The kiss");
+    terminal.type_control('c');
+    // All is said and saved; what the program waits for now is the collector, which never answers.
+    terminal.wait_for("Saved debate to");
+    terminal.type_control('c');
+    let (code, output, screen) = terminal.finish();
+    assert_eq!(code, 130, "{output}");
+    assert!(!output.contains("error:"), "it waited for the collector: {output}");
+    assert!(screen.is_left_as_found(), "{output:?}");
+}

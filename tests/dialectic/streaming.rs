@@ -1,0 +1,260 @@
+//! Answers that a person watches come in word by word, and are the same answers.
+
+use serde_json::{Value, json};
+
+use crate::support::{Api, Gate, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply};
+use crate::timing::without_times;
+
+const PLAN: &str = "First the queue takes orders one by one, then the workers share the shards between them.";
+
+fn configured(server: &MockServer, debate: &Value) -> Sandbox {
+    Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], debate))
+}
+
+fn of_architect(request: &Incoming) -> bool {
+    request.purpose == Purpose::Propose && request.model() == "model-architect"
+}
+
+/// What the judge is shown is shuffled by a seed, so that its reply depends on nothing.
+fn reply(request: &Incoming) -> Reply {
+    match request.purpose {
+        _ if of_architect(request) => Reply::text(PLAN),
+        Purpose::Synthesize => Reply::json(json!({
+            "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
+            "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
+        })),
+        _ => short_reply(request),
+    }
+    .usage(100, 40, 10)
+}
+
+/// Runs a debate in a terminal to its end; its saved state.
+fn watched(sandbox: &Sandbox) -> Value {
+    let (code, output, screen) = Terminal::start(sandbox, ["debate", "Design a queue"]).finish();
+    assert_eq!(code, 0, "{output}");
+    assert!(screen.is_left_as_found(), "{output:?}");
+    let id = sandbox.only_debate();
+    sandbox.assert_state_is_the_fold(&id);
+    sandbox.state(&id)
+}
+
+fn is_streamed(request: &Incoming) -> bool {
+    request.body["stream"] == true
+}
+
+#[test]
+fn words_are_on_the_screen_while_the_answer_is_still_coming() {
+    for missing in [None, Some(Api::Responses)] {
+        let gate = Gate::shut();
+        let script = {
+            let gate = gate.clone();
+            move |request: &Incoming| {
+                if of_architect(request) { reply(request).held(&gate) } else { reply(request) }
+            }
+        };
+        let server = match missing {
+            None => MockServer::with(script),
+            Some(api) => MockServer::without(api, script),
+        };
+        let sandbox = configured(&server, &json!({}));
+        let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue", "--events", "events.ndjson"]);
+        // The stream stands still in its middle until this has been seen.
+        terminal.wait_for("The architect");
+        terminal.wait_for("takes orders");
+        gate.open();
+        let (code, output, screen) = terminal.finish();
+        assert_eq!(code, 0, "{output}");
+        assert!(screen.is_left_as_found() && !screen.text().contains("takes orders"), "{output:?}");
+        server.assert_clean();
+        let streams = server.requests().into_iter().filter(|request| is_streamed(request)).count();
+        assert_eq!(streams, server.requests().len());
+
+        let events = sandbox.read("events.ndjson");
+        let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let words: Vec<Value> = events.filter(|event| event["signal"] == "words").collect();
+        let of = |event: &&Value| event["key"]["agentId"] == "agent-architect" && event["key"]["phase"] == "proposal";
+        let told: String = words.iter().filter(of).map(|event| event["text"].as_str().unwrap()).collect();
+        assert_eq!(told, PLAN);
+        let journal = sandbox.journal(&sandbox.only_debate());
+        assert!(!journal.iter().any(|line| line.contains("\"words\"")), "{journal:#?}");
+    }
+}
+
+#[test]
+fn the_state_is_the_same_as_without_anybody_watching() {
+    let debate = json!({"rounds": 2, "terminationCondition": {"type": "convergence"}});
+    for missing in [None, Some(Api::Responses)] {
+        let start = || match missing {
+            None => MockServer::with(reply),
+            Some(api) => MockServer::without(api, reply),
+        };
+        let (plain, live) = (start(), start());
+        let unwatched = configured(&plain, &debate);
+        unwatched.run(["debate", "Design a queue"]).expect_code(0);
+        let expected = without_times(&unwatched.state(&unwatched.only_debate()));
+        let state = without_times(&watched(&configured(&live, &debate)));
+        assert!(state == expected, "{state:#}\n\n{expected:#}");
+        // The figures are the provider's, cached input included.
+        let usage = &state["usage"]["model-architect"];
+        let requests = usage["requests"].as_u64().unwrap();
+        let tokens = ["inputTokens", "cachedInputTokens", "outputTokens"].map(|name| usage[name].as_u64().unwrap());
+        assert_eq!(tokens, [100 * requests, 40 * requests, 10 * requests]);
+
+        // Nobody watched the one, somebody the other; but for that they were sent the same.
+        let bodies = |server: &MockServer| {
+            let mut bodies: Vec<Value> = server.requests().iter().map(|request| request.body.clone()).collect();
+            bodies.sort_by_key(|body| (body.get("messages").is_some(), body.to_string()));
+            bodies
+        };
+        let (plain, mut live) = (bodies(&plain), bodies(&live));
+        assert!(plain.iter().all(|body| body.get("stream").is_none() && body.get("stream_options").is_none()));
+        for body in &mut live {
+            let fields = body.as_object_mut().unwrap();
+            assert_eq!(fields.remove("stream"), Some(json!(true)));
+            let options = fields.contains_key("messages").then(|| json!({"include_usage": true}));
+            assert_eq!(fields.remove("stream_options"), options);
+        }
+        live.sort_by_key(|body| (body.get("messages").is_some(), body.to_string()));
+        // The judge's prompts are shuffled.
+        let of_agents = |body: &&Value| body["model"] != "model-judge";
+        assert_eq!(live.len(), plain.len());
+        assert!(live.iter().filter(of_agents).eq(plain.iter().filter(of_agents)));
+    }
+}
+
+#[test]
+fn quiet_and_dumb_terminals_are_nobody_watching() {
+    for (arguments, term) in [(&["--quiet"][..], "xterm"), (&[], "dumb")] {
+        let server = MockServer::with(reply);
+        let sandbox = configured(&server, &json!({})).env("TERM", term);
+        let (code, output, _) =
+            Terminal::start(&sandbox, ["debate", "Design a queue"].iter().chain(arguments)).finish();
+        assert_eq!(code, 0, "{output}");
+        assert!(!server.requests().iter().any(|request| is_streamed(request)));
+    }
+}
+
+#[test]
+fn a_stream_that_breaks_is_repeated_once_and_from_its_beginning() {
+    for flaw in [Reply::cut, Reply::truncated, Reply::silent, Reply::faulty] {
+        for missing in [None, Some(Api::Responses)] {
+            let script = move |request: &Incoming| {
+                let breaks = of_architect(request) && request.repeats == 0;
+                if breaks { flaw(reply(request)) } else { reply(request) }
+            };
+            let server = match missing {
+                None => MockServer::with(script),
+                Some(api) => MockServer::without(api, script),
+            };
+            // No other time-out is as short as this one.
+            let sandbox = configured(&server, &json!({"maxRetries": 2, "idleTimeout": 400}));
+            let state = watched(&sandbox);
+            let asked: Vec<_> = server.exchanges().into_iter().filter(|it| of_architect(&it.request)).collect();
+            let answered: Vec<_> = asked.iter().filter(|it| it.request.api != missing).collect();
+            assert_eq!(answered.len(), 2, "{missing:?}");
+            // A stream is given up before it is asked for again.
+            assert!(answered[0].ended.unwrap() <= answered[1].arrived);
+            let contributions = state["rounds"][0]["contributions"].as_array().unwrap();
+            let proposal = contributions.iter().find(|it| it["agentId"] == "agent-architect").unwrap();
+            assert_eq!(proposal["content"], PLAN, "{missing:?}");
+            assert_eq!(state["outcome"]["kind"], "full");
+            // What a broken stream took is unknown; what is known is the second one's.
+            assert_eq!(proposal["metadata"]["tokensUsed"], 110);
+        }
+    }
+}
+
+#[test]
+fn a_silent_stream_is_called_so() {
+    let server =
+        MockServer::with(|request| if of_architect(request) { reply(request).silent() } else { reply(request) });
+    let roles = ["architect", "kiss", "testing"];
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&roles, &json!({"idleTimeout": 300})));
+    let state = watched(&sandbox);
+    assert_eq!(state["failures"][0]["error"], "the answer is broken: the stream was silent for 300ms");
+    let silent = server.exchanges().into_iter().find(|exchange| of_architect(&exchange.request)).unwrap();
+    assert!(silent.abandoned, "the connection was kept: {silent:?}");
+}
+
+#[test]
+fn a_server_that_does_not_stream_is_not_watched_and_answers_all_the_same() {
+    let server = MockServer::with(|request| reply(request).unstreamed());
+    assert_eq!(watched(&configured(&server, &json!({})))["outcome"]["kind"], "full");
+    assert_eq!(server.requests().len(), 7);
+
+    // One that says no is asked without from then on, model by model.
+    let server = MockServer::with(|request| {
+        if is_streamed(request) { Reply::error(400, "streaming is not supported") } else { reply(request) }
+    });
+    // One call at a time: what is in flight already cannot know.
+    assert_eq!(watched(&configured(&server, &json!({"maxConcurrency": 1})))["outcome"]["kind"], "full");
+    let refused = server.requests().iter().filter(|request| is_streamed(request)).count();
+    assert_eq!((refused, server.requests().len()), (3, 3 + 7));
+    server.assert_clean();
+}
+
+#[test]
+fn tools_are_called_in_streams_too() {
+    for missing in [None, Some(Api::Responses)] {
+        let script = |request: &Incoming| {
+            if of_architect(request) && request.tool_results().is_empty() {
+                let calls = [("file_read", json!({"path": "plan.md"})), ("list_files", json!({"path": "."}))];
+                return Reply::tool_calls(calls).usage(100, 0, 10);
+            }
+            reply(request)
+        };
+        let server = match missing {
+            None => MockServer::with(script),
+            Some(api) => MockServer::without(api, script),
+        };
+        let mut configured = config(&["architect", "kiss"], &json!({}));
+        configured["agents"][0]["tools"] = json!([{"name": "file_read"}, {"name": "list_files"}]);
+        let sandbox = Sandbox::new().model_server(&server).config(&configured).file("plan.md", "Queue it.");
+        let state = watched(&sandbox);
+        server.assert_clean();
+        let contributions = state["rounds"][0]["contributions"].as_array().unwrap();
+        let proposal = contributions.iter().find(|it| it["agentId"] == "agent-architect").unwrap();
+        let results = proposal["metadata"]["toolResults"].as_array().unwrap();
+        assert_eq!((results.len(), proposal["content"].as_str().unwrap()), (2, PLAN));
+        assert!(results[0]["content"].as_str().unwrap().contains("Queue it."), "{results:?}");
+        assert_eq!(proposal["metadata"]["tokensUsed"], 220);
+    }
+}
+
+#[test]
+fn the_offline_provider_speaks_word_by_word_when_it_takes_its_time() {
+    let sandbox = Sandbox::new();
+    let arguments = ["debate", "--offline", "--rounds", "1", "Design a rate limiting system"];
+    let plain = Terminal::start(&sandbox, arguments).finish();
+    assert!(plain.0 == 0 && !plain.1.contains(" words ·"), "{}", plain.1);
+    let sandbox = sandbox.env("OFFLINE_LATENCY_MS", "600");
+    let mut terminal = Terminal::start(&sandbox, arguments);
+    terminal.wait_for(" words ·");
+    let (code, output, screen) = terminal.finish();
+    assert_eq!(code, 0, "{output}");
+    let states: Vec<Value> = sandbox.debates().iter().map(|id| without_times(&sandbox.state(id))).collect();
+    assert_eq!(states.len(), 2);
+    assert_eq!(states[0]["rounds"], states[1]["rounds"]);
+    assert!(screen.is_left_as_found(), "{output:?}");
+}
+
+#[test]
+fn a_model_cannot_steer_the_terminal_by_its_words() {
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| {
+        if of_architect(request) {
+            Reply::text("harmless \u{1b}[2J\u{1b}]0;owned\u{7} \u{9b}2K\u{202e} text \r\n and more and more")
+                .held(&held)
+        } else {
+            reply(request)
+        }
+    });
+    let sandbox = configured(&server, &json!({}));
+    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
+    terminal.wait_for("harmless [2J]0;owned");
+    gate.open();
+    let (code, output, _) = terminal.finish();
+    assert_eq!(code, 0, "{output}");
+    assert!(!output.contains("\u{1b}[2J") && !output.contains(['\u{7}', '\u{9b}', '\u{202e}']), "{output:?}");
+}
