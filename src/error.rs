@@ -7,7 +7,7 @@ use crate::config::{Blame, ConfigError, EndpointError, EnvError, MissingKeys};
 use crate::debate::{DebateId, ForkError};
 use crate::engine::EngineError;
 use crate::llm::openai::{ClientError, HttpClientError};
-use crate::store::{StateFileError, StoreError};
+use crate::store::{JournalError, StateFileError, StoreError};
 use crate::trace::TraceConfigError;
 
 /// Why the program ends without success.
@@ -123,6 +123,9 @@ pub enum Error {
         /// The debate.
         id: DebateId,
     },
+    /// A replay was interrupted.
+    #[error("interrupted; nothing was changed")]
+    ReplayInterrupted,
     /// The debate was interrupted and saved.
     #[error("interrupted; the debate {id} is saved as paused")]
     Interrupted {
@@ -194,7 +197,6 @@ impl Error {
             Self::Store(error) => match error {
                 StoreError::State(_) | StoreError::Unknown { .. } | StoreError::Ambiguous { .. } => 2,
                 StoreError::Journal(error) if error.is_damage() => 2,
-                StoreError::EndMissing { .. } => 2,
                 StoreError::Directory { .. }
                 | StoreError::Write { .. }
                 | StoreError::Journal(_)
@@ -211,7 +213,7 @@ impl Error {
             | Self::Runtime(_) => 1,
             Self::DebateFailed { .. } => 3,
             Self::NotFull { .. } => 5,
-            Self::Interrupted { .. } => 130,
+            Self::Interrupted { .. } | Self::ReplayInterrupted => 130,
         }
     }
 
@@ -233,7 +235,7 @@ impl Error {
             Self::Store(StoreError::State(StateFileError::Invalid { .. })) => {
                 Some("a saved debate is the `.json` file that `dialectic debate` writes".to_owned())
             }
-            Self::Store(StoreError::EndMissing { .. }) => {
+            Self::Store(StoreError::Journal(JournalError::EndMissing { .. })) => {
                 Some("put the whole journal back; or remove the state file to go on from what is left".to_owned())
             }
             Self::Store(StoreError::Journal(error)) if error.is_damage() => {

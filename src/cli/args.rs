@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Change;
 use crate::debate::ForkPoint;
-use crate::display::ColorMode;
+use crate::display::{ColorMode, Speed};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
 #[derive(Debug, Parser)]
@@ -17,7 +17,7 @@ pub(super) struct Cli {
     pub(super) command: Command,
 
     /// When to use colour; `auto` also honours `NO_COLOR`
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", display_order = 100)]
     pub(super) color: Color,
 }
 
@@ -27,6 +27,8 @@ pub(super) enum Command {
     Debate(Box<DebateArgs>),
     /// Carry a paused, failed or killed debate on from its last finished call
     Resume(ResumeArgs),
+    /// Show a past debate again
+    Replay(ReplayArgs),
     /// Branch a debate off at a point, change something, and go on from there
     Fork(Box<ForkArgs>),
     /// Check that the record of a debate is whole, and that its state file is what the journal says
@@ -151,6 +153,25 @@ pub(super) struct ResumeArgs {
 
     #[command(flatten)]
     pub(super) run: RunArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ReplayArgs {
+    /// The debate: a state file, an id, the beginning of one, or `latest`
+    #[arg(value_name = "PATH-OR-ID")]
+    pub(super) debate: String,
+
+    /// How many times as fast as it was; `max` does not wait
+    #[arg(long, value_name = "FACTOR", default_value = "1", allow_negative_numbers = true)]
+    pub(super) speed: Speed,
+
+    /// Write every event as a line of JSON to a file, or to standard output (`-`; nothing else goes there then)
+    #[arg(long, value_name = "PATH")]
+    pub(super) events: Option<PathBuf>,
+
+    /// Show no progress
+    #[arg(long)]
+    pub(super) quiet: bool,
 }
 
 #[derive(Debug, Args)]

@@ -79,6 +79,18 @@ pub enum JournalError {
         /// The last line, counted from 1; 0 when there is none.
         line: usize,
     },
+    /// It is shorter than when the state was saved.
+    #[error(
+        "the end of the journal {path} is missing: it has {found} events, and had {saved} when the state was saved"
+    )]
+    EndMissing {
+        /// The journal.
+        path: PathBuf,
+        /// How many events there are.
+        found: u64,
+        /// How many there were.
+        saved: u64,
+    },
     /// An event cannot be appended.
     #[error("cannot append to the journal {path}")]
     Append {
@@ -93,17 +105,23 @@ impl JournalError {
     /// Whether the journal is not as it was written.
     #[must_use]
     pub fn is_damage(&self) -> bool {
-        self.bad_line().is_some()
+        self.bad_line().is_some() || matches!(self, Self::EndMissing { .. })
     }
 
     /// The first line that is not as it should be, counted from 1.
     #[must_use]
     pub fn bad_line(&self) -> Option<usize> {
         match self {
-            Self::Line { line, .. } | Self::Chain { line, .. } => Some(*line),
-            Self::Altered { line, .. } | Self::Unsealed { line, .. } => Some(*line),
+            Self::Line { line, .. }
+            | Self::Chain { line, .. }
+            | Self::Altered { line, .. }
+            | Self::Unsealed { line, .. } => Some(*line),
             Self::End { line, .. } => Some(line + 1),
-            Self::Open { .. } | Self::Locked { .. } | Self::Read { .. } | Self::Append { .. } => None,
+            Self::Open { .. }
+            | Self::Locked { .. }
+            | Self::Read { .. }
+            | Self::EndMissing { .. }
+            | Self::Append { .. } => None,
         }
     }
 
@@ -171,18 +189,23 @@ impl Journal {
     }
 
     /// Opens the journal of a saved debate and locks it; a last line cut short by a crash is removed from the file.
+    /// `known` is how many events it is known to have held.
     ///
     /// # Errors
-    /// When it is locked by another process, unreadable, or damaged.
-    pub fn reopen(path: &Path) -> Result<(Self, Contents), JournalError> {
+    /// When it is locked by another process, unreadable, or damaged; nothing is written then.
+    pub fn reopen(path: &Path, known: u64) -> Result<(Self, Contents), JournalError> {
         let open = OpenOptions::new().read(true).append(true).open(path);
         let mut file = open.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
         lock(&file, path)?;
         let contents = parse(&file, path)?;
+        let mark = contents.mark();
+        if mark.events < known {
+            return Err(JournalError::EndMissing { path: path.to_owned(), found: mark.events, saved: known });
+        }
         let append = |source| JournalError::Append { path: path.to_owned(), source };
         file.set_len(contents.length).map_err(append)?;
         file.seek(std::io::SeekFrom::End(0)).map_err(append)?;
-        Ok((Self { file, path: path.to_owned(), mark: contents.mark() }, contents))
+        Ok((Self { file, path: path.to_owned(), mark }, contents))
     }
 
     /// Appends an event with one write, so that it survives the end of this process, however that comes.
@@ -309,7 +332,7 @@ mod tests {
         let path = directory.path().join("a.events.jsonl");
         let mut events = journal_of(2, &path);
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"seq\":3,\"at").unwrap();
-        let (mut journal, contents) = Journal::reopen(&path).unwrap();
+        let (mut journal, contents) = Journal::reopen(&path, 0).unwrap();
         assert!(contents.cut_short);
         assert_eq!(contents.events, events);
         events.push(event(3));
@@ -323,7 +346,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.events.jsonl");
         let _running = Journal::create(&path).unwrap();
-        assert!(matches!(Journal::reopen(&path), Err(JournalError::Locked { .. })));
+        assert!(matches!(Journal::reopen(&path, 0), Err(JournalError::Locked { .. })));
     }
 
     /// A journal as the version before wrote it, without hashes of the lines' own.
@@ -343,7 +366,7 @@ mod tests {
 
     fn hex_of(line: &str) -> String {
         use sha2::{Digest, Sha256};
-        Sha256::digest(line).iter().map(|byte| format!("{byte:02x}")).collect()
+        crate::store::line::hex(Sha256::new_with_prefix(line))
     }
 
     fn faults(text: &[u8]) -> Option<String> {
@@ -434,7 +457,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.events.jsonl");
         std::fs::write(&path, older(&journal_text(3))).unwrap();
-        let (mut journal, contents) = Journal::reopen(&path).unwrap();
+        let (mut journal, contents) = Journal::reopen(&path, 0).unwrap();
         assert_eq!(contents.events.len(), 3);
         journal.append(&event(4)).unwrap();
         assert_eq!(journal.mark().events, 4);

@@ -23,6 +23,7 @@ mod list;
 mod old_files;
 mod other_commands;
 mod providers;
+mod replay;
 mod resume;
 mod state_fold;
 mod summaries;

@@ -12,7 +12,8 @@ fn the_version_is_the_packages() {
 #[test]
 fn help_fits_a_terminal_and_goes_to_standard_output() {
     let sandbox = Sandbox::new();
-    for command in ["debate", "resume", "fork", "verify", "list", "config", "protocols", "completions", "man"] {
+    for command in ["debate", "resume", "replay", "fork", "verify", "list", "config", "protocols", "completions", "man"]
+    {
         for help in [vec![command, "-h"], vec![command, "--help"], vec!["help", command]] {
             let finished = sandbox.run(&help).expect_code(0);
             assert_eq!(finished.stderr, "", "{help:?}");
@@ -34,6 +35,10 @@ fn the_help_of_the_program() {
     Commands:
       debate       Debate a problem and print the solution
       resume       Carry a paused, failed or killed debate on from its last finished call
+      replay       Show a past debate again
+      fork         Branch a debate off at a point, change something, and go on from there
+      verify       Check that the record of a debate is whole, and that its state file is what the
+                   journal says
       list         List the saved debates, newest first
       config       Write, check and show configurations
       protocols    Show the protocols that a debate can follow
@@ -71,8 +76,6 @@ fn the_help_of_debate() {
                                        working directory]
           --protocol <NAME>            The protocol that the debate follows; see `dialectic protocols`
           --clarify                    Let the agents ask you what is unclear before they begin
-          --color <WHEN>               When to use colour; `auto` also honours `NO_COLOR` [default:
-                                       auto] [possible values: auto, always, never]
           --offline                    Call no model: all answers come from the embedded rule-based
                                        rehearsal, without key, network or cost
       -o, --output <PATH>              Write the result to a file: `.json` the whole state, anything
@@ -84,6 +87,8 @@ fn the_help_of_debate() {
                                        output (`-`; nothing else goes there then)
           --strict                     Exit with 5 unless everything that was to be done was done
           --quiet                      Show no progress
+          --color <WHEN>               When to use colour; `auto` also honours `NO_COLOR` [default:
+                                       auto] [possible values: auto, always, never]
       -h, --help                       Print help (see more with '--help')
       -V, --version                    Print version
     ");
