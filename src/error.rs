@@ -9,7 +9,7 @@ use crate::engine::{EngineError, ForecastError};
 use crate::evaluation::SubjectError;
 use crate::llm::BudgetError;
 use crate::llm::openai::{ClientError, HttpClientError};
-use crate::store::{StateFileError, StoreError};
+use crate::store::{JournalError, StateFileError, StoreError};
 use crate::trace::TraceConfigError;
 
 /// Why the program ends without success.
@@ -152,6 +152,9 @@ pub enum Error {
         /// The debate.
         id: DebateId,
     },
+    /// A replay was interrupted.
+    #[error("interrupted; nothing was changed")]
+    ReplayInterrupted,
     /// The debate was interrupted and saved.
     #[error("interrupted; the debate {id} is saved as paused")]
     Interrupted {
@@ -230,7 +233,6 @@ impl Error {
                 | StoreError::NoMatch { .. }
                 | StoreError::Search { .. } => 2,
                 StoreError::Journal(error) if error.is_damage() => 2,
-                StoreError::EndMissing { .. } => 2,
                 StoreError::Directory { .. }
                 | StoreError::Write { .. }
                 | StoreError::Journal(_)
@@ -249,7 +251,7 @@ impl Error {
             | Self::Runtime(_) => 1,
             Self::DebateFailed { .. } | Self::NotEvaluated { .. } => 3,
             Self::NotFull { .. } => 5,
-            Self::Interrupted { .. } | Self::EvaluationInterrupted => 130,
+            Self::Interrupted { .. } | Self::EvaluationInterrupted | Self::ReplayInterrupted => 130,
         }
     }
 
@@ -280,7 +282,7 @@ impl Error {
             Self::Store(StoreError::State(StateFileError::Invalid { .. })) => {
                 Some("a saved debate is the `.json` file that `dialectic debate` writes".to_owned())
             }
-            Self::Store(StoreError::EndMissing { .. }) => {
+            Self::Store(StoreError::Journal(JournalError::EndMissing { .. })) => {
                 Some("put the whole journal back; or remove the state file to go on from what is left".to_owned())
             }
             Self::Store(StoreError::Journal(error)) if error.is_damage() => {

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::config::Change;
 use crate::debate::ForkPoint;
 use crate::debate::Usd;
-use crate::display::ColorMode;
+use crate::display::{ColorMode, Speed};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
 #[derive(Debug, Parser)]
@@ -32,6 +32,8 @@ pub(super) enum Command {
     Resume(ResumeArgs),
     /// Have the solutions of saved debates scored by evaluators
     Eval(EvalArgs),
+    /// Show a past debate again
+    Replay(ReplayArgs),
     /// Branch a debate off at a point, change something, and go on from there
     Fork(Box<ForkArgs>),
     /// Check that the record of a debate is whole, and that its state file is what the journal says
@@ -199,6 +201,25 @@ pub(super) struct EvalArgs {
     /// Call no model: the scores come from rules, without key, network or cost
     #[arg(long)]
     pub(super) offline: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ReplayArgs {
+    /// The debate: a state file, an id, the beginning of one, or `latest`
+    #[arg(value_name = "PATH-OR-ID")]
+    pub(super) debate: String,
+
+    /// How many times as fast as it was; `max` does not wait
+    #[arg(long, value_name = "FACTOR", default_value = "1", allow_negative_numbers = true)]
+    pub(super) speed: Speed,
+
+    /// Write every event as a line of JSON to a file, or to standard output (`-`; nothing else goes there then)
+    #[arg(long, value_name = "PATH")]
+    pub(super) events: Option<PathBuf>,
+
+    /// Show no progress
+    #[arg(long)]
+    pub(super) quiet: bool,
 }
 
 #[derive(Debug, Args)]

@@ -56,6 +56,7 @@ fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Debate(args) => commands::debate::run(args, terminal),
         Command::Resume(args) => commands::resume::run(args, terminal),
         Command::Eval(args) => commands::eval::run(args, terminal),
+        Command::Replay(args) => commands::replay::run(args, terminal),
         Command::Fork(args) => commands::fork::run(args, terminal),
         Command::Verify(args) => commands::verify::run(args, terminal),
         Command::List(args) => commands::list::run(args, terminal),

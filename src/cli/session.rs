@@ -13,7 +13,7 @@ use crate::agent::Panel;
 use crate::config::{EnvFile, Environment, Speaker, attempt_timeout, missing_keys};
 use crate::debate::{Debate, OutcomeKind, Recorded, Settings, Signal, Usd};
 use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, ProgressMode, roster, run as display, summary};
-use crate::engine::{Ending, Engine, SignalObserver};
+use crate::engine::{Course, Ending, Engine, SignalObserver};
 use crate::error::Error;
 use crate::llm::openai::http_client;
 use crate::llm::presets::OFFLINE;
@@ -44,18 +44,22 @@ pub(super) struct Session<'a> {
     course: Course,
 }
 
-/// Where a run leads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Course {
-    /// On, as its protocol says.
-    Regular,
-    /// Straight to its end.
-    Closing,
-}
-
 /// Which environment file was asked for.
 pub(super) fn env_file(path: Option<&PathBuf>) -> EnvFile {
     path.map_or(EnvFile::Default, |path| EnvFile::Named(path.clone()))
+}
+
+/// Where the event stream goes: nowhere, to standard output (`-`), or to a file.
+pub(super) fn event_sink(path: Option<&Path>) -> Result<Option<EventSink>, Error> {
+    match path {
+        None => Ok(None),
+        Some(path) if path == Path::new("-") => Ok(Some(EventSink::stdout())),
+        Some(path) => {
+            make_parent(path)?;
+            let failed = |source| Error::Output { path: path.to_owned(), source };
+            EventSink::create(path).map(Some).map_err(failed)
+        }
+    }
 }
 
 impl<'a> Session<'a> {
@@ -64,15 +68,7 @@ impl<'a> Session<'a> {
         if let Some(path) = &args.output {
             prepare(path)?;
         }
-        let events = match args.events.as_deref() {
-            None => None,
-            Some(path) if path == Path::new("-") => Some(EventSink::stdout()),
-            Some(path) => {
-                make_parent(path)?;
-                let failed = |source| Error::Output { path: path.to_owned(), source };
-                Some(EventSink::create(path).map_err(failed)?)
-            }
-        };
+        let events = event_sink(args.events.as_deref())?;
         let (signals, received) = unbounded_channel();
         Ok(Self { args, signals, received, events, trace: None, course: Course::Regular })
     }
@@ -137,10 +133,7 @@ impl<'a> Session<'a> {
             let (received, watched) = tee(received, tracer);
             let shown = tokio::spawn(display(received, info, options, events));
             let watch = tokio::spawn(interrupt(interrupts, cancel.clone(), shown.abort_handle()));
-            let mut engine = Engine::new(protocol, panel, record, past, signals, cancel.clone());
-            if course == Course::Closing {
-                engine.close();
-            }
+            let engine = Engine::new(protocol, panel, record, past, signals, cancel.clone()).heading(course);
             let ended = run_while_shown(engine, shown, &cancel).await;
             watch.abort();
             (ended, watched.await)
@@ -292,6 +285,13 @@ fn finish(debate: &Debate, ending: Ending, args: &RunArgs, terminal: &mut Termin
         None if args.events.as_deref() == Some(Path::new("-")) => Ok(()),
         None => terminal.markdown(solution),
     };
+    tell_outcome(debate, terminal);
+    let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
+    if args.strict && !is_full { Err(Error::NotFull { id: id() }) } else { printed }
+}
+
+/// Says everything that kept a finished debate from being a full one.
+pub(super) fn tell_outcome(debate: &Debate, terminal: &mut Terminal) {
     if is_offline(debate) {
         terminal.notice("No model was called: the offline provider works by rules. For a real debate see the README.");
     }
@@ -300,11 +300,7 @@ fn finish(debate: &Debate, ending: Ending, args: &RunArgs, terminal: &mut Termin
         for reason in &outcome.reasons {
             terminal.notice(&format!("  - {reason}"));
         }
-        if args.strict {
-            return Err(Error::NotFull { id: id() });
-        }
     }
-    printed
 }
 
 /// Whether no agent and no judge of this debate is a model.

@@ -60,10 +60,13 @@ pub fn change(
     environment: &Environment,
     vocabulary: &Vocabulary,
 ) -> Result<Changed, ConfigError> {
-    let base_dir = settings.base_dir.clone().unwrap_or_default();
-    let mut own_roles = role_files(&base_dir);
-    // A role whose file is gone is missed when the panel is built; it must not become another one here.
-    own_roles.extend(settings.agents.iter().chain([&settings.judge]).map(|agent| agent.role.clone()));
+    let mut own_roles = settings.base_dir.as_deref().map(role_files).unwrap_or_default();
+    for agent in settings.agents.iter().chain([&settings.judge]) {
+        // A role whose file is gone is missed when the panel is built; it must not become another one here.
+        if !vocabulary.roles.contains(&agent.role.as_str()) && !own_roles.contains(&agent.role) {
+            own_roles.push(agent.role.clone());
+        }
+    }
     let layers = Layers { environment, overrides, vocabulary, own_roles: &own_roles };
     let before = as_file(settings);
     let schema = plain_schema::<ConfigFile>();
@@ -172,7 +175,7 @@ fn resolved(file: &Value, layers: &Layers) -> Result<(Settings, Findings), Confi
         other => other,
     })?;
     if !document.warnings.is_empty() {
-        return Err(fault(document.warnings.join("; ")));
+        return Err(fault(document.warnings.join("; ").replace(" is ignored", "")));
     }
     let resolved = resolve(Some(document.content), layers);
     let problems: Vec<String> = resolved
@@ -275,6 +278,23 @@ mod tests {
             "=4",
         ];
         let said = said.map(|text| changed(&[text]).unwrap_err());
-        insta::assert_snapshot!(said.join("\n"), @"");
+        insta::assert_snapshot!(said.join("\n"), @r#"
+        --set debate.round: unknown key `round` (did you mean `rounds`?)
+        --set debates.rounds: unknown key `debates` (did you mean `debate`?)
+        --set debate.rounds: expected a number, found a string
+        --set debate.rounds: must be a whole number of at least 1, not 0
+        --set debate.rounds.x: there is no such place
+        --set unknown key `debate.terminationCondition.typ` (did you mean `type`?)
+        --set debate.terminationCondition.type: expected one of `fixed`, `convergence`, `quality`, found `sometimes`
+        --set agents.agent-kis.model: there is no agent `agent-kis` (did you mean `agent-kiss`?)
+        --set agents[9].model: agents has no element 9
+        --set agents[2].temperature: must be from 0 to 2, not 3
+        --set agents[2].role has no effect as "alchemist": unknown role `alchemist` (known: `architect`, `performance`, `kiss`, `generalist`, `security`) at `agents[2].role`; architect is used
+        --set agents[2].id: `agent-architect` is already the id of `agents[0]`
+        --set judge.model: expected a string, found a number
+        --set baseDir: unknown key `baseDir` (known: `agents`, `debate`, `judge`, `prices`, `providers`)
+        expected `<key>=<value>`, such as `debate.rounds=4`
+        `` is no key; write `debate.rounds`
+        "#);
     }
 }

@@ -291,6 +291,15 @@ mod tests {
     fn what_is_no_point_is_said_to_be_none() {
         let said = |text: &str| text.parse::<ForkPoint>().unwrap_err().to_string();
         let all = ["", "critique", "2", "x.critique", "-1.critique", "2.vote", "0.critique", "2.clarification"];
-        insta::assert_snapshot!(all.map(|text| format!("{text}: {}", said(text))).join("\n"), @"");
+        insta::assert_snapshot!(all.map(|text| format!("{text}: {}", said(text))).join("\n"), @"
+        : expected `<round>.<phase>`, such as `2.critique`, or `start`
+        critique: expected `<round>.<phase>`, such as `2.critique`, or `start`
+        2: expected `<round>.<phase>`, such as `2.critique`, or `start`
+        x.critique: expected `<round>.<phase>`, such as `2.critique`, or `start`
+        -1.critique: expected `<round>.<phase>`, such as `2.critique`, or `start`
+        2.vote: unknown phase `vote`; known: clarification, summarization, proposal, critique, refinement, evaluation, synthesis
+        0.critique: critique belongs to a round, and the first is 1
+        2.clarification: questions are asked before the first round: `0.clarification`
+        ");
     }
 }

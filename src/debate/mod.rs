@@ -22,6 +22,7 @@ mod signal;
 mod solution;
 mod state;
 mod time;
+mod timeline;
 mod voting;
 
 pub use call::{CallKey, CallRecord, Phase, Tokens};
@@ -44,4 +45,5 @@ pub use signal::Signal;
 pub use solution::Solution;
 pub use state::{Debate, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary, SummaryMetadata};
 pub use time::Timestamp;
+pub use timeline::{Moment, timeline};
 pub use voting::{Decider, Voting};

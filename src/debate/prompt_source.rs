@@ -82,7 +82,7 @@ impl PromptSources {
         }
         for now in now.told() {
             let Some(before) = self.told().find(|before| before.id == now.id) else { continue };
-            let changed = before.sha256.zip(now.sha256).is_some_and(|(before, now)| before != now);
+            let is_new = before.sha256.zip(now.sha256).is_some_and(|(before, now)| before != now);
             if (before.path, before.summary_path) != (now.path, now.summary_path) {
                 let moved = if before.path == now.path {
                     (before.summary_path, now.summary_path)
@@ -91,7 +91,7 @@ impl PromptSources {
                 };
                 let (from, to) = (place(moved.0), place(moved.1));
                 changes.push(format!("{} is told what {to} says; this debate began with {from}", now.id));
-            } else if changed {
+            } else if is_new {
                 let file = now.path.or(now.summary_path).map(|path| format!(" ({})", path.display()));
                 let file = file.unwrap_or_default();
                 changes.push(format!("the prompts of {} have changed since this debate began{file}", now.id));

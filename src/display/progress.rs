@@ -372,6 +372,19 @@ mod tests {
     }
 
     #[test]
+    fn what_another_debate_paid_for_costs_nothing() {
+        let Signal::Recorded(paid) = contributed(Phase::Proposal, "agent-kiss", None) else {
+            panic!("a contribution is recorded");
+        };
+        let Event::Contributed { round, contribution, call: Some(call) } = paid.event.clone() else {
+            panic!("a contribution that took a call");
+        };
+        let call = Some(CallRecord { copied: true, ..call });
+        let (progress, _) = progress_after(&[recorded(Event::Contributed { round, contribution, call })]);
+        assert_eq!(progress.spent(), Spent::default());
+    }
+
+    #[test]
     fn a_resumed_debate_goes_on_from_what_it_spent() {
         let before = Spent { tokens: 10, cost: None };
         let now = Instant::now();

@@ -95,10 +95,11 @@ pub struct Engine {
 
 /// Where a run leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Course {
+pub enum Course {
     /// From node to node, as the protocol says.
     Regular,
-    /// Straight to the closing node, because the user wants it.
+    /// Straight to the closing node, with what there is, because the user wants it. A debate that has come there by
+    /// itself is not cut short by this.
     Closing,
 }
 
@@ -153,10 +154,10 @@ impl Engine {
         }
     }
 
-    /// Has the debate closed with what there is: the next run goes straight to the closing node. A debate that has
-    /// come there by itself is not cut short by this.
-    pub fn close(&mut self) {
-        self.course = Course::Closing;
+    /// The same engine, on that course; without this, on the regular one.
+    #[must_use]
+    pub fn heading(self, course: Course) -> Self {
+        Self { course, ..self }
     }
 
     /// Runs until the debate ends, is interrupted, or waits for the user; its state is on disk then. After

@@ -108,7 +108,8 @@ fn own_hash(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((head.strip_suffix(OWN_HASH)?, hash))
 }
 
-fn hex(hasher: Sha256) -> String {
+/// The hash of all that the hasher was given, in hexadecimal.
+pub(super) fn hex(hasher: Sha256) -> String {
     use std::fmt::Write;
     hasher.finalize().iter().fold(String::with_capacity(HEX_LENGTH), |mut hex, byte| {
         // Writing to a String cannot fail.

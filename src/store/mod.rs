@@ -51,18 +51,6 @@ pub enum StoreError {
         /// Why.
         source: crate::debate::FoldError,
     },
-    /// The journal is shorter than when the state was saved.
-    #[error(
-        "the end of the journal {path} is missing: it has {found} events, and had {saved} when the state was saved"
-    )]
-    EndMissing {
-        /// The journal.
-        path: std::path::PathBuf,
-        /// How many events there are.
-        found: usize,
-        /// How many there were.
-        saved: u64,
-    },
     /// No debate of that name.
     #[error("there is no debate `{name}` in {directory}")]
     Unknown {

@@ -62,12 +62,8 @@ impl Record {
     /// When it has no journal, runs in another process, or is damaged.
     pub fn reopen(entry: &Entry) -> Result<(Self, Contents), StoreError> {
         let path = entry.journal.clone().unwrap_or_else(|| entry.state.with_extension("events.jsonl"));
-        let (journal, contents) = Journal::reopen(&path)?;
-        if let Some(mark) = read_mark(&entry.state)
-            && mark.events > contents.events.len() as u64
-        {
-            return Err(StoreError::EndMissing { path, found: contents.events.len(), saved: mark.events });
-        }
+        let known = read_mark(&entry.state).map_or(0, |mark| mark.events);
+        let (journal, contents) = Journal::reopen(&path, known)?;
         // The journal is locked now: nobody else replaces the state file.
         remove_leftovers(&entry.state);
         let debate =

@@ -126,7 +126,7 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<Verification, StoreError>
     let journal_is_whole = damage.is_none();
     found.flaws.extend(damage.map(Flaw::Journal));
     let saved = match saved {
-        Ok(saved) => saved,
+        Ok(saved) => Some(saved),
         Err(error) if error.is_missing() => {
             found.state = StateFile::Missing;
             if !running {
@@ -150,7 +150,7 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<Verification, StoreError>
     Ok(found)
 }
 
-fn read_saved(path: &Path) -> Result<Option<Saved>, StateFileError> {
+fn read_saved(path: &Path) -> Result<Saved, StateFileError> {
     let unreadable = |source: std::io::Error| StateFileError::Unreadable { path: path.to_owned(), source };
     let bytes = fs::read(path).map_err(|error| match error.kind() {
         ErrorKind::IsADirectory => StateFileError::IsDirectory { path: path.to_owned() },
@@ -161,7 +161,7 @@ fn read_saved(path: &Path) -> Result<Option<Saved>, StateFileError> {
     let mark = value.as_object_mut().and_then(|fields| fields.remove("journal"));
     // A mark that cannot be read counts as one that fits nothing.
     let mark = mark.map(|mark| serde_json::from_value(mark).unwrap_or_default());
-    Ok(Some(Saved { debate, value, mark }))
+    Ok(Saved { debate, value, mark })
 }
 
 /// The fold of the events that a state was saved behind, and their number.

@@ -29,6 +29,7 @@ mod list;
 mod old_files;
 mod other_commands;
 mod providers;
+mod replay;
 mod resume;
 mod state_fold;
 mod streaming;

@@ -12,7 +12,8 @@ fn the_version_is_the_packages() {
 #[test]
 fn help_fits_a_terminal_and_goes_to_standard_output() {
     let sandbox = Sandbox::new();
-    let commands = ["debate", "resume", "fork", "verify", "eval", "list", "config", "protocols", "completions", "man"];
+    let commands =
+        ["debate", "resume", "replay", "fork", "verify", "eval", "list", "config", "protocols", "completions", "man"];
     for command in commands {
         for help in [vec![command, "-h"], vec![command, "--help"], vec!["help", command]] {
             let finished = sandbox.run(&help).expect_code(0);
@@ -36,6 +37,10 @@ fn the_help_of_the_program() {
       debate       Debate a problem and print the solution
       resume       Carry a paused, failed or killed debate on from its last finished call
       eval         Have the solutions of saved debates scored by evaluators
+      replay       Show a past debate again
+      fork         Branch a debate off at a point, change something, and go on from there
+      verify       Check that the record of a debate is whole, and that its state file is what the
+                   journal says
       list         List the saved debates, newest first
       config       Write, check and show configurations
       protocols    Show the protocols that a debate can follow

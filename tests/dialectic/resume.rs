@@ -278,10 +278,12 @@ fn a_journal_that_lost_its_end_is_not_gone_on_with() {
     interrupted(&sandbox, &server, Signal::SIGINT, 21);
     let id = sandbox.only_debate();
     let journal = sandbox.journal(&id);
-    sandbox.write(format!("debates/{id}.events.jsonl"), journal[..journal.len() - 3].join("\n") + "\n");
+    // Cut in the middle of a line, as no crash can cut what was synced to disk before the state was saved.
+    let cut = journal[..journal.len() - 3].join("\n") + "\n{\"seq\":";
+    sandbox.write(format!("debates/{id}.events.jsonl"), &cut);
     let finished = sandbox.run(["resume", &id]).expect_code(2);
     assert!(finished.stderr.contains("error: the end of the journal ./debates/"), "{finished}");
-    assert_eq!(sandbox.journal(&id).len(), journal.len() - 3, "something was written");
+    assert_eq!(sandbox.read(format!("debates/{id}.events.jsonl")), cut, "something was written");
 }
 
 #[test]
@@ -336,4 +338,18 @@ fn a_model_that_is_served_differently_than_before_is_named() {
     assert_eq!(said.len(), 3, "{finished}");
     let expected = "warning: model-kiss answered as one-2024 before this run, and now as one-2025";
     assert!(said.contains(&expected), "{finished}");
+}
+
+#[test]
+fn a_round_that_is_taken_up_again_has_its_limit_again() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Critique => Reply::hang(),
+        _ => reply(request),
+    });
+    let debate = json!({"timeoutPerRound": 1000});
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&ROLES, &debate));
+    interrupted(&sandbox, &server, Signal::SIGINT, 4);
+    sandbox.run(["resume", "latest", "--quiet"]).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!((&state["rounds"][0]["timedOut"], &state["status"]), (&json!(true), &json!("completed")));
 }

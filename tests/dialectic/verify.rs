@@ -154,7 +154,7 @@ fn made_older(sandbox: &Sandbox, id: &str) {
         let event: dialectic::debate::Recorded = serde_json::from_str(&line).unwrap();
         let event = serde_json::to_string(&event).unwrap();
         let line = format!("{},\"prev\":\"{previous}\"}}", event.strip_suffix('}').unwrap());
-        previous = Sha256::digest(&line).iter().map(|byte| format!("{byte:02x}")).collect();
+        previous = Sha256::digest(&line).iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
         journal += &(line + "\n");
     }
     sandbox.write(journal_path(id), journal);

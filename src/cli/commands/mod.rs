@@ -10,21 +10,20 @@ pub(super) mod list;
 pub(super) mod man;
 pub(super) mod problem;
 pub(super) mod protocols;
+pub(super) mod replay;
 pub(super) mod resume;
 pub(super) mod verify;
 
 use std::path::Path;
 
 use crate::error::Error;
-use crate::store::{Entry, read_state};
+use crate::store::{Entry, StoreError, read_state};
 
 /// The journal of a saved debate.
 fn journal_of(entry: &Entry) -> Result<&Path, Error> {
-    match &entry.journal {
-        Some(journal) => Ok(journal),
-        None => {
-            let debate = read_state(&entry.state).map_err(crate::store::StoreError::from)?;
-            Err(Error::NoJournal { id: debate.id })
-        }
+    if let Some(journal) = &entry.journal {
+        return Ok(journal);
     }
+    let debate = read_state(&entry.state).map_err(StoreError::from)?;
+    Err(Error::NoJournal { id: debate.id })
 }

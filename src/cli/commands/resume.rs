@@ -1,11 +1,11 @@
 //! `dialectic resume`: carries a debate on from its last finished call.
 
 use crate::cli::args::ResumeArgs;
-use crate::cli::session::{Course, DEBATES, Session, env_file};
+use crate::cli::session::{DEBATES, Session, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{ConfigPath, DEFAULT_PATH, Environment, Overrides};
 use crate::debate::{Settings, Status};
-use crate::engine::known_cost;
+use crate::engine::{Course, known_cost};
 use crate::error::Error;
 use crate::llm::presets::OFFLINE;
 use crate::protocol::Protocol;

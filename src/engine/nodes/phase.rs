@@ -9,15 +9,13 @@ use crate::protocol::Trigger;
 const NEEDED_PROPOSALS: usize = 2;
 
 pub(super) async fn run(engine: &mut Engine, phase: Phase) -> Result<Trigger, EngineError> {
+    if engine.round_deadline.is_none() {
+        // Taken up again in the middle of a round.
+        super::summarization::start_the_clock(engine);
+    }
     let mut exchange = match engine.exchange.take() {
         Some(exchange) => exchange,
-        None => {
-            if engine.round_deadline.is_none() {
-                // Taken up again in the middle of a round.
-                super::summarization::start_the_clock(engine);
-            }
-            Exchange::open(engine)?
-        }
+        None => Exchange::open(engine)?,
     };
     let settled = exchange.drive(engine, phase).await?;
     if let Settled::Broken(reason) = settled {

@@ -111,9 +111,11 @@ fn saved_debates_are_found_and_held_against_their_journals() {
     let lines: String = events.iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect();
     let debate = fold(&events).unwrap();
     let id = debate.id.as_str();
+    let mut state = serde_json::to_value(&debate).unwrap();
+    state["journal"] = json!({"events": events.len(), "sha256": ""});
     assert_eq!(Sandbox::new().debates(), Vec::<String>::new());
     let sandbox = Sandbox::new()
-        .file(format!("debates/{id}.json"), serde_json::to_vec_pretty(&debate).unwrap())
+        .file(format!("debates/{id}.json"), state.to_string())
         .file(format!("debates/{id}.events.jsonl"), lines);
     assert_eq!(sandbox.only_debate(), id);
     assert_eq!(sandbox.debate(id), debate);
@@ -121,8 +123,10 @@ fn saved_debates_are_found_and_held_against_their_journals() {
     assert_eq!(sandbox.journal(id).len(), events.len());
     sandbox.assert_state_is_the_fold(id);
 
-    let mut other = sandbox.state(id);
-    other["problem"] = json!("another");
-    sandbox.write(format!("debates/{id}.json"), other.to_string());
-    assert!(catch_unwind(AssertUnwindSafe(|| sandbox.assert_state_is_the_fold(id))).is_err());
+    for (key, value) in [("problem", json!("another")), ("journal", json!({"events": 1, "sha256": ""}))] {
+        let mut other = state.clone();
+        other[key] = value;
+        sandbox.write(format!("debates/{id}.json"), other.to_string());
+        assert!(catch_unwind(AssertUnwindSafe(|| sandbox.assert_state_is_the_fold(id))).is_err(), "{key}");
+    }
 }

@@ -1,0 +1,288 @@
+//! A past debate as it was seen: its events and, around them, the signals that a running debate gives and nobody keeps.
+//!
+//! When a call began follows from when its result was recorded and how long it took; which phases there were follows
+//! from the results. What was in flight when a run was killed left no trace, and retries and warnings did not either.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{CallKey, CallRecord, Event, Node, Phase, Recorded, Settings, Signal};
+
+/// A signal in its time.
+#[derive(Debug, Clone)]
+pub struct Moment {
+    /// How long after the beginning.
+    pub at: Duration,
+    /// The signal.
+    pub signal: Signal,
+}
+
+/// The most that is kept of the time between two runs, and of the time for which a debate waited for its user.
+const LONGEST_REST: u64 = 1_000;
+
+/// Everything that a debate showed, in the order and at the times at which it did. Times in which it did not run are
+/// cut to a second.
+#[must_use]
+pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
+    let clock = Clock::of(events);
+    let settings = events.iter().find_map(|recorded| match &recorded.event {
+        Event::Created(created) => Some(&created.settings),
+        _ => None,
+    });
+    let mut placed: Vec<(Place, Signal)> = Vec::new();
+    for (index, recorded) in events.iter().enumerate() {
+        let at = clock.time(index);
+        placed.push((Place { at, index, rank: Rank::Event }, Signal::Recorded(Arc::new(recorded.clone()))));
+    }
+    let works = works(events, &clock);
+    let mut phases: BTreeMap<(usize, u32, Phase), Vec<&Work>> = BTreeMap::new();
+    for work in &works {
+        phases.entry((work.run, work.key.round, work.key.phase)).or_default().push(work);
+        if !work.was_called {
+            continue;
+        }
+        let start = Place { at: work.begun, index: work.index, rank: Rank::CallStarted };
+        placed.push((start, Signal::CallStarted { key: work.key.clone(), model: work.model.clone() }));
+        let end = Place { at: clock.time(work.index), index: work.index, rank: Rank::CallEnded };
+        placed.push((end, work.ended()));
+    }
+    let mut there: BTreeMap<(u32, Phase), usize> = BTreeMap::new();
+    for ((run, round, phase), works) in phases {
+        // The judge's summary is a step of the synthesis, and has no phase of its own.
+        if phase == Phase::JudgeSummary {
+            continue;
+        }
+        let before = there.get(&(round, phase)).copied().unwrap_or(0);
+        let done = works.iter().filter(|work| work.error.is_none()).count();
+        *there.entry((round, phase)).or_default() += done;
+        let expected = expected(settings, phase).unwrap_or(before + works.len());
+        let (Some(first), Some(last)) = (works.iter().min_by_key(|work| work.begun), works.last()) else { continue };
+        let entered = entered(events, &clock, run, first, phase);
+        let start = match entered {
+            Some(index) if clock.time(index) <= first.begun => {
+                Place { at: clock.time(index), index, rank: Rank::PhaseAfterNode }
+            }
+            _ => Place { at: first.begun, index: first.index, rank: Rank::PhaseStarted },
+        };
+        placed.push((start, Signal::PhaseStarted { phase, round, total: expected.saturating_sub(before) }));
+        // A phase in which a run was cut off has no end in it.
+        if clock.goes_on(events, last.index) {
+            let at = clock.time(last.index);
+            let (done, failed) = (before + done, expected.saturating_sub(before + done));
+            let end = Place { at, index: last.index, rank: Rank::PhaseEnded };
+            placed.push((end, Signal::PhaseEnded { phase, round, done, failed }));
+        }
+    }
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(place, signal)| Moment { at: Duration::from_millis(place.at), signal }).collect()
+}
+
+/// Where a signal belongs: at a time, there beside an event, there in an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    at: u64,
+    index: usize,
+    rank: Rank,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    PhaseStarted,
+    CallStarted,
+    Event,
+    PhaseAfterNode,
+    CallEnded,
+    PhaseEnded,
+}
+
+/// When each event is shown, in milliseconds from the beginning.
+struct Clock {
+    times: Vec<u64>,
+    /// When the stretch began in which the event happened: nothing that led to it began earlier.
+    since: Vec<u64>,
+    /// Which run it belongs to.
+    runs: Vec<usize>,
+}
+
+impl Clock {
+    fn of(events: &[Recorded]) -> Self {
+        let mut clock = Self { times: Vec::new(), since: Vec::new(), runs: Vec::new() };
+        let (mut now, mut since, mut run, mut resting) = (0, 0, 0, false);
+        let mut previous: Option<&Recorded> = None;
+        for recorded in events {
+            let passed = previous.map_or(0, |previous| recorded.at.millis_since(previous.at));
+            let resumed = recorded.event == Event::Resumed;
+            run += usize::from(resumed);
+            if resumed || resting {
+                now += passed.min(LONGEST_REST);
+                since = now;
+            } else {
+                now += passed;
+            }
+            resting = match &recorded.event {
+                Event::Suspended { .. } | Event::Paused | Event::Failed { .. } => true,
+                Event::QuestionAnswered { .. } => resting,
+                _ => false,
+            };
+            clock.times.push(now);
+            clock.since.push(since);
+            clock.runs.push(run);
+            previous = Some(recorded);
+        }
+        clock
+    }
+
+    fn time(&self, index: usize) -> u64 {
+        self.times.get(index).copied().unwrap_or_default()
+    }
+
+    /// When something began that took so long until this event.
+    fn before(&self, index: usize, took: u64) -> u64 {
+        self.time(index).saturating_sub(took).max(self.since.get(index).copied().unwrap_or_default())
+    }
+
+    fn run(&self, index: usize) -> usize {
+        self.runs.get(index).copied().unwrap_or_default()
+    }
+
+    /// Whether the run went on to another node behind that event, or to its end.
+    fn goes_on(&self, events: &[Recorded], index: usize) -> bool {
+        let behind =
+            events.iter().enumerate().skip(index + 1).take_while(|(other, _)| self.run(*other) == self.run(index));
+        behind.into_iter().any(|(_, recorded)| {
+            matches!(
+                recorded.event,
+                Event::NodeEntered { .. } | Event::Synthesized { .. } | Event::Failed { .. } | Event::Completed
+            )
+        })
+    }
+}
+
+/// A result, and what led to it.
+struct Work {
+    key: CallKey,
+    run: usize,
+    /// The event that holds it.
+    index: usize,
+    /// When its first call began.
+    begun: u64,
+    model: String,
+    call: Option<CallRecord>,
+    error: Option<String>,
+    was_called: bool,
+}
+
+impl Work {
+    fn ended(&self) -> Signal {
+        let call = self.call.as_ref();
+        Signal::CallEnded {
+            key: self.key.clone(),
+            latency_ms: call.map_or(0, |call| call.latency_ms),
+            tokens: call.and_then(|call| call.tokens).filter(|_| self.error.is_none()),
+            cost_usd: call.and_then(|call| call.cost_usd).filter(|_| self.error.is_none()),
+            error: self.error.clone(),
+        }
+    }
+}
+
+fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
+    let mut works = Vec::new();
+    let mut round = 0;
+    // Calls whose first reply was no result yet.
+    let mut begun: BTreeMap<(usize, CallKey), u64> = BTreeMap::new();
+    let judge = events.iter().find_map(|recorded| match &recorded.event {
+        Event::Created(created) => Some(created.settings.judge.id.clone()),
+        _ => None,
+    });
+    for (index, recorded) in events.iter().enumerate() {
+        let run = clock.run(index);
+        let key = |round, phase, agent: &super::AgentId| CallKey {
+            round,
+            phase,
+            agent_id: agent.clone(),
+            target_agent_id: None,
+        };
+        let (key, error) = match (&recorded.event, &judge) {
+            (Event::RoundBegun { round: new }, _) => {
+                round = *new;
+                continue;
+            }
+            (Event::Replied { key, call, .. }, _) => {
+                let start = clock.before(index, call.latency_ms);
+                begun.entry((run, key.clone())).or_insert(start);
+                continue;
+            }
+            (Event::QuestionsAsked { questions, .. }, _) => (key(0, Phase::Clarification, &questions.agent_id), None),
+            (Event::Summarized { round, summary, .. }, _) => {
+                (key(*round, Phase::Summarization, &summary.agent_id), None)
+            }
+            (Event::Contributed { round, contribution, .. }, _) => {
+                let Some(phase) = contribution.kind.phase() else { continue };
+                let target = contribution.target_agent_id.clone().filter(|_| phase == Phase::Critique);
+                (CallKey { target_agent_id: target, ..key(*round, phase, &contribution.agent_id) }, None)
+            }
+            (Event::CallFailed { failure, .. }, _) => {
+                let target = failure.target_agent_id.clone();
+                let key = CallKey { target_agent_id: target, ..key(failure.round, failure.phase, &failure.agent_id) };
+                (key, Some(failure.error.clone()))
+            }
+            (Event::Evaluated { round, .. }, Some(judge)) => (key(*round, Phase::Evaluation, judge), None),
+            (Event::JudgeSummarized { .. }, Some(judge)) => (key(round, Phase::JudgeSummary, judge), None),
+            (Event::Synthesized { .. }, Some(judge)) => (key(round, Phase::Synthesis, judge), None),
+            _ => continue,
+        };
+        let call = recorded.event.call();
+        let carried_over = matches!(&recorded.event, Event::Contributed { call: None, .. });
+        // A score or a solution that took no call of its own was shown by nothing but its event.
+        if call.is_none() && error.is_none() && !carried_over {
+            continue;
+        }
+        let first = begun.remove(&(run, key.clone()));
+        // What was taken over from another debate took its time there.
+        let copied = call.is_some_and(|call| call.copied);
+        let took = call.filter(|call| !call.copied).map_or(0, |call| call.latency_ms);
+        let start = first.unwrap_or_else(|| clock.before(index, took));
+        works.push(Work {
+            key,
+            run,
+            index,
+            begun: start,
+            model: call.map(|call| call.model.clone()).unwrap_or_default(),
+            call: call.cloned(),
+            error,
+            was_called: !carried_over && !copied,
+        });
+    }
+    works
+}
+
+/// The event that entered the phase's node, where the phase begins with it.
+fn entered(events: &[Recorded], clock: &Clock, run: usize, first: &Work, phase: Phase) -> Option<usize> {
+    let node = match phase {
+        Phase::Clarification => Node::Clarification,
+        Phase::Summarization => Node::Summarization,
+        Phase::Proposal => Node::Proposal,
+        Phase::Critique => Node::Critique,
+        Phase::Refinement => Node::Refinement,
+        Phase::Evaluation => Node::Evaluation,
+        Phase::Vote => Node::Synthesis,
+        Phase::JudgeSummary | Phase::Synthesis => return None,
+    };
+    let before = events.iter().enumerate().take(first.index).rev();
+    let mut before = before.take_while(|(index, _)| clock.run(*index) == run);
+    before.find(|(_, recorded)| recorded.event == Event::NodeEntered { node }).map(|(index, _)| index)
+}
+
+/// How many results a phase of a round has when nothing fails; nothing where that is not known beforehand.
+fn expected(settings: Option<&Settings>, phase: Phase) -> Option<usize> {
+    let agents = settings?.agents.iter().map(|agent| &agent.id).collect::<BTreeSet<_>>().len();
+    match phase {
+        Phase::Proposal | Phase::Refinement => Some(agents),
+        Phase::Critique => Some(agents * agents.saturating_sub(1)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! Journals that are written, read, cut short and tampered with.
+
+use super::*;
+use crate::debate::{Event, Node, Timestamp};
+
+fn event(seq: u64) -> Recorded {
+    Recorded { seq, at: Timestamp::now(), event: Event::NodeEntered { node: Node::Proposal } }
+}
+
+fn journal_of(count: u64, path: &Path) -> Vec<Recorded> {
+    let mut journal = Journal::create(path).unwrap();
+    let events: Vec<_> = (1..=count).map(event).collect();
+    for event in &events {
+        journal.append(event).unwrap();
+    }
+    events
+}
+
+#[test]
+fn what_is_appended_is_read_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.events.jsonl");
+    let events = journal_of(3, &path);
+    assert_eq!(read_journal(&path).unwrap().events, events);
+}
+
+#[test]
+fn a_cut_last_line_is_dropped_and_writing_goes_on_behind_the_last_whole_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.events.jsonl");
+    let mut events = journal_of(2, &path);
+    OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"seq\":3,\"at").unwrap();
+    let (mut journal, contents) = Journal::reopen(&path, 0).unwrap();
+    assert!(contents.cut_short);
+    assert_eq!(contents.events, events);
+    events.push(event(3));
+    journal.append(&events[2]).unwrap();
+    drop(journal);
+    assert_eq!(read_journal(&path).unwrap().events, events);
+}
+
+#[test]
+fn a_second_process_is_told_that_the_debate_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.events.jsonl");
+    let _running = Journal::create(&path).unwrap();
+    assert!(matches!(Journal::reopen(&path, 0), Err(JournalError::Locked { .. })));
+}
+
+/// A journal as the version before wrote it, without hashes of the lines' own.
+fn older(text: &str) -> String {
+    let mut previous = String::new();
+    let mut older = String::new();
+    for line in text.lines() {
+        let event: Recorded = serde_json::from_str(line).unwrap();
+        let mut value = serde_json::to_string(&event).unwrap();
+        value.pop();
+        let line = format!("{value},\"prev\":\"{previous}\"}}");
+        previous = hex_of(&line);
+        older += &(line + "\n");
+    }
+    older
+}
+
+fn hex_of(line: &str) -> String {
+    use sha2::{Digest, Sha256};
+    crate::store::line::hex(Sha256::new_with_prefix(line))
+}
+
+fn faults(text: &[u8]) -> Option<String> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.events.jsonl");
+    std::fs::write(&path, text).unwrap();
+    read_journal(&path).err().map(|error| error.to_string().replace(&path.display().to_string(), "a"))
+}
+
+fn journal_text(count: u64) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.events.jsonl");
+    journal_of(count, &path);
+    std::fs::read_to_string(&path).unwrap()
+}
+
+#[test]
+fn every_flip_of_every_byte_is_found() {
+    let whole = journal_text(3).into_bytes();
+    assert_eq!(faults(&whole), None);
+    for place in 0..whole.len() {
+        for pattern in (0..8).map(|bit| 1 << bit).chain([0x2a, 0x0a, 0x03, 0x07, 0xff]) {
+            let mut flipped = whole.clone();
+            flipped[place] ^= pattern;
+            assert!(faults(&flipped).is_some(), "byte {place} ^ {pattern:#x}");
+        }
+    }
+}
+
+#[test]
+fn what_was_done_to_a_journal_is_named() {
+    let text = journal_text(3);
+    let lines: Vec<&str> = text.lines().collect();
+    let joined = |lines: &[&str]| lines.join("\n") + "\n";
+    let named = |text: &str| faults(text.as_bytes()).unwrap();
+    let changed = text.replacen("\"seq\":3", "\"seq\":4", 1);
+    let unsealed = text.replacen("\"hash\"", "\"hush\"", 1);
+    let found = [
+        named(&changed),
+        named(&unsealed),
+        named(&joined(&[lines[0], lines[2]])),
+        named(&joined(&[lines[1], lines[2]])),
+        named(&joined(&[lines[0], lines[2], lines[1]])),
+        named(&joined(&[lines[0], lines[1], lines[1], lines[2]])),
+        named(&text.replacen('\n', " ", 1)),
+        named(&(text.trim_end().to_owned() + " ")),
+        named(&(text.clone() + "\n")),
+    ];
+    insta::assert_snapshot!(found.join("\n"), @"
+    line 3 of the journal a was changed: its hash does not fit
+    line 1 of the journal a was changed: its hash is not where it belongs
+    line 2 of the journal a does not follow line 1: lines were changed, removed, added or moved
+    line 1 of the journal a does not follow the beginning: lines were changed, removed, added or moved
+    line 2 of the journal a does not follow line 1: lines were changed, removed, added or moved
+    line 3 of the journal a does not follow line 2: lines were changed, removed, added or moved
+    line 1 of the journal a was changed: its hash does not fit
+    the journal a was changed at its end: behind line 2 is something that is no line
+    line 4 of the journal a is not an event
+    ");
+}
+
+#[test]
+fn a_line_may_be_cut_anywhere() {
+    let whole = journal_text(2);
+    let first = whole.find('\n').unwrap() + 1;
+    for length in first + 1..whole.len() {
+        assert_eq!(faults(&whole.as_bytes()[..length]), None, "{length}");
+    }
+    // Some file systems leave zeros where a line was to be.
+    assert_eq!(faults(format!("{}\0\0\0", &whole[..first + 20]).as_bytes()), None);
+    assert_eq!(faults(format!("{}\0\0\0", &whole[..first]).as_bytes()), None);
+}
+
+#[test]
+fn the_numbers_of_a_line_may_be_cut_too() {
+    for rest in ["{\"score\":71.", "{\"score\":-", "{\"score\":1e", "{\"score\":1e-", "{\"a\":\"\\u00", "{\"a\":tr"] {
+        assert!(is_cut(rest.as_bytes()), "{rest}");
+    }
+    assert!(is_cut(&"{\"a\":\"é".as_bytes()[..7]));
+    for rest in ["{} ", "{}\0", "{}x", "x", " ", "{x"] {
+        assert!(!is_cut(rest.as_bytes()), "{rest:?}");
+    }
+}
+
+#[test]
+fn a_journal_of_the_version_before_is_read_and_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.events.jsonl");
+    std::fs::write(&path, older(&journal_text(3))).unwrap();
+    let (mut journal, contents) = Journal::reopen(&path, 0).unwrap();
+    assert_eq!(contents.events.len(), 3);
+    journal.append(&event(4)).unwrap();
+    assert_eq!(journal.mark().events, 4);
+    drop(journal);
+    let contents = read_journal(&path).unwrap();
+    assert_eq!(contents.events.len(), 4);
+
+    // In all but its last line every change shows; there a change of the event alone does not.
+    let text = older(&journal_text(3));
+    let last = text.trim_end().rfind('\n').unwrap() + 1;
+    for place in (0..last).chain(text.find("\"prev\"").unwrap() - 1..last) {
+        let mut flipped = text.clone().into_bytes();
+        flipped[place] ^= 1;
+        assert!(faults(&flipped).is_some(), "byte {place}");
+    }
+}

@@ -1,0 +1,144 @@
+//! `dialectic replay`: a past debate is shown again, through the same display.
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{
+    Finished, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, default_reply, redactions,
+};
+
+/// Everything that a display can be told of: questions, summaries, scores, ballots, failures.
+fn reply(request: &Incoming) -> Reply {
+    match (request.purpose, request.model()) {
+        (Purpose::Confidence, _) => Reply::json(json!({"confidence": 50})),
+        (Purpose::Critique, "model-kiss") => Reply::error(400, "no"),
+        (Purpose::Synthesize, _) => Reply::json(json!({
+            "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
+            "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
+        })),
+        _ => default_reply(request),
+    }
+    .usage(100, 0, 10)
+}
+
+fn debate(server: &MockServer) -> (Sandbox, Finished) {
+    let debate = json!({
+        "rounds": 2, "summarization": {"threshold": 1500, "maxLength": 500},
+        "terminationCondition": {"type": "convergence", "threshold": 90},
+    });
+    let sandbox = Sandbox::new().model_server(server).config(&config(&["architect", "kiss", "testing"], &debate));
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    (sandbox, finished)
+}
+
+/// The lines of progress without their times, sorted: calls that begin in the same millisecond have no order.
+fn progress(finished: &Finished) -> Vec<String> {
+    let is_time = |word: &&str| word.parse::<f64>().is_ok_and(|_| word.contains('.'));
+    let said =
+        finished.stderr.lines().filter(|line| !line.starts_with("Saved debate") && !line.starts_with("warning: agent"));
+    let mut lines: Vec<String> =
+        said.map(|line| line.split(' ').filter(|word| !is_time(word)).collect::<Vec<_>>().join(" ")).collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn a_replay_shows_what_the_debate_showed() {
+    let server = MockServer::with(reply);
+    let (sandbox, live) = debate(&server);
+    let (files, made) = (sandbox.files(), server.requests().len());
+    let replayed = sandbox.run(["replay", "latest", "--speed", "max"]).expect_code(0);
+    assert_eq!(replayed.stdout, live.stdout);
+    let (live, replayed) = (progress(&live), progress(&replayed));
+    assert!(live == replayed, "{live:#?}\n{replayed:#?}");
+    assert!(live.iter().any(|line| line.starts_with("critique ended: 4 of 6, 2 failed")), "{live:#?}");
+    assert!(sandbox.files() == files && server.requests().len() == made, "a replay is for watching");
+    let quiet = sandbox.run(["replay", "latest", "--speed", "0", "--quiet"]).expect_code(0);
+    assert!(!quiet.stderr.contains("round 1/2"), "{quiet}");
+}
+
+#[test]
+fn the_event_stream_of_a_replay_is_that_of_the_debate() {
+    let server = MockServer::with(reply);
+    let (sandbox, _) = debate(&server);
+    let id = sandbox.only_debate();
+    let stream = sandbox.run(["replay", &id, "--speed", "max", "--events", "-", "--quiet"]).expect_code(0).stdout;
+    let signals: Vec<Value> = stream.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let recorded = signals.iter().filter(|signal| signal["signal"] == "recorded").map(|signal| &signal["seq"]);
+    let journal = sandbox.journal(&id);
+    assert_eq!(
+        recorded.collect::<Vec<_>>(),
+        (1..=journal.len()).map(|seq| json!(seq)).collect::<Vec<_>>().iter().collect::<Vec<_>>()
+    );
+    let of = |name: &str| signals.iter().filter(|signal| signal["signal"] == name).count();
+    assert_eq!((of("call-started"), of("call-ended")), (server.requests().len(), server.requests().len()));
+    assert_eq!(of("phase-started"), of("phase-ended"));
+    for (index, signal) in signals.iter().enumerate().filter(|(_, signal)| signal["signal"] == "call-ended") {
+        let began = |other: &Value| other["signal"] == "call-started" && other["key"] == signal["key"];
+        assert!(signals[..index].iter().any(began), "{signal} never began");
+    }
+}
+
+#[test]
+fn a_debate_that_was_not_finished_is_shown_as_far_as_it_went() {
+    let server = MockServer::with(|request| if request.index >= 8 { Reply::hang() } else { reply(request) });
+    let sandbox =
+        Sandbox::new().model_server(&server).config(&config(&["architect", "testing", "security"], &json!({})));
+    let running = sandbox.spawn(["debate", "Design a queue"]);
+    server.wait_for_requests(9);
+    running.signal(Signal::SIGINT);
+    running.wait().expect_code(130);
+    let replayed = sandbox.run(["replay", "latest", "--speed", "max"]).expect_code(0);
+    let last: Vec<String> = replayed.stderr.lines().rev().take(1).map(str::to_owned).collect();
+    let id = sandbox.only_debate();
+    assert_eq!(last, [format!("The record ends here, with the debate paused. Go on with: dialectic resume {id}")]);
+    assert_eq!(replayed.stdout, "");
+    // Carried on, it is shown with its pause.
+    server.set_script(reply);
+    sandbox.run(["resume", &id, "--quiet"]).expect_code(0);
+    let replayed = sandbox.run(["replay", &id, "--speed", "max"]).expect_code(0);
+    redactions().bind(|| {
+        let told: Vec<&str> =
+            replayed.stderr.lines().filter(|line| !line.starts_with("agent-") && !line.starts_with("judge ")).collect();
+        insta::assert_snapshot!(told.join("\n"), @"
+        round 1/1 started
+        proposal started (3 expected)
+        critique started (6 expected)
+        proposal ended: 3 of 3
+        debate resumed
+        critique started (2 expected)
+        refinement started (3 expected)
+        critique ended: 6 of 6
+        refinement ended: 3 of 3
+        round 1/1 ended: 1,320 tokens, cost unknown so far
+        synthesis started (1 expected)
+        synthesis ended: 1 of 1
+        ");
+    });
+}
+
+#[test]
+fn a_replay_on_a_terminal_is_the_live_block_and_can_be_interrupted() {
+    let server = MockServer::with(reply);
+    let (sandbox, _) = debate(&server);
+    let files = sandbox.files();
+    // So slowly that it never ends.
+    let mut terminal = Terminal::start(&sandbox, ["replay", "latest", "--speed", "0.001"]);
+    terminal.wait_for("Round 1/2 · proposal");
+    terminal.type_control('c');
+    let (code, output, screen) = terminal.finish();
+    assert_eq!(code, 130, "{output}");
+    assert!(screen.is_left_as_found(), "{output:?}");
+    insta::assert_snapshot!(screen.text(), @"error: interrupted; nothing was changed");
+    assert!(sandbox.files() == files, "something was written");
+}
+
+#[test]
+fn what_cannot_be_replayed_is_said() {
+    let old = Sandbox::new().file("old.json", &crate::fixtures::states()[0].1);
+    let finished = old.run(["replay", "old.json"]).expect_code(2);
+    assert!(finished.stderr.contains("has no journal: older versions kept none"), "{finished}");
+    for speed in ["-1", "fast", "NaN"] {
+        old.run(["replay", "old.json", &format!("--speed={speed}")]).expect_code(2);
+    }
+}
