@@ -42,8 +42,12 @@ enum Line {
 }
 
 /// Asks every open question; each answer is recorded as soon as it is given. An empty answer is `NA`, and at the end
-/// of input so are all that are left.
-pub(super) async fn ask(engine: &mut Engine, cancel: &CancellationToken) -> Result<Asked, Error> {
+/// of input so are all that are left. An interrupt sets the terminal back to its `modes`.
+pub(super) async fn ask(
+    engine: &mut Engine,
+    cancel: &CancellationToken,
+    modes: &TerminalModes,
+) -> Result<Asked, Error> {
     let questions: Vec<Question> = engine
         .debate()
         .open_questions()
@@ -60,8 +64,17 @@ pub(super) async fn ask(engine: &mut Engine, cancel: &CancellationToken) -> Resu
     }
     let mut source = Source::open();
     let on_terminal = matches!(source, Source::Terminal(_));
-    // Whoever waits for a key is left waiting when the debate is interrupted by anything but a key.
-    let _modes = TerminalModes::found();
+    if on_terminal {
+        modes.remember();
+    }
+    let leave = || {
+        modes.restore();
+        if on_terminal {
+            // The cursor is still behind the prompt.
+            drop(io::stderr().write_all(b"\n"));
+        }
+        Asked::Interrupted
+    };
     let mut ended = false;
     let total = questions.len();
     for (index, question) in questions.into_iter().enumerate() {
@@ -74,19 +87,13 @@ pub(super) async fn ask(engine: &mut Engine, cancel: &CancellationToken) -> Resu
             });
             let (same, line) = tokio::select! {
                 read = reading => read.map_err(|error| Error::Stdin(io::Error::other(error)))?,
-                () = cancel.cancelled() => {
-                    leave_line(on_terminal);
-                    return Ok(Asked::Interrupted);
-                }
+                () = cancel.cancelled() => return Ok(leave()),
             };
             source = same;
             match line.map_err(Error::Stdin)? {
                 Line::Text(text) => text.trim().clone_into(&mut answer),
                 Line::End => ended = true,
-                Line::Interrupted => {
-                    leave_line(on_terminal);
-                    return Ok(Asked::Interrupted);
-                }
+                Line::Interrupted => return Ok(leave()),
             }
         }
         if answer.is_empty() {
@@ -95,13 +102,6 @@ pub(super) async fn ask(engine: &mut Engine, cancel: &CancellationToken) -> Resu
         engine.answer(question.agent_id, question.item_id, answer)?;
     }
     Ok(Asked::Answered)
-}
-
-/// On a terminal an interrupt finds the cursor behind the prompt.
-fn leave_line(on_terminal: bool) {
-    if on_terminal {
-        drop(io::stderr().write_all(b"\n"));
-    }
 }
 
 /// Where answers come from.

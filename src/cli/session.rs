@@ -110,8 +110,7 @@ impl<'a> Session<'a> {
         terminal: &mut Terminal,
     ) -> Result<(), Error> {
         let Self { args, signals, received, events, trace, course } = self;
-        // To the end of this run: a question that was interrupted may still change them once.
-        let _modes = TerminalModes::found();
+        let modes = TerminalModes::default();
         let saved_to = record.state_path().to_owned();
         let debate = record.debate();
         if args.verbose {
@@ -134,7 +133,7 @@ impl<'a> Session<'a> {
             let shown = tokio::spawn(display(received, info, options, events));
             let watch = tokio::spawn(interrupt(interrupts, cancel.clone(), shown.abort_handle()));
             let engine = Engine::new(protocol, panel, record, past, signals, cancel.clone()).heading(course);
-            let ended = run_while_shown(engine, shown, &cancel).await;
+            let ended = run_while_shown(engine, shown, &cancel, &modes).await;
             watch.abort();
             (ended, watched.await)
         });
@@ -147,6 +146,10 @@ impl<'a> Session<'a> {
             && !matches!(result, Err(Error::PipeClosed))
         {
             terminal.warning(&undelivered.to_string());
+        }
+        if matches!(result, Err(Error::Interrupted { .. })) {
+            // Once more: an interrupt that comes with the question finds the modes not yet changed.
+            modes.restore();
         }
         result
     }
@@ -221,9 +224,10 @@ async fn run_while_shown(
     mut engine: Engine,
     mut shown: JoinHandle<DisplayEnd>,
     cancel: &CancellationToken,
+    modes: &TerminalModes,
 ) -> Result<Run, Error> {
     let (ended, early) = tokio::select! {
-        ended = run_and_ask(&mut engine, cancel) => (ended, None),
+        ended = run_and_ask(&mut engine, cancel, modes) => (ended, None),
         // The display ends first only when nobody reads its output any more.
         end = &mut shown => (Ok(Ending::Paused), Some(end.unwrap_or(DisplayEnd::EventsIncomplete))),
     };
@@ -240,13 +244,13 @@ async fn run_while_shown(
 }
 
 /// Runs the debate; while it waits for the user, asks, and runs on.
-async fn run_and_ask(engine: &mut Engine, cancel: &CancellationToken) -> Result<Ending, Error> {
+async fn run_and_ask(engine: &mut Engine, cancel: &CancellationToken, modes: &TerminalModes) -> Result<Ending, Error> {
     loop {
         let ending = engine.run().await?;
         if ending != Ending::Suspended {
             return Ok(ending);
         }
-        if questions::ask(engine, cancel).await? == questions::Asked::Interrupted {
+        if questions::ask(engine, cancel, modes).await? == questions::Asked::Interrupted {
             engine.pause().await?;
             return Ok(Ending::Paused);
         }

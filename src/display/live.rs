@@ -159,7 +159,7 @@ fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize
     let count: u64 = calls.clone().map(|call| call.words.count()).sum();
     if let Some(first) = calls.find(|call| !is_waiting(call)) {
         let _ = write!(line, " · {}", counted(count, "word"));
-        let room = columns.saturating_sub(measure_text_width(&line) + SEPARATOR.len());
+        let room = columns.saturating_sub(measure_text_width(&line) + measure_text_width(SEPARATOR));
         if room >= LEAST_WORDS {
             // Of several answers the first alone is shown: the line would jump between them.
             let _ = write!(line, "{SEPARATOR}{QUIET}{}{QUIET:#}", first.words.last(room));

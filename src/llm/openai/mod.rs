@@ -2,7 +2,8 @@
 //!
 //! `async-openai` builds and addresses the requests; the bodies and the reading of answers are ours, because most
 //! servers leave out something that its types insist on. One attempt, no retry: that is the
-//! [`Caller`](super::Caller)'s. Answers that somebody follows are asked for as streams of events. What a model was found not to take is remembered for the run.
+//! [`Caller`](super::Caller)'s. Answers that somebody follows are asked for as streams of events. What a model was
+//! found not to take is remembered for the run.
 
 mod chat;
 mod diagnosis;
