@@ -5,7 +5,6 @@
 //! never reads the environment, never ends the process, and takes a closed stream for what it is rather than panic.
 
 mod activity;
-mod format;
 mod live;
 mod markdown;
 mod ndjson;
@@ -22,7 +21,6 @@ mod table;
 #[cfg(test)]
 mod fixture;
 
-pub use format::{clock, cost, counted, duration, score, thousands, tokens};
 pub use markdown::render_markdown;
 pub use ndjson::{EventSink, EventSinkError};
 pub use notice::{ColorMode, Notices};

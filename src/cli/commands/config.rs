@@ -10,8 +10,8 @@ use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
 use crate::cli::session::{build_panel, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{ConfigPath, Environment, Loaded, Overrides, Row, schema, show, starter};
-use crate::display::counted;
 use crate::error::Error;
+use crate::figures::counted;
 use crate::prompt::Role;
 use crate::protocol::PROTOCOLS;
 
