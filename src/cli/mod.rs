@@ -55,6 +55,7 @@ fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Debate(args) => commands::debate::run(args, terminal),
         Command::Resume(args) => commands::resume::run(args, terminal),
         Command::List(args) => commands::list::run(args, terminal),
+        Command::Report(args) => commands::report::run(args, terminal),
         Command::Config(args) => commands::config::run(args, terminal),
         Command::Protocols(args) => commands::protocols::run(args, terminal),
         Command::Completions(args) => commands::completions::run(args, terminal),

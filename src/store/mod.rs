@@ -6,12 +6,14 @@
 mod directory;
 mod journal;
 mod record;
+mod saved;
 mod saver;
 mod snapshot;
 
 pub use directory::{Directory, Entry, StateFileError, read_state};
 pub use journal::{Journal, JournalError, read_journal};
 pub use record::Record;
+pub use saved::{Saved, Wanted};
 pub use snapshot::write_atomically;
 
 /// Why a debate could not be saved or loaded.

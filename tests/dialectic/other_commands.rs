@@ -12,7 +12,7 @@ fn the_version_is_the_packages() {
 #[test]
 fn help_fits_a_terminal_and_goes_to_standard_output() {
     let sandbox = Sandbox::new();
-    for command in ["debate", "resume", "list", "config", "protocols", "completions", "man"] {
+    for command in ["debate", "resume", "list", "report", "config", "protocols", "completions", "man"] {
         for help in [vec![command, "-h"], vec![command, "--help"], vec!["help", command]] {
             let finished = sandbox.run(&help).expect_code(0);
             assert_eq!(finished.stderr, "", "{help:?}");
@@ -35,6 +35,7 @@ fn the_help_of_the_program() {
       debate       Debate a problem and print the solution
       resume       Carry a paused, failed or killed debate on from its last finished call
       list         List the saved debates, newest first
+      report       Write a report of a saved debate, as Markdown or as a page
       config       Write, check and show configurations
       protocols    Show the protocols that a debate can follow
       completions  Print a completion script for a shell
@@ -71,12 +72,14 @@ fn the_help_of_debate() {
                                        working directory]
           --protocol <NAME>            The protocol that the debate follows; see `dialectic protocols`
           --clarify                    Let the agents ask you what is unclear before they begin
-          --color <WHEN>               When to use colour; `auto` also honours `NO_COLOR` [default:
-                                       auto] [possible values: auto, always, never]
           --offline                    Call no model: all answers come from the embedded rule-based
                                        rehearsal, without key, network or cost
+          --color <WHEN>               When to use colour; `auto` also honours `NO_COLOR` [default:
+                                       auto] [possible values: auto, always, never]
       -o, --output <PATH>              Write the result to a file: `.json` the whole state, anything
                                        else the solution's text
+          --report <PATH>              Write a report of the debate to a file when it is over: `.html` a
+                                       page, else `.md`
       -e, --env-file <PATH>            The environment file with the keys [default: .env, if it is
                                        there]
       -v, --verbose                    Say who takes part and what each call took, on standard error

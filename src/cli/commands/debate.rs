@@ -24,7 +24,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let environment = Environment::capture(&env_file(args.run.env_file.as_ref()))?;
     let path = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
     let Loaded { settings, warnings, .. } = load_settings(&path, &environment, &overrides(args))?;
-    let mut session = Session::open(&args.run)?;
+    let mut session = Session::open(&args.run, terminal)?;
     let panel = session.panel(&settings, &environment)?;
     for warning in warnings.iter().chain(&panel.warnings) {
         terminal.warning(warning);

@@ -7,4 +7,5 @@ pub(super) mod list;
 pub(super) mod man;
 pub(super) mod problem;
 pub(super) mod protocols;
+pub(super) mod report;
 pub(super) mod resume;
