@@ -20,6 +20,7 @@
 //! | [`debate`] | the record: state, events, settings, and the one function that turns events into state |
 //! | [`error`] | every way to end without success, and the one mapping to exit codes |
 //! | [`markdown`] | small operations on Markdown text, known to all |
+//! | [`figures`] | numbers, durations and money as people read them, known to all |
 //!
 //! Who may know whom: `cli` knows `display`, `report`, `evaluation` and `engine`; `engine` and `evaluation`
 //! know `agent`, `protocol` and `store`; these know `llm`, `prompt` and `config`; and all of them know `debate`, which knows nobody. Never upwards,
@@ -35,6 +36,7 @@ pub mod display;
 pub mod engine;
 pub mod error;
 pub mod evaluation;
+pub mod figures;
 pub mod llm;
 pub mod markdown;
 pub mod prompt;

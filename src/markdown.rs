@@ -1,25 +1,132 @@
-//! Markdown around text that is not ours: fences and cells that no content can break out of.
+//! Markdown around text that is not ours: fences, cells and lines that no content can break out of.
 
+use std::borrow::Cow;
 use std::iter::successors;
 
 /// The fence for `content`: backticks, at least three and one more than any run of them inside.
 #[must_use]
 pub fn fence(content: &str) -> String {
-    let longest = content.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let mut longest = 0;
+    let mut rest = content;
+    // From run to run: this reads whole debates, and most of a text is no backtick.
+    while let Some(start) = rest.find('`') {
+        let run = &rest[start..];
+        rest = run.trim_start_matches('`');
+        longest = longest.max(run.len() - rest.len());
+    }
     "`".repeat((longest + 1).max(3))
 }
 
 /// `content` between fences, with `info` after the opening one. The content stands on lines of its own, byte for byte.
 #[must_use]
 pub fn fenced(info: &str, content: &str) -> String {
-    let fence = fence(content);
-    format!("{fence}{info}\n{content}\n{fence}")
+    let mut out = String::with_capacity(content.len() + info.len() + 8);
+    push_fenced(&mut out, info, content);
+    out
 }
 
-/// `text` as a table cell: on one line, with `|` escaped.
+/// Appends what [`fenced`] returns.
+pub fn push_fenced(out: &mut String, info: &str, content: &str) {
+    let fence = fence(content);
+    for part in [&fence, info, "\n", content, "\n", &fence] {
+        out.push_str(part);
+    }
+}
+
+/// `text` as a part of a line that is shown as it is: on one line, nothing in it marks, links or hides anything.
+/// Control characters become spaces, those that change the writing direction U+FFFD. Text without such characters is
+/// as it was, but for white space around it.
 #[must_use]
-pub fn cell(text: &str) -> String {
-    text.replace(['\r', '\n'], " ").replace('|', "\\|")
+pub fn inline(text: &str) -> Cow<'_, str> {
+    escaped(text, None)
+}
+
+/// [`inline`] text as a table cell: with `|` escaped, too.
+#[must_use]
+pub fn cell(text: &str) -> Cow<'_, str> {
+    escaped(text, Some('|'))
+}
+
+/// [`inline`] text behind which a heading ends: a last `#` of it stays a part of the heading.
+#[must_use]
+pub fn heading(text: &str) -> Cow<'_, str> {
+    let text = inline(text);
+    match text.strip_suffix('#') {
+        Some(before) => Cow::Owned(format!("{before}\\#")),
+        None => text,
+    }
+}
+
+/// [`inline`] text that begins a line or a list item: no block begins with it.
+#[must_use]
+pub fn line(text: &str) -> Cow<'_, str> {
+    let text = inline(text);
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, rest) = text.split_at(digits);
+    let begins_a_block = match rest.chars().next() {
+        Some('.' | ')') => digits > 0,
+        Some('#' | '>' | '+' | '-') => digits == 0,
+        _ => false,
+    };
+    if begins_a_block { Cow::Owned(format!("{number}\\{rest}")) } else { text }
+}
+
+fn escaped(text: &str, also: Option<char>) -> Cow<'_, str> {
+    let text = on_one_line(text);
+    if !text.contains(|c| is_marked(c) || Some(c) == also || is_bidi_control(c)) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut before = None;
+    for (at, c) in text.char_indices() {
+        let after = &text[at + c.len_utf8()..];
+        if is_bidi_control(c) {
+            out.push(char::REPLACEMENT_CHARACTER);
+        } else {
+            if Some(c) == also || (is_marked(c) && means_something(c, before, after)) {
+                out.push('\\');
+            }
+            out.push(c);
+        }
+        before = Some(c);
+    }
+    Cow::Owned(out)
+}
+
+fn on_one_line(text: &str) -> Cow<'_, str> {
+    let text = text.trim();
+    if text.contains(char::is_control) {
+        Cow::Owned(text.replace(char::is_control, " ").trim().to_owned())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Whether Markdown may give `c` a meaning within a line.
+fn is_marked(c: char) -> bool {
+    matches!(c, '\\' | '`' | '*' | '_' | '~' | '[' | '<' | '&')
+}
+
+/// Whether it does so between these two: most of them are ordinary text in some places, and names should stay readable.
+fn means_something(c: char, before: Option<char>, after: &str) -> bool {
+    let next = after.chars().next();
+    match c {
+        '\\' => next.is_none_or(|c| c.is_ascii_punctuation()),
+        '_' => !(before.is_some_and(char::is_alphanumeric) && next.is_some_and(char::is_alphanumeric)),
+        '*' => !(before == Some(' ') && next == Some(' ')),
+        '<' => next.is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?')),
+        '&' => {
+            let name = after.trim_start_matches(|c: char| c == '#' || c.is_ascii_alphanumeric());
+            name.len() < after.len() && name.starts_with(';')
+        }
+        _ => true,
+    }
+}
+
+/// Whether `c` is an embedding, override, isolate or mark of the Unicode bidirectional algorithm.
+#[must_use]
+pub fn is_bidi_control(c: char) -> bool {
+    matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The first `chars` characters of `text`.
@@ -39,18 +146,39 @@ pub fn letters(index: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
     fn a_fence_is_longer_than_any_run_inside() {
         assert_eq!(fence("no ticks"), "```");
         assert_eq!(fence("a ``` b"), "````");
+        assert_eq!(fence("`` a ```` b ``` c"), "`````");
         assert_eq!(fenced("text", "x ````` y"), "``````text\nx ````` y\n``````");
     }
 
     #[test]
     fn cells_stay_in_their_column() {
         assert_eq!(cell("a|b\nc"), "a\\|b c");
+        assert_eq!(cell("a\\|b\\"), "a\\\\\\|b\\\\");
+    }
+
+    #[test]
+    fn ordinary_text_is_left_alone() {
+        for text in ["agent_kiss-2", "2 * 3 < 4 & AT&T", "C:\\dir", "a | b > c", "Zürich → 東京!", "#1 - done."] {
+            assert!(matches!(inline(text), Cow::Borrowed(same) if same == text) || inline(text) == text, "{text}");
+        }
+        assert_eq!(inline(" a\tb\r\n"), "a b");
+    }
+
+    #[test]
+    fn what_would_mean_something_is_escaped() {
+        assert_eq!(inline("<b> &amp; [x](y) *z* _w_ `c` ~s~"), r"\<b> \&amp; \[x](y) \*z\* \_w\_ \`c\` \~s\~");
+        assert_eq!(inline("a\u{202e}b\u{1b}[2Jc\0"), "a\u{fffd}b \\[2Jc");
+        assert_eq!((heading("Learn C ##"), heading("plain")), (r"Learn C #\#".into(), "plain".into()));
+        let lines = ["# a", "- b", "12. c", "12) d", "> e", "1 f", "12", "* g"].map(|text| line(text).into_owned());
+        assert_eq!(lines, [r"\# a", r"\- b", r"12\. c", r"12\) d", r"\> e", "1 f", "12", r"\* g"]);
     }
 
     #[test]
@@ -62,5 +190,52 @@ mod tests {
     #[test]
     fn labels_go_on_after_z() {
         assert_eq!([0, 25, 26, 27, 52].map(letters), ["A", "Z", "AA", "AB", "BA"]);
+    }
+
+    /// The text that a page shows for `markdown`, and whether it is nothing but text in paragraphs, `around` aside.
+    fn shown(markdown: &str) -> (String, bool) {
+        use comrak::nodes::NodeValue;
+        let arena = comrak::Arena::new();
+        let mut options = comrak::Options::default();
+        options.extension.table = true;
+        options.extension.strikethrough = true;
+        options.extension.tasklist = true;
+        let mut text = String::new();
+        let mut only_text = true;
+        for node in comrak::parse_document(&arena, markdown, &options).descendants() {
+            match &node.data.borrow().value {
+                NodeValue::Text(part) => text.push_str(part),
+                NodeValue::Document | NodeValue::Paragraph | NodeValue::Heading(_) => {}
+                NodeValue::Table(_) | NodeValue::TableRow(_) | NodeValue::TableCell => {}
+                NodeValue::List(_) | NodeValue::Item(_) => {}
+                _ => only_text = false,
+            }
+        }
+        (text, only_text)
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_anything_but_text(parts in prop::collection::vec(prop::sample::select(vec![
+            "\\", "`", "*", "**", "_", "~", "~~", "[", "]", "(x)", "<", "<b>", ">", "&", "&lt;", "&#65;", "|", "!", "#",
+            "##", "-", "+", "=", "1", ".", ")", " ", "a", "é", "\n", "\r", "\t", "\u{202e}", "://", "<!--", "x:y", "\"",
+        ]), 0..12)) {
+            let text = parts.concat();
+            let flat: String =
+                text.trim().chars().map(|c| if c.is_control() { ' ' } else if is_bidi_control(c) { '\u{fffd}' } else { c }).collect();
+            let flat = flat.trim();
+            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            for markdown in [
+                format!("x {}", inline(&text)),
+                format!("# x {}", heading(&text)),
+                format!("- {}", line(&text)),
+                format!("| x |\n|---|\n| {} |", cell(&text)),
+            ] {
+                let (seen, only_text) = shown(&markdown);
+                prop_assert!(only_text, "{markdown:?}");
+                let seen = seen.strip_prefix('x').unwrap_or(&seen);
+                prop_assert_eq!(words(seen), words(flat.strip_prefix('x').filter(|_| markdown.starts_with("- ")).unwrap_or(flat)), "{:?}", markdown);
+            }
+        }
     }
 }

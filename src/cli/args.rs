@@ -40,6 +40,8 @@ pub(super) enum Command {
     Verify(VerifyArgs),
     /// List the saved debates, newest first
     List(ListArgs),
+    /// Write a report of a saved debate, as Markdown or as a page
+    Report(ReportArgs),
     /// Write, check and show configurations
     Config(ConfigArgs),
     /// Show the protocols that a debate can follow
@@ -136,6 +138,10 @@ pub(super) struct RunArgs {
     /// Write the result to a file: `.json` the whole state, anything else the solution's text
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
+
+    /// Write a report of the debate to a file when it is over: `.html` a page, else `.md`
+    #[arg(long, value_name = "PATH")]
+    pub(super) report: Option<PathBuf>,
 
     /// The environment file with the keys [default: .env, if it is there]
     #[arg(short, long, value_name = "PATH")]
@@ -261,6 +267,25 @@ pub(super) struct ListArgs {
     /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ReportArgs {
+    /// The debate: a state file, an id, the beginning of one, or `latest`
+    #[arg(short, long, value_name = "PATH-OR-ID")]
+    pub(super) debate: String,
+
+    /// Take names and models from this configuration, by the agents' ids [default: what the debate itself says]
+    #[arg(short, long, value_name = "PATH")]
+    pub(super) config: Option<PathBuf>,
+
+    /// Write to a file: `.html` a page, anything else Markdown [default: Markdown to standard output]
+    #[arg(short, long, value_name = "PATH")]
+    pub(super) output: Option<PathBuf>,
+
+    /// Say of each contribution what it took: latency and tokens
+    #[arg(short, long)]
+    pub(super) verbose: bool,
 }
 
 #[derive(Debug, Args)]

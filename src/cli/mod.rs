@@ -60,6 +60,7 @@ fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Fork(args) => commands::fork::run(args, terminal),
         Command::Verify(args) => commands::verify::run(args, terminal),
         Command::List(args) => commands::list::run(args, terminal),
+        Command::Report(args) => commands::report::run(args, terminal),
         Command::Config(args) => commands::config::run(args, terminal),
         Command::Protocols(args) => commands::protocols::run(args, terminal),
         Command::Completions(args) => commands::completions::run(args, terminal),

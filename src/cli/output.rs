@@ -1,16 +1,36 @@
-//! The file that a result is written to.
+//! The files that results and reports are written to.
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::debate::Debate;
+use crate::debate::{Debate, Settings};
 use crate::error::Error;
-use crate::store::write_atomically;
+use crate::report::{Detail, View, html, markdown};
+use crate::store::{Entry, Wanted, write_atomically};
+
+use super::terminal::Terminal;
+
+/// The form of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReportFormat {
+    Markdown,
+    Page,
+}
+
+impl ReportFormat {
+    fn of(path: &Path) -> Self {
+        if has_extension(path, "html") { Self::Page } else { Self::Markdown }
+    }
+}
+
+fn has_extension(path: &Path, wanted: &str) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(wanted))
+}
 
 /// Writes the whole state to a `.json` file, the solution's text to any other.
 pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Result<(), Error> {
-    let json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    let json = has_extension(path, "json");
     write_file(path, |out| {
         if json {
             serde_json::to_writer_pretty(&mut *out, debate)?;
@@ -29,6 +49,53 @@ pub(super) fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::
         return written.map_err(|source| Error::Output { path: path.to_owned(), source });
     }
     Ok(write_atomically(path, write)?)
+}
+
+/// Writes the report of a saved debate: to `path`, as a page when that ends in `.html`, or to standard output.
+/// Who took part comes from `configured` where that is given.
+pub(super) fn write_report(
+    entry: &Entry,
+    configured: Option<&Settings>,
+    path: Option<&Path>,
+    detail: Detail,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
+    let format = path.map_or(ReportFormat::Markdown, ReportFormat::of);
+    let saved = entry.load(match format {
+        ReportFormat::Markdown => Wanted::State,
+        ReportFormat::Page => Wanted::Events,
+    })?;
+    for warning in &saved.warnings {
+        terminal.warning(warning);
+    }
+    let view = View::new(&saved.debate, &saved.events, configured);
+    let report = match format {
+        ReportFormat::Markdown => markdown(&view, detail),
+        ReportFormat::Page => html(&view),
+    };
+    let Some(path) = path else { return terminal.markdown(&report) };
+    make_parent(path)?;
+    write_file(path, |out| out.write_all(report.as_bytes()))?;
+    terminal.notice(&format!("Generated report: {}", path.display()));
+    Ok(())
+}
+
+/// How much a report says, by `--verbose`.
+pub(super) fn detail(verbose: bool) -> Detail {
+    if verbose { Detail::Verbose } else { Detail::Plain }
+}
+
+/// Where `--report` writes to: a path that ends in neither `.md` nor `.html` gets `.md` behind it.
+pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
+    if has_extension(path, "md") || has_extension(path, "html") {
+        return path.to_owned();
+    }
+    let mut named = path.as_os_str().to_owned();
+    named.push(".md");
+    let named = PathBuf::from(named);
+    let (given, written) = (path.display(), named.display());
+    terminal.warning(&format!("the report `{given}` ends in neither .md nor .html: it is written to {written}"));
+    named
 }
 
 /// Sees to it that a file can be written when the debate is over.

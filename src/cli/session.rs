@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Panel;
-use crate::config::{EnvFile, Environment, Speaker, attempt_timeout, missing_keys};
+use crate::config::{ConfigError, EnvFile, Environment, Speaker, attempt_timeout, missing_keys};
 use crate::debate::{Debate, OutcomeKind, Recorded, Settings, Signal, Usd};
 use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, ProgressMode, roster, run as display, summary};
 use crate::engine::{Course, Ending, Engine, SignalObserver};
@@ -20,14 +20,14 @@ use crate::llm::presets::OFFLINE;
 use crate::llm::{Budget, Caller, CallerLimits, Delivery, price_of};
 use crate::prompt;
 use crate::protocol::Protocol;
-use crate::store::Record;
+use crate::store::{Entry, Record};
 use crate::trace::{Destination, Tracer};
 
 use super::args::RunArgs;
 use super::interrupt::{Interrupts, end_on_interrupt, interrupt};
 use super::models::Models;
 use super::modes::TerminalModes;
-use super::output::{make_parent, prepare, write_output};
+use super::output::{detail, make_parent, prepare, report_path, write_output, write_report};
 use super::questions;
 use super::terminal::Terminal;
 
@@ -37,6 +37,7 @@ pub(super) const DEBATES: &str = "./debates";
 /// What a run writes besides the debate itself.
 pub(super) struct Session<'a> {
     args: &'a RunArgs,
+    report: Option<PathBuf>,
     signals: UnboundedSender<Signal>,
     received: UnboundedReceiver<Signal>,
     events: Option<EventSink>,
@@ -64,13 +65,18 @@ pub(super) fn event_sink(path: Option<&Path>) -> Result<Option<EventSink>, Error
 
 impl<'a> Session<'a> {
     /// Checks and opens what the run writes to, so that nothing is paid for that could not be kept.
-    pub(super) fn open(args: &'a RunArgs) -> Result<Self, Error> {
-        if let Some(path) = &args.output {
+    pub(super) fn open(args: &'a RunArgs, terminal: &mut Terminal) -> Result<Self, Error> {
+        let report = args.report.as_deref().map(|path| report_path(path, terminal));
+        if report.is_some() && (report == args.output || report == args.events) {
+            let message = "names a file that something else is written to".to_owned();
+            return Err(ConfigError::Argument { option: "--report", message }.into());
+        }
+        for path in args.output.iter().chain(&report) {
             prepare(path)?;
         }
         let events = event_sink(args.events.as_deref())?;
         let (signals, received) = unbounded_channel();
-        Ok(Self { args, signals, received, events, trace: None, course: Course::Regular })
+        Ok(Self { args, report, signals, received, events, trace: None, course: Course::Regular })
     }
 
     /// Says where the run leads.
@@ -109,7 +115,7 @@ impl<'a> Session<'a> {
         past: &[Recorded],
         terminal: &mut Terminal,
     ) -> Result<(), Error> {
-        let Self { args, signals, received, events, trace, course } = self;
+        let Self { args, report, signals, received, events, trace, course } = self;
         let modes = TerminalModes::default();
         let saved_to = record.state_path().to_owned();
         let debate = record.debate();
@@ -140,7 +146,8 @@ impl<'a> Session<'a> {
         // A thread that waits for a line of standard input must not keep the program.
         runtime.shutdown_background();
         end_on_interrupt();
-        let result = ended.and_then(|ended| report(ended, &saved_to, args, terminal));
+        let files = Files { saved_to: &saved_to, report: report.as_deref() };
+        let result = ended.and_then(|ended| conclude(ended, &files, args, terminal));
         // Last, so that nobody waits for a result because a collector is slow.
         if let Some(Err(undelivered)) = tracer.map(Tracer::finish)
             && !matches!(result, Err(Error::PipeClosed))
@@ -257,17 +264,44 @@ async fn run_and_ask(engine: &mut Engine, cancel: &CancellationToken, modes: &Te
     }
 }
 
-/// Says where the debate is kept, and how it went.
-fn report((debate, ending, shown): Run, saved_to: &Path, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
+/// Where a run leaves what lasts.
+struct Files<'a> {
+    saved_to: &'a Path,
+    report: Option<&'a Path>,
+}
+
+/// Says where the debate is kept, writes the report, and says how it went.
+fn conclude(
+    (debate, ending, shown): Run,
+    files: &Files<'_>,
+    args: &RunArgs,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
     if shown == DisplayEnd::PipeClosed {
         return Err(Error::PipeClosed);
     }
     if args.verbose {
         terminal.notice(&summary(&debate));
     }
-    terminal.notice(&format!("Saved debate to {}", saved_to.display()));
-    finish(&debate, ending, args, terminal)?;
-    if shown == DisplayEnd::EventsIncomplete { Err(Error::EventsIncomplete) } else { Ok(()) }
+    terminal.notice(&format!("Saved debate to {}", files.saved_to.display()));
+    let reported = match (files.report, ending) {
+        // Of a failed debate, too: what happened is what one wants to know then. A paused one goes on.
+        (Some(path), Ending::Completed | Ending::Failed) => {
+            write_report(&Entry::of_state(files.saved_to), None, Some(path), detail(args.verbose), terminal)
+        }
+        _ => Ok(()),
+    };
+    match (finish(&debate, ending, args, terminal), reported) {
+        (Err(error), reported) => {
+            if let Err(unreported) = reported {
+                terminal.warning(&format!("the report is missing: {unreported}"));
+            }
+            Err(error)
+        }
+        (Ok(()), Err(unreported)) => Err(unreported),
+        (Ok(()), Ok(())) if shown == DisplayEnd::EventsIncomplete => Err(Error::EventsIncomplete),
+        (Ok(()), Ok(())) => Ok(()),
+    }
 }
 
 /// Prints the result, and says everything that kept the debate from being full.

@@ -316,6 +316,22 @@ impl Debate {
     /// Input and output tokens of all calls.
     #[must_use]
     pub fn total_tokens(&self) -> u64 {
-        self.usage.values().map(|usage| usage.input_tokens + usage.output_tokens).sum()
+        let all = self.total_usage();
+        all.input_tokens.saturating_add(all.output_tokens)
+    }
+
+    /// Calls, tokens and cost of all models.
+    #[must_use]
+    pub fn total_usage(&self) -> ModelUsage {
+        let mut all = ModelUsage { cost_usd: self.total_cost(), ..ModelUsage::default() };
+        for usage in self.usage.values() {
+            // A file may say what it likes.
+            let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+            add(&mut all.requests, usage.requests);
+            add(&mut all.input_tokens, usage.input_tokens);
+            add(&mut all.cached_input_tokens, usage.cached_input_tokens);
+            add(&mut all.output_tokens, usage.output_tokens);
+        }
+        all
     }
 }

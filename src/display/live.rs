@@ -9,9 +9,9 @@ use console::{measure_text_width, pad_str, truncate_str};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
 use crate::debate::{Node, Phase};
+use crate::figures::{clock, counted, named_cost, tokens};
 
 use super::activity::activity;
-use super::format::{clock, counted, named_cost, tokens};
 use super::progress::{Busy, CallInFlight, Progress};
 use super::sanitize::one_line;
 use super::screen::{Screen, SharedWriter, WIDEST};

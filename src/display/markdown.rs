@@ -1,5 +1,7 @@
 //! Markdown on a terminal.
 
+use std::borrow::Cow;
+
 use anstream::ColorChoice;
 use termimad::MadSkin;
 use termimad::crossterm::style::{Attribute, Color, force_color_output};
@@ -9,7 +11,8 @@ use super::sanitize::sanitize;
 /// Narrower than this, words and tables fall to pieces: the terminal may wrap such lines itself.
 const NARROWEST: usize = 20;
 
-const FENCE: &str = "```";
+/// A fence has at least that many backticks.
+const FENCE: usize = 3;
 const CODE_INDENT: &str = "    ";
 
 /// `text` rendered for a terminal of `width` columns, ending in a newline. The text's own escape codes are dropped;
@@ -17,7 +20,7 @@ const CODE_INDENT: &str = "    ";
 #[must_use]
 pub fn render_markdown(text: &str, width: usize, color: ColorChoice) -> String {
     let width = width.max(NARROWEST);
-    let text = tamed_tables(&sanitize(text), width);
+    let text = tamed(&sanitize(text), width);
     let mut skin = match color {
         ColorChoice::Always | ColorChoice::AlwaysAnsi => {
             // Otherwise crossterm would ask the environment; that decision has been made.
@@ -32,33 +35,76 @@ pub fn render_markdown(text: &str, width: usize, color: ColorChoice) -> String {
     rendered.trim_end_matches('\n').split('\n').map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// `text` with those tables changed that termimad mistreats: it leaves out columns for which there is no room, so
-/// such rows are shown as they are written; and its arithmetic fails on a list item or a quote in a narrow cell, so a
-/// cell's marker is kept from being taken for one (by four spaces, which are trimmed again).
-fn tamed_tables(text: &str, width: usize) -> String {
+/// `text` in such Markdown as termimad understands.
+fn tamed(text: &str, width: usize) -> String {
     let mut tamed = String::with_capacity(text.len());
-    let mut fenced = false;
+    let mut fence = None;
     for line in text.lines() {
-        fenced ^= line.starts_with(FENCE);
-        let is_row = !fenced && line.starts_with('|');
-        // A column takes three characters and a border at least.
-        if is_row && line.matches('|').count() * 4 + 1 > width {
-            tamed.push_str(CODE_INDENT);
-            tamed.push_str(line);
-        } else if is_row {
-            for cell in line.split_inclusive('|') {
-                let marked = cell.trim_start().starts_with(|c: char| c.is_ascii_digit() || "-*+>".contains(c));
-                tamed.push_str(if marked { CODE_INDENT } else { "" });
-                // A star with nothing to emphasise would be dropped.
-                let starred = cell.trim_start().starts_with("* ");
-                tamed.push_str(&if starred { cell.replacen('*', "•", 1) } else { cell.to_owned() });
+        let ticks = line.len() - line.trim_start_matches('`').len();
+        match fence {
+            // termimad takes any three backticks for a fence; indented code is code without a doubt.
+            Some(opened) if ticks < opened || !line.trim_matches('`').trim().is_empty() => {
+                tamed.push_str(CODE_INDENT);
+                tamed.push_str(line);
             }
-        } else {
-            tamed.push_str(line);
+            Some(_) => {
+                fence = None;
+                continue;
+            }
+            None if ticks >= FENCE && !line[ticks..].contains('`') => {
+                fence = Some(ticks);
+                continue;
+            }
+            None if line.starts_with('|') => push_row(&mut tamed, &plain(line), width),
+            None => tamed.push_str(&plain(line)),
         }
         tamed.push('\n');
     }
     tamed
+}
+
+/// Appends a row of a table. termimad leaves out columns for which there is no room, so such rows are shown as they
+/// are written; and its arithmetic fails on a list item or a quote in a narrow cell, so a cell's marker is kept from
+/// being taken for one (by four spaces, which are trimmed again).
+fn push_row(tamed: &mut String, row: &str, width: usize) {
+    // A column takes three characters and a border at least.
+    if row.matches('|').count() * 4 + 1 > width {
+        tamed.push_str(CODE_INDENT);
+        tamed.push_str(row);
+        return;
+    }
+    for cell in row.split_inclusive('|') {
+        let marked = cell.trim_start().starts_with(|c: char| c.is_ascii_digit() || "-*+>".contains(c));
+        tamed.push_str(if marked { CODE_INDENT } else { "" });
+        // A star with nothing to emphasise would be dropped.
+        let starred = cell.trim_start().starts_with("* ");
+        tamed.push_str(&if starred { cell.replacen('*', "•", 1) } else { cell.to_owned() });
+    }
+}
+
+/// `line` with what termimad would show as it is written, outside of code: escapes that mean nothing to it, and the
+/// arrow of our reports.
+fn plain(line: &str) -> Cow<'_, str> {
+    const ARROW: &str = "&rarr;";
+    if !line.contains('\\') && !line.contains(ARROW) {
+        return Cow::Borrowed(line);
+    }
+    let mut plain = String::with_capacity(line.len());
+    let (mut in_code, mut escaped) = (false, false);
+    for (at, c) in line.char_indices() {
+        let next = line[at + c.len_utf8()..].chars().next();
+        in_code ^= c == '`' && !escaped;
+        escaped = c == '\\' && !escaped && !in_code;
+        // At the beginning of a line it keeps a block from beginning there.
+        if !(escaped && at > 0 && next.is_some_and(|c| "_[]<>&#+-.()!".contains(c))) {
+            plain.push(c);
+        }
+        if !in_code && plain.ends_with(ARROW) {
+            plain.truncate(plain.len() - ARROW.len());
+            plain.push('→');
+        }
+    }
+    Cow::Owned(plain)
 }
 
 /// Few colours, and no background: it must be readable on dark and on light terminals.
@@ -116,6 +162,23 @@ mod tests {
         assert!(colored.contains("\u{1b}[1m") && colored.contains("\u{1b}[38;5;6m"), "{colored:?}");
         assert!(!colored.contains("\u{1b}[2J") && !colored.contains("\u{1b}]"), "{colored:?}");
         assert_eq!(anstream::adapter::strip_str(&colored).to_string(), plain);
+    }
+
+    #[test]
+    fn a_fence_ends_where_markdown_says_it_does() {
+        let text = "````text\n```rust\nlet x = 1;\n```\n*as it is*\n````\n*b*";
+        let rendered = render_markdown(text, 40, ColorChoice::Never);
+        assert_eq!(rendered, "  ```rust\n  let x = 1;\n  ```\n  *as it is*\nb\n");
+    }
+
+    #[test]
+    fn escapes_are_not_shown() {
+        let text = r"*a\_b* &rarr; \<c> \\ \| d\.e `\. &rarr;`";
+        assert_eq!(render_markdown(text, 60, ColorChoice::Never), "a_b → <c> \\ | d.e \\. &rarr;\n");
+        assert_eq!(
+            render_markdown("| a\\_b \\| c |\n|---|\n| d |", 40, ColorChoice::Never).lines().next(),
+            Some("│a_b | c│")
+        );
     }
 
     #[test]

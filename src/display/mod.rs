@@ -6,7 +6,6 @@
 
 mod activity;
 mod forecast;
-mod format;
 mod live;
 mod markdown;
 mod ndjson;
@@ -26,7 +25,6 @@ mod words;
 mod fixture;
 
 pub use forecast::forecast;
-pub use format::{clock, cost, counted, duration, score, thousands, tokens};
 pub use markdown::render_markdown;
 pub use ndjson::{EventSink, EventSinkError};
 pub use notice::{ColorMode, Notices};

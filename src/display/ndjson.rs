@@ -6,8 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::debate::Signal;
-
-use super::sanitize::is_bidi_control;
+use crate::markdown::is_bidi_control;
 
 /// Where the event stream goes. Each line is handed on as soon as it is there.
 pub struct EventSink {

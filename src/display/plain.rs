@@ -1,9 +1,9 @@
 //! Progress where there is no terminal: one line for each thing that begins or ends, without escape codes.
 
 use crate::debate::{CallKey, Event, Node, Signal, StopReason};
+use crate::figures::{duration, named_cost, tokens};
 
 use super::activity::activity;
-use super::format::{duration, named_cost, tokens};
 use super::progress::Progress;
 use super::sanitize::one_line;
 

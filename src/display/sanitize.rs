@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::markdown::is_bidi_control;
+
 /// `text` without what could steer a terminal or reorder what it shows. Newlines and tabs stay, `\r\n` becomes `\n`,
 /// every other control character (ESC and the C1 range among them) is dropped. Characters that change the writing
 /// direction become U+FFFD, so that it shows that they were there.
@@ -28,11 +30,6 @@ pub fn one_line(text: &str) -> String {
 
 fn is_unsafe(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || is_bidi_control(c)
-}
-
-/// Embeddings, overrides, isolates and marks of the Unicode bidirectional algorithm.
-pub(super) fn is_bidi_control(c: char) -> bool {
-    matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use crate::debate::{
     AgentId, AgentPromptSource, Contribution, ContributionType, Debate, Failure, ModelUsage, PromptOrigin, Round,
     Settings,
 };
+use crate::figures::{UNKNOWN, cost, counted, duration, score, thousands, tokens};
 
-use super::format::{UNKNOWN, cost, counted, duration, score, thousands, tokens};
 use super::sanitize::one_line;
 use super::table::{Column, table};
 
@@ -159,14 +159,7 @@ fn totals(debate: &Debate) -> String {
     let mut rows = vec![["model", "requests", "input", "cached", "output", "cost"].map(str::to_owned)];
     rows.extend(debate.usage.iter().map(|(model, usage)| usage_row(model, usage)));
     if debate.usage.len() > 1 {
-        let mut all = ModelUsage { cost_usd: debate.total_cost(), ..ModelUsage::default() };
-        for usage in debate.usage.values() {
-            all.requests += usage.requests;
-            all.input_tokens += usage.input_tokens;
-            all.cached_input_tokens += usage.cached_input_tokens;
-            all.output_tokens += usage.output_tokens;
-        }
-        rows.push(usage_row("all models", &all));
+        rows.push(usage_row("all models", &debate.total_usage()));
     }
     if debate.usage.is_empty() {
         let _ = writeln!(text, "  usage: {UNKNOWN}");

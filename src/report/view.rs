@@ -49,31 +49,28 @@ pub struct Participant {
 }
 
 impl<'a> View<'a> {
-    /// The view of `debate`. Agents and judge come from `configured` (matched by the ids found in the state) where it
-    /// is given, else from the state's own settings, else from the contributions.
+    /// The view of `debate`. Agents come from `configured`, matched by the ids found in the state, else from the state's
+    /// own settings, else from the contributions. So does the judge; that of a configuration with another id is not the
+    /// judge of a debate whose settings are known.
     #[must_use]
     pub fn new(debate: &'a Debate, events: &'a [Recorded], configured: Option<&Settings>) -> Self {
-        let settings = configured.or(debate.settings.as_ref());
-        let configured_agents = settings.map(|settings| settings.agents.as_slice()).unwrap_or_default();
-        let spoke: Vec<(&AgentId, &str)> = speakers(debate);
-        let agents = if configured.is_none() && !configured_agents.is_empty() {
-            // The state's own settings name everybody, those too whose every call failed.
-            configured_agents.iter().map(Participant::configured).collect()
-        } else {
-            let known = |id: &AgentId| configured_agents.iter().find(|agent| agent.id == *id);
-            let own = |id: &AgentId| debate.settings.iter().flat_map(|of| &of.agents).find(|agent| agent.id == *id);
-            spoke
-                .into_iter()
-                .map(|(id, role)| match known(id).or_else(|| own(id)) {
-                    Some(agent) => Participant::configured(agent),
-                    None => Participant::reconstructed(id, role),
-                })
-                .collect()
+        let own = debate.settings.as_ref();
+        let known = |id: &AgentId| {
+            let mut agents = configured.into_iter().chain(own).flat_map(|settings| &settings.agents);
+            agents.find(|agent| agent.id == *id)
         };
-        let judge = settings.map_or_else(
-            || Participant::reconstructed_judge(debate),
-            |settings| Participant::configured(&settings.judge),
-        );
+        let agents = members(debate).into_iter().map(|(id, role)| match known(id) {
+            Some(agent) => Participant::configured(agent),
+            None => Participant::reconstructed(id, role),
+        });
+        let agents = agents.collect();
+        let own_judge = own.map(|settings| &settings.judge);
+        let configured_judge = configured.map(|settings| &settings.judge);
+        let judge = match (configured_judge, own_judge) {
+            (Some(configured), Some(own)) if configured.id != own.id => Participant::configured(own),
+            (Some(judge), _) | (None, Some(judge)) => Participant::configured(judge),
+            (None, None) => Participant::reconstructed_judge(debate),
+        };
         Self { debate, events, agents, judge }
     }
 
@@ -85,12 +82,15 @@ impl<'a> View<'a> {
     }
 }
 
-/// Who contributed, with its role, in the order in which each first did.
-fn speakers(debate: &Debate) -> Vec<(&AgentId, &str)> {
+/// Who takes part, with its role: those of the state's settings, who may have failed in every call, then those who
+/// contributed, in the order in which each first did.
+fn members(debate: &Debate) -> Vec<(&AgentId, &str)> {
     let mut seen = BTreeSet::new();
+    let settings = debate.settings.iter().flat_map(|settings| &settings.agents);
+    let settled = settings.map(|agent| (&agent.id, agent.role.as_str()));
     let contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
-    let speakers = contributions.map(|contribution| (&contribution.agent_id, contribution.agent_role.as_ref()));
-    speakers.filter(|(id, _)| seen.insert(*id)).collect()
+    let spoke = contributions.map(|contribution| (&contribution.agent_id, contribution.agent_role.as_ref()));
+    settled.chain(spoke).filter(|(id, _)| seen.insert(*id)).collect()
 }
 
 impl Participant {
@@ -121,7 +121,74 @@ impl Participant {
 
     fn reconstructed_judge(debate: &Debate) -> Self {
         let by = debate.final_solution.as_ref().and_then(|solution| solution.synthesized_by.clone());
+        // A solution that was voted for is by an agent.
+        let by = by.filter(|id| members(debate).iter().all(|(member, _)| *member != id));
         let id = by.unwrap_or_else(|| AgentId::new(OLD_JUDGE));
         Self { temperature: OLD_JUDGE_TEMPERATURE, ..Self::reconstructed(&id, OLD_JUDGE_ROLE) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::default_settings;
+
+    fn debate(settings: Option<&Settings>, synthesized_by: &str) -> Debate {
+        let said =
+            |agent: &str, role: &str| json!({"agentId": agent, "agentRole": role, "type": "proposal", "content": ""});
+        let spoke = [said("agent-kiss", "kiss"), said("agent-x", "operations"), said("agent-kiss", "kiss")];
+        let mut state = json!({
+            "id": "d", "problem": "p", "status": "completed", "rounds": [{"roundNumber": 1, "contributions": spoke}],
+            "finalSolution": {"description": "", "synthesizedBy": synthesized_by},
+        });
+        if let Some(settings) = settings {
+            state["settings"] = serde_json::to_value(settings).unwrap();
+        }
+        serde_json::from_value(state).unwrap()
+    }
+
+    fn shown(view: &View) -> Vec<String> {
+        let members = view.agents.iter().chain([&view.judge]);
+        members.map(|one| format!("{} {} {} {}", one.id, one.name, one.role, one.model)).collect()
+    }
+
+    #[test]
+    fn without_settings_everybody_is_reconstructed() {
+        let debate_of_judge = debate(None, "judge-7");
+        let view = View::new(&debate_of_judge, &[], None);
+        let agents = ["agent-kiss agent-kiss kiss N/A", "agent-x agent-x architect N/A"];
+        assert_eq!(shown(&view), [agents[0], agents[1], "judge-7 judge-7 generalist N/A"]);
+        assert_eq!((view.agents[0].temperature, view.judge.temperature), (0.5, 0.3));
+        let voted = debate(None, "agent-kiss");
+        assert_eq!(View::new(&voted, &[], None).judge.id.as_str(), "judge-main");
+    }
+
+    #[test]
+    fn settings_name_everybody_and_a_configuration_is_matched_by_id() {
+        let own = default_settings();
+        let mut configured = default_settings();
+        configured.agents[2].name = "Keeper of simple things".to_owned();
+        configured.agents[1].id = AgentId::new("agent-other");
+        configured.judge.name = "The chair".to_owned();
+        let debate_without = debate(None, "judge-main");
+        let debate_with = debate(Some(&own), "judge-main");
+        let own_names = [
+            "agent-architect System Architect architect gpt-4",
+            "agent-performance Performance Engineer performance gpt-4",
+            "agent-kiss Simplicity Advocate kiss gpt-4",
+            "agent-x agent-x architect N/A",
+            "judge-main Technical Judge generalist gpt-4",
+        ];
+        assert_eq!(shown(&View::new(&debate_with, &[], None)), own_names);
+        let mut names = own_names;
+        names[2] = "agent-kiss Keeper of simple things kiss gpt-4";
+        names[4] = "judge-main The chair generalist gpt-4";
+        assert_eq!(shown(&View::new(&debate_with, &[], Some(&configured))), names);
+        assert_eq!(shown(&View::new(&debate_without, &[], Some(&configured))), names[2..]);
+        configured.judge.id = AgentId::new("somebody-else");
+        assert_eq!(View::new(&debate_with, &[], Some(&configured)).judge.name, "Technical Judge");
+        assert_eq!(View::new(&debate_without, &[], Some(&configured)).judge.name, "The chair");
     }
 }

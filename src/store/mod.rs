@@ -7,6 +7,7 @@ mod directory;
 mod journal;
 mod line;
 mod record;
+mod saved;
 mod saver;
 mod select;
 mod snapshot;
@@ -15,6 +16,7 @@ mod verify;
 pub use directory::{Directory, Entry, StateFileError, read_state};
 pub use journal::{Contents, Journal, JournalError, JournalMark, read_journal};
 pub use record::Record;
+pub use saved::{Saved, Wanted};
 pub use snapshot::write_atomically;
 pub use verify::{Flaw, StateFile, Verification, verify};
 

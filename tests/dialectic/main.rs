@@ -30,6 +30,7 @@ mod old_files;
 mod other_commands;
 mod providers;
 mod replay;
+mod report;
 mod resume;
 mod state_fold;
 mod streaming;

@@ -13,7 +13,7 @@ fn the_version_is_the_packages() {
 fn help_fits_a_terminal_and_goes_to_standard_output() {
     let sandbox = Sandbox::new();
     let commands =
-        ["debate", "resume", "replay", "fork", "verify", "eval", "list", "config", "protocols", "completions", "man"];
+        ["debate", "resume", "replay", "fork", "verify", "eval", "list", "report", "config", "protocols", "man"];
     for command in commands {
         for help in [vec![command, "-h"], vec![command, "--help"], vec!["help", command]] {
             let finished = sandbox.run(&help).expect_code(0);
@@ -42,6 +42,7 @@ fn the_help_of_the_program() {
       verify       Check that the record of a debate is whole, and that its state file is what the
                    journal says
       list         List the saved debates, newest first
+      report       Write a report of a saved debate, as Markdown or as a page
       config       Write, check and show configurations
       protocols    Show the protocols that a debate can follow
       completions  Print a completion script for a shell
@@ -80,8 +81,12 @@ fn the_help_of_debate() {
           --clarify                    Let the agents ask you what is unclear before they begin
           --offline                    Call no model: all answers come from the embedded rule-based
                                        rehearsal, without key, network or cost
+          --color <WHEN>               When to use colour; `auto` also honours `NO_COLOR` [default:
+                                       auto] [possible values: auto, always, never]
       -o, --output <PATH>              Write the result to a file: `.json` the whole state, anything
                                        else the solution's text
+          --report <PATH>              Write a report of the debate to a file when it is over: `.html` a
+                                       page, else `.md`
       -e, --env-file <PATH>            The environment file with the keys [default: .env, if it is
                                        there]
       -v, --verbose                    Say who takes part and what each call took, on standard error

@@ -20,7 +20,7 @@ fn debate(method: &str, script: impl Fn(&Incoming) -> Reply + Send + Sync + 'sta
 }
 
 /// The label under which a request shows the candidate that contains `text`.
-fn label_of(request: &Incoming, text: &str) -> String {
+pub(crate) fn label_of(request: &Incoming, text: &str) -> String {
     let prompt = request.prompt();
     let before = &prompt[..prompt.find(text).expect("the candidate is shown")];
     let heading = before.rfind("## Candidate ").expect("under a heading") + "## Candidate ".len();

@@ -46,7 +46,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         }
         return dry_run::run(protocol, &settings, created, terminal);
     }
-    let mut session = Session::open(&args.run)?;
+    let mut session = Session::open(&args.run, terminal)?;
     let panel = session.panel(&settings, &environment, Usd::ZERO, terminal)?;
     for warning in warnings.iter().chain(&panel.warnings) {
         terminal.warning(warning);

@@ -34,7 +34,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let not_resumable = |reason| Error::NotResumable { id: created.id.clone(), reason };
     let protocol =
         Protocol::named(&settings.debate.protocol).ok_or_else(|| not_resumable("its protocol is unknown"))?;
-    let mut session = Session::open(&args.run)?;
+    let mut session = Session::open(&args.run, terminal)?;
     let panel = session.panel(&settings, &environment, Usd::ZERO, terminal)?;
     for warning in environment.warnings().iter().chain(&changed.warnings).chain(&panel.warnings) {
         terminal.warning(warning);

@@ -11,6 +11,7 @@ pub(super) mod man;
 pub(super) mod problem;
 pub(super) mod protocols;
 pub(super) mod replay;
+pub(super) mod report;
 pub(super) mod resume;
 pub(super) mod verify;
 

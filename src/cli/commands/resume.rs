@@ -1,15 +1,16 @@
 //! `dialectic resume`: carries a debate on from its last finished call.
 
 use crate::cli::args::ResumeArgs;
+use crate::cli::output::{detail, report_path, write_report};
 use crate::cli::session::{DEBATES, Session, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{ConfigPath, DEFAULT_PATH, Environment, Overrides};
-use crate::debate::{Settings, Status};
+use crate::debate::{DebateId, Settings, Status};
 use crate::engine::{Course, known_cost};
 use crate::error::Error;
 use crate::llm::presets::OFFLINE;
 use crate::protocol::Protocol;
-use crate::store::{Directory, Record, read_state};
+use crate::store::{Directory, Entry, Record, read_state};
 
 use super::debate::load_settings;
 
@@ -18,8 +19,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     if entry.journal.is_none() {
         let debate = read_state(&entry.state).map_err(crate::store::StoreError::from)?;
         if debate.status == Status::Completed {
-            terminal.notice(&format!("The debate {} is finished; nothing is left to do.", debate.id));
-            return Ok(());
+            return finished(&debate.id, &entry, args, terminal);
         }
         return Err(Error::NotResumable { id: debate.id, reason: "it has no journal (older versions kept none)" });
     }
@@ -34,8 +34,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
         if read_state(&entry.state).ok().as_ref() != Some(debate) {
             record.write_state()?;
         }
-        terminal.notice(&format!("The debate {} is finished; nothing is left to do.", debate.id));
-        return Ok(());
+        return finished(&debate.id, &entry, args, terminal);
     }
     let not_resumable = |reason| Error::NotResumable { id: debate.id.clone(), reason };
     let settings = debate.settings.clone().ok_or_else(|| not_resumable("its settings are not saved"))?;
@@ -45,7 +44,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     if args.finish && debate.final_round().is_none() {
         return Err(Error::NothingToFinish { id: debate.id.clone() });
     }
-    let mut session = Session::open(&args.run)?.heading(course);
+    let mut session = Session::open(&args.run, terminal)?.heading(course);
     let panel = session.panel(&settings, &environment, known_cost(debate), terminal)?;
     for warning in environment.warnings().iter().chain(&panel.warnings) {
         terminal.warning(warning);
@@ -83,4 +82,12 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
         })
     });
     differing.collect()
+}
+
+/// Nothing is left to do for a finished debate but to report on it.
+fn finished(id: &DebateId, entry: &Entry, args: &ResumeArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    terminal.notice(&format!("The debate {id} is finished; nothing is left to do."));
+    let Some(path) = &args.run.report else { return Ok(()) };
+    let path = report_path(path, terminal);
+    write_report(entry, None, Some(&path), detail(args.run.verbose), terminal)
 }

@@ -7,8 +7,9 @@ use serde::Serialize;
 use crate::cli::args::VerifyArgs;
 use crate::cli::session::DEBATES;
 use crate::cli::terminal::Terminal;
-use crate::display::{counted, one_line};
+use crate::display::one_line;
 use crate::error::Error;
+use crate::figures::counted;
 use crate::store::{Directory, Entry, Flaw, StateFile, Verification, verify};
 
 pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<(), Error> {

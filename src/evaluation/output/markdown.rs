@@ -15,7 +15,7 @@ use super::NOT_SCORED;
 pub fn markdown(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
     let (named, repeated) = (evaluated.len() > 1, repeat.get() > 1);
     let row = |name: &str, scores: Vec<String>, runs: usize| -> Vec<String> {
-        let name = named.then(|| cell(name));
+        let name = named.then(|| cell(name).into_owned());
         name.into_iter().chain(scores).chain(repeated.then(|| runs.to_string())).collect()
     };
     let titles = Criterion::ALL.iter().map(|criterion| criterion.title().to_owned());

@@ -18,9 +18,10 @@ use crate::config::{
     offline_evaluator,
 };
 use crate::debate::CallKey;
-use crate::display::{ColorMode, Notices, duration};
+use crate::display::{ColorMode, Notices};
 use crate::error::Error;
 use crate::evaluation::{Evaluated, Evaluator, Subject, evaluate, evaluators, indistinct};
+use crate::figures::duration;
 use crate::llm::presets::OFFLINE;
 use crate::llm::{CallObserver, Caller, CallerLimits, Delivery, ModelError, built_in_price};
 use crate::store::{Directory, StoreError, read_state};

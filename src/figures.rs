@@ -1,11 +1,11 @@
-//! Numbers, durations and money as people read them.
+//! Numbers, durations and money as people read them, known to all that show or write them.
 
 use std::time::Duration;
 
 use crate::debate::Usd;
 
 /// What stands where a figure is not known.
-pub(super) const UNKNOWN: &str = "N/A";
+pub const UNKNOWN: &str = "N/A";
 
 /// `12345` as `12,345`.
 #[must_use]
@@ -62,7 +62,8 @@ pub fn cost(amount: Option<Usd>) -> String {
 }
 
 /// [`cost`] where nothing else says what the figure is: `$0.0421`, `cost unknown`.
-pub(super) fn named_cost(amount: Option<Usd>) -> String {
+#[must_use]
+pub fn named_cost(amount: Option<Usd>) -> String {
     if amount.is_none() { format!("cost {}", cost(amount)) } else { cost(amount) }
 }
 

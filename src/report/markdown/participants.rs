@@ -1,0 +1,73 @@
+//! The tables of the agents and the judge.
+
+use std::path::PathBuf;
+
+use crate::debate::{AgentSettings, SummarizationSettings};
+use crate::figures::UNKNOWN;
+use crate::markdown::cell;
+
+use super::super::{Participant, View};
+use super::Document;
+
+const COLUMNS: [&str; 10] = [
+    "ID",
+    "Name",
+    "Role",
+    "Model",
+    "Provider",
+    "Temperature",
+    "Enabled",
+    "SystemPromptPath",
+    "SummaryPromptPath",
+    "Summarization",
+];
+
+/// Dashes as wide as each column's name, but for one that older reports have a dash shorter.
+const RULE: &str = "|----|------|------|-------|----------|-------------|----------|------------------|-------------------|---------------|";
+
+pub(super) fn agents(out: &mut Document, view: &View<'_>) {
+    section(out, "## Agents", &view.agents);
+}
+
+pub(super) fn judge(out: &mut Document, view: &View<'_>) {
+    section(out, "## Judge", std::slice::from_ref(&view.judge));
+}
+
+fn section(out: &mut Document, title: &str, members: &[Participant]) {
+    out.line(format_args!("{title}\n"));
+    out.row(COLUMNS);
+    out.line(RULE);
+    for member in members {
+        out.row(row(member));
+    }
+    out.line("\n");
+}
+
+fn row(member: &Participant) -> [String; 10] {
+    let settings = member.settings.as_ref();
+    let path = |of: fn(&AgentSettings) -> &Option<PathBuf>| {
+        let path = settings.and_then(|settings| of(settings).as_ref());
+        path.map_or_else(|| UNKNOWN.to_owned(), |path| cell(&path.display().to_string()).into_owned())
+    };
+    let text = |text: &str| cell(text).into_owned();
+    [
+        text(member.id.as_str()),
+        text(&member.name),
+        text(&member.role),
+        text(&member.model),
+        text(&member.provider),
+        member.temperature.to_string(),
+        settings.map_or_else(|| UNKNOWN.to_owned(), |settings| settings.enabled.to_string()),
+        path(|settings| &settings.system_prompt_path),
+        path(|settings| &settings.summary_prompt_path),
+        settings.map_or_else(|| UNKNOWN.to_owned(), |settings| summarization(&settings.summarization)),
+    ]
+}
+
+fn summarization(settings: &SummarizationSettings) -> String {
+    if !settings.enabled {
+        return "off".to_owned();
+    }
+    let SummarizationSettings { threshold, max_length, method, .. } = settings;
+    format!("{}, from {threshold} to {max_length} characters", cell(method))
+}

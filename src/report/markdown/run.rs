@@ -1,0 +1,143 @@
+//! How the debate went: outcome, usage, scores, vote, failures.
+
+use crate::debate::{Debate, Decider, Failure, ModelUsage, Status, StopReason, Voting};
+use crate::figures::{UNKNOWN, cost, duration, score, thousands};
+use crate::markdown::{cell, inline, line};
+
+use super::super::View;
+use super::{Document, id};
+
+/// Nothing for the debates of older versions, which kept none of this.
+pub(super) fn write(out: &mut Document, view: &View<'_>) {
+    let debate = view.debate;
+    let kept = debate.settings.is_some() || debate.outcome.is_some();
+    if !kept && debate.failures.is_empty() && debate.usage.is_empty() {
+        return;
+    }
+    out.line("## Run\n");
+    ending(out, debate);
+    course(out, debate);
+    out.line("");
+    usage(out, debate);
+    scores(out, debate);
+    if let Some(voting) = &debate.voting {
+        vote(out, voting);
+    }
+    failures(out, &debate.failures);
+    out.line("");
+}
+
+/// How it ended, or where it stands.
+fn ending(out: &mut Document, debate: &Debate) {
+    if debate.status != Status::Completed {
+        out.line(format_args!("- Status: {}", debate.status.name()));
+    }
+    if let Some(error) = &debate.error {
+        out.line("- Error:");
+        item(out, error);
+    }
+    if let Some(outcome) = &debate.outcome {
+        out.line(format_args!("- Outcome: {}", outcome.kind.name()));
+        for reason in &outcome.reasons {
+            item(out, reason);
+        }
+    }
+    match debate.stop_reason {
+        Some(StopReason::Budget) => out.line("- Stopped early by: the cost limit"),
+        Some(StopReason::User) => out.line("- Stopped early by: the user"),
+        None => {}
+    }
+}
+
+fn item(out: &mut Document, text: &str) {
+    out.line(format_args!("  - {}", line(text)));
+}
+
+fn course(out: &mut Document, debate: &Debate) {
+    let rounds = thousands(debate.rounds.len() as u64);
+    match &debate.settings {
+        Some(settings) => {
+            out.line(format_args!("- Protocol: {}", inline(&settings.debate.protocol)));
+            out.line(format_args!("- Rounds: {rounds} of {}", thousands(settings.debate.rounds.into())));
+        }
+        None => out.line(format_args!("- Rounds: {rounds}")),
+    }
+    let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| duration(to.millis_since(from)));
+    out.line(format_args!("- Duration: {}", took.as_deref().unwrap_or(UNKNOWN)));
+}
+
+fn usage(out: &mut Document, debate: &Debate) {
+    out.line("### Usage\n");
+    if debate.usage.is_empty() {
+        out.line("No finished calls on record.\n");
+        return;
+    }
+    let row = |model: String, usage: &ModelUsage| {
+        let counts = [usage.requests, usage.input_tokens, usage.cached_input_tokens, usage.output_tokens];
+        let [calls, input, cached, output] = counts.map(thousands);
+        [model, calls, input, cached, output, cost(usage.cost_usd)]
+    };
+    let mut rows: Vec<[String; 6]> =
+        debate.usage.iter().map(|(model, usage)| row(cell(model).into_owned(), usage)).collect();
+    if debate.usage.len() > 1 {
+        rows.push(row("all models".to_owned(), &debate.total_usage()));
+    }
+    out.table(["Model", ">Calls", ">Input tokens", ">Of these cached", ">Output tokens", ">Cost"], rows);
+}
+
+fn scores(out: &mut Document, debate: &Debate) {
+    let scored = debate.rounds.iter().filter_map(|round| Some((round.round_number, round.evaluation.as_ref()?)));
+    let rows: Vec<[String; 4]> = scored
+        .map(|(round, evaluation)| {
+            let value = evaluation.score.map_or_else(|| "could not be read".to_owned(), score);
+            [round.to_string(), evaluation.kind.name().to_owned(), value, score(evaluation.threshold)]
+        })
+        .collect();
+    if !rows.is_empty() {
+        out.line("### Scores\n");
+        out.table([">Round", "Type", ">Score", ">Threshold"], rows);
+    }
+}
+
+fn vote(out: &mut Document, voting: &Voting) {
+    out.line("### Vote\n");
+    let row = |(candidate, votes): (_, &u32)| [candidate, votes.to_string()];
+    let tally = voting.tally.iter().map(|(candidate, votes)| (cell(candidate.as_str()).into_owned(), votes));
+    out.table(["Candidate", ">Votes"], tally.map(row));
+    let tied: Vec<String> = voting.tied.iter().map(|tied| id(tied.as_str())).collect();
+    if !tied.is_empty() {
+        out.line(format_args!("Tied: {}\n", tied.join(", ")));
+    }
+    let by = match voting.decided_by {
+        Decider::Vote => "by the votes",
+        Decider::Judge => "by the judge's casting vote",
+        Decider::Nobody => "nobody broke the tie",
+    };
+    match &voting.winner {
+        Some(winner) => out.line(format_args!("Winner: {} ({by})\n", id(winner.as_str()))),
+        None => out.line(format_args!("Winner: none ({by})\n")),
+    }
+    if let Some(reason) = &voting.reason {
+        out.line("Reason:\n");
+        out.fenced(reason);
+        out.line("");
+    }
+}
+
+fn failures(out: &mut Document, failures: &[Failure]) {
+    if failures.is_empty() {
+        return;
+    }
+    let row = |failure: &Failure| {
+        let target = failure.target_agent_id.as_ref().map(|target| format!(" of {}", cell(target.as_str())));
+        [
+            cell(failure.agent_id.as_str()).into_owned(),
+            format!("{}{}", failure.phase.name(), target.unwrap_or_default()),
+            failure.round.to_string(),
+            thousands(failure.attempts.into()),
+            cell(&failure.error).into_owned(),
+        ]
+    };
+    out.line("### Failures\n");
+    out.table(["Agent", "Call", ">Round", ">Attempts", "Error"], failures.iter().map(row));
+}

@@ -1,0 +1,69 @@
+//! A saved debate as it is known best: from its state file, or where that may be behind, from its journal.
+
+use crate::debate::{Debate, Recorded, Status, fold};
+
+use super::{Entry, StoreError, read_journal, read_state};
+
+/// What is known of a saved debate.
+#[derive(Debug)]
+pub struct Saved {
+    /// The state.
+    pub debate: Debate,
+    /// The events of its journal, where they were read.
+    pub events: Vec<Recorded>,
+    /// What the user should know about its files.
+    pub warnings: Vec<String>,
+}
+
+/// What is wanted of a saved debate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// The state: the journal of a finished debate is left alone.
+    State,
+    /// The events, too.
+    Events,
+}
+
+impl Entry {
+    /// Reads what is saved, without locking it. The state file of a debate that is not finished is behind its journal
+    /// between two saves, so the journal is folded then; when that is damaged, a warning says so and the state file
+    /// is taken.
+    ///
+    /// # Errors
+    /// When the state file is no debate, or there is none and the journal cannot be used either.
+    pub fn load(&self, wanted: Wanted) -> Result<Saved, StoreError> {
+        let state = match read_state(&self.state) {
+            // A debate that was killed before its first save has a journal only.
+            Err(error) if error.is_missing() && self.journal.is_some() => None,
+            state => Some(state?),
+        };
+        let finished = |debate: &Debate| matches!(debate.status, Status::Completed | Status::Failed);
+        match state {
+            Some(debate) if self.journal.is_none() || (finished(&debate) && wanted == Wanted::State) => {
+                Ok(Saved { debate, events: Vec::new(), warnings: Vec::new() })
+            }
+            None => self.load_journal(),
+            Some(debate) => Ok(match self.load_journal() {
+                Ok(saved) if saved.debate.id != debate.id => {
+                    let warning = format!("the journal beside it is of another debate, {}", saved.debate.id);
+                    Saved { debate, events: Vec::new(), warnings: vec![warning] }
+                }
+                Ok(saved) if finished(&debate) => Saved { debate, ..saved },
+                Ok(saved) => saved,
+                Err(error) => {
+                    let warning = format!("{error}; what follows is as of the last save of the state");
+                    Saved { debate, events: Vec::new(), warnings: vec![warning] }
+                }
+            }),
+        }
+    }
+
+    fn load_journal(&self) -> Result<Saved, StoreError> {
+        let path = self.journal.clone().unwrap_or_else(|| self.state.with_extension("events.jsonl"));
+        let contents = read_journal(&path)?;
+        let debate = fold(&contents.events).map_err(|source| StoreError::Fold { path, source })?;
+        let cut = "the last line of the journal was cut short by a crash and is left out";
+        let warnings = contents.cut_short.then(|| cut.to_owned()).into_iter().collect();
+        Ok(Saved { debate, events: contents.events, warnings })
+    }
+}

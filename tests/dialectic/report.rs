@@ -1,0 +1,432 @@
+//! `dialectic report`: what was said in a saved debate, and how it went.
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::fixtures::states;
+use crate::support::{
+    Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, default_reply, redactions, short_reply,
+};
+use crate::synthesis::label_of;
+
+/// A fixture beside the saved states.
+fn fixture(name: &str) -> String {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A sandbox with every fixture's state, under its own name.
+fn with_fixtures() -> Sandbox {
+    states().into_iter().fold(Sandbox::new(), |sandbox, (path, text)| sandbox.file(path.file_name().unwrap(), text))
+}
+
+/// A state of little text.
+fn state() -> Value {
+    json!({"id": "deb-20250101-010203-ab12", "problem": "Design a queue", "status": "completed", "rounds": []})
+}
+
+#[test]
+fn reports_of_older_debates_are_the_ones_they_always_had() {
+    let sandbox = with_fixtures();
+    let mut compared = 0;
+    for (path, _) in states() {
+        let state = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let stem = state.strip_suffix(".json").unwrap();
+        for (report, option) in [(format!("{stem}.md"), None), (format!("{stem}.verbose.md"), Some("-v"))] {
+            if !path.with_file_name(&report).exists() {
+                continue;
+            }
+            compared += 1;
+            let finished = sandbox.run(["report", "-d", &state].into_iter().chain(option)).expect_code(0);
+            assert_eq!(finished.stderr, "");
+            assert!(finished.stdout == fixture(&report), "{report} differs:\n{}", finished.stdout);
+        }
+    }
+    assert_eq!(compared, 3);
+}
+
+#[test]
+fn the_time_is_local() {
+    let finished = with_fixtures().env("TZ", "JST-9").run(["report", "--debate", "simple.json"]).expect_code(0);
+    assert_eq!(finished.stdout.lines().nth(1), Some("Time: 2026-11-21 04:16:38"));
+}
+
+#[test]
+fn a_debate_is_named_by_its_path_its_id_the_beginning_of_it_or_as_the_latest() {
+    let sandbox = Sandbox::new();
+    for id in ["deb-20250101-010203-ab12", "deb-20250202-010203-cd34"] {
+        let mut state = state();
+        (state["id"], state["problem"]) = (json!(id), json!(format!("Problem of {id}")));
+        sandbox.write(format!("debates/{id}.json"), state.to_string());
+    }
+    for (name, id) in [
+        ("deb-20250101-010203-ab12", "deb-20250101-010203-ab12"),
+        ("deb-20250101", "deb-20250101-010203-ab12"),
+        ("debates/deb-20250101-010203-ab12.json", "deb-20250101-010203-ab12"),
+        ("latest", "deb-20250202-010203-cd34"),
+    ] {
+        let finished = sandbox.run(["report", "-d", name]).expect_code(0);
+        assert!(finished.stdout.starts_with(&format!("# Debate: Problem of {id}\n")), "{name}: {finished}");
+    }
+    let ambiguous = sandbox.run(["report", "-d", "deb-2025"]).expect_code(2);
+    assert!(ambiguous.stderr.contains("fits several debates"), "{ambiguous}");
+}
+
+#[test]
+fn a_configuration_says_who_took_part() {
+    let mut settings = config(&["security", "kiss"], &json!({}));
+    settings["agents"][0]["systemPromptPath"] = json!("prompts/a|b.md");
+    settings["agents"][0]["summarization"] = json!({"enabled": false});
+    settings["judge"]["id"] = json!("judge-main");
+    let sandbox = with_fixtures().file("c.json", settings.to_string()).file("prompts/a|b.md", "Be careful.");
+    let finished = sandbox.run(["report", "-d", "clarified.json", "-c", "c.json"]).expect_code(0);
+    let rows: Vec<&str> =
+        finished.stdout.lines().filter(|line| line.starts_with("| ") && !line.contains("ID")).collect();
+    insta::assert_snapshot!(rows.join("\n"), @r"
+    | agent-security | The security | security | model-security | openai | 0.5 | true | prompts/a\|b.md | N/A | off |
+    | agent-architect | agent-architect | architect | N/A | openai | 0.5 | N/A | N/A | N/A | N/A |
+    | judge-main | The generalist | generalist | model-judge | openai | 0.5 | true | N/A | N/A | length-based, from 5000 to 2500 characters |
+    ");
+    // Names are all that differs.
+    let (without, with) = (fixture("clarified.md"), &finished.stdout);
+    assert_eq!(without.lines().zip(with.lines()).filter(|(without, with)| without != with).count(), 2);
+}
+
+#[test]
+fn a_configuration_that_is_not_there_says_nothing() {
+    let finished = with_fixtures().run(["report", "-d", "simple.json", "-c", "none.json"]).expect_code(0);
+    assert_eq!(finished.stdout, fixture("simple.md"));
+    let warning = "warning: Config not found at none.json. The report goes by what the debate itself says.\n";
+    assert_eq!(finished.stderr, warning);
+    let broken =
+        with_fixtures().file("c.json", "{").run(["report", "-d", "simple.json", "-c", "c.json"]).expect_code(4);
+    assert_eq!(broken.stdout, "");
+}
+
+#[test]
+fn a_report_goes_to_a_file_in_a_directory_that_is_made() {
+    let sandbox = with_fixtures();
+    let finished = sandbox.run(["report", "-d", "simple.json", "-v", "-o", "new/place/report.txt"]).expect_code(0);
+    assert_eq!((&*finished.stdout, &*finished.stderr), ("", "Generated report: new/place/report.txt\n"));
+    assert_eq!(sandbox.read("new/place/report.txt"), fixture("simple.verbose.md"));
+    let page = sandbox.run(["report", "-d", "simple.json", "-o", "page.HTML"]).expect_code(0);
+    assert_eq!((&*page.stdout, &*page.stderr), ("", "Generated report: page.HTML\n"));
+    assert!(!sandbox.read("page.HTML").starts_with("# Debate"), "a page is no Markdown");
+    let refused = sandbox.run(["report", "-d", "simple.json", "-o", "new"]).expect_code(1);
+    assert!(refused.stderr.starts_with("error: cannot write new\n"), "{refused}");
+}
+
+#[test]
+fn what_is_no_debate_is_refused_by_name() {
+    let sandbox = Sandbox::new().file("directory/x", "").file("text.json", "Design a queue").file("list.json", "[]");
+    let without = |field: &str| {
+        let mut state = state();
+        state.as_object_mut().unwrap().remove(field);
+        state
+    };
+    let with = |field: &str, value: Value| {
+        let mut state = state();
+        state[field] = value;
+        state
+    };
+    for field in ["id", "problem", "status", "rounds"] {
+        sandbox.write(format!("no-{field}.json"), without(field).to_string());
+    }
+    sandbox.write("rounds.json", with("rounds", json!({})).to_string());
+    sandbox.write("status.json", with("status", json!("done")).to_string());
+    sandbox.write("problem.json", with("problem", json!(1)).to_string());
+    sandbox.write("latin1.json", b"{\"id\": \"gr\xfc\xdfe\"}");
+    sandbox.write("cut.json", &state().to_string()[..60]);
+    sandbox.write("trailing.json", format!("{}{{}}", state()));
+    let before = sandbox.files();
+    for (name, says) in [
+        ("none.json", &["cannot read the debate none.json", "No such file"][..]),
+        ("none/none.json", &["cannot read the debate none/none.json"]),
+        ("directory", &["the debate directory is a directory"]),
+        ("text.json", &["text.json is not a saved debate", "line 1 column 1"]),
+        ("list.json", &["list.json is not a saved debate"]),
+        ("no-id.json", &["missing field `id`"]),
+        ("no-problem.json", &["missing field `problem`"]),
+        ("no-status.json", &["missing field `status`"]),
+        ("no-rounds.json", &["missing field `rounds`"]),
+        ("rounds.json", &["at `rounds`"]),
+        ("status.json", &["at `status`", "`done`"]),
+        ("problem.json", &["at `problem`"]),
+        ("latin1.json", &["latin1.json is not a saved debate", "at `id`"]),
+        ("cut.json", &["cut.json is not a saved debate", "EOF"]),
+        ("trailing.json", &["trailing characters"]),
+        ("deb-20250101", &["there is no debate `deb-20250101`", "dialectic list"]),
+        ("latest", &["there is no debate `latest`"]),
+    ] {
+        let finished = sandbox.run(["report", "-d", name, "-o", "report.md"]).expect_code(2);
+        assert_eq!(finished.stdout, "", "{finished}");
+        for part in says {
+            assert!(finished.stderr.contains(part), "{name}: {part} is not said\n{finished}");
+        }
+    }
+    let nothing = sandbox.run(["report"]).expect_code(2);
+    assert!(nothing.stderr.contains("--debate <PATH-OR-ID>"), "{nothing}");
+    assert!(sandbox.files() == before, "nothing is written");
+}
+
+#[test]
+fn a_report_does_not_replace_the_debate() {
+    let sandbox = with_fixtures().file("simple.events.jsonl", "");
+    let before = sandbox.files();
+    for output in ["simple.json", "./simple.json", "simple.events.jsonl"] {
+        let refused = sandbox.run(["report", "-d", "simple.json", "-o", output]).expect_code(2);
+        assert!(refused.stderr.contains("--output names the debate itself"), "{refused}");
+    }
+    assert!(sandbox.files() == before);
+}
+
+/// A debate in which much happened: an agent fails, the vote is tied, a score is unreadable.
+fn eventful(server: &MockServer) -> Sandbox {
+    let vote = |request: &Incoming, refinement: &str| {
+        let choice = label_of(request, refinement);
+        Reply::json(json!({"choice": choice, "confidence": 60, "reason": "It is `shorter`."}))
+    };
+    server.set_script(move |request| match (request.purpose, request.model()) {
+        (Purpose::Confidence, _) => Reply::text("certainly"),
+        (Purpose::Critique, "model-kiss") => Reply::error(400, "no <b>critiques</b> | here"),
+        (Purpose::Refine, model) => Reply::text(format!("Refined by {model}.")),
+        (Purpose::Vote, "model-kiss") => vote(request, "Refined by model-architect."),
+        (Purpose::Vote, _) => vote(request, "Refined by model-kiss."),
+        _ => short_reply(request),
+    });
+    let debate = json!({
+        "rounds": 1, "synthesisMethod": "voting", "terminationCondition": {"type": "quality", "threshold": 90},
+    });
+    let mut settings = config(&["architect", "kiss"], &debate);
+    settings["prices"] = json!({"model-kiss": {"inputPerMTok": 1000.0, "outputPerMTok": 2000.0}});
+    Sandbox::new().model_server(server).config(&settings)
+}
+
+#[test]
+fn how_a_debate_went_stands_behind_the_judge() {
+    let server = MockServer::with(short_reply);
+    let sandbox = eventful(&server);
+    sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+    let report = sandbox.run(["report", "-d", "latest"]).expect_code(0).stdout;
+    let (_, after_judge) = report.split_once("\n## Judge\n").unwrap();
+    let (before, _) = after_judge.split_once("\n## Rounds\n").unwrap();
+    let (_, run) = before.split_once("\n## Run\n").unwrap();
+    let _redacted = redactions().bind_to_scope();
+    insta::assert_snapshot!(run, @r"
+
+    - Outcome: degraded
+      - agent-kiss failed in the critique of agent-architect of round 1: the request was refused (400): no \<b>critiques\</b> | here
+      - the quality score of round 1 could not be read
+    - Protocol: dialectic
+    - Rounds: 1 of 1
+    - Duration: [time]
+
+    ### Usage
+
+    | Model | Calls | Input tokens | Of these cached | Output tokens | Cost |
+    | --- | ---: | ---: | ---: | ---: | ---: |
+    | model-architect | 4 | 400 | 0 | 80 | unknown |
+    | model-judge | 3 | 300 | 0 | 60 | unknown |
+    | model-kiss | 3 | 300 | 0 | 60 | $0.4200 |
+    | all models | 10 | 1,000 | 0 | 200 | unknown |
+
+    ### Scores
+
+    | Round | Type | Score | Threshold |
+    | ---: | --- | ---: | ---: |
+    | 1 | quality | could not be read | 90 |
+
+    ### Vote
+
+    | Candidate | Votes |
+    | --- | ---: |
+    | agent-architect | 1 |
+    | agent-kiss | 1 |
+
+    Tied: *agent-architect*, *agent-kiss*
+
+    Winner: *agent-kiss* (by the judge's casting vote)
+
+    Reason:
+
+    ```text
+    It is `shorter`.
+    ```
+
+    ### Failures
+
+    | Agent | Call | Round | Attempts | Error |
+    | --- | --- | ---: | ---: | --- |
+    | agent-kiss | critique of agent-architect | 1 | 1 | the request was refused (400): no \<b>critiques\</b> \| here |
+    ");
+    assert!(report.contains("#### Votes\n*agent-architect* &rarr; *agent-kiss*:"), "{report}");
+}
+
+#[test]
+fn a_debate_that_was_killed_is_reported_by_its_journal() {
+    let sandbox = Sandbox::new();
+    sandbox.run(["debate", "Design a queue", "--offline", "-r", "1"]).expect_code(0);
+    let id = sandbox.only_debate();
+    let (state, journal) = (format!("debates/{id}.json"), format!("debates/{id}.events.jsonl"));
+    let report = || sandbox.run(["report", "-d", &id]).expect_code(0);
+    let whole = report();
+    assert_eq!(whole.stderr, "");
+    let lines = sandbox.journal(&id);
+    let behind_proposals = lines.iter().rposition(|line| line.contains(r#""type":"proposal""#)).unwrap() + 1;
+    let mut behind = sandbox.state(&id);
+    for key in ["finalSolution", "outcome", "usage"] {
+        behind.as_object_mut().unwrap().remove(key);
+    }
+    (behind["status"], behind["rounds"]) = (json!("running"), json!([]));
+    sandbox.write(&state, behind.to_string());
+
+    // The journal is ahead of the state file, up to its end.
+    assert_eq!(report().stdout, whole.stdout);
+    sandbox.write(&journal, lines[..behind_proposals].join("\n") + "\n{\"seq\":");
+    let cut = report();
+    assert_eq!(cut.stderr, "warning: the last line of the journal was cut short by a crash and is left out\n");
+    assert_eq!(cut.stdout.matches("\nAgent *agent-").count(), 3, "{cut}");
+    assert!(cut.stdout.contains("- Status: running\n") && cut.stdout.contains("No final solution available."), "{cut}");
+
+    // It is damaged: the state file is what is left.
+    sandbox.write(&journal, lines.join("\n").replacen("Design a queue", "Design a stack", 1) + "\n");
+    let damaged = report();
+    assert!(damaged.stderr.starts_with("warning: line 2 of the journal"), "{damaged}");
+    assert!(damaged.stdout.starts_with("# Debate: Design a queue\n") && damaged.stdout.contains("No rounds yet."));
+
+    // It is another debate's.
+    sandbox.write(&journal, lines.join("\n") + "\n");
+    behind["id"] = json!("deb-20250101-010203-ab12");
+    sandbox.write(&state, behind.to_string());
+    assert!(report().stderr.contains("is of another debate"));
+
+    // There is no state file yet.
+    std::fs::remove_file(sandbox.directory().join(&state)).unwrap();
+    assert_eq!(report().stdout, whole.stdout);
+    sandbox.write(&journal, "");
+    let empty = sandbox.run(["report", "-d", &id]).expect_code(1);
+    assert!(empty.stderr.contains("is not the record of a debate"), "{empty}");
+}
+
+#[test]
+fn the_journal_of_a_finished_debate_is_left_alone_unless_a_page_needs_it() {
+    let sandbox =
+        Sandbox::new().file("debates/a.json", state().to_string()).file("debates/a.events.jsonl", "damaged\n");
+    assert_eq!(sandbox.run(["report", "-d", "a"]).expect_code(0).stderr, "");
+    let page = sandbox.run(["report", "-d", "a", "-o", "a.html"]).expect_code(0);
+    assert!(page.stderr.starts_with("warning: line 1 of the journal"), "{page}");
+    assert!(page.stderr.ends_with("Generated report: a.html\n"), "{page}");
+}
+
+#[test]
+fn a_debate_can_leave_a_report_behind() {
+    let server = MockServer::with(default_reply);
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let finished = sandbox.run(["debate", "Design a queue", "--quiet", "--report", "out/report.md"]).expect_code(0);
+    let id = sandbox.only_debate();
+    assert_eq!(finished.stderr, format!("Saved debate to ./debates/{id}.json\nGenerated report: out/report.md\n"));
+    assert_eq!(sandbox.read("out/report.md"), sandbox.run(["report", "-d", &id]).expect_code(0).stdout);
+    assert!(!finished.stdout.contains("## Rounds"), "the solution is what is printed: {finished}");
+
+    let warned =
+        sandbox.run(["debate", "Design a queue", "--quiet", "-v", "--report", "out/second.txt"]).expect_code(0);
+    let warning =
+        "warning: the report `out/second.txt` ends in neither .md nor .html: it is written to out/second.txt.md\n";
+    assert!(warned.stderr.starts_with(warning), "{warned}");
+    assert!(warned.stderr.ends_with("Generated report: out/second.txt.md\n"), "{warned}");
+    assert!(sandbox.read("out/second.txt.md").contains(" (latency="), "-v is for the report, too");
+    assert!(!sandbox.directory().join("out/second.txt").exists());
+
+    // A debate that is finished can still be reported on.
+    let resumed = sandbox.run(["resume", &id, "--report", "again.md"]).expect_code(0);
+    assert!(resumed.stderr.ends_with("nothing is left to do.\nGenerated report: again.md\n"), "{resumed}");
+    assert_eq!(sandbox.read("again.md"), sandbox.read("out/report.md"));
+}
+
+#[test]
+fn a_failed_debate_leaves_a_report_and_one_that_is_resumed_another() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Synthesize => Reply::error(400, "not today"),
+        _ => short_reply(request),
+    });
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    let failed = sandbox.run(["debate", "Design a queue", "--quiet", "--report", "r.md"]).expect_code(3);
+    assert!(failed.stderr.contains("Generated report: r.md\nerror: the debate deb-"), "{failed}");
+    let report = sandbox.read("r.md");
+    assert!(report.contains("- Status: failed\n") && report.contains("not today"), "{report}");
+    server.set_script(short_reply);
+    sandbox.run(["resume", "latest", "--quiet", "--report", "r.md"]).expect_code(0);
+    assert!(sandbox.read("r.md").contains("- Outcome: full\n"));
+}
+
+#[test]
+fn a_report_that_cannot_be_written_costs_nothing() {
+    let server = MockServer::with(short_reply);
+    let sandbox = Sandbox::new().model_server(&server).file("directory.md/x", "");
+    for (report, code, says) in [
+        ("directory.md", 1, "cannot write directory.md"),
+        ("directory.md/x/r.md", 1, "cannot write directory.md/x"),
+        ("out.md", 2, "--report names a file that something else is written to"),
+    ] {
+        let refused = sandbox.run(["debate", "Design a queue", "-o", "out.md", "--report", report]).expect_code(code);
+        assert!(refused.stderr.contains(says), "{refused}");
+    }
+    assert_eq!((server.requests().len(), sandbox.debates().len()), (0, 0));
+}
+
+/// A debate whose report is more than a pipe holds.
+fn long_state() -> String {
+    let said =
+        json!({"agentId": "a", "agentRole": "kiss", "type": "proposal", "content": "Use a queue.\n".repeat(50_000)});
+    let mut state = state();
+    state["rounds"] = json!([{"roundNumber": 1, "contributions": [said]}]);
+    state.to_string()
+}
+
+#[test]
+fn whoever_stops_reading_ends_the_program_quietly() {
+    let sandbox = Sandbox::new().file("long.json", long_state());
+    let mut command = sandbox.command(["report", "-d", "long.json"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn on_a_terminal_a_report_is_rendered() {
+    let mut state = state();
+    state["rounds"] = json!([{"roundNumber": 1, "contributions": [
+        {"agentId": "a_b", "agentRole": "kiss", "type": "proposal", "content": "```rust\nlet x;\n```\n\n## Mine"},
+        {"agentId": "a_b", "agentRole": "kiss", "type": "critique", "content": "No.", "targetAgentId": "*c"},
+    ]}]);
+    let sandbox = Sandbox::new().file("s.json", state.to_string());
+    let (code, output, screen) = Terminal::start(&sandbox, ["report", "-d", "s.json"]).finish();
+    assert_eq!(code, 0, "{output}");
+    let shown = screen.text();
+    let (_, rounds) = shown.split_once("Rounds\n").unwrap();
+    insta::assert_snapshot!(rounds, @r"
+
+    Round 1
+
+    Proposals
+    Agent a_b:
+      ```rust
+      let x;
+      ```
+
+      ## Mine
+
+    Critiques
+    a_b → *c:
+      No.
+
+    Refinements
+    No refinements in this round.
+
+    Final Synthesis
+    No final solution available.
+    ");
+}
