@@ -23,6 +23,7 @@ mod old_files;
 mod other_commands;
 mod providers;
 mod report;
+mod report_of_a_run;
 mod resume;
 mod state_fold;
 mod summaries;
