@@ -1,4 +1,4 @@
-//! The project's own figures: `cargo bench --bench debate -- [scheduling|engine|start|prompts]`.
+//! The project's own figures: `cargo bench --bench debate -- [scheduling|engine|start|prompts|report]`.
 //!
 //! Runs the release binary against the mock model server of the tests and prints one Markdown table. The server
 //! runs in this process, so that only the program is measured.
@@ -13,6 +13,7 @@ mod support;
 mod engine;
 mod measured;
 mod prompts;
+mod report;
 mod scheduling;
 mod start;
 
@@ -31,8 +32,13 @@ impl Row {
 
 type Benchmark = fn() -> Result<Vec<Row>, String>;
 
-const BENCHMARKS: [(&str, Benchmark); 4] =
-    [("start", start::rows), ("scheduling", scheduling::rows), ("prompts", prompts::rows), ("engine", engine::rows)];
+const BENCHMARKS: [(&str, Benchmark); 5] = [
+    ("start", start::rows),
+    ("report", report::rows),
+    ("scheduling", scheduling::rows),
+    ("prompts", prompts::rows),
+    ("engine", engine::rows),
+];
 
 fn main() -> ExitCode {
     // Cargo adds options of its own.

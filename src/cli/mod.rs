@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod conclusion;
 mod interrupt;
 mod models;
 mod modes;

@@ -11,23 +11,23 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::Panel;
 use crate::config::{ConfigError, EnvFile, Environment, Speaker, attempt_timeout, missing_keys};
-use crate::debate::{Debate, OutcomeKind, Recorded, Settings, Signal, Usd};
-use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, ProgressMode, roster, run as display, summary};
+use crate::debate::{Debate, Recorded, Settings, Signal, Usd};
+use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, ProgressMode, roster, run as display};
 use crate::engine::{Course, Ending, Engine, SignalObserver};
 use crate::error::Error;
 use crate::llm::openai::http_client;
-use crate::llm::presets::OFFLINE;
 use crate::llm::{Budget, Caller, CallerLimits, Delivery, price_of};
 use crate::prompt;
 use crate::protocol::Protocol;
-use crate::store::{Entry, Record};
+use crate::store::Record;
 use crate::trace::{Destination, Tracer};
 
 use super::args::RunArgs;
+use super::conclusion::{Files, conclude};
 use super::interrupt::{Interrupts, end_on_interrupt, interrupt};
 use super::models::Models;
 use super::modes::TerminalModes;
-use super::output::{detail, make_parent, prepare, report_path, write_output, write_report};
+use super::output::{make_parent, prepare, report_path};
 use super::questions;
 use super::terminal::Terminal;
 
@@ -67,7 +67,8 @@ impl<'a> Session<'a> {
     /// Checks and opens what the run writes to, so that nothing is paid for that could not be kept.
     pub(super) fn open(args: &'a RunArgs, terminal: &mut Terminal) -> Result<Self, Error> {
         let report = args.report.as_deref().map(|path| report_path(path, terminal));
-        if report.is_some() && (report == args.output || report == args.events) {
+        let others = args.output.iter().chain(&args.events);
+        if report.as_deref().is_some_and(|report| others.into_iter().any(|other| is_same(report, other))) {
             let message = "names a file that something else is written to".to_owned();
             return Err(ConfigError::Argument { option: "--report", message }.into());
         }
@@ -167,6 +168,12 @@ impl<'a> Session<'a> {
     }
 }
 
+/// Whether two paths are written differently at most.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let [one, other] = [one, other].map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+    one == other
+}
+
 /// Builds agents and judge; everything that can be checked without a call is checked on the way.
 pub(super) fn build_panel(
     settings: &Settings,
@@ -262,87 +269,4 @@ async fn run_and_ask(engine: &mut Engine, cancel: &CancellationToken, modes: &Te
             return Ok(Ending::Paused);
         }
     }
-}
-
-/// Where a run leaves what lasts.
-struct Files<'a> {
-    saved_to: &'a Path,
-    report: Option<&'a Path>,
-}
-
-/// Says where the debate is kept, writes the report, and says how it went.
-fn conclude(
-    (debate, ending, shown): Run,
-    files: &Files<'_>,
-    args: &RunArgs,
-    terminal: &mut Terminal,
-) -> Result<(), Error> {
-    if shown == DisplayEnd::PipeClosed {
-        return Err(Error::PipeClosed);
-    }
-    if args.verbose {
-        terminal.notice(&summary(&debate));
-    }
-    terminal.notice(&format!("Saved debate to {}", files.saved_to.display()));
-    let reported = match (files.report, ending) {
-        // Of a failed debate, too: what happened is what one wants to know then. A paused one goes on.
-        (Some(path), Ending::Completed | Ending::Failed) => {
-            write_report(&Entry::of_state(files.saved_to), None, Some(path), detail(args.verbose), terminal)
-        }
-        _ => Ok(()),
-    };
-    match (finish(&debate, ending, args, terminal), reported) {
-        (Err(error), reported) => {
-            if let Err(unreported) = reported {
-                terminal.warning(&format!("the report is missing: {unreported}"));
-            }
-            Err(error)
-        }
-        (Ok(()), Err(unreported)) => Err(unreported),
-        (Ok(()), Ok(())) if shown == DisplayEnd::EventsIncomplete => Err(Error::EventsIncomplete),
-        (Ok(()), Ok(())) => Ok(()),
-    }
-}
-
-/// Prints the result, and says everything that kept the debate from being full.
-fn finish(debate: &Debate, ending: Ending, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let id = || debate.id.clone();
-    match ending {
-        Ending::Paused | Ending::Suspended => return Err(Error::Interrupted { id: id() }),
-        Ending::Failed => {
-            let reason = debate.error.clone().unwrap_or_else(|| "for an unknown reason".to_owned());
-            return Err(Error::DebateFailed { id: id(), reason });
-        }
-        Ending::Completed => {}
-    }
-    let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
-    let printed = match &args.output {
-        Some(path) => write_output(path, debate, solution).map(|()| {
-            terminal.notice(&format!("Wrote the result to {}", path.display()));
-        }),
-        None if args.events.as_deref() == Some(Path::new("-")) => Ok(()),
-        None => terminal.markdown(solution),
-    };
-    tell_outcome(debate, terminal);
-    let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
-    if args.strict && !is_full { Err(Error::NotFull { id: id() }) } else { printed }
-}
-
-/// Says everything that kept a finished debate from being a full one.
-pub(super) fn tell_outcome(debate: &Debate, terminal: &mut Terminal) {
-    if is_offline(debate) {
-        terminal.notice("No model was called: the offline provider works by rules. For a real debate see the README.");
-    }
-    if let Some(outcome) = debate.outcome.as_ref().filter(|outcome| outcome.kind != OutcomeKind::Full) {
-        terminal.warning(&format!("this debate ended {}:", outcome.kind.name()));
-        for reason in &outcome.reasons {
-            terminal.notice(&format!("  - {reason}"));
-        }
-    }
-}
-
-/// Whether no agent and no judge of this debate is a model.
-fn is_offline(debate: &Debate) -> bool {
-    let settings = debate.settings.iter();
-    settings.flat_map(|settings| settings.agents.iter().chain([&settings.judge])).all(|agent| agent.provider == OFFLINE)
 }

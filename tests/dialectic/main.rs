@@ -31,6 +31,7 @@ mod other_commands;
 mod providers;
 mod replay;
 mod report;
+mod report_of_a_run;
 mod resume;
 mod state_fold;
 mod streaming;

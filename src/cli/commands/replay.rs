@@ -5,8 +5,9 @@ use std::path::Path;
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::cli::args::ReplayArgs;
+use crate::cli::conclusion::tell_outcome;
 use crate::cli::interrupt::Interrupts;
-use crate::cli::session::{DEBATES, event_sink, tell_outcome};
+use crate::cli::session::{DEBATES, event_sink};
 use crate::cli::terminal::Terminal;
 use crate::debate::{Debate, Moment, Status, fold, timeline};
 use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, Speed, play, run as display};

@@ -1,0 +1,99 @@
+//! The end of a run: what is said of it, printed and written.
+
+use std::path::Path;
+
+use crate::debate::{Debate, OutcomeKind};
+use crate::display::{DisplayEnd, summary};
+use crate::engine::Ending;
+use crate::error::Error;
+use crate::llm::presets::OFFLINE;
+use crate::store::Entry;
+
+use super::args::RunArgs;
+use super::output::{detail, write_output, write_report};
+use super::terminal::Terminal;
+
+/// Where a run leaves what lasts.
+pub(super) struct Files<'a> {
+    /// The state file.
+    pub(super) saved_to: &'a Path,
+    /// Where the report goes, if there is to be one.
+    pub(super) report: Option<&'a Path>,
+}
+
+/// Says where the debate is kept, writes the report, and says how it went.
+pub(super) fn conclude(
+    (debate, ending, shown): (Debate, Ending, DisplayEnd),
+    files: &Files<'_>,
+    args: &RunArgs,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
+    if shown == DisplayEnd::PipeClosed {
+        return Err(Error::PipeClosed);
+    }
+    if args.verbose {
+        terminal.notice(&summary(&debate));
+    }
+    terminal.notice(&format!("Saved debate to {}", files.saved_to.display()));
+    let reported = match (files.report, ending) {
+        // Of a failed debate, too: what happened is what one wants to know then. A paused one goes on.
+        (Some(path), Ending::Completed | Ending::Failed) => {
+            write_report(&Entry::of_state(files.saved_to), None, Some(path), detail(args.verbose), terminal)
+        }
+        _ => Ok(()),
+    };
+    match (finish(&debate, ending, args, terminal), reported) {
+        (Err(error), reported) => {
+            if let Err(unreported) = reported {
+                terminal.warning(&format!("the report is missing: {unreported}"));
+            }
+            Err(error)
+        }
+        (Ok(()), Err(unreported)) => Err(unreported),
+        (Ok(()), Ok(())) if shown == DisplayEnd::EventsIncomplete => Err(Error::EventsIncomplete),
+        (Ok(()), Ok(())) => Ok(()),
+    }
+}
+
+/// Prints the result, and says everything that kept the debate from being full.
+fn finish(debate: &Debate, ending: Ending, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let id = || debate.id.clone();
+    match ending {
+        Ending::Paused | Ending::Suspended => return Err(Error::Interrupted { id: id() }),
+        Ending::Failed => {
+            let reason = debate.error.clone().unwrap_or_else(|| "for an unknown reason".to_owned());
+            return Err(Error::DebateFailed { id: id(), reason });
+        }
+        Ending::Completed => {}
+    }
+    let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
+    let printed = match &args.output {
+        Some(path) => write_output(path, debate, solution).map(|()| {
+            terminal.notice(&format!("Wrote the result to {}", path.display()));
+        }),
+        None if args.events.as_deref() == Some(Path::new("-")) => Ok(()),
+        None => terminal.markdown(solution),
+    };
+    tell_outcome(debate, terminal);
+    let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
+    if args.strict && !is_full { Err(Error::NotFull { id: id() }) } else { printed }
+}
+
+/// Says everything that kept a finished debate from being a full one.
+pub(super) fn tell_outcome(debate: &Debate, terminal: &mut Terminal) {
+    if is_offline(debate) {
+        terminal.notice("No model was called: the offline provider works by rules. For a real debate see the README.");
+    }
+    if let Some(outcome) = debate.outcome.as_ref().filter(|outcome| outcome.kind != OutcomeKind::Full) {
+        terminal.warning(&format!("this debate ended {}:", outcome.kind.name()));
+        for reason in &outcome.reasons {
+            terminal.notice(&format!("  - {reason}"));
+        }
+    }
+}
+
+/// Whether no agent and no judge of this debate is a model.
+fn is_offline(debate: &Debate) -> bool {
+    let settings = debate.settings.iter();
+    settings.flat_map(|settings| settings.agents.iter().chain([&settings.judge])).all(|agent| agent.provider == OFFLINE)
+}
