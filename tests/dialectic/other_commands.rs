@@ -81,8 +81,11 @@ fn the_help_of_debate() {
           --clarify                    Let the agents ask you what is unclear before they begin
           --offline                    Call no model: all answers come from the embedded rule-based
                                        rehearsal, without key, network or cost
-          --color <WHEN>               When to use colour; `auto` also honours `NO_COLOR` [default:
-                                       auto] [possible values: auto, always, never]
+          --max-cost <USD>             Close the debate before it costs more than this many dollars; the
+                                       judge's answer is within it
+          --warn-cost <USD>            Warn once when the debate has cost this many dollars
+          --dry-run                    Print each call that the debate would make, its tokens and its
+                                       cost; call nothing
       -o, --output <PATH>              Write the result to a file: `.json` the whole state, anything
                                        else the solution's text
           --report <PATH>              Write a report of the debate to a file when it is over: `.html` a

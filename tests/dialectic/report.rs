@@ -290,7 +290,7 @@ fn a_debate_that_was_killed_is_reported_by_its_journal() {
     // It is damaged: the state file is what is left.
     sandbox.write(&journal, lines.join("\n").replacen("Design a queue", "Design a stack", 1) + "\n");
     let damaged = report();
-    assert!(damaged.stderr.starts_with("warning: line 2 of the journal"), "{damaged}");
+    assert!(damaged.stderr.starts_with("warning: line 1 of the journal"), "{damaged}");
     assert!(damaged.stdout.starts_with("# Debate: Design a queue\n") && damaged.stdout.contains("No rounds yet."));
 
     // It is another debate's.
