@@ -22,6 +22,7 @@ mod list;
 mod old_files;
 mod other_commands;
 mod providers;
+mod report_page;
 mod resume;
 mod state_fold;
 mod summaries;
