@@ -67,9 +67,10 @@ fn debates() -> Vec<(&'static str, Debate, Vec<Recorded>)> {
         "summarization": {"enabled": true, "threshold": 1000, "maxLength": 500},
     });
     let (judged, judged_events) = offline(&convergence, &[], &[]);
-    let (voted, voted_events) = offline(&json!({"synthesisMethod": "voting"}), &["--clarify"], &[]);
+    let bare = |method: &str| json!({"synthesisMethod": method, "summarization": {"enabled": false}});
+    let (voted, voted_events) = offline(&bare("voting"), &["--clarify"], &[]);
     let failing = [("OFFLINE_FAIL_EVERY", "5")];
-    let (merged, merged_events) = offline(&json!({"synthesisMethod": "merge"}), &[], &failing);
+    let (merged, merged_events) = offline(&bare("merge"), &[], &failing);
     let (made_up, made_up_events) = made_up();
     let cut = made_up_events.get(..made_up_events.len() / 2).unwrap().to_vec();
     vec![
@@ -133,7 +134,9 @@ fn a_page_has_the_sections_that_its_debate_has_something_for() {
         "voted" => "solution problem participants timeline proposals critiques vote clarifications usage settings",
         "merged with failures" => "solution problem participants timeline proposals critiques usage failures settings",
         "old" => "solution problem participants timeline proposals critiques usage",
-        "old with clarifications" => "solution problem participants timeline proposals critiques clarifications usage",
+        "old with clarifications" => {
+            "solution problem participants timeline proposals critiques clarifications tools usage"
+        }
         _ => "",
     };
     let mut compared = 0;
@@ -211,8 +214,11 @@ fn figures_add_up_and_what_is_unknown_is_called_so() {
     let page = page(&debate, &events);
     assert!(page.contains("<dt>Cost</dt><dd>unknown</dd>"));
     let total = dialectic::display::thousands(debate.total_tokens());
-    assert!(page.contains(&format!("<dt>Tokens</dt><dd>{total}</dd>")));
-    assert!(page.contains(&format!("<td class=\"number total\">{total} <small>unknown</small></td></tr></tfoot>")));
+    // One of its calls came back without token counts.
+    assert!(page.contains(&format!("<dt>Tokens</dt><dd>at least {total}</dd>")));
+    assert!(
+        page.contains(&format!("<td class=\"number total\">at least {total} <small>unknown</small></td></tr></tfoot>"))
+    );
 
     let old = self::page(&fixture("simple"), &[]);
     assert!(old.contains("<dt>Cost</dt><dd>unknown</dd>") && old.contains("<dt>Calls</dt><dd>unknown</dd>"));
@@ -288,10 +294,17 @@ fn nothing_runs_whatever_the_texts_of_a_debate_are() {
         assert!(seen.contains("</footer>") && seen.len() > page.len() / 2, "{name}: the page was not read to its end");
         assert_harmless(name, &seen);
         assert!(!tags(&seen).iter().any(|tag| tag.attribute("data-ran").is_some()), "{name}: a script ran");
-        let title = |page: &str| page.split_once("<title>").unwrap().1.split_once("</title>").unwrap().0.to_owned();
-        assert!(!title(&page).is_empty() && !title(&seen).contains("it ran"), "{name}");
+        assert_eq!(title(&seen), title(&page), "{name}: the title was changed");
         assert_eq!(listener.requests(), Vec::<String>::new(), "{name}: the page sent something");
     }
+}
+
+/// The title of a page, as text.
+fn title(page: &str) -> String {
+    let (_, after) = page.split_once("<title>").expect("a page has a title");
+    let (title, _) = after.split_once("</title>").expect("a title ends");
+    let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
+    entities.iter().fold(title.to_owned(), |title, (entity, c)| title.replace(entity, c))
 }
 
 /// Shows that the test above can fail: the same texts in a page that does not escape them.
@@ -310,15 +323,19 @@ fn the_same_texts_do_run_where_they_are_not_escaped() {
 
 #[test]
 fn pages_fit_into_narrow_windows_and_their_stylesheet_is_allowed() {
-    let hostile = Hostile::calling("127.0.0.1:9");
-    let mut pages: Vec<(&str, String)> =
-        hostile.debates().iter().map(|(name, debate, events)| (*name, page(debate, events))).collect();
-    pages.extend(debates().iter().map(|(name, debate, events)| (*name, page(debate, events))));
-    for (name, page) in pages {
-        for width in [320, 390, 1280] {
-            let Measure { scroll_width, is_styled } = measure(&page.replace("<details", "<details open"), width);
-            assert!(is_styled, "{name}: the browser refused the stylesheet");
-            assert!(scroll_width <= width, "{name}: {scroll_width} in a window of {width}");
+    // Of the hostile ones, which are large, only in the narrowest.
+    let hostile = Hostile::calling("127.0.0.1:9").debates();
+    for (debates, widths) in [(hostile, &[320][..]), (debates(), &[320, 390, 1280])] {
+        let unfolded = |(name, debate, events): &(&'static str, Debate, Vec<Recorded>)| {
+            (*name, page(debate, events).replace("<details", "<details open"))
+        };
+        let pages: Vec<(&str, String)> = debates.iter().map(unfolded).collect();
+        let texts: Vec<&str> = pages.iter().map(|(_, page)| page.as_str()).collect();
+        for width in widths {
+            for ((name, _), Measure { scroll_width, is_styled }) in pages.iter().zip(measure(&texts, *width)) {
+                assert!(is_styled, "{name}: the browser refused the stylesheet");
+                assert!(scroll_width <= *width, "{name}: {scroll_width} in a window of {width}");
+            }
         }
     }
 }

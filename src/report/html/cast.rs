@@ -6,8 +6,10 @@ use crate::debate::AgentId;
 use crate::report::{Participant, View};
 
 use super::markup::{Markup, html};
-use super::text::name;
+use super::text::{name, plain};
 
+/// Characters of a name.
+const NAME: usize = 60;
 /// The colours in the stylesheet, `a1` to this.
 const COLOURS: usize = 8;
 
@@ -21,8 +23,8 @@ pub(super) struct Cast<'v> {
 pub(super) struct Actor<'v> {
     /// Its id.
     pub(super) id: &'v AgentId,
-    /// What people call it.
-    pub(super) name: &'v str,
+    /// What people call it, cut where that is absurdly long.
+    pub(super) name: String,
     /// What is known of it; nothing of those who speak but are in no configuration.
     pub(super) participant: Option<&'v Participant>,
     /// Its number from 1; `J` for the judge.
@@ -48,7 +50,7 @@ impl<'v> Cast<'v> {
         cast.places.entry(&view.judge.id).or_insert(cast.actors.len());
         cast.actors.push(Actor {
             id: &view.judge.id,
-            name: &view.judge.name,
+            name: plain(&view.judge.name, NAME),
             participant: Some(&view.judge),
             badge: "J".to_owned(),
             colour: "judge".to_owned(),
@@ -65,7 +67,7 @@ impl<'v> Cast<'v> {
         self.places.insert(id, place);
         self.actors.push(Actor {
             id,
-            name: participant.map_or(id.as_str(), |participant| participant.name.as_str()),
+            name: plain(participant.map_or(id.as_str(), |participant| &participant.name), NAME),
             participant,
             badge: (place + 1).to_string(),
             colour: format!("a{}", place % COLOURS + 1),
@@ -95,14 +97,14 @@ impl<'v> Cast<'v> {
 
     /// What people call an agent or the judge.
     pub(super) fn name_of<'c>(&'c self, id: &'c AgentId) -> &'c str {
-        self.find(id).map_or(id.as_str(), |actor| actor.name)
+        self.find(id).map_or(id.as_str(), |actor| actor.name.as_str())
     }
 }
 
 impl Actor<'_> {
     /// Badge and name.
     pub(super) fn chip(&self) -> Markup {
-        html!("<span class=\"who\">{}{}</span>", self.mark(), name(self.name))
+        html!("<span class=\"who\">{}{}</span>", self.mark(), name(&self.name))
     }
 
     /// The badge alone, for places where the name stands beside it.

@@ -7,6 +7,7 @@ use crate::report::View;
 use super::cast::{Actor, Cast};
 use super::evolution::{cut, figures};
 use super::markup::{Markup, html, push};
+use super::table::{Column, table};
 use super::text::{markdown, plain, words};
 
 /// Characters of a critique that are shown while it is folded.
@@ -56,24 +57,18 @@ fn matrix(cast: &Cast<'_>, critiques: &[Critique<'_>]) -> Markup {
     if targets.is_empty() {
         return Markup::default();
     }
-    let mut matrix = html!(
-        "<div class=\"scroll\" role=\"group\" aria-labelledby=\"critiques-title\" tabindex=\"0\">\n<table class=\"matrix\">\n\
-         <caption>Who criticised whom: a line for each critic, a column for each proposal, with rounds and words</caption>\n\
-         <thead><tr><td></td>"
-    );
-    for target in &targets {
-        push!(matrix, "<th scope=\"col\">{}</th>", target.chip());
-    }
-    push!(matrix, "</tr></thead>\n<tbody>\n");
+    let mut rows = Markup::default();
     for critic in critics {
-        push!(matrix, "<tr><th scope=\"row\">{}</th>", critic.chip());
+        push!(rows, "<tr><th scope=\"row\">{}</th>", critic.chip());
         for target in &targets {
-            push!(matrix, "{}", cell(critic, target, critiques));
+            push!(rows, "{}", cell(critic, target, critiques));
         }
-        push!(matrix, "</tr>\n");
+        push!(rows, "</tr>\n");
     }
-    push!(matrix, "</tbody>\n</table>\n</div>\n");
-    matrix
+    let targets = targets.iter().map(|target| Column::words(&target.chip()));
+    let columns: Vec<Column> = [Column::words("")].into_iter().chain(targets).collect();
+    let caption = "Who criticised whom: a line for each critic, a column for each proposal, with rounds and words";
+    table("matrix", caption, &columns, &rows, &Markup::default())
 }
 
 fn cell(critic: &Actor<'_>, target: &Actor<'_>, critiques: &[Critique<'_>]) -> Markup {
@@ -104,13 +99,12 @@ fn text(cast: &Cast<'_>, critique: &Critique<'_>) -> Markup {
     let contribution = critique.contribution;
     let target = contribution.target_agent_id.as_ref().map(|target| html!(" on {}", cast.chip(target)));
     // The anchor stands inside: browsers unfold what a link leads into.
+    let mut summary = html!("<span>{}{}</span>", cast.chip(&contribution.agent_id), target.unwrap_or_default());
+    push!(summary, " <small>{}</small>", figures(contribution));
+    push!(summary, " <small class=\"beginning\"><bdi>{}</bdi></small>", beginning(&contribution.content));
     html!(
-        "<details class=\"critique\">\n<summary><span>{}{}</span> <small>{}</small> <small class=\"beginning\"><bdi>{}</bdi></small></summary>\n\
-         <div id=\"critique-{}\" tabindex=\"-1\">\n{}{}</div>\n</details>\n",
-        cast.chip(&contribution.agent_id),
-        target.unwrap_or_default(),
-        figures(contribution),
-        beginning(&contribution.content),
+        "<details>\n<summary>{}</summary>\n<div id=\"critique-{}\" tabindex=\"-1\">\n{}{}</div>\n</details>\n",
+        summary,
         critique.number,
         cut(contribution),
         markdown(&contribution.content, 4),

@@ -11,8 +11,8 @@ const COMPARED_BYTES: usize = 96 * 1024;
 const COMPARED_LINES: usize = 1_500;
 /// Passages with more words than this are shown as replaced as a whole.
 const COMPARED_WORDS: u64 = 500;
-/// The same for passages that have less in common than this.
-const ALIKE: f32 = 0.3;
+/// The same for passages of whose words fewer than this stayed, in a hundred.
+const ALIKE: u64 = 30;
 /// Unchanged lines that are shown before and after a change.
 const AROUND: usize = 1;
 
@@ -68,6 +68,12 @@ fn passage(lines: &TextDiff<'_, '_, str>, op: &DiffOp, side: ChangeTag) -> Strin
     slices.concat()
 }
 
+/// The words that both texts have in the same order.
+fn stayed(diff: &TextDiff<'_, '_, str>) -> u64 {
+    let stayed = diff.iter_all_changes().filter(|change| change.tag() == ChangeTag::Equal);
+    stayed.map(|change| words(change.value())).sum()
+}
+
 #[derive(Default)]
 struct Changes {
     shown: Markup,
@@ -115,7 +121,7 @@ impl Changes {
         let few = words(old) <= COMPARED_WORDS && words(new) <= COMPARED_WORDS;
         let diff =
             few.then(|| TextDiff::configure().algorithm(Algorithm::Myers).diff_words(old.trim_end(), new.trim_end()));
-        if let Some(diff) = diff.filter(|diff| diff.ratio() >= ALIKE) {
+        if let Some(diff) = diff.filter(|diff| 200 * stayed(diff) >= ALIKE * (words(old) + words(new))) {
             self.reword(&diff);
         } else {
             self.delete(old);

@@ -29,7 +29,8 @@ pub(super) fn evolution(view: &View<'_>, cast: &Cast<'_>) -> Markup {
     }
     let mut with_lead = html!(
         "<p class=\"lead\">How each text changed from round to round. <ins>New words</ins> are underlined, \
-         <del>dropped ones</del> struck through. A refinement that went into the next round as it was is not repeated.</p>\n"
+         <del>dropped ones</del> struck through. A refinement that went \
+         into the next round as it was is not repeated.</p>\n"
     );
     push!(with_lead, "{}", section);
     with_lead
@@ -83,15 +84,9 @@ fn shown(version: &Version<'_>, before: Option<&Version<'_>>) -> Markup {
             (change, html!("{}{}", shown, folded(&full)))
         }
     };
-    html!(
-        "<details>\n<summary><span>Round {} · {}</span> <span class=\"change\">{}</span> <small>{}</small></summary>\n{}{}</details>\n",
-        version.round,
-        kind(contribution.kind),
-        change,
-        figures(contribution),
-        cut(contribution),
-        body,
-    )
+    let mut summary = html!("<span>Round {} · {}</span>", version.round, kind(contribution.kind));
+    push!(summary, " <span class=\"change\">{}</span> <small>{}</small>", change, figures(contribution));
+    html!("<details>\n<summary>{}</summary>\n{}{}</details>\n", summary, cut(contribution), body)
 }
 
 /// What a contribution is.

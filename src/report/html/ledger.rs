@@ -47,7 +47,7 @@ impl Amounts {
         Self { calls: Some(1), known_tokens: tokens.unwrap_or(0), is_more: tokens.is_none(), cost: record.cost_usd }
     }
 
-    /// Of a result about which the state alone says something. Of its cost it says nothing, but for what was never called.
+    /// Of a result of which the state alone tells. It says nothing of cost, but what was never called cost nothing.
     fn of_result(tokens: Option<u64>) -> Self {
         let cost = (tokens == Some(0)).then_some(Usd::ZERO);
         Self { calls: None, known_tokens: tokens.unwrap_or(0), is_more: tokens.is_none(), cost }
@@ -61,10 +61,12 @@ impl Amounts {
             is_more: false,
             cost: usage.cost_usd,
         });
+        // The usage counts such calls as if they had taken none.
+        let is_more = calls.iter().any(|call| call.record.is_some_and(|record| record.tokens.is_none()));
         if view.debate.usage.is_empty() {
             Ledger::of(view, &Cast::of(view), calls).sum(|_, _| true)
         } else {
-            usage.fold(Self::NOTHING, Self::and)
+            usage.fold(Self { is_more, ..Self::NOTHING }, Self::and)
         }
     }
 

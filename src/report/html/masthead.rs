@@ -47,11 +47,8 @@ fn outcome(debate: &Debate) -> Markup {
 fn notice(debate: &Debate) -> Markup {
     let mut notice = Markup::default();
     if let Some(error) = &debate.error {
-        push!(
-            notice,
-            "<div class=\"notice bad\">\n<p><strong>The debate failed.</strong></p>\n<p class=\"error\" dir=\"auto\">{}</p>\n</div>\n",
-            error
-        );
+        push!(notice, "<div class=\"notice bad\">\n<p><strong>The debate failed.</strong></p>\n");
+        push!(notice, "<p class=\"error\" dir=\"auto\">{}</p>\n</div>\n", error);
     }
     let Some(outcome) = debate.outcome.as_ref().filter(|outcome| outcome.kind != OutcomeKind::Full) else {
         return notice;

@@ -21,6 +21,7 @@ mod scores;
 mod settings;
 mod solution;
 mod summaries;
+mod table;
 mod text;
 mod timeline;
 mod tools;

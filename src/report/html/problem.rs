@@ -4,6 +4,7 @@ use crate::report::{Participant, View};
 
 use super::cast::{Actor, Cast};
 use super::markup::{Markup, html, push};
+use super::table::{Column, table};
 use super::text::{name, typed};
 
 /// What the user asked.
@@ -17,22 +18,17 @@ pub(super) fn problem(view: &View<'_>) -> Markup {
 
 /// The agents and the judge.
 pub(super) fn participants(view: &View<'_>, cast: &Cast<'_>) -> Markup {
-    let mut section = html!(
-        "<div class=\"scroll\" role=\"group\" aria-labelledby=\"participants-title\" tabindex=\"0\">\n<table>\n\
-         <caption>Agents and judge, with their number and colour on this page</caption>\n\
-         <thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Id</th><th scope=\"col\">Role</th>\
-         <th scope=\"col\">Model</th><th scope=\"col\">Provider</th><th scope=\"col\" class=\"number\">Temperature</th>\
-         </tr></thead>\n<tbody>\n"
-    );
+    let mut rows = Markup::default();
     for actor in cast.actors() {
-        push!(section, "{}", row(actor));
+        push!(rows, "{}", row(actor));
     }
-    push!(section, "</tbody>\n</table>\n</div>\n");
+    let words = ["Name", "Id", "Role", "Model", "Provider"].map(Column::words);
+    let columns: Vec<Column> = words.into_iter().chain([Column::number("Temperature")]).collect();
+    let caption = "Agents and judge, with their number and colour on this page";
+    let mut section = table("", caption, &columns, &rows, &Markup::default());
     if view.debate.settings.is_none() {
-        push!(
-            section,
-            "<p class=\"note\">The file does not hold the settings of this debate; what it does not say is assumed.</p>\n"
-        );
+        let note = "The file does not hold the settings of this debate; what it does not say is assumed.";
+        push!(section, "<p class=\"note\">{}</p>\n", note);
     }
     section
 }
@@ -40,13 +36,10 @@ pub(super) fn participants(view: &View<'_>, cast: &Cast<'_>) -> Markup {
 fn row(actor: &Actor<'_>) -> Markup {
     let of = |read: fn(&Participant) -> Markup| actor.participant.map_or_else(|| html!("unknown"), read);
     let role = if actor.is_judge { html!("judge") } else { of(|participant| name(&participant.role)) };
-    html!(
-        "<tr><th scope=\"row\">{}</th><td><code>{}</code></td><td>{}</td><td>{}</td><td>{}</td><td class=\"number\">{}</td></tr>\n",
-        actor.chip(),
-        name(actor.id.as_str()),
-        role,
-        of(|participant| name(&participant.model)),
-        of(|participant| name(&participant.provider)),
-        of(|participant| html!("{}", participant.temperature)),
-    )
+    let mut row = html!("<tr><th scope=\"row\">{}</th>", actor.chip());
+    push!(row, "<td><code>{}</code></td><td>{}</td>", name(actor.id.as_str()), role);
+    push!(row, "<td>{}</td>", of(|participant| name(&participant.model)));
+    push!(row, "<td>{}</td>", of(|participant| name(&participant.provider)));
+    push!(row, "<td class=\"number\">{}</td></tr>\n", of(|participant| html!("{}", participant.temperature)));
+    row
 }

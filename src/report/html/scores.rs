@@ -5,6 +5,7 @@ use crate::display::score;
 use crate::report::View;
 
 use super::markup::{Markup, html, push};
+use super::table::{Column, scrolling, table};
 
 /// The drawing, in its own units: the axes are at `LEFT` and `BOTTOM`, 100 is at `TOP`.
 const WIDTH: f64 = 640.0;
@@ -29,12 +30,12 @@ pub(super) fn scores(view: &View<'_>) -> Markup {
     let end = if reached { "It was reached." } else { "It was not reached." };
     html!(
         "<p class=\"lead\">After each round the judge scored {} from 0 to 100. From {} on the debate ends. {}</p>\n\
-         <figure>\n<div class=\"scroll\" role=\"group\" aria-labelledby=\"scores-title\" tabindex=\"0\">\n{}</div>\n</figure>\n{}",
+         <figure>\n{}</figure>\n{}",
         asked,
-        score(last.threshold),
+        shown(last.threshold),
         end,
-        chart(&scored),
-        table(&scored),
+        scrolling("Chart of the scores", &chart(&scored)),
+        score_table(&scored),
     )
 }
 
@@ -71,7 +72,7 @@ fn chart(scored: &[(u32, &Evaluation)]) -> Markup {
             "<text class=\"threshold\" x=\"{}\" y=\"{}\">threshold {}</text>\n",
             RIGHT + 6.0,
             px(at + 4.0),
-            score(last.threshold)
+            shown(last.threshold)
         );
     }
     for (index, pair) in scored.windows(2).enumerate() {
@@ -121,23 +122,17 @@ fn described(scored: &[(u32, &Evaluation)]) -> String {
     format!("Scores by {}. Threshold {threshold}.", each.join(", "))
 }
 
-fn table(scored: &[(u32, &Evaluation)]) -> Markup {
-    let mut table = html!(
-        "<table class=\"small\">\n<caption>Scores of the judge</caption>\n<thead><tr><th scope=\"col\">Round</th>\
-         <th scope=\"col\">Asked</th><th scope=\"col\" class=\"number\">Score</th><th scope=\"col\" class=\"number\">Threshold</th></tr></thead>\n<tbody>\n"
-    );
+fn score_table(scored: &[(u32, &Evaluation)]) -> Markup {
+    let mut rows = Markup::default();
     for (round, evaluation) in scored {
-        push!(
-            table,
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n",
-            round,
-            evaluation.kind.name(),
-            evaluation.score.map_or("unreadable".to_owned(), shown),
-            shown(evaluation.threshold),
-        );
+        push!(rows, "<tr><th scope=\"row\">{}</th><td>{}</td>", round, evaluation.kind.name());
+        let value = evaluation.score.map_or("unreadable".to_owned(), shown);
+        push!(rows, "<td class=\"number\">{}</td>", value);
+        push!(rows, "<td class=\"number\">{}</td></tr>\n", shown(evaluation.threshold));
     }
-    push!(table, "</tbody>\n</table>\n");
-    table
+    let columns =
+        [Column::words("Round"), Column::words("Asked"), Column::number("Score"), Column::number("Threshold")];
+    table("small", "Scores of the judge", &columns, &rows, &Markup::default())
 }
 
 fn px(value: f64) -> String {

@@ -17,12 +17,9 @@ pub(super) fn solution(view: &View<'_>, cast: &Cast<'_>) -> Markup {
     let Some(solution) = &view.debate.final_solution else { return missing(view.debate) };
     let mut section = html!("<p class=\"lead\">{}</p>\n", origin(solution, cast));
     if let Some(error) = &solution.parse_error {
-        push!(
-            section,
-            "<div class=\"notice warn\">\n<p>The judge did not answer in the form that was asked for, so its answer is shown as it came. \
-             <span class=\"error\"><bdi>{}</bdi></span></p>\n</div>\n",
-            error
-        );
+        let what = "The judge did not answer in the form that was asked for, so its answer is shown as it came.";
+        push!(section, "<div class=\"notice warn\">\n<p>{}</p>\n", what);
+        push!(section, "<p class=\"error\" dir=\"auto\">{}</p>\n</div>\n", error);
     }
     // What is missing is said before the text that does not say it.
     push!(

@@ -19,20 +19,15 @@ pub(super) fn tools(view: &View<'_>, cast: &Cast<'_>) -> Markup {
             for (place, call) in contribution.metadata.tool_calls.iter().enumerate() {
                 let answer = answer(contribution, call, place);
                 let about = contribution.target_agent_id.as_ref().map(|target| html!(" on {}", cast.chip(target)));
-                push!(
-                    section,
-                    "<details>\n<summary><span>{} · round {}, {}{}</span> <code>{}</code> <small><bdi>{}</bdi> · {}</small></summary>\n\
-                     <h3>Arguments</h3>\n{}<h3>Answer</h3>\n{}</details>\n",
-                    cast.chip(&contribution.agent_id),
-                    round.round_number,
-                    kind(contribution.kind),
-                    about.unwrap_or_default(),
-                    name(&call.name),
-                    plain(&call.arguments, ARGUMENTS),
-                    answer.map_or("no answer", status),
-                    verbatim(&call.arguments),
-                    answer.map_or_else(|| html!("<p class=\"none\">No answer is on record.</p>\n"), verbatim),
-                );
+                let (who, what) = (cast.chip(&contribution.agent_id), kind(contribution.kind));
+                let about = about.unwrap_or_default();
+                push!(section, "<details>\n<summary><span>{} · round {}, ", who, round.round_number);
+                push!(section, "{}{}</span> <code>{}</code>", what, about, name(&call.name));
+                let (arguments, end) = (plain(&call.arguments, ARGUMENTS), answer.map_or("no answer", status));
+                push!(section, " <small><bdi>{}</bdi> · {}</small></summary>\n", arguments, end);
+                push!(section, "<h3>Arguments</h3>\n{}<h3>Answer</h3>\n", verbatim(&call.arguments));
+                let none = || html!("<p class=\"none\">No answer is on record.</p>\n");
+                push!(section, "{}</details>\n", answer.map_or_else(none, verbatim));
             }
         }
     }

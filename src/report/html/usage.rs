@@ -10,6 +10,7 @@ use super::calls::Call;
 use super::cast::{Actor, Cast};
 use super::ledger::{Amounts, Ledger, Stage};
 use super::markup::{Markup, html, push};
+use super::table::{Column, table};
 use super::text::name;
 
 /// The section.
@@ -18,11 +19,9 @@ pub(super) fn usage(view: &View<'_>, cast: &Cast<'_>, calls: &[Call<'_>]) -> Mar
     let mut section = Markup::default();
     if !ledger.stages().is_empty() {
         if calls.is_empty() {
-            push!(
-                section,
-                "<p class=\"lead\">Without a journal this counts what the saved texts say of themselves. Calls of the judge and \
-                 what each call cost are not on record.</p>\n"
-            );
+            let lead = "Without a journal this counts what the saved texts say of themselves. Calls of the judge and \
+                        what each call cost are not on record.";
+            push!(section, "<p class=\"lead\">{}</p>\n", lead);
         }
         push!(section, "{}", by_agent(cast, &ledger));
     }
@@ -37,32 +36,23 @@ fn by_agent(cast: &Cast<'_>, ledger: &Ledger) -> Markup {
     let actors = || cast.actors().iter().enumerate();
     let cells = actors().flat_map(|(place, _)| stages.iter().filter_map(move |stage| ledger.at(place, *stage)));
     let most = cells.map(|amounts| amounts.known_tokens).max().unwrap_or(0);
-    let mut table = html!(
-        "<div class=\"scroll\" role=\"group\" aria-label=\"Tokens and cost by agent and round\" tabindex=\"0\">\n<table class=\"usage\">\n\
-         <caption>Tokens and cost by agent and round; bars compare tokens</caption>\n<thead><tr><th scope=\"col\">Who</th>"
-    );
-    for stage in &stages {
-        push!(table, "<th scope=\"col\" class=\"number\">{}</th>", label(*stage));
-    }
-    push!(table, "<th scope=\"col\" class=\"number\">All</th></tr></thead>\n<tbody>\n");
+    let mut rows = Markup::default();
     for (place, actor) in actors() {
-        let total = ledger.sum(|who, _| who == place);
-        push!(table, "<tr><th scope=\"row\">{}</th>", actor.chip());
+        push!(rows, "<tr><th scope=\"row\">{}</th>", actor.chip());
         for stage in &stages {
-            push!(table, "{}", cell(ledger.at(place, *stage), actor, most));
+            push!(rows, "{}", cell(ledger.at(place, *stage), actor, most));
         }
-        push!(table, "<td class=\"number total\">{}</td></tr>\n", figures(&total));
+        push!(rows, "<td class=\"number total\">{}</td></tr>\n", figures(&ledger.sum(|who, _| who == place)));
     }
-    push!(table, "</tbody>\n<tfoot><tr><th scope=\"row\">All</th>");
+    let mut foot = html!("<tr><th scope=\"row\">All</th>");
     for stage in &stages {
-        push!(table, "<td class=\"number\">{}</td>", figures(&ledger.sum(|_, when| when == *stage)));
+        push!(foot, "<td class=\"number\">{}</td>", figures(&ledger.sum(|_, when| when == *stage)));
     }
-    push!(
-        table,
-        "<td class=\"number total\">{}</td></tr></tfoot>\n</table>\n</div>\n",
-        figures(&ledger.sum(|_, _| true))
-    );
-    table
+    push!(foot, "<td class=\"number total\">{}</td></tr>", figures(&ledger.sum(|_, _| true)));
+    let labels = stages.iter().map(|stage| Column::number(&label(*stage)));
+    let columns: Vec<Column> =
+        [Column::words("Who")].into_iter().chain(labels).chain([Column::number("All")]).collect();
+    table("usage", "Tokens and cost by agent and round; bars compare tokens", &columns, &rows, &foot)
 }
 
 fn label(stage: Stage) -> String {
@@ -92,36 +82,31 @@ pub(super) fn bar(colour: &str, value: u64, most: u64) -> Markup {
     #[expect(clippy::cast_precision_loss, reason = "a bar is good to a pixel")]
     let share = if most == 0 { 0.0 } else { value as f64 / most as f64 * 100.0 };
     html!(
-        "<svg class=\"bar\" aria-hidden=\"true\" viewBox=\"0 0 100 4\" preserveAspectRatio=\"none\"><rect class=\"track\" width=\"100\" \
-         height=\"4\"/><rect class=\"{}\" width=\"{}\" height=\"4\"/></svg>",
+        "<svg class=\"bar\" aria-hidden=\"true\" viewBox=\"0 0 100 4\" preserveAspectRatio=\"none\">\
+         <rect class=\"track\" width=\"100\" height=\"4\"/><rect class=\"{}\" width=\"{}\" height=\"4\"/></svg>",
         colour,
         format!("{share:.1}"),
     )
 }
 
 fn by_model(view: &View<'_>) -> Markup {
-    let mut table = html!(
-        "<div class=\"scroll\" role=\"group\" aria-label=\"Calls, tokens and cost by model\" tabindex=\"0\">\n<table>\n\
-         <caption>Calls, tokens and cost by model; cached input is a part of the input</caption>\n<thead><tr><th scope=\"col\">Model</th>\
-         <th scope=\"col\" class=\"number\">Calls</th><th scope=\"col\" class=\"number\">Input</th>\
-         <th scope=\"col\" class=\"number\">Cached</th><th scope=\"col\" class=\"number\">Output</th>\
-         <th scope=\"col\" class=\"number\">Cost</th></tr></thead>\n<tbody>\n"
-    );
+    let mut rows = Markup::default();
     let mut all = ModelUsage { cost_usd: Some(Usd::ZERO), ..ModelUsage::default() };
     for (model, usage) in &view.debate.usage {
-        push!(table, "<tr><th scope=\"row\">{}</th>{}</tr>\n", name(model), row(usage));
+        push!(rows, "<tr><th scope=\"row\">{}</th>{}</tr>\n", name(model), row(usage));
         all.requests = all.requests.saturating_add(usage.requests);
         all.input_tokens = all.input_tokens.saturating_add(usage.input_tokens);
         all.cached_input_tokens = all.cached_input_tokens.saturating_add(usage.cached_input_tokens);
         all.output_tokens = all.output_tokens.saturating_add(usage.output_tokens);
         all.cost_usd = all.cost_usd.zip(usage.cost_usd).map(|(sum, cost)| sum + cost);
     }
-    push!(table, "</tbody>\n");
-    if view.debate.usage.len() > 1 {
-        push!(table, "<tfoot><tr><th scope=\"row\">All</th>{}</tr></tfoot>\n", row(&all));
-    }
-    push!(table, "</table>\n</div>\n");
-    table
+    let foot = match view.debate.usage.len() {
+        0 | 1 => Markup::default(),
+        _ => html!("<tr><th scope=\"row\">All</th>{}</tr>", row(&all)),
+    };
+    let numbers = ["Calls", "Input", "Cached", "Output", "Cost"].map(Column::number);
+    let columns: Vec<Column> = [Column::words("Model")].into_iter().chain(numbers).collect();
+    table("", "Calls, tokens and cost by model; cached input is a part of the input", &columns, &rows, &foot)
 }
 
 fn row(usage: &ModelUsage) -> Markup {

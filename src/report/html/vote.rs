@@ -6,6 +6,7 @@ use crate::report::View;
 
 use super::cast::Cast;
 use super::markup::{Markup, html, push};
+use super::table::{Column, table};
 use super::text::markdown;
 use super::usage::bar;
 
@@ -32,33 +33,23 @@ fn result(voting: &Voting, cast: &Cast<'_>) -> Markup {
         (Decider::Nobody, Some(winner)) => html!("Nobody decided; the record names {}.", cast.chip(winner)),
         (_, None) => html!("The vote was tied, and nobody broke the tie."),
     };
-    let mut section = html!(
-        "<p class=\"lead\">{} The texts were shown without names, to each voter in another order.</p>\n",
-        decided
-    );
+    let how = "The texts were shown without names, to each voter in another order.";
+    let mut section = html!("<p class=\"lead\">{} {}</p>\n", decided, how);
     if let Some(reason) = &voting.reason {
         push!(section, "<div class=\"card\">\n<h3>The judge's reason</h3>\n{}</div>\n", markdown(reason, 4));
     }
     let most = voting.tally.values().copied().max().unwrap_or(0);
-    push!(
-        section,
-        "<table class=\"small\">\n<caption>Votes for each refinement</caption>\n<thead><tr><th scope=\"col\">Refinement of</th>\
-         <th scope=\"col\">Votes</th></tr></thead>\n<tbody>\n"
-    );
-    let mut rows: Vec<_> = voting.tally.iter().collect();
-    rows.sort_by_key(|(id, votes)| (std::cmp::Reverse(**votes), cast.place(id)));
-    for (id, votes) in rows {
+    let mut rows = Markup::default();
+    let mut tally: Vec<_> = voting.tally.iter().collect();
+    tally.sort_by_key(|(id, votes)| (std::cmp::Reverse(**votes), cast.place(id)));
+    for (id, votes) in tally {
         let colour = cast.find(id).map_or("judge", |actor| actor.colour.as_str());
-        push!(
-            section,
-            "<tr><th scope=\"row\">{}{}</th><td>{} {}</td></tr>\n",
-            cast.chip(id),
-            if voting.winner.as_ref() == Some(id) { " (winner)" } else { "" },
-            votes,
-            bar(colour, u64::from(*votes), u64::from(most)),
-        );
+        let mark = if voting.winner.as_ref() == Some(id) { " (winner)" } else { "" };
+        let bar = bar(colour, u64::from(*votes), u64::from(most));
+        push!(rows, "<tr><th scope=\"row\">{}{}</th><td>{} {}</td></tr>\n", cast.chip(id), mark, votes, bar);
     }
-    push!(section, "</tbody>\n</table>\n");
+    let columns = ["Refinement of", "Votes"].map(Column::words);
+    push!(section, "{}", table("small", "Votes for each refinement", &columns, &rows, &Markup::default()));
     section
 }
 

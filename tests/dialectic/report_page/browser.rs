@@ -1,7 +1,8 @@
 //! Pages as a real browser sees them: headless Chromium.
 
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -66,24 +67,31 @@ pub(super) struct Measure {
     pub(super) is_styled: bool,
 }
 
-/// Lays a page out in a window of that many CSS pixels. The window is a frame, since the browser has a least width.
-pub(super) fn measure(page: &str, width: u32) -> Measure {
-    let host = format!(
-        "<!DOCTYPE html>\n<html><body><iframe id=\"frame\" width=\"{width}\" height=\"800\" style=\"border: 0\" \
-         src=\"page.html\"></iframe>\n<script>\nonload = () => {{\n\
-         const seen = document.getElementById('frame').contentDocument;\n\
-         document.body.dataset.width = seen.documentElement.scrollWidth;\n\
-         document.body.dataset.position = getComputedStyle(seen.querySelector('.skip')).position;\n\
-         }};\n</script></body></html>\n"
-    );
-    let seen = open(Sandbox::new().file("page.html", page).file("host.html", host), "host.html");
-    let tags = tags(&seen);
-    let body = tags.iter().find(|tag| tag.name == "body").expect("the page has a body");
-    let scroll_width = body.attribute("data-width").and_then(|width| width.parse().ok());
-    Measure {
-        scroll_width: scroll_width.unwrap_or_else(|| panic!("the page was not measured:\n{seen}")),
-        is_styled: body.attribute("data-position") == Some("absolute"),
+/// Lays pages out in windows of that many CSS pixels. The windows are frames, since the browser has a least width.
+pub(super) fn measure(pages: &[&str], width: u32) -> Vec<Measure> {
+    let mut sandbox = Sandbox::new();
+    let mut host = "<!DOCTYPE html>\n<html><body>\n".to_owned();
+    for (number, page) in pages.iter().enumerate() {
+        sandbox = sandbox.file(format!("{number}.html"), page);
+        writeln!(host, "<iframe src=\"{number}.html\" width=\"{width}\" height=\"800\" style=\"border: 0\"></iframe>")
+            .expect("writing to a string does not fail");
     }
+    host += "<script>\nonload = () => {\nfor (const frame of document.querySelectorAll('iframe')) {\n\
+             const seen = frame.contentDocument;\n\
+             frame.dataset.width = seen.documentElement.scrollWidth;\n\
+             frame.dataset.position = getComputedStyle(seen.querySelector('.skip')).position;\n\
+             }\n};\n</script></body></html>\n";
+    let seen = open(sandbox.file("host.html", host), "host.html");
+    let measured = tags(&seen).into_iter().filter(|tag| tag.name == "iframe" && !tag.is_end).map(|frame| {
+        let scroll_width = frame.attribute("data-width").and_then(|width| width.parse().ok());
+        Measure {
+            scroll_width: scroll_width.unwrap_or_else(|| panic!("a page was not measured:\n{seen}")),
+            is_styled: frame.attribute("data-position") == Some("absolute"),
+        }
+    });
+    let measured: Vec<Measure> = measured.collect();
+    assert_eq!(measured.len(), pages.len(), "{seen}");
+    measured
 }
 
 /// A server that a page should not know. It remembers who asks it for anything.
@@ -101,12 +109,9 @@ impl Listener {
         let seen = Arc::clone(&requests);
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
-                let mut line = String::new();
-                let _ = BufReader::new(&connection).read_line(&mut line);
-                // A connection without a request counts, too.
-                let path = line.split(' ').nth(1).unwrap_or("a connection").to_owned();
-                seen.lock().expect("no test panics while it holds this").push(path);
-                let _ = (&connection).write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
+                let seen = Arc::clone(&seen);
+                // Browsers open connections that they do not use; those must not hold up the others.
+                std::thread::spawn(move || answer(&connection, &seen));
             }
         });
         Self { address, requests }
@@ -121,4 +126,14 @@ impl Listener {
     pub(super) fn requests(&self) -> Vec<String> {
         self.requests.lock().expect("no test panics while it holds this").clone()
     }
+}
+
+/// Remembers what was asked for, and answers that there is nothing.
+fn answer(mut connection: &TcpStream, seen: &Mutex<Vec<String>>) {
+    let mut line = String::new();
+    let _ = BufReader::new(connection).read_line(&mut line);
+    // A connection without a request counts, too.
+    let path = line.split(' ').nth(1).unwrap_or("a connection").to_owned();
+    seen.lock().expect("no test panics while it holds this").push(path);
+    let _ = connection.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
 }

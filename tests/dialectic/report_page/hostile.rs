@@ -25,29 +25,37 @@ impl Hostile {
     /// Attacks that call the server at that address when they succeed.
     pub(super) fn calling(server: &str) -> Self {
         let run = |name: &str| {
-            format!(
-                "document.title='it ran';document.documentElement.setAttribute('data-ran','{name}');new Image().src='http://{server}/{name}'"
-            )
+            let mark = format!("document.title='it ran';document.documentElement.setAttribute('data-ran','{name}')");
+            format!("{mark};new Image().src='http://{server}/{name}'")
         };
+        let script = |name: &str| format!("<script>{}</script>", run(name));
+        let attribute = |name: &str| format!("\"{}\"", run(name));
+        let address = |name: &str| format!("http://{server}/{name}");
         let attacks = vec![
-            format!("<script>{}</script>", run("script")),
-            format!("<img src=http://{server}/image onerror=\"{}\">", run("onerror")),
-            format!("\"><svg onload=\"{}\"><animate onbegin=\"{}\" attributeName=x dur=1s>", run("svg"), run("animate")),
-            format!("' autofocus tabindex=0 onfocus='{}' x='", run("focus").replace('\'', "&#39;")),
-            format!("[link](javascript:{}) [data](data:text/html,<script>x</script>)", run("link")),
-            format!("![image](http://{server}/markdown-image) <http://{server}/autolink> [a]\n\n[a]: javascript:alert(1) \"x\" onclick=\"y\""),
-            format!("</pre></code></p></div></td></title></style></section></script><script>{}</script>", run("closing")),
-            format!("```html\" onclick=\"{}\n</code></pre><script>{}</script>\n```", run("info"), run("fence")),
+            script("script"),
+            format!("<img src={} onerror={}>", address("image"), attribute("onerror")),
+            format!(
+                "\"><svg onload={}><animate onbegin={} attributeName=x dur=1s>",
+                attribute("svg"),
+                attribute("animate")
+            ),
+            format!("' autofocus tabindex=0 onfocus={} x='", attribute("focus")),
+            format!("[link](javascript:{}) [data](data:text/html,{})", run("link"), script("data")),
+            format!("![image]({}) <{}> [a]", address("markdown-image"), address("autolink")),
+            "[a]\n\n[a]: javascript:alert(1) \"x\" onclick=\"y\"".to_owned(),
+            format!("</pre></code></p></div></td></title></style></section></script>{}", script("closing")),
+            format!("```html\" onclick={}\n</code></pre>{}\n```", attribute("info"), script("fence")),
             (1..24).map(|ticks| "`".repeat(ticks)).collect::<Vec<_>>().join(" <b>"),
-            format!("| a | b |\n| --- | --- |\n| <script>{}</script> | `|` |", run("table")),
-            format!("<meta http-equiv=refresh content=\"0;url=http://{server}/meta\"><base href=http://{server}/base/>"),
-            format!("<link rel=stylesheet href=http://{server}/link><style>@import 'http://{server}/import';</style>"),
-            format!("<iframe src=\"javascript:{}\"></iframe><object data=http://{server}/object></object>", run("frame").replace('"', "")),
-            format!("<details open ontoggle=\"{}\"><summary>x</summary></details>", run("toggle")),
-            format!("<!-- --!><script>{}</script><![CDATA[ ]]> <?x ?> -->", run("comment")),
-            format!("<form action=http://{server}/form><input autofocus onfocus=\"{}\"></form>", run("input")),
+            format!("| a | b |\n| --- | --- |\n| {} | `|` |", script("table")),
+            format!("<meta http-equiv=refresh content=\"0;url={}\"><base href={}>", address("meta"), address("base/")),
+            format!("<link rel=stylesheet href={}><style>@import '{}';</style>", address("link"), address("import")),
+            format!("<iframe src=javascript:{}></iframe><object data={}></object>", run("frame"), address("object")),
+            format!("<details open ontoggle={}><summary>x</summary></details>", attribute("toggle")),
+            format!("<!-- --!>{}<![CDATA[ ]]> <?x ?> -->", script("comment")),
+            format!("<form action={}><input autofocus onfocus={}></form>", address("form"), attribute("input")),
             "\u{202e}\u{2066}\u{200f}right to left \u{5d0}\u{5d1}\u{5d2}\u{2067} \u{61c}\0\u{1b}[2J\u{feff}".to_owned(),
-            "> > > - - 1. # ## [x] [ ] ***a** _b_ ~~c~~ \\<script> &lt;script&gt; &#60;script&#62; {{ 7*7 }} ${7*7} {% x %}".to_owned(),
+            "> > > - - 1. # ## [x] [ ] ***a** _b_ ~~c~~ \\<script> &lt;script&gt; &#60;script&#62; {{ 7*7 }}"
+                .to_owned(),
         ];
         Self { attacks }
     }
@@ -205,14 +213,14 @@ fn full() -> (Value, Vec<Value>) {
             "context": "the context", "error": "the error", "status": "failed", "stopReason": "budget",
             "outcome": {"kind": "degraded", "reasons": (0..9).map(|n| format!("reason {n}")).collect::<Vec<_>>()},
             "voting": {
-                "tally": {agent(0): 2, agent(1): 1}, "tied": [agent(0), agent(1)], "winner": agent(0), "decidedBy": "judge",
-                "reason": "the reason",
+                "tally": {agent(0): 2, agent(1): 1}, "tied": [agent(0), agent(1)], "winner": agent(0),
+                "decidedBy": "judge", "reason": "the reason",
             },
             "finalSolution": {
                 "description": "the description", "implementation": "the implementation", "tradeoffs": ["a tradeoff"],
                 "recommendations": ["a recommendation"], "confidence": 82, "synthesizedBy": "judge-main",
-                "unfulfilledMajorRequirements": ["a requirement"], "openQuestions": ["an open question"], "base": agent(1),
-                "parseError": "the parse error",
+                "unfulfilledMajorRequirements": ["a requirement"], "openQuestions": ["an open question"],
+                "base": agent(1), "parseError": "the parse error",
             },
             "failures": [{
                 "agentId": agent(0), "phase": "critique", "round": 1, "targetAgentId": agent(1), "error": "a failure",
@@ -238,7 +246,8 @@ fn full() -> (Value, Vec<Value>) {
         &mut state["settings"],
         json!({
             "providers": {"mine": {"baseUrl": "https://e.org", "apiKeyEnv": "KEY", "headers": {"X": "y"}}},
-            "prices": {"gpt-4": {"inputPerMTok": 1.0, "outputPerMTok": 2.0}}, "baseDir": "/base", "contextDir": "/context",
+            "prices": {"gpt-4": {"inputPerMTok": 1.0, "outputPerMTok": 2.0}},
+            "baseDir": "/base", "contextDir": "/context",
         }),
     );
     let paths = json!({"systemPromptPath": "/s", "summaryPromptPath": "/u", "clarificationPromptPath": "/c"});

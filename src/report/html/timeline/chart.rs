@@ -7,7 +7,6 @@ use crate::display::duration;
 use super::super::calls::{Call, End};
 use super::super::cast::Actor;
 use super::super::markup::{Markup, html, push};
-use super::super::text::plain;
 use super::kind::Kind;
 use super::timescale::Timescale;
 use super::{Bar, Row};
@@ -20,8 +19,6 @@ const TOP: f64 = 40.0;
 const ROW_GAP: f64 = 10.0;
 /// Lanes above this number are drawn thin.
 const MANY_LANES: usize = 40;
-/// Characters of a name in a tooltip.
-const NAME_CHARS: usize = 80;
 
 /// The chart as SVG. Colours come from the stylesheet; the policy of the page forbids styles of its own.
 pub(super) fn chart(rows: &[Row<'_, '_>], scale: &Timescale) -> Markup {
@@ -93,13 +90,8 @@ fn draw(bar: &Bar<'_, '_>, actor: &Actor<'_>, x: f64, width: f64, y: f64, height
     let kind = Kind::of(call.phase);
     let repeated = call.record.is_some_and(|record| record.attempts > 1) || call.end == End::Again;
     let class = format!("{}{}", kind.class(), if repeated { " repeated" } else { "" });
-    let mut drawn = html!(
-        "<g><title>{}: {}, round {}{}</title>",
-        plain(actor.name, NAME_CHARS),
-        call.phase.name(),
-        call.round,
-        note(call)
-    );
+    let mut drawn =
+        html!("<g><title>{}: {}, round {}{}</title>", actor.name, call.phase.name(), call.round, note(call));
     match call.end {
         End::Failed(_) => {
             let (at, half) = (x + width - 1.0, height / 2.0 - 1.0);

@@ -10,11 +10,12 @@ use crate::display::thousands;
 
 use self::chart::chart;
 use self::kind::Kind;
-use self::table::table;
+use self::table::call_table;
 use self::timescale::Timescale;
 use super::calls::{Call, End};
 use super::cast::{Actor, Cast};
 use super::markup::{Markup, html, push};
+use super::table::scrolling;
 
 /// A call on the clock.
 struct Bar<'c, 'v> {
@@ -52,16 +53,10 @@ pub(super) fn timeline(cast: &Cast<'_>, calls: &[Call<'_>], created: Option<Time
         },
     );
     push!(section, "<figure>\n{}", legend(calls));
-    push!(
-        section,
-        "<div class=\"scroll\" role=\"group\" aria-labelledby=\"timeline-title\" tabindex=\"0\">\n{}</div>\n",
-        chart(&rows, &scale)
-    );
-    push!(
-        section,
-        "<figcaption>A line for each agent and the judge. The axis counts time since the first call.</figcaption>\n</figure>\n"
-    );
-    push!(section, "{}", table(cast, calls));
+    push!(section, "{}", scrolling("Chart of the calls", &chart(&rows, &scale)));
+    let caption = "A line for each agent and the judge. The axis counts time since the first call.";
+    push!(section, "<figcaption>{}</figcaption>\n</figure>\n", caption);
+    push!(section, "{}", call_table(cast, calls));
     section
 }
 

@@ -104,7 +104,7 @@ impl Timescale {
     }
 }
 
-/// The distance of ticks: the first of 1, 2, 5, 10, … (from a minute on 1, 2, 5, 10, 30 minutes and so on) of which few enough fit.
+/// The distance of ticks: the shortest round one of which few enough fit.
 fn step(shown: i64) -> i64 {
     const SECOND: i64 = 1_000;
     const MINUTE: i64 = 60 * SECOND;
