@@ -32,6 +32,7 @@ mod providers;
 mod replay;
 mod report;
 mod report_of_a_run;
+mod report_page;
 mod resume;
 mod state_fold;
 mod streaming;

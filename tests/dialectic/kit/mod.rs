@@ -1,5 +1,6 @@
 //! The kit's own tests: what they show to work, the other tests may rely on.
 
+mod html;
 mod measures;
 mod requests;
 mod sandbox;

@@ -5,6 +5,7 @@
 mod call_graph;
 mod check;
 mod config;
+mod html;
 mod incoming;
 mod latency;
 mod prefix;
@@ -22,6 +23,7 @@ mod wire;
 pub(crate) use call_graph::{Barrier, critical_path, marker};
 pub(crate) use check::violations;
 pub(crate) use config::config;
+pub(crate) use html::{Tag, assert_nested, tags};
 pub(crate) use incoming::{Api, Incoming, Purpose};
 pub(crate) use latency::LogNormal;
 pub(crate) use prefix::PromptCost;

@@ -1,0 +1,245 @@
+//! What changed between two texts: inserted and deleted words, with a little of what stayed around them.
+
+use similar::{Algorithm, ChangeTag, DiffOp, TextDiff};
+
+use super::markup::{Markup, html, push};
+use super::text::words;
+
+/// Longer texts are not compared: it would take too long, and nobody would read it. Bounds rather than a time limit, so
+/// that the same debate always gives the same page.
+const COMPARED_BYTES: usize = 96 * 1024;
+const COMPARED_LINES: usize = 1_500;
+/// Passages with more words than this are shown as replaced as a whole.
+const COMPARED_WORDS: u64 = 500;
+/// The same for passages of whose words fewer than this stayed, in a hundred.
+const ALIKE: u64 = 30;
+/// Unchanged lines that are shown before and after a change.
+const AROUND: usize = 1;
+
+/// What comparing two texts found.
+pub(super) enum Difference {
+    /// They are the same.
+    None,
+    /// They are too long to be compared.
+    TooLong,
+    /// They differ.
+    Changes {
+        /// The changes.
+        shown: Markup,
+        /// Words that are new.
+        inserted: u64,
+        /// Words that are gone.
+        deleted: u64,
+    },
+}
+
+/// Compares two texts.
+pub(super) fn difference(old: &str, new: &str) -> Difference {
+    if old == new {
+        return Difference::None;
+    }
+    let too_long = |text: &str| text.len() > COMPARED_BYTES || text.lines().count() > COMPARED_LINES;
+    if too_long(old) || too_long(new) {
+        return Difference::TooLong;
+    }
+    let mut changes = Changes::default();
+    let lines = TextDiff::configure().algorithm(Algorithm::Patience).diff_lines(old, new);
+    let ops = lines.ops();
+    for (index, op) in ops.iter().enumerate() {
+        let old = passage(&lines, op, ChangeTag::Delete);
+        let new = passage(&lines, op, ChangeTag::Insert);
+        match op {
+            DiffOp::Equal { .. } => changes.keep(&old, index == 0, index + 1 == ops.len()),
+            DiffOp::Delete { .. } => changes.delete(&old),
+            DiffOp::Insert { .. } => changes.insert(&new),
+            DiffOp::Replace { .. } => changes.replace(&old, &new),
+        }
+    }
+    let Changes { shown, inserted, deleted } = changes;
+    Difference::Changes { shown: html!("<div class=\"diff\" dir=\"auto\">\n{}</div>\n", shown), inserted, deleted }
+}
+
+/// The lines of the old or the new text that an operation is about.
+fn passage(lines: &TextDiff<'_, '_, str>, op: &DiffOp, side: ChangeTag) -> String {
+    let slices: Vec<&str> = match side {
+        ChangeTag::Insert => op.new_range().filter_map(|at| lines.new_slice(at)).collect(),
+        ChangeTag::Delete | ChangeTag::Equal => op.old_range().filter_map(|at| lines.old_slice(at)).collect(),
+    };
+    slices.concat()
+}
+
+/// The words that both texts have in the same order.
+fn stayed(diff: &TextDiff<'_, '_, str>) -> u64 {
+    let stayed = diff.iter_all_changes().filter(|change| change.tag() == ChangeTag::Equal);
+    stayed.map(|change| words(change.value())).sum()
+}
+
+#[derive(Default)]
+struct Changes {
+    shown: Markup,
+    inserted: u64,
+    deleted: u64,
+}
+
+impl Changes {
+    /// Lines that stayed: those next to a change are shown, the others counted.
+    fn keep(&mut self, text: &str, is_first: bool, is_last: bool) {
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let before = if is_first { 0 } else { AROUND };
+        let after = if is_last { 0 } else { AROUND };
+        let skipped = lines.len().saturating_sub(before + after);
+        if skipped < 2 {
+            self.same(&lines);
+            return;
+        }
+        self.same(lines.get(..before).unwrap_or_default());
+        push!(self.shown, "<p class=\"skipped\">{} unchanged lines</p>\n", skipped);
+        self.same(lines.get(before + skipped..).unwrap_or_default());
+    }
+
+    fn same(&mut self, lines: &[&str]) {
+        for line in lines {
+            push!(self.shown, "<p class=\"same\">{}</p>\n", line);
+        }
+    }
+
+    fn delete(&mut self, text: &str) {
+        self.deleted += words(text);
+        if !text.trim().is_empty() {
+            push!(self.shown, "<p><del>{}</del></p>\n", text.trim_end());
+        }
+    }
+
+    fn insert(&mut self, text: &str) {
+        self.inserted += words(text);
+        if !text.trim().is_empty() {
+            push!(self.shown, "<p><ins>{}</ins></p>\n", text.trim_end());
+        }
+    }
+
+    fn replace(&mut self, old: &str, new: &str) {
+        let few = words(old) <= COMPARED_WORDS && words(new) <= COMPARED_WORDS;
+        let diff =
+            few.then(|| TextDiff::configure().algorithm(Algorithm::Myers).diff_words(old.trim_end(), new.trim_end()));
+        if let Some(diff) = diff.filter(|diff| 200 * stayed(diff) >= ALIKE * (words(old) + words(new))) {
+            self.reword(&diff);
+        } else {
+            self.delete(old);
+            self.insert(new);
+        }
+    }
+
+    /// A passage of which some words changed. A single word that stayed between two changes goes with them: text that
+    /// changes its marking at every other word cannot be read.
+    fn reword(&mut self, diff: &TextDiff<'_, '_, str>) {
+        let (mut old, mut new) = (String::new(), String::new());
+        let mut stayed = String::new();
+        push!(self.shown, "<p>");
+        for change in diff.iter_all_changes() {
+            let word = change.value();
+            if change.tag() == ChangeTag::Equal {
+                stayed.push_str(word);
+                if words(&stayed) > 1 || stayed.contains('\n') {
+                    self.mark(&mut old, &mut new);
+                    push!(self.shown, "{}", stayed);
+                    stayed.clear();
+                }
+                continue;
+            }
+            if old.is_empty() && new.is_empty() {
+                push!(self.shown, "{}", stayed);
+            } else {
+                old.push_str(&stayed);
+                new.push_str(&stayed);
+            }
+            stayed.clear();
+            if change.tag() == ChangeTag::Delete {
+                self.deleted += words(word);
+                old.push_str(word);
+            } else {
+                self.inserted += words(word);
+                new.push_str(word);
+            }
+        }
+        self.mark(&mut old, &mut new);
+        push!(self.shown, "{}</p>\n", stayed);
+    }
+
+    /// Words that were replaced by others.
+    fn mark(&mut self, old: &mut String, new: &mut String) {
+        if !old.trim().is_empty() {
+            push!(self.shown, "<del>{}</del>", old);
+        }
+        if !new.is_empty() {
+            push!(self.shown, "<ins>{}</ins>", new);
+        }
+        old.clear();
+        new.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changes(old: &str, new: &str) -> (String, u64, u64) {
+        match difference(old, new) {
+            Difference::Changes { shown, inserted, deleted } => (shown.into_string(), inserted, deleted),
+            Difference::None => panic!("no difference"),
+            Difference::TooLong => panic!("too long"),
+        }
+    }
+
+    #[test]
+    fn words_are_marked_and_counted() {
+        let (shown, inserted, deleted) =
+            changes("Use one big queue for all orders.\n", "Use two small queues for all orders.\n");
+        assert_eq!((inserted, deleted), (3, 3));
+        assert!(
+            shown.contains("<p>Use <del>one big queue</del><ins>two small queues</ins> for all orders.</p>"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn a_word_that_stayed_between_changes_goes_with_them_uncounted() {
+        let old = "The limiter keeps its counters in one table of the store that is there.\n";
+        let new = "The limiter keeps its counters in two shards of a cache that is there.\n";
+        let (shown, inserted, deleted) = changes(old, new);
+        assert_eq!((inserted, deleted), (4, 4));
+        let marked = "in <del>one table of the store</del><ins>two shards of a cache</ins> that is there.";
+        assert!(shown.contains(marked), "{shown}");
+    }
+
+    #[test]
+    fn what_stayed_is_shown_next_to_a_change_only() {
+        let same = "a line\n".repeat(9);
+        let (shown, inserted, deleted) = changes(&format!("{same}old words\n{same}"), &format!("{same}{same}"));
+        assert_eq!((inserted, deleted), (0, 2));
+        assert_eq!(shown.matches("class=\"same\"").count(), 2, "{shown}");
+        assert_eq!(shown.matches("8 unchanged lines").count(), 2, "{shown}");
+        assert!(shown.contains("<p><del>old words</del></p>"), "{shown}");
+    }
+
+    #[test]
+    fn passages_without_much_in_common_are_replaced_as_a_whole() {
+        let (shown, ..) = changes("alpha beta gamma delta\n", "one two three four\n");
+        assert!(
+            shown.contains("<p><del>alpha beta gamma delta</del></p>\n<p><ins>one two three four</ins></p>"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn what_is_too_long_is_not_compared() {
+        assert!(matches!(difference(&"a ".repeat(60_000), "b"), Difference::TooLong));
+        assert!(matches!(difference("b", &"a\n".repeat(2_000)), Difference::TooLong));
+        assert!(matches!(difference("b", "b"), Difference::None));
+    }
+
+    #[test]
+    fn texts_are_escaped_whatever_happened_to_them() {
+        let (shown, ..) = changes("a <i>b</i> c & d e f\nkeep <u>\nx <b>\n", "a <i>B</i> c & d e f\nkeep <u>\n");
+        assert!(!shown.contains("<i>") && !shown.contains("<b>") && !shown.contains("<u>"), "{shown}");
+    }
+}

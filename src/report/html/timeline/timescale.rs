@@ -1,0 +1,174 @@
+//! Time as a chart shows it: the times at which nothing ran are cut out.
+
+/// Idle time is cut when it is longer than this share of the time in which something ran.
+const LONG_IDLE: i64 = 12;
+/// What a cut takes of the chart, as a share of that time.
+const CUT: i64 = 40;
+/// Ticks on the axis at most.
+const TICKS: i64 = 8;
+
+/// Milliseconds of the clock on a scale from 0 to 1.
+pub(super) struct Timescale {
+    stretches: Vec<Stretch>,
+    length: i64,
+}
+
+/// Time that is shown as it passed.
+struct Stretch {
+    from: i64,
+    to: i64,
+    /// Where it begins on the chart, in milliseconds.
+    place: i64,
+    /// What passed before it in the stretches that are shown.
+    before: i64,
+}
+
+/// Time that was cut out.
+pub(super) struct Cut {
+    /// The middle of the gap on the scale.
+    pub(super) at: f64,
+    /// How long it was, in milliseconds.
+    pub(super) millis: u64,
+}
+
+impl Timescale {
+    /// The scale for things that ran from and to these times, in milliseconds of any clock.
+    pub(super) fn of(spans: impl IntoIterator<Item = (i64, i64)>) -> Self {
+        let mut spans: Vec<(i64, i64)> = spans.into_iter().map(|(from, to)| (from.min(to), to)).collect();
+        spans.sort_unstable();
+        let mut busy: Vec<(i64, i64)> = Vec::new();
+        for (from, to) in spans {
+            match busy.last_mut() {
+                Some(last) if from <= last.1 => last.1 = last.1.max(to),
+                _ => busy.push((from, to)),
+            }
+        }
+        let total = busy.iter().fold(0_i64, |sum, (from, to)| sum.saturating_add(to.saturating_sub(*from)));
+        let mut stretches: Vec<Stretch> = Vec::new();
+        for (from, to) in busy {
+            match stretches.last_mut() {
+                Some(last) if from.saturating_sub(last.to) <= total / LONG_IDLE => last.to = to,
+                Some(last) => {
+                    let shown = last.to.saturating_sub(last.from);
+                    let place = last.place.saturating_add(shown).saturating_add((total / CUT).max(1));
+                    let before = last.before.saturating_add(shown);
+                    stretches.push(Stretch { from, to, place, before });
+                }
+                None => stretches.push(Stretch { from, to, place: 0, before: 0 }),
+            }
+        }
+        let length = stretches.last().map_or(0, |last| last.place.saturating_add(last.to.saturating_sub(last.from)));
+        Self { stretches, length: length.max(1) }
+    }
+
+    /// Where a time is on the scale; times that are cut out or outside are at the next end of what is shown.
+    pub(super) fn place(&self, at: i64) -> f64 {
+        let after = self.stretches.partition_point(|stretch| stretch.from <= at);
+        let stretch = after.checked_sub(1).and_then(|index| self.stretches.get(index));
+        stretch.map_or(0.0, |stretch| {
+            self.share(stretch.place.saturating_add(at.clamp(stretch.from, stretch.to).saturating_sub(stretch.from)))
+        })
+    }
+
+    /// What was cut out.
+    pub(super) fn cuts(&self) -> impl Iterator<Item = Cut> {
+        self.stretches.windows(2).filter_map(|pair| {
+            let [before, after] = pair else { return None };
+            let end = before.place.saturating_add(before.to.saturating_sub(before.from));
+            let at = f64::midpoint(self.share(end), self.share(after.place));
+            Some(Cut { at, millis: after.from.saturating_sub(before.to).unsigned_abs() })
+        })
+    }
+
+    /// Round times since the beginning, what was cut out not counted, with their places.
+    pub(super) fn ticks(&self) -> Vec<(f64, u64)> {
+        let shown =
+            self.stretches.last().map_or(0, |last| last.before.saturating_add(last.to.saturating_sub(last.from)));
+        let step = step(shown);
+        let mut ticks = Vec::new();
+        let mut millis = 0;
+        while millis <= shown && ticks.len() <= 2 * usize::try_from(TICKS).unwrap_or(0) {
+            let after = self.stretches.partition_point(|stretch| stretch.before <= millis);
+            if let Some(stretch) = after.checked_sub(1).and_then(|index| self.stretches.get(index)) {
+                let place = stretch.place.saturating_add(millis.saturating_sub(stretch.before));
+                ticks.push((self.share(place), millis.unsigned_abs()));
+            }
+            millis = millis.saturating_add(step);
+        }
+        ticks
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "places on a chart are good to a pixel, not to a millisecond")]
+    fn share(&self, place: i64) -> f64 {
+        place as f64 / self.length as f64
+    }
+}
+
+/// The distance of ticks: the shortest round one of which few enough fit.
+fn step(shown: i64) -> i64 {
+    const SECOND: i64 = 1_000;
+    const MINUTE: i64 = 60 * SECOND;
+    const HOUR: i64 = 60 * MINUTE;
+    const STEPS: [i64; 19] = [
+        100,
+        200,
+        500,
+        SECOND,
+        2 * SECOND,
+        5 * SECOND,
+        10 * SECOND,
+        20 * SECOND,
+        30 * SECOND,
+        MINUTE,
+        2 * MINUTE,
+        5 * MINUTE,
+        10 * MINUTE,
+        20 * MINUTE,
+        30 * MINUTE,
+        HOUR,
+        2 * HOUR,
+        6 * HOUR,
+        24 * HOUR,
+    ];
+    STEPS.into_iter().find(|step| shown / step < TICKS).unwrap_or((shown / TICKS).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_take_little_room() {
+        let day = 86_400_000;
+        let scale = Timescale::of([(0, 4_000), (3_000, 10_000), (day, day + 10_000)]);
+        assert!(scale.place(10_000) > 0.48 && scale.place(day) < 0.52);
+        assert!((scale.place(0)).abs() < 1e-9 && (scale.place(day + 10_000) - 1.0).abs() < 1e-9);
+        let cuts: Vec<u64> = scale.cuts().map(|cut| cut.millis).collect();
+        assert_eq!(cuts, [86_390_000]);
+        // Within the pause, and outside of everything.
+        assert!((scale.place(50_000) - scale.place(10_000)).abs() < 1e-9);
+        assert!((scale.place(-5) - 0.0).abs() < 1e-9 && (scale.place(9 * day) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn short_waits_are_shown_as_they_were() {
+        let scale = Timescale::of([(0, 1_000), (1_100, 2_000)]);
+        assert_eq!(scale.cuts().count(), 0);
+        assert!((scale.place(1_000) - 0.5).abs() < 1e-9);
+        let ticks: Vec<u64> = scale.ticks().into_iter().map(|(_, millis)| millis).collect();
+        assert_eq!(ticks, [0, 500, 1_000, 1_500, 2_000]);
+    }
+
+    #[test]
+    fn any_times_give_places_on_the_scale() {
+        let wild = [(i64::MIN, i64::MAX), (5, 5), (i64::MAX, i64::MIN), (0, 0)];
+        for scale in
+            [Timescale::of(wild), Timescale::of([]), Timescale::of([(7, 7)]), Timescale::of([(7, 7), (90, 90)])]
+        {
+            for at in [i64::MIN, -1, 0, 7, 90, i64::MAX] {
+                assert!((0.0..=1.0).contains(&scale.place(at)), "{at}");
+            }
+            assert!(scale.ticks().len() <= 17);
+        }
+    }
+}

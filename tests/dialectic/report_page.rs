@@ -1,0 +1,341 @@
+//! The report as a page: what is on it, that it is sound HTML, and that nothing in it runs.
+
+mod browser;
+mod hostile;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use dialectic::debate::{Debate, Recorded, fold};
+use dialectic::report::{View, html};
+use dialectic::store::read_state;
+use serde_json::{Value, json};
+
+use self::browser::{Listener, Measure, document, measure, unescaped};
+use self::hostile::Hostile;
+use crate::support::{Plan, Sandbox, Tag, assert_nested, config, tags};
+
+/// The page of a debate with that journal.
+fn page(debate: &Debate, events: &[Recorded]) -> String {
+    html(&View::new(debate, events, None))
+}
+
+/// The debate that a sandbox holds, with its journal.
+fn saved(sandbox: &Sandbox) -> (Debate, Vec<Recorded>) {
+    let id = sandbox.only_debate();
+    let events = sandbox.journal(&id).iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    (sandbox.debate(&id), events)
+}
+
+/// An offline debate over two rounds.
+fn offline(debate: &Value, arguments: &[&str], environment: &[(&str, &str)]) -> (Debate, Vec<Recorded>) {
+    let mut settings = json!({"rounds": 2});
+    settings.as_object_mut().unwrap().extend(debate.as_object().unwrap().clone());
+    let sandbox = Sandbox::new().config(&config(&["architect", "security", "kiss"], &settings));
+    let sandbox = environment.iter().fold(sandbox, |sandbox, (name, value)| sandbox.env(name, value));
+    let problem = "# A rate limiter\n\nIt must be fast.\n- It must not lose requests.";
+    sandbox.run(["debate", "--offline", problem].into_iter().chain(arguments.iter().copied())).expect_code(0);
+    saved(&sandbox)
+}
+
+/// A made-up debate in which calls fail, some prices are unknown, and which was interrupted.
+fn made_up() -> (Debate, Vec<Recorded>) {
+    let plan = Plan {
+        agents: 4,
+        rounds: 3,
+        clarified: true,
+        summarized: true,
+        failing: 9,
+        unpriced: 5,
+        interrupted: true,
+        seed: 11,
+    };
+    let events = plan.events(2);
+    (fold(&events).unwrap(), events)
+}
+
+/// A debate that an earlier version saved.
+fn fixture(name: &str) -> Debate {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    read_state(&directory.join(format!("{name}.json"))).unwrap()
+}
+
+/// Debates of every kind.
+fn debates() -> Vec<(&'static str, Debate, Vec<Recorded>)> {
+    let convergence = json!({
+        "terminationCondition": {"type": "convergence", "threshold": 99},
+        "summarization": {"enabled": true, "threshold": 1000, "maxLength": 500},
+    });
+    let (judged, judged_events) = offline(&convergence, &[], &[]);
+    let bare = |method: &str| json!({"synthesisMethod": method, "summarization": {"enabled": false}});
+    let (voted, voted_events) = offline(&bare("voting"), &["--clarify"], &[]);
+    let failing = [("OFFLINE_FAIL_EVERY", "5")];
+    let (merged, merged_events) = offline(&bare("merge"), &[], &failing);
+    let (made_up, made_up_events) = made_up();
+    let cut = made_up_events.get(..made_up_events.len() / 2).unwrap().to_vec();
+    vec![
+        ("judged", judged, judged_events),
+        ("voted", voted, voted_events),
+        ("merged with failures", merged, merged_events),
+        ("unfinished", fold(&cut).unwrap(), cut),
+        ("made up", made_up, made_up_events),
+        ("old", fixture("simple"), Vec::new()),
+        ("old with clarifications", fixture("clarified"), Vec::new()),
+    ]
+}
+
+/// The ids of the sections of a page.
+fn sections(page: &str) -> Vec<String> {
+    let labelled = |tag: &Tag| tag.name == "section" && tag.attribute("aria-labelledby").is_some();
+    let sections = tags(page).into_iter().filter(labelled);
+    sections.filter_map(|tag| tag.attribute("id").map(str::to_owned)).collect()
+}
+
+#[test]
+fn every_page_is_sound_and_holds_all_that_it_needs() {
+    for (name, debate, events) in debates() {
+        let page = page(&debate, &events);
+        assert!(page.starts_with("<!DOCTYPE html>\n<html lang=\"en\">"), "{name}");
+        assert_nested(&page);
+        assert_harmless(name, &page);
+        let tags = tags(&page);
+        let mut level = 0;
+        for heading in tags.iter().filter(|tag| !tag.is_end && tag.name.len() == 2 && tag.name.starts_with('h')) {
+            if let Some(next) = heading.name[1..].parse::<u32>().ok().filter(|next| (1..=6).contains(next)) {
+                assert!(next <= level + 1, "{name}: <h{next}> follows <h{level}>");
+                assert!(next > 1 || level == 0, "{name}: a second <h1>");
+                level = next;
+            }
+        }
+        let ids: Vec<&str> = tags.iter().filter_map(|tag| tag.attribute("id")).collect();
+        let known: BTreeSet<&str> = ids.iter().copied().collect();
+        assert_eq!(known.len(), ids.len(), "{name}: an id is used twice");
+        for tag in &tags {
+            let names = ["aria-labelledby", "aria-describedby"].into_iter().filter_map(|name| tag.attribute(name));
+            let anchors = tag.attribute("href").and_then(|href| href.strip_prefix('#'));
+            for id in names.flat_map(str::split_whitespace).chain(anchors) {
+                assert!(known.contains(id), "{name}: nothing has the id {id}");
+            }
+            let described = tag.attribute("role") == Some("img") && tag.attribute("aria-labelledby").is_some();
+            let hidden = tag.attribute("aria-hidden") == Some("true");
+            assert!(tag.is_end || tag.name != "svg" || described || hidden, "{name}: a drawing without words");
+        }
+        let count = |wanted: &str| tags.iter().filter(|tag| !tag.is_end && tag.name == wanted).count();
+        assert_eq!(count("table"), count("caption"), "{name}: a table without a caption");
+        let scopeless = tags.iter().any(|tag| !tag.is_end && tag.name == "th" && tag.attribute("scope").is_none());
+        assert!(!scopeless, "{name}: a heading of a table without a scope");
+    }
+}
+
+#[test]
+fn a_page_has_the_sections_that_its_debate_has_something_for() {
+    let expected = |name: &str| match name {
+        "judged" => "solution problem participants timeline proposals critiques scores summaries usage settings",
+        "voted" => "solution problem participants timeline proposals critiques vote clarifications usage settings",
+        "merged with failures" => "solution problem participants timeline proposals critiques usage failures settings",
+        "old" => "solution problem participants timeline proposals critiques usage",
+        "old with clarifications" => {
+            "solution problem participants timeline proposals critiques clarifications tools usage"
+        }
+        _ => "",
+    };
+    let mut compared = 0;
+    for (name, debate, events) in debates() {
+        let page = page(&debate, &events);
+        if !expected(name).is_empty() {
+            compared += 1;
+            assert_eq!(sections(&page).join(" "), expected(name), "{name}");
+        }
+        for section in sections(&page) {
+            assert!(
+                page.contains(&format!("<li><a href=\"#{section}\">")),
+                "{name}: {section} is not in the navigation"
+            );
+        }
+        assert_eq!(page, self::page(&debate, &events), "{name}: the same debate gives another page");
+    }
+    assert_eq!(compared, 5);
+}
+
+#[test]
+fn the_solution_is_first_and_says_what_it_lacks() {
+    let (debate, events) = offline(&json!({}), &[], &[("OFFLINE_FAIL_EVERY", "7")]);
+    let solution = debate.final_solution.as_ref().unwrap();
+    assert!(!solution.open_questions.is_empty() && !solution.tradeoffs.is_empty());
+    let page = page(&debate, &events);
+    assert!(page.contains("<title>A rate limiter</title>"), "the mark of a heading is no part of the title");
+    assert!(!page.contains("Judge Assessment"), "the assessment is shown from its fields");
+    let outcome = debate.outcome.as_ref().unwrap();
+    assert_eq!(outcome.kind.name(), "degraded");
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is not on the page"));
+    let reason = outcome.reasons[0].replace('\'', "&#39;").replace('"', "&quot;");
+    let order = [
+        place("outcome: degraded"),
+        place(&reason),
+        place("<h2 id=\"solution-title\">"),
+        place("<h3>Open questions</h3>"),
+        place("<h3>Trade-offs</h3>"),
+        place("<h2 id=\"problem-title\">"),
+        place("<h2 id=\"timeline-title\">"),
+    ];
+    assert!(order.is_sorted(), "{order:?}");
+}
+
+#[test]
+fn texts_are_compared_and_what_was_carried_over_is_not_repeated() {
+    let (debate, events) = offline(&json!({}), &[], &[]);
+    let page = page(&debate, &events);
+    for round in [1, 2] {
+        let refined = page.matches(&format!("<span>Round {round} · refinement</span>")).count();
+        let proposed = page.matches(&format!("<span>Round {round} · proposal</span>")).count();
+        assert_eq!((refined, proposed), (3, if round == 1 { 3 } else { 0 }), "round {round}");
+    }
+    assert_eq!(page.matches("<div class=\"diff\"").count(), 6);
+    assert!(page.contains("</ins></p>") && page.contains(" words</span>"));
+}
+
+#[test]
+fn the_matrix_leads_to_every_critique() {
+    let (debate, events) = offline(&json!({}), &[], &[]);
+    let page = page(&debate, &events);
+    let critiques = debate.rounds.iter().flat_map(|round| &round.contributions);
+    let critiques = critiques.filter(|one| one.target_agent_id.is_some()).count();
+    assert_eq!(critiques, 12);
+    assert_eq!(page.matches("<a href=\"#critique-").count(), critiques);
+    assert_eq!(page.matches("<div id=\"critique-").count(), critiques);
+    // Each agent's own column is empty.
+    assert_eq!(page.matches("<td class=\"own\">").count(), 3);
+}
+
+#[test]
+fn figures_add_up_and_what_is_unknown_is_called_so() {
+    let (debate, events) = made_up();
+    assert_eq!(debate.total_cost(), None);
+    let page = page(&debate, &events);
+    assert!(page.contains("<dt>Cost</dt><dd>unknown</dd>"));
+    let total = dialectic::display::thousands(debate.total_tokens());
+    // One of its calls came back without token counts.
+    assert!(page.contains(&format!("<dt>Tokens</dt><dd>at least {total}</dd>")));
+    assert!(
+        page.contains(&format!("<td class=\"number total\">at least {total} <small>unknown</small></td></tr></tfoot>"))
+    );
+
+    let old = self::page(&fixture("simple"), &[]);
+    assert!(old.contains("<dt>Cost</dt><dd>unknown</dd>") && old.contains("<dt>Calls</dt><dd>unknown</dd>"));
+    assert!(old.contains("There is no journal of this debate"));
+    assert!(!old.contains("$0.0000</small></td></tr></tfoot>"), "nothing is known to have cost nothing");
+}
+
+#[test]
+fn the_timeline_has_every_call_and_cuts_pauses_out() {
+    let (debate, mut events) = offline(&json!({}), &[], &[]);
+    let bars = |page: &str| page.matches("<g><title>").count();
+    let calls = usize::try_from(debate.usage.values().map(|usage| usage.requests).sum::<u64>()).unwrap();
+    assert_eq!(bars(&page(&debate, &events)), calls);
+    // The second round is begun a day later.
+    let late = events.iter().position(|recorded| serde_json::to_value(recorded).unwrap()["round"] == 2);
+    for recorded in &mut events[late.unwrap()..] {
+        recorded.at = (recorded.at.utc() + chrono::TimeDelta::days(1)).into();
+    }
+    let page = page(&debate, &events);
+    assert_eq!(bars(&page), calls);
+    assert!(page.contains("<title>Pause of 24 h 0 min</title>"), "{page}");
+}
+
+/// Panics when there is something on a page that could run, load or send anything.
+fn assert_harmless(name: &str, page: &str) {
+    const FORBIDDEN: [&str; 19] = [
+        "script",
+        "iframe",
+        "object",
+        "embed",
+        "img",
+        "image",
+        "link",
+        "base",
+        "form",
+        "frame",
+        "video",
+        "audio",
+        "button",
+        "textarea",
+        "foreignobject",
+        "animate",
+        "set",
+        "use",
+        "template",
+    ];
+    let tags = tags(page);
+    assert!(tags.len() > 50, "{name}: that is no page");
+    for tag in tags {
+        assert!(!FORBIDDEN.contains(&tag.name.as_str()), "{name}: {tag:?}");
+        assert!(tag.name != "meta" || tag.attribute("http-equiv") != Some("refresh"), "{name}: {tag:?}");
+        for (attribute, value) in &tag.attributes {
+            let forbidden =
+                ["style", "src", "srcset", "srcdoc", "action", "formaction", "background", "xlink:href", "ping"];
+            assert!(!attribute.starts_with("on") && !forbidden.contains(&attribute.as_str()), "{name}: {tag:?}");
+            if attribute == "href" {
+                let known = ["#", "http://", "https://", "mailto:"].iter().any(|start| value.starts_with(start));
+                assert!(known && tag.name == "a", "{name}: {tag:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_runs_whatever_the_texts_of_a_debate_are() {
+    let listener = Listener::start();
+    let hostile = Hostile::calling(&listener.address());
+    for (name, debate, events) in hostile.debates() {
+        let page = page(&debate, &events);
+        assert_nested(&page);
+        assert_harmless(name, &page);
+        let seen = document(&page);
+        assert!(seen.contains("</footer>") && seen.len() > page.len() / 2, "{name}: the page was not read to its end");
+        assert_harmless(name, &seen);
+        assert!(!tags(&seen).iter().any(|tag| tag.attribute("data-ran").is_some()), "{name}: a script ran");
+        assert_eq!(title(&seen), title(&page), "{name}: the title was changed");
+        assert_eq!(listener.requests(), Vec::<String>::new(), "{name}: the page sent something");
+    }
+}
+
+/// The title of a page, as text.
+fn title(page: &str) -> String {
+    let (_, after) = page.split_once("<title>").expect("a page has a title");
+    let (title, _) = after.split_once("</title>").expect("a title ends");
+    let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
+    entities.iter().fold(title.to_owned(), |title, (entity, c)| title.replace(entity, c))
+}
+
+/// Shows that the test above can fail: the same texts in a page that does not escape them.
+#[test]
+fn the_same_texts_do_run_where_they_are_not_escaped() {
+    let listener = Listener::start();
+    let hostile = Hostile::calling(&listener.address());
+    let seen = document(&unescaped(&hostile.text(0)));
+    assert!(seen.contains("<title>it ran</title>"), "{seen}");
+    assert!(tags(&seen).iter().any(|tag| tag.name == "html" && tag.attribute("data-ran").is_some()), "{seen}");
+    let requests = listener.requests();
+    for kind in ["/script", "/image"] {
+        assert!(requests.iter().any(|path| path.starts_with(kind)), "{kind}: {requests:?}");
+    }
+}
+
+#[test]
+fn pages_fit_into_narrow_windows_and_their_stylesheet_is_allowed() {
+    // Of the hostile ones, which are large, only in the narrowest.
+    let hostile = Hostile::calling("127.0.0.1:9").debates();
+    for (debates, widths) in [(hostile, &[320][..]), (debates(), &[320, 390, 1280])] {
+        let unfolded = |(name, debate, events): &(&'static str, Debate, Vec<Recorded>)| {
+            (*name, page(debate, events).replace("<details", "<details open"))
+        };
+        let pages: Vec<(&str, String)> = debates.iter().map(unfolded).collect();
+        let texts: Vec<&str> = pages.iter().map(|(_, page)| page.as_str()).collect();
+        for width in widths {
+            for ((name, _), Measure { scroll_width, is_styled }) in pages.iter().zip(measure(&texts, *width)) {
+                assert!(is_styled, "{name}: the browser refused the stylesheet");
+                assert!(scroll_width <= *width, "{name}: {scroll_width} in a window of {width}");
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Pages as a real browser sees them: headless Chromium.
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::support::{Sandbox, tags};
+
+/// The names that Chromium goes by.
+const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/// The browser. Panics when there is none: what these tests show must not pass for shown without one.
+fn browser() -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).flat_map(|directory| NAMES.map(|name| directory.join(name)));
+    found.into_iter().find(|candidate| candidate.is_file()).unwrap_or_else(|| {
+        panic!(
+            "none of {} is in PATH, and this test needs a real browser: `apt-get install chromium`, or install \
+             Chromium or Chrome by other means",
+            NAMES.join(", ")
+        )
+    })
+}
+
+/// The DOM of a page after its scripts had three seconds to run, written as HTML.
+pub(super) fn document(page: &str) -> String {
+    open(Sandbox::new().file("page.html", page), "page.html")
+}
+
+fn open(sandbox: Sandbox, file: &str) -> String {
+    let sandbox = sandbox.program(browser()).limit(Duration::from_mins(3));
+    let profile = format!("--user-data-dir={}", sandbox.directory().join("profile").display());
+    let address = format!("file://{}", sandbox.directory().join(file).display());
+    let options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--disable-extensions",
+        "--allow-file-access-from-files",
+        "--virtual-time-budget=3000",
+        "--dump-dom",
+    ];
+    let seen = sandbox.run(options.into_iter().chain([profile.as_str(), address.as_str()])).expect_code(0).stdout;
+    assert!(seen.contains("</html>"), "the browser showed nothing:\n{seen}");
+    seen
+}
+
+/// A page of a careless program, which puts a text in as it is.
+pub(super) fn unescaped(text: &str) -> String {
+    format!("<!DOCTYPE html>\n<html><head><title>careless</title></head><body>\n{text}\n</body></html>\n")
+}
+
+/// What a window shows of a page.
+pub(super) struct Measure {
+    /// How wide its content is, in CSS pixels. More than the window: it scrolls sideways.
+    pub(super) scroll_width: u32,
+    /// Whether its stylesheet applies.
+    pub(super) is_styled: bool,
+}
+
+/// Lays pages out in windows of that many CSS pixels. The windows are frames, since the browser has a least width.
+pub(super) fn measure(pages: &[&str], width: u32) -> Vec<Measure> {
+    let mut sandbox = Sandbox::new();
+    let mut host = "<!DOCTYPE html>\n<html><body>\n".to_owned();
+    for (number, page) in pages.iter().enumerate() {
+        sandbox = sandbox.file(format!("{number}.html"), page);
+        writeln!(host, "<iframe src=\"{number}.html\" width=\"{width}\" height=\"800\" style=\"border: 0\"></iframe>")
+            .expect("writing to a string does not fail");
+    }
+    host += "<script>\nonload = () => {\nfor (const frame of document.querySelectorAll('iframe')) {\n\
+             const seen = frame.contentDocument;\n\
+             frame.dataset.width = seen.documentElement.scrollWidth;\n\
+             frame.dataset.position = getComputedStyle(seen.querySelector('.skip')).position;\n\
+             }\n};\n</script></body></html>\n";
+    let seen = open(sandbox.file("host.html", host), "host.html");
+    let measured = tags(&seen).into_iter().filter(|tag| tag.name == "iframe" && !tag.is_end).map(|frame| {
+        let scroll_width = frame.attribute("data-width").and_then(|width| width.parse().ok());
+        Measure {
+            scroll_width: scroll_width.unwrap_or_else(|| panic!("a page was not measured:\n{seen}")),
+            is_styled: frame.attribute("data-position") == Some("absolute"),
+        }
+    });
+    let measured: Vec<Measure> = measured.collect();
+    assert_eq!(measured.len(), pages.len(), "{seen}");
+    measured
+}
+
+/// A server that a page should not know. It remembers who asks it for anything.
+pub(super) struct Listener {
+    address: String,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Listener {
+    /// Listens on a free port of the loopback device.
+    pub(super) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let address = listener.local_addr().expect("a listener has an address").to_string();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&requests);
+        std::thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let seen = Arc::clone(&seen);
+                // Browsers open connections that they do not use; those must not hold up the others.
+                std::thread::spawn(move || answer(&connection, &seen));
+            }
+        });
+        Self { address, requests }
+    }
+
+    /// Host and port.
+    pub(super) fn address(&self) -> String {
+        self.address.clone()
+    }
+
+    /// The paths that were asked for.
+    pub(super) fn requests(&self) -> Vec<String> {
+        self.requests.lock().expect("no test panics while it holds this").clone()
+    }
+}
+
+/// Remembers what was asked for, and answers that there is nothing.
+fn answer(mut connection: &TcpStream, seen: &Mutex<Vec<String>>) {
+    let mut line = String::new();
+    let _ = BufReader::new(connection).read_line(&mut line);
+    // A connection without a request counts, too.
+    let path = line.split(' ').nth(1).unwrap_or("a connection").to_owned();
+    seen.lock().expect("no test panics while it holds this").push(path);
+    let _ = connection.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
+}
