@@ -213,7 +213,7 @@ fn figures_add_up_and_what_is_unknown_is_called_so() {
     assert_eq!(debate.total_cost(), None);
     let page = page(&debate, &events);
     assert!(page.contains("<dt>Cost</dt><dd>unknown</dd>"));
-    let total = dialectic::display::thousands(debate.total_tokens());
+    let total = dialectic::figures::thousands(debate.total_tokens());
     // One of its calls came back without token counts.
     assert!(page.contains(&format!("<dt>Tokens</dt><dd>at least {total}</dd>")));
     assert!(
