@@ -1,6 +1,7 @@
 //! The files that results and reports are written to.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::debate::{Debate, Settings};
@@ -59,13 +60,13 @@ pub(super) fn write_report(
         terminal.warning(warning);
     }
     let view = View::new(&saved.debate, &saved.events, configured);
-    let report = match format {
-        ReportFormat::Markdown => markdown(&view, detail),
-        ReportFormat::Page => html(&view),
+    let write = |out: &mut dyn Write| match format {
+        ReportFormat::Markdown => markdown(&view, detail, out),
+        ReportFormat::Page => out.write_all(html(&view).as_bytes()),
     };
-    let Some(path) = path else { return terminal.markdown(&report) };
+    let Some(path) = path else { return terminal.markdown_from(write) };
     make_parent(path)?;
-    crate::store::write_atomically(path, |out| out.write_all(report.as_bytes()))?;
+    crate::store::write_atomically(path, write)?;
     terminal.notice(&format!("Generated report: {}", path.display()));
     Ok(())
 }
