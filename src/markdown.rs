@@ -20,17 +20,8 @@ pub fn fence(content: &str) -> String {
 /// `content` between fences, with `info` after the opening one. The content stands on lines of its own, byte for byte.
 #[must_use]
 pub fn fenced(info: &str, content: &str) -> String {
-    let mut out = String::with_capacity(content.len() + info.len() + 8);
-    push_fenced(&mut out, info, content);
-    out
-}
-
-/// Appends what [`fenced`] returns.
-pub fn push_fenced(out: &mut String, info: &str, content: &str) {
     let fence = fence(content);
-    for part in [&fence, info, "\n", content, "\n", &fence] {
-        out.push_str(part);
-    }
+    format!("{fence}{info}\n{content}\n{fence}")
 }
 
 /// `text` as a part of a line that is shown as it is: on one line, nothing in it marks, links or hides anything.

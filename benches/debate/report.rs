@@ -12,7 +12,7 @@ use crate::support::{Sandbox, prose};
 const RUNS: usize = 50;
 /// Bytes of the state at least.
 const SIZE: usize = 4_600_000;
-const AGENTS: usize = 12;
+const AGENTS: usize = 6;
 const WORDS: usize = 600;
 
 pub(crate) fn rows() -> Result<Vec<Row>, String> {

@@ -69,13 +69,13 @@ pub(super) fn write_report(
         terminal.warning(warning);
     }
     let view = View::new(&saved.debate, &saved.events, configured);
-    let report = match format {
-        ReportFormat::Markdown => markdown(&view, detail),
-        ReportFormat::Page => html(&view),
+    let write = |out: &mut dyn Write| match format {
+        ReportFormat::Markdown => markdown(&view, detail, out),
+        ReportFormat::Page => out.write_all(html(&view).as_bytes()),
     };
-    let Some(path) = path else { return terminal.markdown(&report) };
+    let Some(path) = path else { return terminal.markdown_from(write) };
     make_parent(path)?;
-    write_file(path, |out| out.write_all(report.as_bytes()))?;
+    write_file(path, write)?;
     terminal.notice(&format!("Generated report: {}", path.display()));
     Ok(())
 }

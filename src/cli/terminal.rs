@@ -12,6 +12,9 @@ use super::args::Color;
 /// The width of rendered Markdown where the terminal does not say, and the most that reads well.
 const TEXT_WIDTH: usize = 100;
 
+/// Bytes that are gathered before they are written to standard output.
+const BUFFER: usize = 64 * 1024;
+
 /// The streams of the process.
 pub(super) struct Terminal {
     color: ColorMode,
@@ -45,17 +48,25 @@ impl Terminal {
     }
 
     /// Writes the result as it is. Whoever stops reading it early ends the program quietly.
+    pub(super) fn result(&self, text: &str) -> Result<(), Error> {
+        let newline = if text.ends_with('\n') { "" } else { "\n" };
+        self.result_from(|out| out.write_all(text.as_bytes()).and_then(|()| out.write_all(newline.as_bytes())))
+    }
+
+    /// [`Self::result`] of what `write` writes.
     #[expect(
         clippy::unused_self,
         reason = "what is written goes through here, whether or not it depends on the terminal"
     )]
-    pub(super) fn result(&self, text: &str) -> Result<(), Error> {
-        let mut out = io::stdout().lock();
-        let newline = if text.ends_with('\n') { "" } else { "\n" };
-        match out.write_all(text.as_bytes()).and_then(|()| out.write_all(newline.as_bytes())).and_then(|()| out.flush())
-        {
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Error::PipeClosed),
-            written => written.map_err(Error::Stdout),
+    fn result_from(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+        let mut out = io::BufWriter::with_capacity(BUFFER, io::stdout().lock());
+        match write(&mut out).and_then(|()| out.flush()) {
+            Err(error) => {
+                // What is left would be written once more when the buffer goes.
+                drop(out.into_parts());
+                if error.kind() == ErrorKind::BrokenPipe { Err(Error::PipeClosed) } else { Err(Error::Stdout(error)) }
+            }
+            Ok(()) => Ok(()),
         }
     }
 
@@ -74,6 +85,16 @@ impl Terminal {
         let width = self.columns().unwrap_or(TEXT_WIDTH).min(TEXT_WIDTH);
         let rendered = render_markdown(text, width, choice);
         self.result(&rendered)
+    }
+
+    /// [`Self::markdown`] of what `write` writes, which is not gathered unless it has to be rendered.
+    pub(super) fn markdown_from(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+        if !io::stdout().is_terminal() {
+            return self.result_from(write);
+        }
+        let mut text = Vec::new();
+        write(&mut text).map_err(Error::Stdout)?;
+        self.markdown(&String::from_utf8_lossy(&text))
     }
 
     /// Tells something that users and scripts rely on.

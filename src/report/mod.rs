@@ -1,6 +1,6 @@
 //! What is written about a debate: one view of it, and the formats that render the view.
 //!
-//! Formats take a [`View`] and return text; none of them touches a file, a stream or the clock. Nothing that came from
+//! Formats take a [`View`] and make text of it, where it goes is not theirs to know; none of them asks the clock. Nothing that came from
 //! a model is trusted here: as Markdown it stands in fences that it cannot leave, as HTML it is escaped.
 
 mod html;

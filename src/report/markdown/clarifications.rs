@@ -6,7 +6,7 @@ use super::super::View;
 use super::Document;
 
 /// Nothing when nobody asked anything.
-pub(super) fn write(out: &mut Document, view: &View<'_>) {
+pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
     let groups = view.debate.clarifications.as_deref().unwrap_or_default();
     if groups.iter().all(|group| group.items.is_empty()) {
         return;

@@ -8,12 +8,12 @@ mod participants;
 mod rounds;
 mod run;
 
-use std::fmt;
+use std::{fmt, io};
 
 use chrono::Local;
 
 use crate::figures::UNKNOWN;
-use crate::markdown::{heading, inline, push_fenced};
+use crate::markdown::{fence, heading, inline};
 
 use super::View;
 
@@ -26,10 +26,13 @@ pub enum Detail {
     Verbose,
 }
 
-/// The report of a debate as Markdown. Its time is local.
-#[must_use]
-pub fn markdown(view: &View<'_>, detail: Detail) -> String {
-    let mut out = Document::for_texts_of(view);
+/// Writes the report of a debate as Markdown to `out`, in many pieces: the texts of a debate may be large, and are not
+/// gathered. Its time is local.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn markdown(view: &View<'_>, detail: Detail, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut out = Document { out, written: Ok(()) };
     head(&mut out, view);
     participants::agents(&mut out, view);
     clarifications::write(&mut out, view);
@@ -37,10 +40,10 @@ pub fn markdown(view: &View<'_>, detail: Detail) -> String {
     run::write(&mut out, view);
     rounds::write(&mut out, view, detail);
     solution(&mut out, view);
-    out.text
+    out.written
 }
 
-fn head(out: &mut Document, view: &View<'_>) {
+fn head(out: &mut Document<'_>, view: &View<'_>) {
     let problem = &view.debate.problem;
     let first_line = problem.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let created = view.debate.created_at;
@@ -52,7 +55,7 @@ fn head(out: &mut Document, view: &View<'_>) {
     out.line("");
 }
 
-fn solution(out: &mut Document, view: &View<'_>) {
+fn solution(out: &mut Document<'_>, view: &View<'_>) {
     out.line("### Final Synthesis");
     match &view.debate.final_solution {
         Some(solution) => out.fenced(&solution.description),
@@ -60,40 +63,38 @@ fn solution(out: &mut Document, view: &View<'_>) {
     }
 }
 
-/// A report as it grows.
-struct Document {
-    text: String,
+/// A report as it grows. The first error is kept, and nothing is written behind it.
+struct Document<'a> {
+    out: &'a mut dyn io::Write,
+    written: io::Result<()>,
 }
 
-impl Document {
-    /// Empty, with room for a report of this size: most of one are its texts, and moving those costs time.
-    fn for_texts_of(view: &View<'_>) -> Self {
-        let debate = view.debate;
-        let contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
-        let texts: usize = contributions.map(|contribution| contribution.content.len() + 128).sum();
-        let solution = debate.final_solution.as_ref().map_or(0, |solution| solution.description.len());
-        Self { text: String::with_capacity(texts + solution + debate.problem.len() + 4096) }
+impl Document<'_> {
+    /// Appends `text`.
+    fn push(&mut self, text: impl fmt::Display) {
+        if self.written.is_ok() {
+            self.written = write!(self.out, "{text}");
+        }
     }
 
     /// Appends `line` and a line break.
     fn line(&mut self, line: impl fmt::Display) {
-        // Writing to a String cannot fail.
-        let _ = fmt::write(&mut self.text, format_args!("{line}\n"));
+        self.push(format_args!("{line}\n"));
     }
 
     /// Appends `content` in a fence of its own.
     fn fenced(&mut self, content: &str) {
-        push_fenced(&mut self.text, "text", content);
-        self.text.push('\n');
+        let fence = fence(content);
+        self.push(format_args!("{fence}text\n{content}\n{fence}\n"));
     }
 
     /// Appends a row of a table. The cells are Markdown.
     fn row<T: fmt::Display>(&mut self, cells: impl IntoIterator<Item = T>) {
-        self.text.push('|');
+        self.push("|");
         for cell in cells {
-            let _ = fmt::write(&mut self.text, format_args!(" {cell} |"));
+            self.push(format_args!(" {cell} |"));
         }
-        self.text.push('\n');
+        self.push("\n");
     }
 
     /// Appends a table with a blank line behind it. The columns of the names that begin with `>` are set flush right.

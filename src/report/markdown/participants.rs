@@ -25,15 +25,15 @@ const COLUMNS: [&str; 10] = [
 /// Dashes as wide as each column's name, but for one that older reports have a dash shorter.
 const RULE: &str = "|----|------|------|-------|----------|-------------|----------|------------------|-------------------|---------------|";
 
-pub(super) fn agents(out: &mut Document, view: &View<'_>) {
+pub(super) fn agents(out: &mut Document<'_>, view: &View<'_>) {
     section(out, "## Agents", &view.agents);
 }
 
-pub(super) fn judge(out: &mut Document, view: &View<'_>) {
+pub(super) fn judge(out: &mut Document<'_>, view: &View<'_>) {
     section(out, "## Judge", std::slice::from_ref(&view.judge));
 }
 
-fn section(out: &mut Document, title: &str, members: &[Participant]) {
+fn section(out: &mut Document<'_>, title: &str, members: &[Participant]) {
     out.line(format_args!("{title}\n"));
     out.row(COLUMNS);
     out.line(RULE);

@@ -18,7 +18,7 @@ const PARTS: [(ContributionType, &str, Option<&str>); 8] = [
     (ContributionType::Vote, "Votes", None),
 ];
 
-pub(super) fn write(out: &mut Document, view: &View<'_>, detail: Detail) {
+pub(super) fn write(out: &mut Document<'_>, view: &View<'_>, detail: Detail) {
     out.line("## Rounds\n");
     if view.debate.rounds.is_empty() {
         out.line("No rounds yet.\n");
@@ -32,7 +32,7 @@ pub(super) fn write(out: &mut Document, view: &View<'_>, detail: Detail) {
 }
 
 fn part(
-    out: &mut Document,
+    out: &mut Document<'_>,
     round: &Round,
     kind: ContributionType,
     (title, empty): (&str, Option<&str>),

@@ -8,7 +8,7 @@ use super::super::View;
 use super::{Document, id};
 
 /// Nothing for the debates of older versions, which kept none of this.
-pub(super) fn write(out: &mut Document, view: &View<'_>) {
+pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
     let debate = view.debate;
     let kept = debate.settings.is_some() || debate.outcome.is_some();
     if !kept && debate.failures.is_empty() && debate.usage.is_empty() {
@@ -28,7 +28,7 @@ pub(super) fn write(out: &mut Document, view: &View<'_>) {
 }
 
 /// How it ended, or where it stands.
-fn ending(out: &mut Document, debate: &Debate) {
+fn ending(out: &mut Document<'_>, debate: &Debate) {
     if debate.status != Status::Completed {
         out.line(format_args!("- Status: {}", debate.status.name()));
     }
@@ -49,11 +49,11 @@ fn ending(out: &mut Document, debate: &Debate) {
     }
 }
 
-fn item(out: &mut Document, text: &str) {
+fn item(out: &mut Document<'_>, text: &str) {
     out.line(format_args!("  - {}", line(text)));
 }
 
-fn course(out: &mut Document, debate: &Debate) {
+fn course(out: &mut Document<'_>, debate: &Debate) {
     let rounds = thousands(debate.rounds.len() as u64);
     match &debate.settings {
         Some(settings) => {
@@ -66,7 +66,7 @@ fn course(out: &mut Document, debate: &Debate) {
     out.line(format_args!("- Duration: {}", took.as_deref().unwrap_or(UNKNOWN)));
 }
 
-fn usage(out: &mut Document, debate: &Debate) {
+fn usage(out: &mut Document<'_>, debate: &Debate) {
     out.line("### Usage\n");
     if debate.usage.is_empty() {
         out.line("No finished calls on record.\n");
@@ -85,7 +85,7 @@ fn usage(out: &mut Document, debate: &Debate) {
     out.table(["Model", ">Calls", ">Input tokens", ">Of these cached", ">Output tokens", ">Cost"], rows);
 }
 
-fn scores(out: &mut Document, debate: &Debate) {
+fn scores(out: &mut Document<'_>, debate: &Debate) {
     let scored = debate.rounds.iter().filter_map(|round| Some((round.round_number, round.evaluation.as_ref()?)));
     let rows: Vec<[String; 4]> = scored
         .map(|(round, evaluation)| {
@@ -99,7 +99,7 @@ fn scores(out: &mut Document, debate: &Debate) {
     }
 }
 
-fn vote(out: &mut Document, voting: &Voting) {
+fn vote(out: &mut Document<'_>, voting: &Voting) {
     out.line("### Vote\n");
     let row = |(candidate, votes): (_, &u32)| [candidate, votes.to_string()];
     let tally = voting.tally.iter().map(|(candidate, votes)| (cell(candidate.as_str()).into_owned(), votes));
@@ -124,7 +124,7 @@ fn vote(out: &mut Document, voting: &Voting) {
     }
 }
 
-fn failures(out: &mut Document, failures: &[Failure]) {
+fn failures(out: &mut Document<'_>, failures: &[Failure]) {
     if failures.is_empty() {
         return;
     }

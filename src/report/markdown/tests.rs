@@ -84,6 +84,12 @@ fn debate(text: &str) -> Debate {
     .unwrap()
 }
 
+fn report_on(debate: &Debate, detail: Detail) -> String {
+    let mut report = Vec::new();
+    markdown(&View::new(debate, &[], None), detail, &mut report).unwrap();
+    String::from_utf8(report).unwrap()
+}
+
 /// What a report of that debate has to look like.
 fn expected(text: &str) -> Vec<String> {
     let first_line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -263,7 +269,7 @@ fn text_of<'a>(node: &'a AstNode<'a>) -> String {
 fn no_text_changes_the_structure_of_a_report() {
     for text in hostile() {
         let debate = debate(&text);
-        let report = markdown(&View::new(&debate, &[], None), Detail::Verbose);
+        let report = report_on(&debate, Detail::Verbose);
         let (found, expected) = (outline(&report), expected(&text));
         let sample: String = text.chars().take(80).collect();
         for (found, expected) in found.iter().zip(&expected) {
@@ -280,7 +286,7 @@ fn a_line_of_200_kilobytes_is_a_line() {
     debate.problem = long.as_str().into();
     debate.failures[0].error.clone_from(&long);
     debate.final_solution.as_mut().unwrap().description.clone_from(&long);
-    let report = markdown(&View::new(&debate, &[], None), Detail::Verbose);
+    let report = report_on(&debate, Detail::Verbose);
     let (found, flat) = (outline(&report), one_spaced(&long));
     assert_eq!(found.len(), expected("word").len());
     assert_eq!(found[0], format!("h1 Debate: {flat}"));
@@ -298,12 +304,19 @@ fn the_test_sees_what_an_unescaped_text_would_do() {
 }
 
 #[test]
+fn an_error_of_the_stream_is_handed_on() {
+    let mut room = [0; 100];
+    let written = markdown(&View::new(&debate("word"), &[], None), Detail::Plain, &mut room.as_mut_slice());
+    assert_eq!(written.unwrap_err().kind(), io::ErrorKind::WriteZero);
+}
+
+#[test]
 fn a_debate_that_says_next_to_nothing_has_a_report() {
     let state = json!({"id": "d", "problem": "", "status": "pending", "rounds": [{"roundNumber": 1, "contributions": [
         {"agentId": "", "agentRole": "", "type": "critique", "content": ""},
     ]}]});
     let debate: Debate = serde_json::from_value(state).unwrap();
-    insta::assert_snapshot!(markdown(&View::new(&debate, &[], None), Detail::Plain), @r"
+    insta::assert_snapshot!(report_on(&debate, Detail::Plain), @r"
     # Debate: 
     Time: N/A
 
