@@ -90,8 +90,7 @@ fn draw(bar: &Bar<'_, '_>, actor: &Actor<'_>, x: f64, width: f64, y: f64, height
     let kind = Kind::of(call.phase);
     let repeated = call.record.is_some_and(|record| record.attempts > 1) || call.end == End::Again;
     let class = format!("{}{}", kind.class(), if repeated { " repeated" } else { "" });
-    let mut drawn =
-        html!("<g><title>{}: {}, round {}{}</title>", actor.name, call.phase.name(), call.round, note(call));
+    let mut drawn = html!("<g><title>{}: {}{}</title>", actor.name, call.phase.name(), note(call));
     match call.end {
         End::Failed(_) => {
             let (at, half) = (x + width - 1.0, height / 2.0 - 1.0);
@@ -143,8 +142,9 @@ fn draw(bar: &Bar<'_, '_>, actor: &Actor<'_>, x: f64, width: f64, y: f64, height
     drawn
 }
 
-/// `, 3.2 s, 2 attempts`
+/// `, round 1, 3.2 s, 2 attempts`
 fn note(call: &Call<'_>) -> String {
+    let round = if call.round == 0 { String::new() } else { format!(", round {}", call.round) };
     let took = call.record.map(|record| format!(", {}", duration(record.latency_ms))).unwrap_or_default();
     let attempts = call.record.map_or(1, |record| record.attempts);
     let attempts = if attempts > 1 { format!(", {attempts} attempts") } else { String::new() };
@@ -153,7 +153,7 @@ fn note(call: &Call<'_>) -> String {
         End::Again => ", called again",
         End::Failed(_) => ", failed",
     };
-    format!("{took}{attempts}{end}")
+    format!("{round}{took}{attempts}{end}")
 }
 
 /// The first call of each round.

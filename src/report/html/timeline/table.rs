@@ -36,7 +36,8 @@ fn row(cast: &Cast<'_>, call: &Call<'_>) -> Markup {
     let mut row =
         html!("<tr><td><time datetime=\"{}\">{}</time></td>", call.at, call.at.utc().format("%m-%d %H:%M:%S"));
     push!(row, "<td>{}</td><td><bdi>{}</bdi></td>", cast.chip(call.agent), call.purpose(cast));
-    push!(row, "<td class=\"number\">{}</td>", call.round);
+    let round = if call.round == 0 { "before".to_owned() } else { call.round.to_string() };
+    push!(row, "<td class=\"number\">{}</td>", round);
     push!(row, "<td>{}</td>", record.map_or_else(Markup::default, |record| name(&record.model)));
     for number in numbers {
         push!(row, "<td class=\"number\">{}</td>", number);
