@@ -175,8 +175,12 @@ impl Engine {
         if self.course == Course::Closing && reached != closing && !self.is_stopping() {
             self.append(Event::Stopping { reason: StopReason::User })?;
         }
-        // A run that was killed behind the decision to stop had not left its node yet.
-        let mut node = if self.is_stopping() { closing } else { reached };
+        // What was in flight is tried again. A run that was killed behind the decision to stop had not left its node.
+        let stops = self.is_stopping() && reached != closing;
+        let again = if stops { Trigger::Stop } else { Trigger::Retry };
+        let Next::Go(mut node) = self.protocol.next(reached, again)? else {
+            return Err(NoTransition { protocol: self.protocol.name, node: reached, trigger: again }.into());
+        };
         let ending = loop {
             self.append(Event::NodeEntered { node })?;
             self.record.checkpoint()?;
