@@ -78,7 +78,7 @@ impl Tokens {
     /// Input and output together.
     #[must_use]
     pub fn total(self) -> u64 {
-        self.input_tokens + self.output_tokens
+        self.input_tokens.saturating_add(self.output_tokens)
     }
 }
 

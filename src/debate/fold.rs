@@ -266,9 +266,9 @@ impl Debate {
             let usage = self.usage.entry(call.model.clone()).or_insert(fresh);
             let tokens = call.tokens.unwrap_or_default();
             usage.requests += u64::from(call.attempts > 0);
-            usage.input_tokens += tokens.input_tokens;
-            usage.cached_input_tokens += tokens.cached_input_tokens;
-            usage.output_tokens += tokens.output_tokens;
+            usage.input_tokens = usage.input_tokens.saturating_add(tokens.input_tokens);
+            usage.cached_input_tokens = usage.cached_input_tokens.saturating_add(tokens.cached_input_tokens);
+            usage.output_tokens = usage.output_tokens.saturating_add(tokens.output_tokens);
             usage.cost_usd = usage.cost_usd.zip(call.cost_usd).map(|(sum, cost)| sum + cost);
         }
     }
