@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{MockServer, Purpose, Reply, Sandbox, config, default_reply};
 
 /// A configuration whose models all cost one dollar for a million input tokens and ten for a million output tokens.
-fn priced(roles: &[&str], debate: &Value) -> Value {
+pub(crate) fn priced(roles: &[&str], debate: &Value) -> Value {
     let mut config = config(roles, debate);
     let price = json!({"inputPerMTok": 1.0, "outputPerMTok": 10.0});
     let models = roles.iter().map(|role| format!("model-{role}")).chain(["model-judge".to_owned()]);
@@ -62,6 +62,8 @@ fn a_limit_that_cannot_be_kept_is_refused_before_anything_is_paid() {
     let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({})));
     let too_low = sandbox.run(["debate", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
     assert!(too_low.stderr.contains("buys no answer: the judge's call alone can cost $0.0"), "{too_low}");
+    let dry = sandbox.run(["debate", "--dry-run", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
+    assert!(dry.stdout.contains("synthesis") && dry.stderr.contains("buys no answer"), "{dry}");
     for wrong in ["0", "-1", "nan", "inf", "much"] {
         let refused = sandbox.run(["debate", "--max-cost", wrong, "Design a queue"]).expect_code(2);
         assert!(refused.stderr.contains("expected an amount of dollars above 0"), "{refused}");
@@ -70,6 +72,8 @@ fn a_limit_that_cannot_be_kept_is_refused_before_anything_is_paid() {
     let refused = unpriced.run(["debate", "--max-cost", "5", "Design a queue"]).expect_code(4);
     assert!(refused.stderr.contains("no price is known of model-architect, model-judge, model-kiss"), "{refused}");
     assert!(refused.stderr.contains("hint: give each model a price under `prices`"), "{refused}");
+    let dry = unpriced.run(["debate", "--dry-run", "--max-cost", "5", "Design a queue"]).expect_code(4);
+    assert!(dry.stderr.contains("no price is known of model-architect"), "{dry}");
     assert!(unpriced.debates().is_empty());
     assert!(server.requests().is_empty());
 }
