@@ -146,6 +146,16 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// Nothing is left of its cost limit for the judge: attempts that broke off have to count.
+    #[error("the debate {id} failed: {reason}")]
+    NoRoomToClose {
+        /// The debate.
+        id: DebateId,
+        /// Why, as the state says it.
+        reason: String,
+        /// The last round that was begun, 0 for none.
+        round: u32,
+    },
     /// The debate did not end `full`, under `--strict`.
     #[error("the debate {id} did not end full")]
     NotFull {
@@ -249,7 +259,7 @@ impl Error {
             | Self::PipeClosed
             | Self::Subject(SubjectError::Prompt(_))
             | Self::Runtime(_) => 1,
-            Self::DebateFailed { .. } | Self::NotEvaluated { .. } => 3,
+            Self::DebateFailed { .. } | Self::NoRoomToClose { .. } | Self::NotEvaluated { .. } => 3,
             Self::NotFull { .. } => 5,
             Self::Interrupted { .. } | Self::EvaluationInterrupted | Self::ReplayInterrupted => 130,
         }
@@ -294,6 +304,12 @@ impl Error {
                 Some(format!("what was said is kept; once the cause is gone: dialectic resume {id}"))
             }
             Self::NotFull { id } => Some(format!("the reasons are in the state: dialectic list, or ./debates/{id}.json")),
+            Self::NoRoomToClose { id, round, .. } => {
+                let at = if *round == 0 { "start".to_owned() } else { format!("{round}.synthesis") };
+                Some(format!(
+                    "with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>"
+                ))
+            }
             Self::Interrupted { id } => Some(format!("go on with: dialectic resume {id}")),
             _ => None,
         }

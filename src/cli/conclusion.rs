@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::debate::{Debate, OutcomeKind};
+use crate::debate::{Debate, OutcomeKind, Phase, StopReason};
 use crate::display::{DisplayEnd, summary};
 use crate::engine::Ending;
 use crate::error::Error;
@@ -62,7 +62,11 @@ fn finish(debate: &Debate, ending: Ending, args: &RunArgs, terminal: &mut Termin
         Ending::Paused | Ending::Suspended => return Err(Error::Interrupted { id: id() }),
         Ending::Failed => {
             let reason = debate.error.clone().unwrap_or_else(|| "for an unknown reason".to_owned());
-            return Err(Error::DebateFailed { id: id(), reason });
+            return Err(if has_no_room_to_close(debate) {
+                Error::NoRoomToClose { id: id(), reason, round: debate.current_round }
+            } else {
+                Error::DebateFailed { id: id(), reason }
+            });
         }
         Ending::Completed => {}
     }
@@ -90,6 +94,12 @@ pub(super) fn tell_outcome(debate: &Debate, terminal: &mut Terminal) {
             terminal.notice(&format!("  - {reason}"));
         }
     }
+}
+
+/// Whether the cost limit kept the judge from being asked: to resume the debate would change nothing.
+fn has_no_room_to_close(debate: &Debate) -> bool {
+    let was_asked = debate.failures.iter().any(|failure| failure.phase == Phase::Synthesis);
+    debate.stop_reason == Some(StopReason::Budget) && !was_asked
 }
 
 /// Whether no agent and no judge of this debate is a model.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentClarifications, AgentId, CallKey, CallRecord, Contribution, DebateId, Evaluation, Failure, ForkedFrom, Node,
-    PromptSources, Settings, Solution, StopReason, Summary, Timestamp, ToolCall, Voting,
+    PromptSources, Settings, Solution, StopReason, Summary, Timestamp, ToolCall, Usd, Voting,
 };
 
 /// An event in its place: the content of one journal line.
@@ -130,6 +130,12 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
+    /// Attempts of calls broke off, or came back without figures: under a cost limit they count as if they had been
+    /// answered in full, and a run that takes the debate up again has to know.
+    CostAssumed {
+        /// Together, since this was last said.
+        usd: Usd,
+    },
     /// The debate was told to close early.
     Stopping {
         /// Why.
@@ -196,6 +202,7 @@ impl Event {
             | Self::RoundBegun { .. }
             | Self::QuestionAnswered { .. }
             | Self::RoundTimedOut { .. }
+            | Self::CostAssumed { .. }
             | Self::Stopping { .. }
             | Self::Suspended { .. }
             | Self::Paused

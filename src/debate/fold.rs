@@ -164,6 +164,8 @@ impl Debate {
                 self.failures.retain(|failure| failure.phase != Phase::Synthesis);
                 self.count(call.as_ref());
             }
+            // The state says what is known to have been spent.
+            Event::CostAssumed { .. } => {}
             Event::Stopping { reason } => self.stop_reason = Some(*reason),
             Event::Suspended { node } => {
                 self.status = Status::Paused;

@@ -9,6 +9,8 @@ pub struct Forecast {
     pub calls: Vec<PlannedCall>,
     /// What the figures assume, a sentence each.
     pub assumptions: Vec<String>,
+    /// The least that an answer of the judge alone could cost; absent when its price is not known.
+    pub least_closing: Option<Usd>,
 }
 
 /// A call that a debate would make.

@@ -204,7 +204,9 @@ pub fn fork(parent: &[Recorded], point: ForkPoint) -> Result<Vec<Event>, ForkErr
             }
             Event::Evaluated { round, .. } => before(*round, Phase::Evaluation),
             Event::Stopping { .. } => before(current, Phase::Evaluation),
-            Event::Created(_)
+            // The parent's bill, like the calls of what is taken over.
+            Event::CostAssumed { .. }
+            | Event::Created(_)
             | Event::Replied { .. }
             | Event::JudgeSummarized { .. }
             | Event::Voted { .. }

@@ -227,7 +227,7 @@ pub enum AgentFailurePolicy {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BudgetSettings {
-    /// No round is begun that could exceed this.
+    /// What the debate may cost at most; no call is made that could exceed it.
     pub max_cost_usd: Option<Usd>,
     /// One warning at this.
     pub warn_cost_usd: Option<Usd>,

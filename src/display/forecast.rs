@@ -44,9 +44,10 @@ pub fn forecast(forecast: &Forecast) -> String {
     text.push_str("\nIn all\n");
     text.push_str(&totals(&forecast.calls));
     text.push_str(
-        "\nA critique starts as soon as its target's proposal is there, a refinement as soon as every critique of\n",
+        "\nA critique starts as soon as its target's proposal is there, a refinement as soon as\n\
+         every critique of its author's proposal is; everything else waits for the phase\n\
+         before it.\n",
     );
-    text.push_str("its author's proposal is; everything else waits for the phase before it.\n");
     text.push_str("\nAssumed\n");
     for assumption in &forecast.assumptions {
         let _ = writeln!(text, "  - {assumption}");

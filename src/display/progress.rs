@@ -177,6 +177,7 @@ impl Progress {
             Event::Created(_)
             | Event::QuestionAnswered { .. }
             | Event::RoundTimedOut { .. }
+            | Event::CostAssumed { .. }
             | Event::Stopping { .. } => {}
         }
     }

@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use crate::agent::{Debater, Ground, Judge, Panel, SynthesisMaterial};
 use crate::debate::{
-    Contribution, ContributionType, Debate, Event, Price, StopReason, SynthesisMethod, TerminationKind, Tokens, Usd,
+    Contribution, ContributionType, Debate, Event, Price, Recorded, Signal, StopReason, SynthesisMethod,
+    TerminationKind, Tokens, Usd,
 };
 use crate::llm::{ANSWER_LIMIT, Budget, Caller, Request, SHORTEST_CLOSING, request_bytes};
+use crate::store::StoreError;
 
 use super::{Engine, EngineError};
 
@@ -86,22 +88,57 @@ impl Engine {
         })
     }
 
+    /// Puts on record what was counted as spent though nobody said so: the limit holds across runs.
+    pub(super) fn record_assumed_cost(&mut self) -> Result<(), StoreError> {
+        let assumed = self.budget().map(|budget| budget.take_assumed()).unwrap_or_default();
+        self.append_assumed(assumed)
+    }
+
+    /// The same, with what is in flight and about to be abandoned.
+    pub(super) fn record_abandoned_cost(&mut self) -> Result<(), StoreError> {
+        let assumed = self.budget().map(|budget| budget.take_assumed() + budget.held()).unwrap_or_default();
+        self.append_assumed(assumed)
+    }
+
+    fn append_assumed(&mut self, usd: Usd) -> Result<(), StoreError> {
+        if usd > Usd::ZERO {
+            let recorded = self.record.append(Event::CostAssumed { usd })?;
+            self.signal(Signal::Recorded(recorded));
+        }
+        Ok(())
+    }
+
     /// Says once that the cost has reached `warnCostUsd`.
     pub(super) fn watch_cost(&mut self) {
         let settings = self.debate().settings.as_ref();
         let Some(at) = settings.and_then(|settings| settings.debate.budget.warn_cost_usd) else { return };
-        let spent = known_cost(self.debate());
-        if spent >= at && !self.cost_warned {
+        if self.known_cost >= at && !self.cost_warned {
             self.cost_warned = true;
+            let spent = self.known_cost;
             self.warn(format!("this debate has cost {spent}, which reaches the warning limit of {at}"));
         }
     }
 }
 
-/// The cost of a debate's calls as far as it is known.
+/// The cost of a debate's calls as far as it is known. Calls that a fork took over are its parent's.
 #[must_use]
-pub fn known_cost(debate: &Debate) -> Usd {
-    debate.usage.values().filter_map(|usage| usage.cost_usd).sum()
+pub fn known_cost(events: &[Recorded]) -> Usd {
+    events.iter().filter_map(|recorded| cost_of(&recorded.event)).sum()
+}
+
+/// What a debate has spent of its cost limit: what its calls are known to have cost, and what had to be assumed.
+#[must_use]
+pub fn spent_of_limit(events: &[Recorded]) -> Usd {
+    let assumed = events.iter().filter_map(|recorded| match &recorded.event {
+        Event::CostAssumed { usd } => Some(*usd),
+        _ => None,
+    });
+    known_cost(events) + assumed.sum()
+}
+
+/// What the call of an event cost, where it is known and the debate's own.
+pub(super) fn cost_of(event: &Event) -> Option<Usd> {
+    event.call().filter(|call| !call.copied).and_then(|call| call.cost_usd)
 }
 
 /// The least that an answer of the judge to `debate` as it stands could cost: below it a cost limit buys nothing.

@@ -19,13 +19,13 @@ use crate::debate::{
     SynthesisMethod, Tokens, Usd,
 };
 use crate::llm::{
-    ANSWER_LIMIT, CallObserver, Caller, CallerLimits, ChatModel, Delivery, FinishReason, ModelError, Reply, Request,
-    price_of, request_bytes,
+    ANSWER_LIMIT, Budget, CallObserver, Caller, CallerLimits, ChatModel, Delivery, FinishReason, ModelError, Reply,
+    Request, price_of, request_bytes,
 };
 use crate::protocol::Protocol;
 use crate::store::{Directory, Record, StoreError};
 
-use super::{Ending, Engine, EngineError};
+use super::{Ending, Engine, EngineError, least_closing_cost};
 
 /// How long answers are in the run with short ones, in tokens.
 const SHORT_ANSWER: u32 = 300;
@@ -67,8 +67,8 @@ pub async fn forecast(
     settings: &Settings,
     created: impl Fn(&PromptSources, DebateId) -> Created,
 ) -> Result<Forecast, ForecastError> {
-    let short = rehearse(protocol, settings, &created, Length::Short).await?;
-    let long = rehearse(protocol, settings, &created, Length::Long).await?;
+    let (short, least_closing) = rehearse(protocol, settings, &created, Length::Short).await?;
+    let (long, _) = rehearse(protocol, settings, &created, Length::Long).await?;
     let keys: Vec<CallKey> = in_order(settings, short.keys().chain(long.keys()));
     let calls = keys.into_iter().filter_map(|key| {
         let (low, high) = (short.get(&key), long.get(&key));
@@ -89,7 +89,7 @@ pub async fn forecast(
             cost: cost(low).zip(cost(high)).map(|(low, high)| Span { low, high }),
         })
     });
-    Ok(Forecast { calls: calls.collect(), assumptions: assumptions(settings) })
+    Ok(Forecast { calls: calls.collect(), assumptions: assumptions(settings), least_closing })
 }
 
 /// The keys, each once, as a reader expects them: by round and phase, agents in configuration order.
@@ -150,7 +150,7 @@ async fn rehearse(
     settings: &Settings,
     created: &impl Fn(&PromptSources, DebateId) -> Created,
     length: Length,
-) -> Result<Measures, ForecastError> {
+) -> Result<(Measures, Option<Usd>), ForecastError> {
     let directory = tempfile::tempdir().map_err(ForecastError::Temporary)?;
     let measures = Arc::new(Mutex::new(Measures::new()));
     let limits =
@@ -158,7 +158,7 @@ async fn rehearse(
     let panel = Panel::build(settings, |agent| Caller {
         chat: Arc::new(Gauge { agent: agent.clone(), length, measures: Arc::clone(&measures) }),
         provider: agent.provider.as_str().into(),
-        price: None,
+        price: price_of(agent, settings),
         attempt_timeout: NO_TIMEOUT,
         delivery: Delivery::Whole,
         limits: limits.clone(),
@@ -171,6 +171,9 @@ async fn rehearse(
         created
     };
     let (record, _) = Record::begin(&Directory::at(directory.path()), timeless)?;
+    let judge = &panel.judge;
+    let closing = price_of(&judge.settings, settings).map(|price| Budget::new(Usd::ZERO, Usd::ZERO, price));
+    let least_closing = closing.map(|budget| least_closing_cost(&budget, judge, record.debate())).transpose()?;
     let (signals, _) = unbounded_channel();
     let mut engine = Engine::new(protocol, panel, record, &[], signals, CancellationToken::new());
     if engine.run().await? != Ending::Completed {
@@ -181,7 +184,7 @@ async fn rehearse(
     let mut measures = std::mem::take(&mut *measures.lock().unwrap_or_else(PoisonError::into_inner));
     // Votes for the same label of shuffled slates scatter: a tie says nothing about the debate to come.
     measures.retain(|key, _| key.phase != Phase::Vote || key.agent_id != settings.judge.id);
-    Ok(measures)
+    Ok((measures, least_closing))
 }
 
 /// Nobody is told of retries: there are none.

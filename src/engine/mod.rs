@@ -22,13 +22,14 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Ground, Panel, Past};
 use crate::debate::{
     AgentId, CallKey, CallRecord, Debate, Event, Failure, Node, Phase, Recorded, Signal, Status, StopReason, Timestamp,
+    Usd,
 };
 use crate::llm::{FailedCall, ModelError};
 use crate::prompt::PromptError;
 use crate::protocol::{Next, NoTransition, Protocol, Trigger};
 use crate::store::{Record, StoreError};
 
-pub use budget::{known_cost, least_closing_cost};
+pub use budget::{known_cost, least_closing_cost, spent_of_limit};
 pub use forecast::{ForecastError, forecast};
 pub use observer::SignalObserver;
 
@@ -85,7 +86,9 @@ pub struct Engine {
     ground: Option<Ground>,
     /// Which agents have been asked for questions, by iteration, and how many they had.
     asked: HashMap<(u32, AgentId), usize>,
-    /// Whether the cost has reached the limit that is warned of.
+    /// What the debate's calls are known to have cost.
+    known_cost: Usd,
+    /// Whether that has reached the limit that is warned of.
     cost_warned: bool,
     /// Which model a server last said it used, by provider and model as configured, where that was in an earlier run
     /// and has not been compared yet.
@@ -136,7 +139,8 @@ impl Engine {
             }
         }
         let warn_at = record.debate().settings.as_ref().and_then(|settings| settings.debate.budget.warn_cost_usd);
-        let cost_warned = warn_at.is_some_and(|at| known_cost(record.debate()) >= at);
+        let known_cost = known_cost(past);
+        let cost_warned = warn_at.is_some_and(|at| known_cost >= at);
         Self {
             protocol,
             panel,
@@ -148,6 +152,7 @@ impl Engine {
             round_deadline: None,
             ground: None,
             asked,
+            known_cost,
             cost_warned,
             served,
             course: Course::Regular,
@@ -197,6 +202,7 @@ impl Engine {
                 }
                 Next::Fail => break Ending::Failed,
                 Next::Pause => {
+                    self.record_abandoned_cost()?;
                     self.append(Event::Paused)?;
                     break Ending::Paused;
                 }
@@ -239,6 +245,7 @@ impl Engine {
     /// # Errors
     /// When it cannot be saved.
     pub async fn pause(&mut self) -> Result<(), EngineError> {
+        self.record_abandoned_cost()?;
         self.append(Event::Paused)?;
         Ok(self.record.flush().await?)
     }
@@ -251,8 +258,10 @@ impl Engine {
 
     /// Records an event, then shows it.
     fn append(&mut self, event: Event) -> Result<(), StoreError> {
+        self.record_assumed_cost()?;
         let recorded = self.record.append(event)?;
         self.signal(Signal::Recorded(Arc::clone(&recorded)));
+        self.known_cost += budget::cost_of(&recorded.event).unwrap_or_default();
         self.watch_cost();
         if let Some(call) = recorded.event.call() {
             self.compare_served_model(call);
@@ -299,6 +308,7 @@ impl Engine {
 
     /// Ends the debate without an answer.
     fn fail(&mut self, error: impl Into<String>) -> Result<Trigger, EngineError> {
+        self.record_abandoned_cost()?;
         self.append(Event::Failed { error: error.into() })?;
         Ok(Trigger::Failed)
     }

@@ -64,6 +64,8 @@ struct Ledger {
     held: Usd,
     /// Kept for the closing.
     kept: Usd,
+    /// What was counted as spent though nobody said so, and has not been put on record yet.
+    assumed: Usd,
     tokens_per_byte: f64,
     longest_answer: u32,
 }
@@ -92,8 +94,14 @@ impl Budget {
     /// A limit of which `spent` is gone already. `closing` is the price of the model that closes the debate.
     #[must_use]
     pub fn new(limit: Usd, spent: Usd, closing: Price) -> Self {
-        let ledger =
-            Ledger { spent, held: Usd::ZERO, kept: Usd::ZERO, tokens_per_byte: TOKENS_PER_BYTE, longest_answer: 0 };
+        let ledger = Ledger {
+            spent,
+            held: Usd::ZERO,
+            kept: Usd::ZERO,
+            assumed: Usd::ZERO,
+            tokens_per_byte: TOKENS_PER_BYTE,
+            longest_answer: 0,
+        };
         Self { limit, closing_input: closing.input_per_m_tok, ledger: Mutex::new(ledger), settled: Notify::new() }
     }
 
@@ -123,6 +131,19 @@ impl Budget {
     pub fn left(&self) -> Usd {
         let ledger = self.ledger();
         self.limit.saturating_sub(ledger.spent + ledger.held)
+    }
+
+    /// What is set aside for attempts in flight.
+    #[must_use]
+    pub fn held(&self) -> Usd {
+        self.ledger().held
+    }
+
+    /// What was counted as spent since this was last asked though nobody said so: attempts that broke off, were
+    /// abandoned, or came back without figures. It is in no call's cost.
+    #[must_use]
+    pub fn take_assumed(&self) -> Usd {
+        std::mem::take(&mut self.ledger().assumed)
     }
 
     /// What is kept for the closing.
@@ -227,7 +248,10 @@ impl Hold<'_> {
                 }
                 (*cost, *text)
             }
-            Bill::Unknown { text } => (self.bound, *text),
+            Bill::Unknown { text } => {
+                self.budget.ledger().assumed += self.bound;
+                (self.bound, *text)
+            }
             Bill::Nothing => (Usd::ZERO, ""),
         };
         let growth = {
@@ -252,6 +276,7 @@ impl Drop for Hold<'_> {
     fn drop(&mut self) {
         if self.open {
             let bound = self.bound;
+            self.budget.ledger().assumed += bound;
             self.close(bound, Usd::ZERO);
         }
     }

@@ -202,6 +202,7 @@ impl<'a> Result<'a> {
             | DebateEvent::QuestionAnswered { .. }
             | DebateEvent::CallFailed { .. }
             | DebateEvent::RoundTimedOut { .. }
+            | DebateEvent::CostAssumed { .. }
             | DebateEvent::Stopping { .. }
             | DebateEvent::Suspended { .. }
             | DebateEvent::Paused

@@ -127,6 +127,7 @@ impl Spans {
             | Event::JudgeSummarized { .. }
             | Event::Voted { .. }
             | Event::Synthesized { .. }
+            | Event::CostAssumed { .. }
             | Event::Stopping { .. }
             | Event::Resumed => {}
         }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::support::{MockServer, Purpose, Reply, Sandbox, config, default_reply};
 
 /// A configuration whose models all cost one dollar for a million input tokens and ten for a million output tokens.
-fn priced(roles: &[&str], debate: &Value) -> Value {
+pub(crate) fn priced(roles: &[&str], debate: &Value) -> Value {
     let mut config = config(roles, debate);
     let price = json!({"inputPerMTok": 1.0, "outputPerMTok": 10.0});
     let models = roles.iter().map(|role| format!("model-{role}")).chain(["model-judge".to_owned()]);
@@ -61,6 +62,8 @@ fn a_limit_that_cannot_be_kept_is_refused_before_anything_is_paid() {
     let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({})));
     let too_low = sandbox.run(["debate", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
     assert!(too_low.stderr.contains("buys no answer: the judge's call alone can cost $0.0"), "{too_low}");
+    let dry = sandbox.run(["debate", "--dry-run", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
+    assert!(dry.stdout.contains("synthesis") && dry.stderr.contains("buys no answer"), "{dry}");
     for wrong in ["0", "-1", "nan", "inf", "much"] {
         let refused = sandbox.run(["debate", "--max-cost", wrong, "Design a queue"]).expect_code(2);
         assert!(refused.stderr.contains("expected an amount of dollars above 0"), "{refused}");
@@ -69,8 +72,92 @@ fn a_limit_that_cannot_be_kept_is_refused_before_anything_is_paid() {
     let refused = unpriced.run(["debate", "--max-cost", "5", "Design a queue"]).expect_code(4);
     assert!(refused.stderr.contains("no price is known of model-architect, model-judge, model-kiss"), "{refused}");
     assert!(refused.stderr.contains("hint: give each model a price under `prices`"), "{refused}");
+    let dry = unpriced.run(["debate", "--dry-run", "--max-cost", "5", "Design a queue"]).expect_code(4);
+    assert!(dry.stderr.contains("no price is known of model-architect"), "{dry}");
     assert!(unpriced.debates().is_empty());
     assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_limit_holds_across_runs_where_nobody_says_what_calls_cost() {
+    // Each call counts as 4096 tokens of output, as that is its limit: 0.041 dollars, and its prompt.
+    let most = (0.25_f64 / 0.04096).floor();
+    let server = MockServer::with(|request| match request.index {
+        0 => default_reply(request).without_usage(),
+        _ => Reply::hang(),
+    });
+    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({})));
+    let running = sandbox.spawn(["debate", "--max-cost", "0.25", "Design a queue"]);
+    server.wait_for_requests(3);
+    running.signal(Signal::SIGINT);
+    running.wait().expect_code(130);
+    server.set_script(|request| default_reply(request).without_usage());
+    sandbox.run(["resume", "latest"]).expect_code(0);
+    let id = sandbox.only_debate();
+    assert!(server.requests().len() as f64 <= most, "{} requests", server.requests().len());
+    assert_eq!(sandbox.state(&id)["outcome"]["kind"], "stopped");
+    sandbox.assert_state_is_the_fold(&id);
+    sandbox.run(["verify", &id]).expect_code(0);
+}
+
+#[test]
+fn a_limit_that_an_interrupt_used_up_says_how_to_go_on() {
+    let server = MockServer::with(|_| Reply::hang());
+    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({})));
+    // Enough for the judge alone, whose answer may be on the bill when it is interrupted.
+    let running = sandbox.spawn(["debate", "--max-cost", "0.02", "Design a queue"]);
+    server.wait_for_requests(1);
+    running.signal(Signal::SIGINT);
+    running.wait().expect_code(130);
+    server.set_script(default_reply);
+    let finished = sandbox.run(["resume", "latest"]).expect_code(3);
+    assert_eq!(server.requests().len(), 1);
+    let id = sandbox.only_debate();
+    let hint =
+        format!("hint: with a higher limit: dialectic fork {id} --at start --set debate.budget.maxCostUsd=<dollars>\n");
+    assert!(finished.stderr.ends_with(&hint), "{finished}");
+    sandbox.run(["fork", &id, "--at", "start", "--set", "debate.budget.maxCostUsd=0.02"]).expect_code(0);
+}
+
+#[test]
+fn a_fork_counts_what_is_new_and_is_held_to_its_own_limit() {
+    let server = MockServer::with(|request| default_reply(request).usage(900, 0, 900));
+    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({"rounds": 1})));
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let parent = sandbox.only_debate();
+    let before = server.requests().len();
+    let set = |limit| format!("debate.budget.maxCostUsd={limit}");
+    let too_low = sandbox.run(["fork", &parent, "--at", "1.synthesis", "--set", &set("0.0001")]).expect_code(2);
+    assert!(too_low.stderr.contains("buys no answer: the judge's call alone can cost $0.0"), "{too_low}");
+    assert_eq!((sandbox.only_debate(), server.requests().len()), (parent.clone(), before));
+
+    // What the parent paid is more than this.
+    assert!(cost(&sandbox.state(&parent)) > 0.06);
+    sandbox.run(["fork", &parent, "--at", "1.synthesis", "--set", &set("0.06"), "--strict"]).expect_code(0);
+    assert_eq!(server.requests().len(), before + 1);
+}
+
+#[test]
+fn a_score_that_nobody_was_asked_for_is_not_called_unreadable() {
+    // The critiques are dear, so that the room is gone when the judge would score.
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Confidence => Reply::json(json!({"confidence": 10})),
+        Purpose::Refine => default_reply(request).usage(900, 0, 4096),
+        _ => default_reply(request),
+    });
+    let debate = json!({
+        "terminationCondition": {"type": "quality", "threshold": 90}, "summarization": {"enabled": false},
+    });
+    let mut config = priced(&["architect", "kiss"], &debate);
+    // Its answers may be long: no room for two of them.
+    config["judge"]["maxTokens"] = json!(20_000);
+    let sandbox = Sandbox::new().model_server(&server).config(&config);
+    sandbox.run(["debate", "--max-cost", "0.37", "Design a queue"]).expect_code(0);
+    assert!(server.requests().iter().all(|request| request.purpose != Purpose::Confidence));
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(state["rounds"][0]["contributions"].as_array().unwrap().len(), 6);
+    assert_eq!(state["outcome"]["reasons"], json!(["stopped: the cost limit left no room for more"]));
+    assert_eq!(state["rounds"][0]["evaluation"], Value::Null);
 }
 
 #[test]

@@ -6,16 +6,16 @@ use std::time::Duration;
 use dialectic::agent::Panel;
 use dialectic::config::default_settings;
 use dialectic::debate::{
-    AgentSettings, CallKey, Created, Debate, DebateId, Event, OutcomeKind, Price, Recorded, Settings, Status,
+    AgentSettings, CallKey, Created, Debate, DebateId, Event, Node, OutcomeKind, Price, Recorded, Settings, Status,
     SynthesisMethod, TerminationKind, Timestamp, Tokens, Usd,
 };
-use dialectic::engine::{Ending, Engine, least_closing_cost};
+use dialectic::engine::{Ending, Engine, least_closing_cost, spent_of_limit};
 use dialectic::llm::{
     Budget, CallObserver, Caller, CallerLimits, ChatModel, Delivery, FinishReason, ModelError, Reply, Request,
     request_bytes,
 };
 use dialectic::protocol::DIALECTIC;
-use dialectic::store::{Directory, Record};
+use dialectic::store::{Contents, Directory, JournalError, Record, StoreError};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
@@ -37,6 +37,8 @@ struct Graph {
     /// The limit: so many times what the judge's call alone can cost.
     limit: f64,
     faults: Faults,
+    /// When it is interrupted, to be taken up again.
+    interrupted: Option<Duration>,
     seed: u64,
 }
 
@@ -56,10 +58,23 @@ fn graphs() -> impl Strategy<Value = Graph> {
     let faults = prop_oneof![2 => Just(Faults::None), 1 => Just(Faults::Billed)];
     let shape = (1_usize..6, 1_u32..4, 1_usize..9, synthesis, termination, any::<bool>(), any::<bool>());
     // From a limit that buys the judge's call and nothing else to one that is never reached.
-    (shape, 0.0_f64..2.5, faults, any::<u64>()).prop_map(|(shape, limit, faults, seed)| {
+    let interrupted = proptest::option::of((1_u64..3_000).prop_map(Duration::from_millis));
+    (shape, 0.0_f64..2.5, faults, interrupted, any::<u64>()).prop_map(|(shape, limit, faults, interrupted, seed)| {
         let (agents, rounds, concurrency, synthesis, termination, clarify, summaries) = shape;
         let limit = 10_f64.powf(limit);
-        Graph { agents, rounds, concurrency, synthesis, termination, clarify, summaries, limit, faults, seed }
+        Graph {
+            agents,
+            rounds,
+            concurrency,
+            synthesis,
+            termination,
+            clarify,
+            summaries,
+            limit,
+            faults,
+            interrupted,
+            seed,
+        }
     })
 }
 
@@ -176,8 +191,18 @@ fn created(settings: &Settings, panel: &Panel, id: DebateId, seed: u64) -> Creat
     }
 }
 
-/// Runs the debate. Returns what was billed, the limit, and how it ended.
-async fn run(graph: &Graph) -> (Usd, Usd, Ending, Debate) {
+/// The record of the one debate, as soon as the thread that saves has let go of it.
+fn reopened(directory: &Directory) -> (Record, Contents) {
+    loop {
+        match Record::reopen(&directory.find("latest").unwrap()) {
+            Err(StoreError::Journal(JournalError::Locked { .. })) => std::thread::yield_now(),
+            opened => return opened.unwrap(),
+        }
+    }
+}
+
+/// Runs the debate. Returns what was billed, the limit, how it ended, and whether it was interrupted while it closed.
+async fn run(graph: &Graph) -> (Usd, Usd, Ending, Debate, bool) {
     let settings = settings(graph);
     let mut random = ChaCha12Rng::seed_from_u64(graph.seed);
     let provider = Arc::new(Provider {
@@ -205,23 +230,45 @@ async fn run(graph: &Graph) -> (Usd, Usd, Ending, Debate) {
     let probe = Budget::new(Usd::from_dollars(1.0), Usd::ZERO, PRICES);
     let least = least_closing_cost(&probe, &unlimited.judge, &Debate::create(&first).unwrap()).unwrap();
     let limit = Usd::from_dollars(least.dollars() * graph.limit);
-    let budget = Some(Arc::new(Budget::new(limit, Usd::ZERO, PRICES)));
-    let panel = panel(CallerLimits { in_flight, max_retries: 2, budget });
+    let limited = |spent| {
+        let budget = Some(Arc::new(Budget::new(limit, spent, PRICES)));
+        panel(CallerLimits { in_flight: in_flight.clone(), max_retries: 2, budget })
+    };
     let directory = tempfile::tempdir().unwrap();
-    let begun = Record::begin(&Directory::at(directory.path()), |id| created(&settings, &panel, id, graph.seed));
+    let directory = Directory::at(directory.path());
+    let first = limited(Usd::ZERO);
+    let begun = Record::begin(&directory, |id| created(&settings, &first, id, graph.seed));
     let (signals, _) = unbounded_channel();
-    let mut engine = Engine::new(&DIALECTIC, panel, begun.unwrap().0, &[], signals, CancellationToken::new());
+    let cancel = CancellationToken::new();
+    let mut engine = Engine::new(&DIALECTIC, first, begun.unwrap().0, &[], signals.clone(), cancel.clone());
+    if let Some(after) = graph.interrupted {
+        tokio::spawn(async move {
+            tokio::time::sleep(after).await;
+            cancel.cancel();
+        });
+    }
     // The thread that saves keeps the clock from going by itself; so it is pushed.
     let clock = tokio::spawn(async {
         loop {
             tokio::time::advance(Duration::from_millis(20)).await;
         }
     });
-    let ending = engine.run().await.unwrap();
+    let mut closing_broken = false;
+    let mut ending = engine.run().await.unwrap();
+    if ending == Ending::Paused {
+        drop(engine);
+        let (record, contents) = reopened(&directory);
+        let panel = limited(spent_of_limit(&contents.events));
+        engine = Engine::new(&DIALECTIC, panel, record, &contents.events, signals, CancellationToken::new());
+        let closing = contents.events.iter().any(|of| matches!(of.event, Event::NodeEntered { node: Node::Synthesis }));
+        ending = engine.run().await.unwrap();
+        // What the judge was saying may be on the bill; then the limit may be gone.
+        closing_broken = closing;
+    }
     clock.abort();
     let debate = engine.debate().clone();
     let billed = *provider.billed.lock().unwrap();
-    (billed, limit, ending, debate)
+    (billed, limit, ending, debate, closing_broken)
 }
 
 /// How often each kind of end was seen: the property says nothing if all debates end alike.
@@ -238,9 +285,9 @@ fn no_debate_spends_more_than_its_limit_and_each_ends_with_a_solution() {
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(200));
     let held = runner.run(&graphs(), |graph| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-        let (billed, limit, ending, debate) = runtime.block_on(run(&graph));
+        let (billed, limit, ending, debate, closing_broken) = runtime.block_on(run(&graph));
         prop_assert!(billed <= limit, "{billed} of {limit} were spent");
-        if graph.faults == Faults::Billed && ending == Ending::Failed {
+        if (graph.faults == Faults::Billed || closing_broken) && ending == Ending::Failed {
             // The judge's own attempts can break; then the debate waits to be resumed.
             prop_assert_eq!(debate.status, Status::Failed);
             return Ok(());

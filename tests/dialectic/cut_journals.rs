@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::budget::priced;
 use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply};
 use crate::timing::without_times;
 
@@ -73,4 +74,41 @@ fn a_debate_that_had_to_fail_fails_behind_every_line_too() {
     place.run(["resume", &id, "--quiet"]).expect_code(3);
     assert_eq!(place.state(&id)["status"], "failed");
     assert_eq!(server.requests().len(), before, "a debate that has to fail calls nobody");
+}
+
+#[test]
+fn behind_every_line_a_debate_with_a_cost_limit_keeps_to_it() {
+    let server = MockServer::with(|request| match (request.purpose, request.model()) {
+        (Purpose::Refine, "model-kiss") => default_reply(request).without_usage(),
+        _ => default_reply(request).usage(900, 0, 900),
+    });
+    let debate = json!({"rounds": 9, "budget": {"maxCostUsd": 0.3}});
+    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &debate));
+    sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+    let id = sandbox.only_debate();
+    let journal = sandbox.journal(&id);
+    let is = |line: &String, kind| line.contains(&format!("\"type\":\"{kind}\""));
+    assert!(journal.iter().any(|line| is(line, "cost-assumed")), "what nobody tells is counted");
+    let stopped = journal.iter().position(|line| is(line, "stopping")).expect("the limit is reached");
+    for length in 1..=journal.len() {
+        let place = cut(&server, &id, &journal[..length]);
+        let before = server.requests().len();
+        place.run(["resume", &id, "--quiet"]).expect_code(0);
+        let last = &journal[length - 1];
+        let state = place.state(&id);
+        assert_eq!(state["outcome"]["kind"], "stopped", "behind line {length}: {last}");
+        assert!(state["finalSolution"]["description"].is_string(), "behind line {length}: {last}");
+        // An answer without figures may have cost as much as its output limit allows.
+        let lines = place.journal(&id);
+        let events = lines.iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let known = events.filter_map(|event| event["call"]["costUsd"].as_f64());
+        let unknown = lines.iter().filter(|line| is(line, "cost-assumed")).count();
+        let most = known.sum::<f64>() + unknown as f64 * 0.04096;
+        assert!(most <= 0.3, "${most} behind line {length}: {last}");
+        if length > stopped {
+            let made = server.requests().len() - before;
+            assert_eq!(made, paid(&journal) - paid(&journal[..length]), "behind line {length}: {last}");
+        }
+        place.run(["verify", &id]).expect_code(0);
+    }
 }

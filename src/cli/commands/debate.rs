@@ -9,7 +9,7 @@ use crate::cli::args::DebateArgs;
 use crate::cli::session::{DEBATES, Session, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{ConfigPath, Environment, Loaded, Overrides, Switch, Vocabulary, load};
-use crate::debate::{Created, Debate, Event, PromptSources, Recorded, Settings, Timestamp, Usd};
+use crate::debate::{Created, Event, PromptSources, Recorded, Settings, Timestamp, Usd, fold};
 use crate::engine::least_closing_cost;
 use crate::error::Error;
 use crate::llm::{BudgetError, price_of};
@@ -52,7 +52,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         terminal.warning(warning);
     }
     let created = |id| created(&panel.sources, id);
-    check_limit(&panel, created(Directory::new_id()))?;
+    check_limit(&panel, created(Directory::new_id()), &[])?;
     warn_of_unknown_costs(&settings, terminal);
     let (record, created) = Record::begin(&Directory::at(DEBATES), created)?;
     session.show(created);
@@ -74,10 +74,13 @@ fn overrides(args: &DebateArgs) -> Overrides {
 }
 
 /// Sees to it that the cost limit, if there is one, buys an answer.
-fn check_limit(panel: &Panel, created: Created) -> Result<(), Error> {
+/// `taken_over` is what a fork begins with.
+pub(super) fn check_limit(panel: &Panel, created: Created, taken_over: &[Event]) -> Result<(), Error> {
     let Some(budget) = &panel.judge.caller.limits.budget else { return Ok(()) };
-    let first = Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(Box::new(created)) };
-    let Ok(debate) = Debate::create(&first) else { return Ok(()) };
+    let events = std::iter::once(Event::Created(Box::new(created))).chain(taken_over.iter().cloned());
+    let at = Timestamp::now();
+    let events: Vec<Recorded> = (1..).zip(events).map(|(seq, event)| Recorded { seq, at, event }).collect();
+    let Ok(debate) = fold(&events) else { return Ok(()) };
     let needed = least_closing_cost(budget, &panel.judge, &debate)?;
     let limit = budget.limit();
     if needed > limit { Err(BudgetError::TooLow { limit, needed }.into()) } else { Ok(()) }

@@ -10,7 +10,7 @@ use crate::prompt::Role;
 use crate::protocol::{PROTOCOLS, Protocol};
 use crate::store::{Directory, Record, StoreError, read_journal};
 
-use super::debate::{FORMAT_VERSION, vocabulary};
+use super::debate::{FORMAT_VERSION, check_limit, vocabulary};
 
 pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = Directory::at(DEBATES);
@@ -42,14 +42,16 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     for change in created.prompt_sources.changes(&panel.sources) {
         terminal.warning(&change);
     }
-    let (mut record, begun) = Record::begin(&directory, |id| Created {
+    let new = |id| Created {
         format_version: FORMAT_VERSION,
         id,
         settings: settings.clone(),
         prompt_sources: panel.sources.clone(),
         forked_from: Some(ForkedFrom { id: created.id.clone(), at: args.at }),
         ..created.clone()
-    })?;
+    };
+    check_limit(&panel, new(created.id.clone()), &kept)?;
+    let (mut record, begun) = Record::begin(&directory, new)?;
     let copied = kept.into_iter().map(|event| record.append(event).map(|recorded| recorded.as_ref().clone()));
     let past: Vec<Recorded> = copied.collect::<Result<_, _>>()?;
     terminal.notice(&format!("Forked {} at {} as {}", created.id, args.at, record.debate().id));

@@ -6,7 +6,7 @@ use crate::cli::session::{DEBATES, Session, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{ConfigPath, DEFAULT_PATH, Environment, Overrides};
 use crate::debate::{DebateId, Settings, Status};
-use crate::engine::{Course, known_cost};
+use crate::engine::{Course, spent_of_limit};
 use crate::error::Error;
 use crate::llm::presets::OFFLINE;
 use crate::protocol::Protocol;
@@ -45,7 +45,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
         return Err(Error::NothingToFinish { id: debate.id.clone() });
     }
     let mut session = Session::open(&args.run, terminal)?.heading(course);
-    let panel = session.panel(&settings, &environment, known_cost(debate), terminal)?;
+    let panel = session.panel(&settings, &environment, spent_of_limit(&contents.events), terminal)?;
     for warning in environment.warnings().iter().chain(&panel.warnings) {
         terminal.warning(warning);
     }

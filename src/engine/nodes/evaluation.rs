@@ -60,7 +60,10 @@ async fn score(engine: &mut Engine, kind: TerminationKind, threshold: f64) -> Re
                 }
                 Err(failed) => engine.record_failed_call(&finished.key, failed)?,
             }
-            engine.append(Event::Evaluated { round, evaluation: evaluation.clone(), call })?;
+            // A score that nobody was asked for, because the cost limit had no room, is not an unreadable one.
+            if !matches!(&finished.result, Err(failed) if failed.was_never_sent()) {
+                engine.append(Event::Evaluated { round, evaluation: evaluation.clone(), call })?;
+            }
             finished.show(engine);
         }
         let done = usize::from(evaluation.score.is_some());
