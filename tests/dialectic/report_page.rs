@@ -242,6 +242,22 @@ fn the_timeline_has_every_call_and_cuts_pauses_out() {
     assert!(page.contains("<title>Pause of 24 h 0 min</title>"), "{page}");
 }
 
+#[test]
+fn a_fork_shows_its_parent_and_its_own_calls_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.run(["debate", "--offline", "-r", "1", "Design a queue"]).expect_code(0);
+    let parent = sandbox.only_debate();
+    let page = || std::fs::read_to_string(sandbox.directory().join("fork.html")).unwrap();
+    sandbox.run(["fork", &parent, "--at", "1.refinement", "--offline", "--report", "fork.html"]).expect_code(0);
+    let fork = sandbox.debates().into_iter().find(|id| *id != parent).unwrap();
+    assert!(page().contains(&format!("forked from <bdi>{parent}</bdi> at 1.refinement")), "{}", page());
+    let own: u64 = sandbox.debate(&fork).usage.values().map(|usage| usage.requests).sum();
+    assert!(own < sandbox.debate(&parent).usage.values().map(|usage| usage.requests).sum());
+    assert_eq!(page().matches("<g><title>").count() as u64, own);
+    let markdown = sandbox.run(["report", "-d", &fork]).expect_code(0).stdout;
+    assert!(markdown.contains(&format!("- Forked from: {parent} at 1.refinement; ")), "{markdown}");
+}
+
 /// Panics when there is something on a page that could run, load or send anything.
 fn assert_harmless(name: &str, page: &str) {
     const FORBIDDEN: [&str; 19] = [

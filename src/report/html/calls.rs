@@ -42,7 +42,9 @@ pub(super) fn calls<'v>(view: &'v View<'_>) -> Vec<Call<'v>> {
         if let Event::RoundBegun { round: begun } = &recorded.event {
             round = *begun;
         }
-        calls.extend(call(view, recorded, round));
+        // What a fork took over was called, and paid for, by its parent.
+        let own = call(view, recorded, round).filter(|call| !call.record.is_some_and(|record| record.copied));
+        calls.extend(own);
     }
     calls
 }
@@ -93,6 +95,7 @@ fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<Cal
         | Event::RoundBegun { .. }
         | Event::QuestionAnswered { .. }
         | Event::RoundTimedOut { .. }
+        | Event::CostAssumed { .. }
         | Event::Stopping { .. }
         | Event::Suspended { .. }
         | Event::Paused

@@ -16,7 +16,8 @@ const REASONS: usize = 6;
 /// The masthead of the page.
 pub(super) fn masthead(view: &View<'_>, calls: &[Call<'_>]) -> Markup {
     let debate = view.debate;
-    let mut masthead = html!("<header>\n<p class=\"eyebrow\">Debate {}</p>\n", name(debate.id.as_str()));
+    let mut masthead =
+        html!("<header>\n<p class=\"eyebrow\">Debate {}{}</p>\n", name(debate.id.as_str()), parent(debate));
     push!(
         masthead,
         "<h1 dir=\"auto\">{}</h1>\n<p class=\"verdict\">{}{}</p>\n",
@@ -26,6 +27,11 @@ pub(super) fn masthead(view: &View<'_>, calls: &[Call<'_>]) -> Markup {
     );
     push!(masthead, "{}{}</header>\n", notice(debate), facts(view, calls));
     masthead
+}
+
+fn parent(debate: &Debate) -> Markup {
+    let Some(parent) = &debate.forked_from else { return Markup::default() };
+    html!(", forked from {} at {}: what came before was paid for there", name(parent.id.as_str()), parent.at)
 }
 
 fn status(debate: &Debate) -> Markup {

@@ -55,6 +55,10 @@ fn item(out: &mut Document<'_>, text: &str) {
 
 fn course(out: &mut Document<'_>, debate: &Debate) {
     let rounds = thousands(debate.rounds.len() as u64);
+    if let Some(parent) = &debate.forked_from {
+        let (parent, at) = (inline(parent.id.as_str()), parent.at);
+        out.line(format_args!("- Forked from: {parent} at {at}; what came before was paid for there"));
+    }
     match &debate.settings {
         Some(settings) => {
             out.line(format_args!("- Protocol: {}", inline(&settings.debate.protocol)));
