@@ -164,8 +164,23 @@ impl Engine {
     /// [`Ending::Suspended`] it can be run again, once the questions are answered.
     ///
     /// # Errors
-    /// When it cannot be saved, or the program has a defect.
+    /// When it cannot be saved, or the program has a defect. As much as possible of what was recorded is on disk then.
     pub async fn run(&mut self) -> Result<Ending, EngineError> {
+        let ended = self.go_through().await;
+        // Calls in flight are abandoned before the last save, so that nothing is recorded behind it.
+        self.exchange = None;
+        let saved = match ended {
+            Ok(ending) => self.record.flush().await.map(|()| ending).map_err(EngineError::from),
+            failed => failed,
+        };
+        if saved.is_err() {
+            self.record.salvage().await;
+        }
+        saved
+    }
+
+    /// Goes from node to node until the debate ends, is interrupted, or waits for the user.
+    async fn go_through(&mut self) -> Result<Ending, EngineError> {
         if !matches!(self.record.debate().status, Status::Pending) {
             self.append(Event::Resumed)?;
         }
@@ -177,31 +192,30 @@ impl Engine {
         }
         // A run that was killed behind the decision to stop had not left its node yet.
         let mut node = if self.is_stopping() { closing } else { reached };
-        let ending = loop {
-            self.append(Event::NodeEntered { node })?;
-            self.record.checkpoint()?;
+        self.append(Event::NodeEntered { node })?;
+        // The first save is waited for: where it fails, nothing has been paid for yet.
+        self.record.flush().await?;
+        loop {
             let trigger = self.visit(node).await?;
             match self.protocol.next(node, trigger)? {
                 Next::Go(next) => node = next,
                 Next::Suspend => {
                     self.append(Event::Suspended { node })?;
-                    break Ending::Suspended;
+                    return Ok(Ending::Suspended);
                 }
                 Next::Done => {
                     self.append(Event::Completed)?;
-                    break Ending::Completed;
+                    return Ok(Ending::Completed);
                 }
-                Next::Fail => break Ending::Failed,
+                Next::Fail => return Ok(Ending::Failed),
                 Next::Pause => {
                     self.append(Event::Paused)?;
-                    break Ending::Paused;
+                    return Ok(Ending::Paused);
                 }
             }
-        };
-        // Calls in flight are abandoned before the last save, so that nothing is recorded behind it.
-        self.exchange = None;
-        self.record.flush().await?;
-        Ok(ending)
+            self.append(Event::NodeEntered { node })?;
+            self.record.checkpoint()?;
+        }
     }
 
     /// Does the work of a node, unless the debate is interrupted or told to close meanwhile.

@@ -3,26 +3,20 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use dialectic::agent::Panel;
 use dialectic::config::default_settings;
 use dialectic::debate::{
-    AgentSettings, CallKey, Created, Debate, DebateId, Event, OutcomeKind, Price, Recorded, Settings, Status,
-    SynthesisMethod, TerminationKind, Timestamp, Tokens, Usd,
+    AgentSettings, Debate, DebateId, Event, OutcomeKind, Price, Recorded, Settings, Status, SynthesisMethod,
+    TerminationKind, Timestamp, Tokens, Usd,
 };
-use dialectic::engine::{Ending, Engine, least_closing_cost};
-use dialectic::llm::{
-    Budget, CallObserver, Caller, CallerLimits, ChatModel, Delivery, FinishReason, ModelError, Reply, Request,
-    request_bytes,
-};
-use dialectic::protocol::DIALECTIC;
-use dialectic::store::{Directory, Record};
+use dialectic::engine::{Ending, least_closing_cost};
+use dialectic::llm::{Budget, CallerLimits, ChatModel, FinishReason, ModelError, Reply, Request, request_bytes};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use tokio::sync::mpsc::unbounded_channel;
-use tokio_util::sync::CancellationToken;
+
+use crate::support::in_process;
 
 /// What a debate is like.
 #[derive(Debug, Clone)]
@@ -139,12 +133,6 @@ fn form(schema: &Value, filler: &str, random: &mut ChaCha12Rng) -> Value {
     }
 }
 
-struct Unobserved;
-
-impl CallObserver for Unobserved {
-    fn retrying(&self, _: &CallKey, _: u32, _: &ModelError, _: Duration) {}
-}
-
 fn settings(graph: &Graph) -> Settings {
     let mut settings = default_settings();
     let agent = settings.agents[0].clone();
@@ -163,19 +151,6 @@ fn settings(graph: &Graph) -> Settings {
     settings
 }
 
-fn created(settings: &Settings, panel: &Panel, id: DebateId, seed: u64) -> Created {
-    Created {
-        format_version: 1,
-        id,
-        problem: "Design a queue. It must be fast.".into(),
-        context: None,
-        settings: settings.clone(),
-        prompt_sources: panel.sources.clone(),
-        seed: u32::try_from(seed % 1000).unwrap(),
-        forked_from: None,
-    }
-}
-
 /// Runs the debate. Returns what was billed, the limit, and how it ended.
 async fn run(graph: &Graph) -> (Usd, Usd, Ending, Debate) {
     let settings = settings(graph);
@@ -186,40 +161,17 @@ async fn run(graph: &Graph) -> (Usd, Usd, Ending, Debate) {
         random: Mutex::new(random),
         billed: Mutex::default(),
     });
-    let panel = |limits: CallerLimits| {
-        Panel::build(&settings, |_| Caller {
-            chat: provider.clone(),
-            provider: "openai".into(),
-            price: Some(PRICES),
-            attempt_timeout: Duration::from_mins(2),
-            delivery: Delivery::Whole,
-            limits: limits.clone(),
-            observer: Arc::new(Unobserved),
-        })
-        .unwrap()
-    };
+    let panel = |limits: CallerLimits| in_process::panel(&settings, provider.clone(), Some(PRICES), &limits);
     let in_flight = Arc::new(Semaphore::new(graph.concurrency));
     let unlimited = panel(CallerLimits { in_flight: in_flight.clone(), max_retries: 2, budget: None });
-    let first = created(&settings, &unlimited, DebateId::new("x"), graph.seed);
+    let first = in_process::created(&settings, &unlimited, DebateId::new("x"), graph.seed);
     let first = Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(Box::new(first)) };
     let probe = Budget::new(Usd::from_dollars(1.0), Usd::ZERO, PRICES);
     let least = least_closing_cost(&probe, &unlimited.judge, &Debate::create(&first).unwrap()).unwrap();
     let limit = Usd::from_dollars(least.dollars() * graph.limit);
     let budget = Some(Arc::new(Budget::new(limit, Usd::ZERO, PRICES)));
     let panel = panel(CallerLimits { in_flight, max_retries: 2, budget });
-    let directory = tempfile::tempdir().unwrap();
-    let begun = Record::begin(&Directory::at(directory.path()), |id| created(&settings, &panel, id, graph.seed));
-    let (signals, _) = unbounded_channel();
-    let mut engine = Engine::new(&DIALECTIC, panel, begun.unwrap().0, &[], signals, CancellationToken::new());
-    // The thread that saves keeps the clock from going by itself; so it is pushed.
-    let clock = tokio::spawn(async {
-        loop {
-            tokio::time::advance(Duration::from_millis(20)).await;
-        }
-    });
-    let ending = engine.run().await.unwrap();
-    clock.abort();
-    let debate = engine.debate().clone();
+    let (ending, debate) = in_process::run(&settings, panel, graph.seed).await;
     let billed = *provider.billed.lock().unwrap();
     (billed, limit, ending, debate)
 }
@@ -237,8 +189,7 @@ fn no_debate_spends_more_than_its_limit_and_each_ends_with_a_solution() {
     let seen = Mutex::new(Seen::default());
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(200));
     let held = runner.run(&graphs(), |graph| {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-        let (billed, limit, ending, debate) = runtime.block_on(run(&graph));
+        let (billed, limit, ending, debate) = in_process::block_on(run(&graph));
         prop_assert!(billed <= limit, "{billed} of {limit} were spent");
         if graph.faults == Faults::Billed && ending == Ending::Failed {
             // The judge's own attempts can break; then the debate waits to be resumed.

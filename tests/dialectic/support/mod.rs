@@ -5,6 +5,7 @@
 mod call_graph;
 mod check;
 mod config;
+pub(crate) mod in_process;
 mod incoming;
 mod latency;
 mod prefix;
