@@ -54,6 +54,16 @@ pub enum Error {
     /// A run could not go on.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// A debate that was run could not be saved any more.
+    #[error("the debate {id} cannot be saved")]
+    NotSaved {
+        /// The debate.
+        id: DebateId,
+        /// Whether its journal is where it belongs.
+        has_journal: bool,
+        /// Why.
+        source: StoreError,
+    },
     /// The evaluators cannot be used.
     #[error(transparent)]
     Evaluators(#[from] EvaluatorsError),
@@ -102,6 +112,14 @@ pub enum Error {
     NoJournal {
         /// The debate.
         id: DebateId,
+    },
+    /// A saved debate had a journal, which is not there any more.
+    #[error("the journal of the debate {id} is missing: there is no {path}")]
+    JournalGone {
+        /// The debate.
+        id: DebateId,
+        /// Where it was.
+        path: PathBuf,
     },
     /// A record is not what it was.
     #[error("the record of {id} is not whole")]
@@ -232,6 +250,7 @@ impl Error {
             | Self::NothingToFinish { .. }
             | Self::Fork { .. }
             | Self::NoJournal { .. }
+            | Self::JournalGone { .. }
             | Self::NotWhole { .. } => 2,
             Self::Config(error) => of_blame(error.blame()),
             Self::Evaluators(error) => of_blame(error.blame()),
@@ -244,12 +263,14 @@ impl Error {
                 | StoreError::Search { .. } => 2,
                 StoreError::Journal(error) if error.is_damage() => 2,
                 StoreError::Directory { .. }
+                | StoreError::List { .. }
                 | StoreError::Write { .. }
                 | StoreError::Journal(_)
                 | StoreError::Fold { .. } => 1,
             },
             Self::Http(_)
             | Self::Engine(_)
+            | Self::NotSaved { .. }
             | Self::Forecast(_)
             | Self::Output { .. }
             | Self::Exists { .. }
@@ -298,9 +319,26 @@ impl Error {
             Self::Store(StoreError::Journal(error)) if error.is_damage() => {
                 Some("`dialectic verify` says what is whole; a damaged journal is not gone on with".to_owned())
             }
+            Self::Store(StoreError::Journal(JournalError::Locked { .. })) => {
+                Some("wait until it ends; `dialectic replay` shows what was said so far".to_owned())
+            }
+            Self::Store(StoreError::Directory { .. } | StoreError::List { .. } | StoreError::Journal(_)) => Some(
+                "debates are kept in `debates` below the working directory: see that it is a directory that may be \
+                 written and has room, or work in another one"
+                    .to_owned(),
+            ),
+            Self::Output { .. } | Self::Stdout(_) | Self::Store(StoreError::Write { .. }) => {
+                Some("see that it may be written and has room, or name another file".to_owned())
+            }
+            Self::NotSaved { id, has_journal: false, .. } => {
+                Some(format!("put the debate's files back where they were, then: dialectic resume {id}"))
+            }
+            Self::JournalGone { .. } => {
+                Some("put it back; from the state file alone a debate can be reported and evaluated, no more".to_owned())
+            }
             Self::NothingToFinish { id } => Some(format!("let it go on: dialectic resume {id}")),
             Self::Exists { .. } => Some("name another file, or remove this one first".to_owned()),
-            Self::DebateFailed { id, .. } => {
+            Self::DebateFailed { id, .. } | Self::NotSaved { id, has_journal: true, .. } => {
                 Some(format!("what was said is kept; once the cause is gone: dialectic resume {id}"))
             }
             Self::NotFull { id } => Some(format!("the reasons are in the state: dialectic list, or ./debates/{id}.json")),

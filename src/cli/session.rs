@@ -13,13 +13,13 @@ use crate::agent::Panel;
 use crate::config::{ConfigError, EnvFile, Environment, Speaker, attempt_timeout, missing_keys};
 use crate::debate::{Debate, Recorded, Settings, Signal, Usd};
 use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, ProgressMode, roster, run as display};
-use crate::engine::{Course, Ending, Engine, SignalObserver};
+use crate::engine::{Course, Ending, Engine, EngineError, SignalObserver};
 use crate::error::Error;
 use crate::llm::openai::http_client;
 use crate::llm::{Budget, Caller, CallerLimits, Delivery, price_of};
 use crate::prompt;
 use crate::protocol::Protocol;
-use crate::store::Record;
+use crate::store::{Entry, Record};
 use crate::trace::{Destination, Tracer};
 
 use super::args::RunArgs;
@@ -140,7 +140,7 @@ impl<'a> Session<'a> {
             let shown = tokio::spawn(display(received, info, options, events));
             let watch = tokio::spawn(interrupt(interrupts, cancel.clone(), shown.abort_handle()));
             let engine = Engine::new(protocol, panel, record, past, signals, cancel.clone()).heading(course);
-            let ended = run_while_shown(engine, shown, &cancel, &modes).await;
+            let ended = run_while_shown(engine, shown, &cancel, &modes, &saved_to).await;
             watch.abort();
             (ended, watched.await)
         });
@@ -239,6 +239,7 @@ async fn run_while_shown(
     mut shown: JoinHandle<DisplayEnd>,
     cancel: &CancellationToken,
     modes: &TerminalModes,
+    saved_to: &Path,
 ) -> Result<Run, Error> {
     let (ended, early) = tokio::select! {
         ended = run_and_ask(&mut engine, cancel, modes) => (ended, None),
@@ -253,7 +254,13 @@ async fn run_while_shown(
         Some(end) => end,
         None => shown.await.unwrap_or(DisplayEnd::Complete),
     };
-    paused?;
+    let ended = paused.map_err(Error::from).and(ended).map_err(|error| match error {
+        Error::Engine(EngineError::Store(source)) => {
+            let has_journal = Entry::of_state(saved_to).journal.is_some();
+            Error::NotSaved { id: debate.id.clone(), has_journal, source }
+        }
+        error => error,
+    });
     Ok((debate, ended?, shown))
 }
 

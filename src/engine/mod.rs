@@ -7,6 +7,7 @@
 mod budget;
 mod calls;
 mod exchange;
+mod failure;
 mod forecast;
 mod nodes;
 mod observer;
@@ -21,10 +22,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Ground, Panel, Past};
 use crate::debate::{
-    AgentId, CallKey, CallRecord, Debate, Event, Failure, Node, Phase, Recorded, Signal, Status, StopReason, Timestamp,
-    Usd,
+    AgentId, CallKey, CallRecord, Debate, Event, Failure, Node, Phase, Recorded, Signal, Status, StopReason, Usd,
 };
-use crate::llm::{FailedCall, ModelError};
 use crate::prompt::PromptError;
 use crate::protocol::{Next, NoTransition, Protocol, Trigger};
 use crate::store::{Record, StoreError};
@@ -169,8 +168,23 @@ impl Engine {
     /// [`Ending::Suspended`] it can be run again, once the questions are answered.
     ///
     /// # Errors
-    /// When it cannot be saved, or the program has a defect.
+    /// When it cannot be saved, or the program has a defect. As much as possible of what was recorded is on disk then.
     pub async fn run(&mut self) -> Result<Ending, EngineError> {
+        let ended = self.go_through().await;
+        // Calls in flight are abandoned before the last save, so that nothing is recorded behind it.
+        self.exchange = None;
+        let saved = match ended {
+            Ok(ending) => self.record.flush().await.map(|()| ending).map_err(EngineError::from),
+            failed => failed,
+        };
+        if saved.is_err() {
+            self.record.salvage().await;
+        }
+        saved
+    }
+
+    /// Goes from node to node until the debate ends, is interrupted, or waits for the user.
+    async fn go_through(&mut self) -> Result<Ending, EngineError> {
         if !matches!(self.record.debate().status, Status::Pending) {
             self.append(Event::Resumed)?;
         }
@@ -186,32 +200,31 @@ impl Engine {
         let Next::Go(mut node) = self.protocol.next(reached, again)? else {
             return Err(NoTransition { protocol: self.protocol.name, node: reached, trigger: again }.into());
         };
-        let ending = loop {
-            self.append(Event::NodeEntered { node })?;
-            self.record.checkpoint()?;
+        self.append(Event::NodeEntered { node })?;
+        // The first save is waited for: where it fails, nothing has been paid for yet.
+        self.record.flush().await?;
+        loop {
             let trigger = self.visit(node).await?;
             match self.protocol.next(node, trigger)? {
                 Next::Go(next) => node = next,
                 Next::Suspend => {
                     self.append(Event::Suspended { node })?;
-                    break Ending::Suspended;
+                    return Ok(Ending::Suspended);
                 }
                 Next::Done => {
                     self.append(Event::Completed)?;
-                    break Ending::Completed;
+                    return Ok(Ending::Completed);
                 }
-                Next::Fail => break Ending::Failed,
+                Next::Fail => return Ok(Ending::Failed),
                 Next::Pause => {
                     self.record_abandoned_cost()?;
                     self.append(Event::Paused)?;
-                    break Ending::Paused;
+                    return Ok(Ending::Paused);
                 }
             }
-        };
-        // Calls in flight are abandoned before the last save, so that nothing is recorded behind it.
-        self.exchange = None;
-        self.record.flush().await?;
-        Ok(ending)
+            self.append(Event::NodeEntered { node })?;
+            self.record.checkpoint()?;
+        }
     }
 
     /// Does the work of a node, unless the debate is interrupted or told to close meanwhile.
@@ -304,70 +317,6 @@ impl Engine {
 
     fn is_round_over_time(&self) -> bool {
         self.round_deadline.is_some_and(|deadline| deadline <= Instant::now())
-    }
-
-    /// Ends the debate without an answer.
-    fn fail(&mut self, error: impl Into<String>) -> Result<Trigger, EngineError> {
-        self.record_abandoned_cost()?;
-        self.append(Event::Failed { error: error.into() })?;
-        Ok(Trigger::Failed)
-    }
-
-    /// Records that a call failed for good, and says so. `call` is what its attempts were billed all the same.
-    fn record_failure(
-        &mut self,
-        key: &CallKey,
-        error: String,
-        attempts: u32,
-        call: Option<CallRecord>,
-    ) -> Result<(), EngineError> {
-        let target = key.target_agent_id.as_ref().map(|target| format!(" of {target}")).unwrap_or_default();
-        let tries = if attempts == 1 { String::new() } else { format!(" after {attempts} attempts") };
-        self.warn(format!("{} failed in the {}{target}{tries}: {error}", key.agent_id, key.phase.name()));
-        let failure = Failure {
-            agent_id: key.agent_id.clone(),
-            phase: key.phase,
-            round: key.round,
-            target_agent_id: key.target_agent_id.clone(),
-            error,
-            attempts,
-            at: Timestamp::now(),
-        };
-        self.append(Event::CallFailed { failure, call })?;
-        Ok(())
-    }
-
-    fn record_failed_call(&mut self, key: &CallKey, failed: &FailedCall) -> Result<(), EngineError> {
-        if matches!(failed.error, ModelError::OverBudget { .. }) {
-            self.stop_for_budget()?;
-            // A call that was never sent did not fail.
-            if failed.was_never_sent() {
-                return Ok(());
-            }
-        }
-        let judge = &self.panel.judge.settings;
-        let asked = self.panel.debaters.iter().map(|debater| &debater.settings).find(|one| one.id == key.agent_id);
-        let asked = asked.unwrap_or(judge);
-        let call = failed.spent.as_deref().map(|spent| CallRecord {
-            model: asked.model.clone(),
-            provider: asked.provider.clone(),
-            served_model: None,
-            tokens: spent.tokens,
-            cost_usd: spent.cost_usd,
-            latency_ms: 0,
-            attempts: failed.attempts,
-            truncated: false,
-            copied: false,
-        });
-        self.record_failure(key, failed.error.to_string(), failed.attempts, call)
-    }
-
-    /// Whether the record holds that this call failed for good.
-    fn has_failed(&self, key: &CallKey) -> bool {
-        self.debate().failures.iter().any(|failure| {
-            (failure.round, failure.phase, &failure.agent_id) == (key.round, key.phase, &key.agent_id)
-                && failure.target_agent_id == key.target_agent_id
-        })
     }
 }
 

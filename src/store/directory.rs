@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use chrono::Local;
@@ -11,6 +11,7 @@ use rand::RngExt;
 use crate::debate::{Debate, DebateId};
 
 use super::StoreError;
+use super::saver::read_mark;
 
 const JOURNAL_SUFFIX: &str = ".events.jsonl";
 
@@ -116,7 +117,7 @@ impl Directory {
         if path.exists() || name.contains(std::path::MAIN_SEPARATOR) || is_json(path) {
             return Ok(Entry::of_state(path));
         }
-        let mut entries = self.entries();
+        let mut entries = self.entries()?;
         let unknown = || StoreError::Unknown { name: name.to_owned(), directory: self.path.clone() };
         if name == "latest" {
             return entries.into_iter().next().ok_or_else(unknown);
@@ -135,11 +136,18 @@ impl Directory {
         }
     }
 
-    /// All debates, newest first by id; empty when the directory is missing.
-    #[must_use]
-    pub fn entries(&self) -> Vec<Entry> {
-        let files = fs::read_dir(&self.path).into_iter().flatten().flatten().map(|file| file.path());
-        let mut states: Vec<PathBuf> = files
+    /// All debates, newest first by id; none when the directory is missing.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn entries(&self) -> Result<Vec<Entry>, StoreError> {
+        let listed = match fs::read_dir(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            listed => listed.and_then(|files| files.map(|file| Ok(file?.path())).collect::<io::Result<Vec<_>>>()),
+        };
+        let listed = listed.map_err(|source| StoreError::List { path: self.path.clone(), source })?;
+        let mut states: Vec<PathBuf> = listed
+            .into_iter()
             .filter_map(|path| {
                 let name = path.file_name()?.to_str()?;
                 if name.starts_with('.') {
@@ -161,7 +169,7 @@ impl Directory {
             let changed = fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
             Reverse((second, changed, name))
         });
-        states.iter().map(|path| Entry::of_state(path)).collect()
+        Ok(states.iter().map(|path| Entry::of_state(path)).collect())
     }
 }
 
@@ -174,6 +182,13 @@ impl Entry {
             None => (path.to_owned(), path.with_extension("events.jsonl")),
         };
         Self { state, journal: journal.exists().then_some(journal) }
+    }
+
+    /// Where its journal was, when it had one that is not there any more: older debates never had one.
+    #[must_use]
+    pub fn journal_gone(&self) -> Option<PathBuf> {
+        let is_gone = self.journal.is_none() && read_mark(&self.state).is_some();
+        is_gone.then(|| self.state.with_extension("events.jsonl"))
     }
 
     /// The file's name without its ending: the id of a debate that this program wrote.

@@ -2,6 +2,8 @@
 //!
 //! Each line carries the SHA-256 of the line before and one of its own, so that a later change of any line shows.
 
+mod place;
+
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -10,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::debate::Recorded;
 
+use super::StoreError;
 use super::line::{LineFault, is_cut, open, seal};
 
 /// Why a journal cannot be used.
@@ -91,6 +94,18 @@ pub enum JournalError {
         /// How many there were.
         saved: u64,
     },
+    /// Its path does not lead to it any more.
+    #[error("the journal {path} was moved, removed or replaced while the debate ran")]
+    Displaced {
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// Somebody else wrote to it.
+    #[error("the journal {path} was changed by another program while the debate ran")]
+    Changed {
+        /// The journal.
+        path: PathBuf,
+    },
     /// An event cannot be appended.
     #[error("cannot append to the journal {path}")]
     Append {
@@ -121,6 +136,8 @@ impl JournalError {
             | Self::Locked { .. }
             | Self::Read { .. }
             | Self::EndMissing { .. }
+            | Self::Displaced { .. }
+            | Self::Changed { .. }
             | Self::Append { .. } => None,
         }
     }
@@ -146,6 +163,8 @@ pub struct Journal {
     file: File,
     path: PathBuf,
     mark: JournalMark,
+    /// In bytes.
+    length: u64,
 }
 
 /// How far a journal goes. Saved with the state, so that a missing end shows.
@@ -182,10 +201,11 @@ impl Journal {
     /// # Errors
     /// When the file exists (`source` is then of kind `AlreadyExists`) or cannot be created.
     pub fn create(path: &Path) -> Result<Self, JournalError> {
-        let open = OpenOptions::new().append(true).create_new(true).open(path);
+        // It is read only when it has to be put back.
+        let open = OpenOptions::new().read(true).append(true).create_new(true).open(path);
         let file = open.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
         lock(&file, path)?;
-        Ok(Self { file, path: path.to_owned(), mark: JournalMark::default() })
+        Ok(Self { file, path: path.to_owned(), mark: JournalMark::default(), length: 0 })
     }
 
     /// Opens the journal of a saved debate and locks it; a last line cut short by a crash is removed from the file.
@@ -205,22 +225,25 @@ impl Journal {
         let append = |source| JournalError::Append { path: path.to_owned(), source };
         file.set_len(contents.length).map_err(append)?;
         file.seek(std::io::SeekFrom::End(0)).map_err(append)?;
-        Ok((Self { file, path: path.to_owned(), mark }, contents))
+        Ok((Self { file, path: path.to_owned(), mark, length: contents.length }, contents))
     }
 
     /// Appends an event with one write, so that it survives the end of this process, however that comes.
     ///
     /// # Errors
-    /// When it cannot be written. What was written of it is removed again, as far as that is possible.
+    /// When it cannot be written, or another program wrote to it. What was written of it is removed again, as far as that is possible.
     pub fn append(&mut self, recorded: &Recorded) -> Result<(), JournalError> {
         let failed = |source| JournalError::Append { path: self.path.clone(), source };
         let line = seal(recorded, &self.mark.sha256).map_err(|error| failed(error.into()))?;
-        let before = self.file.metadata().map_err(failed)?.len();
+        if self.file.metadata().map_err(failed)?.len() != self.length {
+            return Err(JournalError::Changed { path: self.path.clone() });
+        }
         if let Err(source) = self.file.write_all(&line.bytes) {
             // A cut line would be dropped on reload anyway; removing it keeps the file readable for other programs.
-            drop(self.file.set_len(before));
+            drop(self.file.set_len(self.length));
             return Err(failed(source));
         }
+        self.length += line.bytes.len() as u64;
         self.mark = JournalMark { events: self.mark.events + 1, sha256: line.hash };
         Ok(())
     }
@@ -237,6 +260,25 @@ impl Journal {
     /// When the handle cannot be made.
     pub fn sync_handle(&self) -> Result<File, JournalError> {
         self.file.try_clone().map_err(|source| JournalError::Append { path: self.path.clone(), source })
+    }
+
+    /// Checks that its path still leads to it: what goes into a file that nobody will find again is lost, whatever the
+    /// system says of the write.
+    ///
+    /// # Errors
+    /// When it was moved, removed or replaced.
+    pub fn check_place(&self) -> Result<(), JournalError> {
+        let is_here = place::leads_to(&self.path, &self.file);
+        if is_here { Ok(()) } else { Err(JournalError::Displaced { path: self.path.clone() }) }
+    }
+
+    /// Puts the journal back where it was, directory and all, if it was removed and nothing else is in its place. The
+    /// file that is written is not locked.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn restore(&self) -> Result<(), StoreError> {
+        if place::is_removed(&self.file, &self.path) { place::restore(&self.file, &self.path) } else { Ok(()) }
     }
 
     /// Where it is.

@@ -31,6 +31,14 @@ pub enum StoreError {
         /// Why.
         source: std::io::Error,
     },
+    /// The debates directory cannot be read.
+    #[error("cannot read the debates directory {path}")]
+    List {
+        /// The directory.
+        path: std::path::PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// A file cannot be written.
     #[error("cannot write {path}")]
     Write {

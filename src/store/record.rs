@@ -50,7 +50,11 @@ impl Record {
         let state_path = directory.state_path(&id);
         let event = Event::Created(Box::new(created(id)));
         let first = Arc::new(Recorded { seq: 1, at: Timestamp::now(), event });
-        journal.append(&first)?;
+        if let Err(error) = journal.append(&first) {
+            // An empty journal would be found as a debate that nobody can read.
+            drop(std::fs::remove_file(journal.path()));
+            return Err(error.into());
+        }
         let debate =
             Debate::create(&first).map_err(|source| StoreError::Fold { path: journal.path().to_owned(), source })?;
         Ok((Self { journal, state_path, debate, seq: 1, saver: None }, first))
@@ -75,7 +79,8 @@ impl Record {
     /// Appends an event to the journal, then applies it to the state.
     ///
     /// # Errors
-    /// When it cannot be written, or cannot follow what is there.
+    /// When it cannot be written, or cannot follow what is there. When the journal is not where it was, the event is
+    /// in it all the same.
     pub fn append(&mut self, event: Event) -> Result<Arc<Recorded>, StoreError> {
         let recorded = Arc::new(Recorded { seq: self.seq + 1, at: Timestamp::now(), event });
         self.journal.append(&recorded)?;
@@ -83,6 +88,7 @@ impl Record {
         self.debate
             .apply(&recorded)
             .map_err(|source| StoreError::Fold { path: self.journal.path().to_owned(), source })?;
+        self.journal.check_place()?;
         Ok(recorded)
     }
 
@@ -122,6 +128,21 @@ impl Record {
     pub async fn flush(&mut self) -> Result<(), StoreError> {
         let saved = self.saved();
         self.saver()?.flush(saved).await
+    }
+
+    /// Keeps as much as can be kept when something could not be saved: a journal that was removed is put back, and the
+    /// state is saved as of the last event that was written. Returns when nothing is being written any more. What fails
+    /// here too is not told: the first error says more.
+    pub async fn salvage(&mut self) {
+        drop(self.journal.restore());
+        drop(self.flush().await);
+    }
+
+    /// Removes the files of a debate that was never run.
+    pub fn discard(self) {
+        // One that stays is seen in the list.
+        drop(std::fs::remove_file(&self.state_path));
+        drop(std::fs::remove_file(self.journal.path()));
     }
 
     fn saved(&self) -> Saved {

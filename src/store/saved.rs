@@ -2,7 +2,7 @@
 
 use crate::debate::{Debate, Recorded, Status, fold};
 
-use super::{Entry, StoreError, read_journal, read_state};
+use super::{Entry, StateFileError, StoreError, read_journal, read_state};
 
 /// What is known of a saved debate.
 #[derive(Debug)]
@@ -27,14 +27,15 @@ pub enum Wanted {
 impl Entry {
     /// Reads what is saved, without locking it. The state file of a debate that is not finished is behind its journal
     /// between two saves, so the journal is folded then; when that is damaged, a warning says so and the state file
-    /// is taken.
+    /// is taken. The journal is taken, with a warning, where the state file cannot be read.
     ///
     /// # Errors
-    /// When the state file is no debate, or there is none and the journal cannot be used either.
+    /// When neither can be used.
     pub fn load(&self, wanted: Wanted) -> Result<Saved, StoreError> {
         let state = match read_state(&self.state) {
             // A debate that was killed before its first save has a journal only.
             Err(error) if error.is_missing() && self.journal.is_some() => None,
+            Err(error) if self.journal.is_some() => return self.load_journal_instead(error),
             state => Some(state?),
         };
         let finished = |debate: &Debate| matches!(debate.status, Status::Completed | Status::Failed);
@@ -56,6 +57,14 @@ impl Entry {
                 }
             }),
         }
+    }
+
+    /// For a state file that another program truncated or replaced: nothing is missing as long as the journal is whole.
+    fn load_journal_instead(&self, unreadable: StateFileError) -> Result<Saved, StoreError> {
+        let Ok(mut saved) = self.load_journal() else { return Err(unreadable.into()) };
+        let warning = format!("{unreadable}; what follows is from its journal, and `resume` writes the file anew");
+        saved.warnings.insert(0, warning);
+        Ok(saved)
     }
 
     fn load_journal(&self) -> Result<Saved, StoreError> {

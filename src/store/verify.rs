@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::config::KeyPath;
-use crate::debate::{Debate, FoldError, Recorded};
+use crate::debate::{Debate, Event, FoldError, Recorded};
 
 use super::directory::parse_state;
 use super::journal::scan;
@@ -113,9 +113,9 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<Verification, StoreError>
     let saved = read_saved(&entry.state);
     let file = File::open(journal).map_err(|source| JournalError::Open { path: journal.to_owned(), source })?;
     let running = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    // Nobody is to be kept from resuming the debate. Where this fails, the end of the reading does it.
+    drop(file.unlock());
     let (contents, damage) = scan(&file, journal)?;
-    // Nobody is to be kept from resuming the debate.
-    drop(file);
     let mut found = Verification {
         events: contents.events.len(),
         running,
@@ -129,7 +129,9 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<Verification, StoreError>
         Ok(saved) => Some(saved),
         Err(error) if error.is_missing() => {
             found.state = StateFile::Missing;
-            if !running {
+            // Killed before its first save, a debate has none yet; one that ended by itself had saved it.
+            let ended = matches!(contents.events.last().map(|last| &last.event), Some(event) if ends_a_run(event));
+            if ended && !running {
                 found.flaws.push(Flaw::NoState);
             }
             None
@@ -148,6 +150,11 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<Verification, StoreError>
         _ => {}
     }
     Ok(found)
+}
+
+/// Whether the state is saved behind this event and nothing else is recorded then.
+fn ends_a_run(event: &Event) -> bool {
+    matches!(event, Event::Completed | Event::Failed { .. } | Event::Paused | Event::Suspended { .. })
 }
 
 fn read_saved(path: &Path) -> Result<Saved, StateFileError> {

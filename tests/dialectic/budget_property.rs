@@ -3,17 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use dialectic::agent::Panel;
 use dialectic::config::default_settings;
 use dialectic::debate::{
-    AgentSettings, CallKey, Created, Debate, DebateId, Event, Node, OutcomeKind, Price, Recorded, Settings, Status,
-    SynthesisMethod, TerminationKind, Timestamp, Tokens, Usd,
+    AgentSettings, Debate, DebateId, Event, Node, OutcomeKind, Price, Recorded, Settings, Status, SynthesisMethod,
+    TerminationKind, Timestamp, Tokens, Usd,
 };
 use dialectic::engine::{Ending, Engine, least_closing_cost, spent_of_limit};
-use dialectic::llm::{
-    Budget, CallObserver, Caller, CallerLimits, ChatModel, Delivery, FinishReason, ModelError, Reply, Request,
-    request_bytes,
-};
+use dialectic::llm::{Budget, CallerLimits, ChatModel, FinishReason, ModelError, Reply, Request, request_bytes};
 use dialectic::protocol::DIALECTIC;
 use dialectic::store::{Contents, Directory, JournalError, Record, StoreError};
 use proptest::prelude::*;
@@ -23,6 +19,8 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
+
+use crate::support::in_process;
 
 /// What a debate is like.
 #[derive(Debug, Clone)]
@@ -154,12 +152,6 @@ fn form(schema: &Value, filler: &str, random: &mut ChaCha12Rng) -> Value {
     }
 }
 
-struct Unobserved;
-
-impl CallObserver for Unobserved {
-    fn retrying(&self, _: &CallKey, _: u32, _: &ModelError, _: Duration) {}
-}
-
 fn settings(graph: &Graph) -> Settings {
     let mut settings = default_settings();
     let agent = settings.agents[0].clone();
@@ -176,19 +168,6 @@ fn settings(graph: &Graph) -> Settings {
         agent.summarization.enabled = graph.summaries;
     }
     settings
-}
-
-fn created(settings: &Settings, panel: &Panel, id: DebateId, seed: u64) -> Created {
-    Created {
-        format_version: 1,
-        id,
-        problem: "Design a queue. It must be fast.".into(),
-        context: None,
-        settings: settings.clone(),
-        prompt_sources: panel.sources.clone(),
-        seed: u32::try_from(seed % 1000).unwrap(),
-        forked_from: None,
-    }
 }
 
 /// The record of the one debate, as soon as the thread that saves has let go of it.
@@ -211,21 +190,10 @@ async fn run(graph: &Graph) -> (Usd, Usd, Ending, Debate, bool) {
         random: Mutex::new(random),
         billed: Mutex::default(),
     });
-    let panel = |limits: CallerLimits| {
-        Panel::build(&settings, |_| Caller {
-            chat: provider.clone(),
-            provider: "openai".into(),
-            price: Some(PRICES),
-            attempt_timeout: Duration::from_mins(2),
-            delivery: Delivery::Whole,
-            limits: limits.clone(),
-            observer: Arc::new(Unobserved),
-        })
-        .unwrap()
-    };
+    let panel = |limits: CallerLimits| in_process::panel(&settings, provider.clone(), Some(PRICES), &limits);
     let in_flight = Arc::new(Semaphore::new(graph.concurrency));
     let unlimited = panel(CallerLimits { in_flight: in_flight.clone(), max_retries: 2, budget: None });
-    let first = created(&settings, &unlimited, DebateId::new("x"), graph.seed);
+    let first = in_process::created(&settings, &unlimited, DebateId::new("x"), graph.seed);
     let first = Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(Box::new(first)) };
     let probe = Budget::new(Usd::from_dollars(1.0), Usd::ZERO, PRICES);
     let least = least_closing_cost(&probe, &unlimited.judge, &Debate::create(&first).unwrap()).unwrap();
@@ -237,7 +205,7 @@ async fn run(graph: &Graph) -> (Usd, Usd, Ending, Debate, bool) {
     let directory = tempfile::tempdir().unwrap();
     let directory = Directory::at(directory.path());
     let first = limited(Usd::ZERO);
-    let begun = Record::begin(&directory, |id| created(&settings, &first, id, graph.seed));
+    let begun = Record::begin(&directory, |id| in_process::created(&settings, &first, id, graph.seed));
     let (signals, _) = unbounded_channel();
     let cancel = CancellationToken::new();
     let mut engine = Engine::new(&DIALECTIC, first, begun.unwrap().0, &[], signals.clone(), cancel.clone());
@@ -284,8 +252,7 @@ fn no_debate_spends_more_than_its_limit_and_each_ends_with_a_solution() {
     let seen = Mutex::new(Seen::default());
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(200));
     let held = runner.run(&graphs(), |graph| {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-        let (billed, limit, ending, debate, closing_broken) = runtime.block_on(run(&graph));
+        let (billed, limit, ending, debate, closing_broken) = in_process::block_on(run(&graph));
         prop_assert!(billed <= limit, "{billed} of {limit} were spent");
         if (graph.faults == Faults::Billed || closing_broken) && ending == Ending::Failed {
             // The judge's own attempts can break; then the debate waits to be resumed.

@@ -53,7 +53,14 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     check_limit(&panel, new(created.id.clone()), &kept)?;
     let (mut record, begun) = Record::begin(&directory, new)?;
     let copied = kept.into_iter().map(|event| record.append(event).map(|recorded| recorded.as_ref().clone()));
-    let past: Vec<Recorded> = copied.collect::<Result<_, _>>()?;
+    let past: Vec<Recorded> = match copied.collect() {
+        Ok(past) => past,
+        Err(error) => {
+            // Half of what was to be taken over is no fork: resumed, it would pay for the rest once more.
+            record.discard();
+            return Err(Error::Store(error));
+        }
+    };
     terminal.notice(&format!("Forked {} at {} as {}", created.id, args.at, record.debate().id));
     session.show(begun);
     session.run(protocol, panel, record, &past, terminal)

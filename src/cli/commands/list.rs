@@ -30,7 +30,7 @@ struct Row {
 }
 
 pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let mut rows: Vec<Row> = Directory::at(DEBATES).entries().iter().map(row).collect();
+    let mut rows: Vec<Row> = Directory::at(DEBATES).entries()?.iter().map(row).collect();
     // The entries come by file name, and a file can have any.
     rows.sort_by_key(|row| std::cmp::Reverse(row.created_at));
     if args.json {

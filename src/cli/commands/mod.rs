@@ -26,5 +26,8 @@ fn journal_of(entry: &Entry) -> Result<&Path, Error> {
         return Ok(journal);
     }
     let debate = read_state(&entry.state).map_err(StoreError::from)?;
-    Err(Error::NoJournal { id: debate.id })
+    Err(match entry.journal_gone() {
+        Some(path) => Error::JournalGone { id: debate.id, path },
+        None => Error::NoJournal { id: debate.id },
+    })
 }

@@ -21,6 +21,9 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
         if debate.status == Status::Completed {
             return finished(&debate.id, &entry, args, terminal);
         }
+        if let Some(path) = entry.journal_gone() {
+            return Err(Error::JournalGone { id: debate.id, path });
+        }
         return Err(Error::NotResumable { id: debate.id, reason: "it has no journal (older versions kept none)" });
     }
     let environment = Environment::capture(&env_file(args.run.env_file.as_ref()))?;
@@ -28,10 +31,14 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     if contents.cut_short {
         terminal.warning("the last line of the journal was cut short by a crash and is dropped");
     }
+    let state = read_state(&entry.state);
+    if let Some(unreadable) = state.as_ref().err().filter(|error| !error.is_missing()) {
+        terminal.warning(&format!("{unreadable}; it is written anew from the journal"));
+    }
     let debate = record.debate();
     if debate.status == Status::Completed {
         // A kill behind the last event leaves a state file that does not know of it.
-        if read_state(&entry.state).ok().as_ref() != Some(debate) {
+        if state.ok().as_ref() != Some(debate) {
             record.write_state()?;
         }
         return finished(&debate.id, &entry, args, terminal);

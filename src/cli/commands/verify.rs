@@ -89,7 +89,8 @@ fn text(entry: &Entry, journal: &Path, found: &Verification) -> String {
             let why = if found.running { "it follows" } else { "`resume` brings it up to date" };
             format!("the fold of the first {}; {why}", counted(events as u64, "event"))
         }
-        StateFile::Missing => "not there".to_owned(),
+        StateFile::Missing if found.running => "not there yet".to_owned(),
+        StateFile::Missing => "not there; `resume` writes it".to_owned(),
         StateFile::Differs => "not the fold of the journal".to_owned(),
         StateFile::Unknown => "not compared".to_owned(),
     };

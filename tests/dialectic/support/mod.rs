@@ -6,6 +6,7 @@ mod call_graph;
 mod check;
 mod config;
 mod html;
+pub(crate) mod in_process;
 mod incoming;
 mod latency;
 mod prefix;

@@ -110,6 +110,17 @@ impl Sandbox {
         self.start(arguments, input.as_ref()).wait()
     }
 
+    /// Runs the program to its end with a limit to every file that it writes, in blocks of 512 bytes: what goes beyond
+    /// is refused in the middle of a write, as on a full disk.
+    pub(crate) fn run_with_file_limit(&self, blocks: u64, arguments: &[&str]) -> Finished {
+        // The signal that comes with the refusal would end the program; a full disk sends none.
+        let limited = "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"";
+        let mut command = Command::new("sh");
+        command.args(["-c", limited, &blocks.to_string()]).arg(&self.program).args(arguments);
+        command.current_dir(self.directory()).env_clear().envs(&self.environment);
+        Running::start(command, b"", self.limit, self.directory().to_owned()).wait()
+    }
+
     /// Starts the program and comes back at once, for tests that kill it.
     pub(crate) fn spawn<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Running {
         self.start(arguments, b"")

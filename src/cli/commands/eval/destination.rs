@@ -95,8 +95,11 @@ fn append(path: &Path, evaluated: &[Evaluated]) -> io::Result<()> {
         added.extend_from_slice(if line_end == Some(LineEnd::Lf) { b"\n" } else { b"\r\n" });
     }
     added.extend(rows);
-    file.write_all(&added)?;
-    file.sync_all()
+    let before = file.metadata()?.len();
+    file.write_all(&added).and_then(|()| file.sync_all()).inspect_err(|_| {
+        // Half a row would be taken for a whole one by whatever reads the table.
+        drop(file.set_len(before));
+    })
 }
 
 /// How the lines of a file end, nothing for an empty one; and whether the last line lacks its end.

@@ -24,7 +24,7 @@ use crate::evaluation::{Evaluated, Evaluator, Subject, evaluate, evaluators, ind
 use crate::figures::duration;
 use crate::llm::presets::OFFLINE;
 use crate::llm::{CallObserver, Caller, CallerLimits, Delivery, ModelError, built_in_price};
-use crate::store::{Directory, StoreError, read_state};
+use crate::store::{Directory, Entry, Wanted};
 
 use destination::Destination;
 
@@ -32,7 +32,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     // Everything that can be checked is checked here, before anything is paid for.
     let environment = Environment::capture(&env_file(args.env_file.as_ref()))?;
     let settings = settings(args, &environment)?;
-    let subjects = subjects(&args.debates)?;
+    let subjects = subjects(&args.debates, terminal)?;
     let (evaluators, prompt_warnings) = panel(&settings, &environment, args.verbose, terminal.color())?;
     let destination = Destination::prepare(args.output.as_deref())?;
     for warning in settings.warnings.iter().chain(&prompt_warnings) {
@@ -89,13 +89,16 @@ fn settings(args: &EvalArgs, environment: &Environment) -> Result<EvaluationSett
     }
 }
 
-fn subjects(names: &[String]) -> Result<Vec<Subject>, Error> {
+fn subjects(names: &[String], terminal: &mut Terminal) -> Result<Vec<Subject>, Error> {
     let entries = Directory::at(DEBATES).select(names.iter().map(String::as_str))?;
-    let subject = |state: &std::path::Path| {
-        let debate = read_state(state).map_err(StoreError::from)?;
-        Ok(Subject::of(state, &debate)?)
+    let subject = |entry: &Entry| {
+        let saved = entry.load(Wanted::State)?;
+        for warning in &saved.warnings {
+            terminal.warning(warning);
+        }
+        Ok(Subject::of(&entry.state, &saved.debate)?)
     };
-    entries.iter().map(|entry| subject(&entry.state)).collect()
+    entries.iter().map(subject).collect()
 }
 
 /// The evaluators, and what the user should know of their prompts.

@@ -1,0 +1,73 @@
+//! What failed for good goes on record: a call, or the debate.
+
+use crate::debate::{CallKey, CallRecord, Event, Failure, Timestamp};
+use crate::llm::{FailedCall, ModelError};
+use crate::protocol::Trigger;
+
+use super::{Engine, EngineError};
+
+impl Engine {
+    /// Ends the debate without an answer.
+    pub(super) fn fail(&mut self, error: impl Into<String>) -> Result<Trigger, EngineError> {
+        self.record_abandoned_cost()?;
+        self.append(Event::Failed { error: error.into() })?;
+        Ok(Trigger::Failed)
+    }
+
+    /// Records that a call failed for good, and says so. `call` is what its attempts were billed all the same.
+    pub(super) fn record_failure(
+        &mut self,
+        key: &CallKey,
+        error: String,
+        attempts: u32,
+        call: Option<CallRecord>,
+    ) -> Result<(), EngineError> {
+        let target = key.target_agent_id.as_ref().map(|target| format!(" of {target}")).unwrap_or_default();
+        let tries = if attempts == 1 { String::new() } else { format!(" after {attempts} attempts") };
+        self.warn(format!("{} failed in the {}{target}{tries}: {error}", key.agent_id, key.phase.name()));
+        let failure = Failure {
+            agent_id: key.agent_id.clone(),
+            phase: key.phase,
+            round: key.round,
+            target_agent_id: key.target_agent_id.clone(),
+            error,
+            attempts,
+            at: Timestamp::now(),
+        };
+        self.append(Event::CallFailed { failure, call })?;
+        Ok(())
+    }
+
+    pub(super) fn record_failed_call(&mut self, key: &CallKey, failed: &FailedCall) -> Result<(), EngineError> {
+        if matches!(failed.error, ModelError::OverBudget { .. }) {
+            self.stop_for_budget()?;
+            // A call that was never sent did not fail.
+            if failed.was_never_sent() {
+                return Ok(());
+            }
+        }
+        let judge = &self.panel.judge.settings;
+        let asked = self.panel.debaters.iter().map(|debater| &debater.settings).find(|one| one.id == key.agent_id);
+        let asked = asked.unwrap_or(judge);
+        let call = failed.spent.as_deref().map(|spent| CallRecord {
+            model: asked.model.clone(),
+            provider: asked.provider.clone(),
+            served_model: None,
+            tokens: spent.tokens,
+            cost_usd: spent.cost_usd,
+            latency_ms: 0,
+            attempts: failed.attempts,
+            truncated: false,
+            copied: false,
+        });
+        self.record_failure(key, failed.error.to_string(), failed.attempts, call)
+    }
+
+    /// Whether the record holds that this call failed for good.
+    pub(super) fn has_failed(&self, key: &CallKey) -> bool {
+        self.debate().failures.iter().any(|failure| {
+            (failure.round, failure.phase, &failure.agent_id) == (key.round, key.phase, &key.agent_id)
+                && failure.target_agent_id == key.target_agent_id
+        })
+    }
+}

@@ -1,0 +1,53 @@
+//! Whether an open journal is still the file that its path leads to. Other programs can move and remove an open file.
+
+use std::fs::{self, File, Metadata};
+use std::io::{Seek, SeekFrom};
+use std::path::Path;
+
+use crate::store::{Directory, StoreError, write_atomically};
+
+/// Whether `path` leads to `file`.
+pub(super) fn leads_to(path: &Path, file: &File) -> bool {
+    let (open, found) = (file.metadata(), fs::metadata(path));
+    open.is_ok_and(|open| found.is_ok_and(|found| is_same(&open, &found)))
+}
+
+/// Whether `file` was removed and nothing else is at `path`.
+pub(super) fn is_removed(file: &File, path: &Path) -> bool {
+    !fs::exists(path).unwrap_or(true) && file.metadata().is_ok_and(|open| is_unlinked(&open))
+}
+
+/// Writes what `file` holds to `path`, in a directory that is made where it is missing.
+pub(super) fn restore(mut file: &File, path: &Path) -> Result<(), StoreError> {
+    if let Some(directory) = path.parent() {
+        Directory::at(directory).create()?;
+    }
+    write_atomically(path, |mut out| {
+        file.seek(SeekFrom::Start(0))?;
+        std::io::copy(&mut file, &mut out)?;
+        Ok(())
+    })
+}
+
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Elsewhere an open file cannot be told from another by its metadata; only its absence shows.
+#[cfg(not(unix))]
+fn is_same(_: &Metadata, other: &Metadata) -> bool {
+    other.is_file()
+}
+
+#[cfg(unix)]
+fn is_unlinked(open: &Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(open) == 0
+}
+
+/// A file that was moved has all it had where it is now; where the two cannot be told, nothing is written.
+#[cfg(not(unix))]
+fn is_unlinked(_: &Metadata) -> bool {
+    false
+}

@@ -1,0 +1,128 @@
+//! A judge that does not answer. Its attempts are never cut short of three minutes, so the clock is pushed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use dialectic::config::default_settings;
+use dialectic::debate::{AgentSettings, Debate, OutcomeKind, Phase, Settings, Status, TerminationKind, Tokens};
+use dialectic::engine::Ending;
+use dialectic::llm::{CallerLimits, ChatModel, FinishReason, ModelError, Reply, Request};
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use crate::support::in_process;
+
+const MAX_RETRIES: u32 = 2;
+
+/// A model that answers everything at once but for the first so many attempts of the judge in one phase.
+struct Hanging {
+    phase: Phase,
+    hangs: u32,
+    attempts: AtomicU32,
+}
+
+impl Hanging {
+    fn is_answered(&self, request: &Request) -> bool {
+        request.brief.key.phase != self.phase || self.attempts.fetch_add(1, Ordering::SeqCst) >= self.hangs
+    }
+}
+
+impl ChatModel for Hanging {
+    fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(async move {
+            if !self.is_answered(request) {
+                std::future::pending::<()>().await;
+            }
+            let text = match request.brief.key.phase {
+                Phase::Evaluation => json!({"confidence": 10}).to_string(),
+                Phase::Synthesis => json!({
+                    "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
+                    "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
+                })
+                .to_string(),
+                _ => "A ring is fast.".to_owned(),
+            };
+            let tokens = Some(Tokens { input_tokens: 100, cached_input_tokens: 0, output_tokens: 10 });
+            let finish = FinishReason::Complete;
+            Ok(Reply { text, tool_calls: Vec::new(), finish, served_model: None, tokens, stated_cost: None })
+        })
+    }
+}
+
+/// Two agents and one round, which the judge scores.
+fn settings() -> Settings {
+    let mut settings = default_settings();
+    let agent = settings.agents[0].clone();
+    settings.agents =
+        ["one", "two"].map(|id| AgentSettings { id: format!("agent-{id}").as_str().into(), ..agent.clone() }).into();
+    settings.debate.rounds = 1;
+    settings.debate.max_retries = MAX_RETRIES;
+    settings.debate.termination_condition.kind = TerminationKind::Convergence;
+    // Shorter than what the judge has in any case.
+    settings.debate.call_timeout = 1_000;
+    settings.debate.timeout_per_round = u64::from(u32::MAX);
+    settings
+}
+
+/// How a debate went.
+struct Ended {
+    ending: Ending,
+    debate: Debate,
+    /// Of the judge in the phase in which it hangs.
+    attempts: u32,
+    took: Duration,
+}
+
+fn debate(phase: Phase, hangs: u32) -> Ended {
+    let settings = settings();
+    let model = Arc::new(Hanging { phase, hangs, attempts: AtomicU32::new(0) });
+    let in_flight = Arc::new(Semaphore::new(4));
+    let limits = CallerLimits { in_flight, max_retries: MAX_RETRIES, budget: None };
+    in_process::block_on(async {
+        let panel = in_process::panel(&settings, model.clone(), None, &limits);
+        let started = Instant::now();
+        let (ending, debate) = in_process::run(&settings, panel, 1).await;
+        Ended { ending, debate, attempts: model.attempts.load(Ordering::SeqCst), took: started.elapsed() }
+    })
+}
+
+const ALWAYS: u32 = u32::MAX;
+const ATTEMPT: Duration = Duration::from_mins(3);
+
+#[test]
+fn one_attempt_that_hangs_is_made_again() {
+    for phase in [Phase::Evaluation, Phase::Synthesis] {
+        let ended = debate(phase, 1);
+        assert_eq!((ended.ending, ended.attempts), (Ending::Completed, 2), "{phase:?}");
+        assert!(ended.debate.failures.is_empty(), "{:?}", ended.debate.failures);
+        assert_eq!(ended.debate.outcome.unwrap().kind, OutcomeKind::Full, "{phase:?}");
+        assert!((ATTEMPT..2 * ATTEMPT).contains(&ended.took), "{phase:?}: {:?}", ended.took);
+    }
+}
+
+#[test]
+fn without_a_score_a_debate_is_degraded_and_says_so() {
+    let ended = debate(Phase::Evaluation, ALWAYS);
+    assert_eq!((ended.ending, ended.attempts), (Ending::Completed, MAX_RETRIES + 1));
+    let [failure] = &ended.debate.failures[..] else { panic!("{:?}", ended.debate.failures) };
+    assert_eq!((failure.phase, failure.attempts), (Phase::Evaluation, MAX_RETRIES + 1));
+    assert!(failure.error.contains("no answer"), "{}", failure.error);
+    let outcome = ended.debate.outcome.unwrap();
+    assert_eq!(outcome.kind, OutcomeKind::Degraded);
+    assert!(outcome.reasons.iter().any(|reason| reason.contains(&failure.error)), "{:?}", outcome.reasons);
+    assert!(ended.took >= ATTEMPT * (MAX_RETRIES + 1), "{:?}", ended.took);
+}
+
+#[test]
+fn without_a_synthesis_a_debate_has_failed() {
+    let ended = debate(Phase::Synthesis, ALWAYS);
+    assert_eq!((ended.ending, ended.attempts), (Ending::Failed, MAX_RETRIES + 1));
+    assert_eq!((ended.debate.status, ended.debate.outcome.is_none()), (Status::Failed, true));
+    let [failure] = &ended.debate.failures[..] else { panic!("{:?}", ended.debate.failures) };
+    assert_eq!((failure.phase, failure.attempts), (Phase::Synthesis, MAX_RETRIES + 1));
+    let error = ended.debate.error.unwrap();
+    assert!(error.contains("the judge could not write the solution") && error.contains(&failure.error), "{error}");
+}

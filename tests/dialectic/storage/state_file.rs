@@ -1,0 +1,109 @@
+//! State files and journals that are not what they were: the journal is what counts.
+
+use crate::storage::{small, without_synthesis};
+use crate::support::{MockServer, Sandbox, short_reply};
+
+/// What other programs leave in place of a state: half of it, nothing, other JSON.
+fn damages(state: &str) -> [String; 5] {
+    [state[..state.len() / 2].to_owned(), String::new(), "{}".to_owned(), "[1, 2]".to_owned(), "notes\n".to_owned()]
+}
+
+#[test]
+fn a_finished_debate_is_read_from_its_journal() {
+    let server = MockServer::with(short_reply);
+    let sandbox = small(&server);
+    sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+    let id = sandbox.only_debate();
+    let calls = server.requests().len();
+    let path = format!("debates/{id}.json");
+    let state = sandbox.read(&path);
+    let journal = sandbox.journal(&id);
+    let run = |arguments: &[&str]| sandbox.run(arguments).expect_code(0);
+    let [list, report, scores, replay] =
+        [&["list"][..], &["report", "-d", &id], &["eval", "-d", &id, "--offline"], &["replay", &id, "--quiet"]]
+            .map(run);
+    for damaged in damages(&state) {
+        sandbox.write(&path, &damaged);
+        assert_eq!(run(&["list"]).stdout, list.stdout, "{damaged:?}");
+        assert_eq!(run(&["replay", &id, "--quiet"]).stdout, replay.stdout, "{damaged:?}");
+        for (arguments, before) in [(&["report", "-d", &id][..], &report), (&["eval", "-d", &id, "--offline"], &scores)]
+        {
+            let now = run(arguments);
+            assert_eq!(now.stdout, before.stdout, "{damaged:?}");
+            let warning = format!("warning: ./{path} is not a saved debate");
+            assert!(now.stderr.starts_with(&warning), "{damaged:?}: {now}");
+            assert!(now.stderr.contains("what follows is from its journal"), "{now}");
+        }
+        let verified = sandbox.run(["verify", &id]).expect_code(2);
+        assert!(verified.stdout.contains(&format!("  - ./{path} is not a saved debate")), "{verified}");
+        assert!(sandbox.read(&path) == damaged, "only resume writes");
+        let resumed = run(&["resume", &id]);
+        assert!(resumed.stderr.contains("; it is written anew from the journal\n"), "{resumed}");
+        assert!(sandbox.read(&path) == state, "{damaged:?}");
+    }
+    sandbox.remove(&path);
+    assert_eq!(run(&["report", "-d", &id]).stdout, report.stdout);
+    assert_eq!(run(&["eval", "-d", &id, "--offline"]).stdout, scores.stdout);
+    run(&["resume", &id]);
+    assert!(sandbox.read(&path) == state && sandbox.journal(&id) == journal);
+    assert_eq!(server.requests().len(), calls);
+}
+
+#[test]
+fn an_unfinished_debate_goes_on_from_its_journal() {
+    for place in 0..damages("{}").len() {
+        let server = MockServer::with(short_reply);
+        let (sandbox, id) = without_synthesis(&server);
+        let calls = server.requests().len();
+        let path = format!("debates/{id}.json");
+        sandbox.write(&path, &damages(&sandbox.read(&path))[place]);
+        assert!(sandbox.run(["report", "-d", &id]).expect_code(0).stdout.contains("- Status: failed\n"));
+        let fork = sandbox.run(["fork", &id, "--at", "1.synthesis", "--quiet"]).expect_code(0);
+        assert!(fork.stderr.contains(&format!("Forked {id} at 1.synthesis")), "{fork}");
+        let resumed = sandbox.run(["resume", &id, "--quiet"]).expect_code(0);
+        assert!(resumed.stderr.starts_with(&format!("warning: ./{path} is not a saved debate")), "{resumed}");
+        sandbox.assert_state_is_the_fold(&id);
+        sandbox.run(["verify", &id]).expect_code(0);
+        // One synthesis each.
+        assert_eq!(server.requests().len(), calls + 2);
+    }
+}
+
+fn assert_journal_is_missed(sandbox: &Sandbox, id: &str, arguments: &[&str]) {
+    let refused = sandbox.run(arguments).expect_code(2);
+    let error = format!("error: the journal of the debate {id} is missing: there is no ./debates/{id}.events.jsonl\n");
+    assert!(refused.stderr.starts_with(&error) && refused.stderr.contains("hint: put it back"), "{refused}");
+}
+
+#[test]
+fn without_its_journal_a_debate_is_reported_and_no_more() {
+    let server = MockServer::with(short_reply);
+    let (sandbox, id) = without_synthesis(&server);
+    let journal = format!("debates/{id}.events.jsonl");
+    let (whole, calls) = (sandbox.read(&journal), server.requests().len());
+    let report = sandbox.run(["report", "-d", &id]).expect_code(0).stdout;
+    sandbox.remove(&journal);
+    for arguments in [&["resume", &id][..], &["fork", &id, "--at", "1.synthesis"], &["replay", &id], &["verify", &id]] {
+        assert_journal_is_missed(&sandbox, &id, arguments);
+    }
+    assert_eq!(sandbox.run(["report", "-d", &id]).expect_code(0).stdout, report);
+    assert!(sandbox.run(["list"]).expect_code(0).stdout.contains(&id));
+    assert_eq!(server.requests().len(), calls);
+    sandbox.write(&journal, whole);
+    sandbox.run(["resume", &id, "--quiet"]).expect_code(0);
+    assert_eq!(server.requests().len(), calls + 1);
+}
+
+/// A debate that was killed before its first save is as whole as it can be.
+#[test]
+fn a_state_that_was_never_saved_is_no_flaw() {
+    let server = MockServer::with(short_reply);
+    let (sandbox, id) = without_synthesis(&server);
+    let lines = sandbox.journal(&id);
+    sandbox.remove(format!("debates/{id}.json"));
+    let verified = sandbox.run(["verify", &id]).expect_code(2);
+    assert!(verified.stdout.contains("  - there is no state file"), "{verified}");
+    sandbox.write(format!("debates/{id}.events.jsonl"), lines[..4].join("\n") + "\n");
+    let verified = sandbox.run(["verify", &id]).expect_code(0);
+    assert!(verified.stdout.contains("not there; `resume` writes it"), "{verified}");
+}

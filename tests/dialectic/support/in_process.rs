@@ -1,0 +1,80 @@
+//! Debates without a process and without a server: the engine on a model in memory and on a clock that is pushed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dialectic::agent::Panel;
+use dialectic::config::{Speaker, attempt_timeout};
+use dialectic::debate::{CallKey, Created, Debate, DebateId, Price, Settings};
+use dialectic::engine::{Ending, Engine};
+use dialectic::llm::{CallObserver, Caller, CallerLimits, ChatModel, Delivery, ModelError};
+use dialectic::protocol::DIALECTIC;
+use dialectic::store::{Directory, Record};
+use tokio::sync::mpsc::unbounded_channel;
+use tokio_util::sync::CancellationToken;
+
+struct Unobserved;
+
+impl CallObserver for Unobserved {
+    fn retrying(&self, _: &CallKey, _: u32, _: &ModelError, _: Duration) {}
+}
+
+/// Agents and judge that all ask `chat`, within the time limits of the settings.
+pub(crate) fn panel(
+    settings: &Settings,
+    chat: Arc<dyn ChatModel>,
+    price: Option<Price>,
+    limits: &CallerLimits,
+) -> Panel {
+    let panel = Panel::build(settings, |agent| {
+        let speaker = if agent.id == settings.judge.id { Speaker::Judge } else { Speaker::Agent };
+        Caller {
+            chat: chat.clone(),
+            provider: "openai".into(),
+            price,
+            attempt_timeout: attempt_timeout(&settings.debate, speaker),
+            delivery: Delivery::Whole,
+            limits: limits.clone(),
+            observer: Arc::new(Unobserved),
+        }
+    });
+    panel.expect("the settings are those of a panel")
+}
+
+/// What a debate with these settings begins with.
+pub(crate) fn created(settings: &Settings, panel: &Panel, id: DebateId, seed: u64) -> Created {
+    Created {
+        format_version: 1,
+        id,
+        problem: "Design a queue. It must be fast.".into(),
+        context: None,
+        settings: settings.clone(),
+        prompt_sources: panel.sources.clone(),
+        seed: u32::try_from(seed % 1000).expect("it is below a thousand"),
+        forked_from: None,
+    }
+}
+
+/// Runs what is to be run on a clock that stands still until it is pushed.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    runtime.expect("a runtime can be built").block_on(future)
+}
+
+/// Runs a debate to its end.
+pub(crate) async fn run(settings: &Settings, panel: Panel, seed: u64) -> (Ending, Debate) {
+    let directory = tempfile::tempdir().expect("a temporary directory can be made");
+    let begun = Record::begin(&Directory::at(directory.path()), |id| created(settings, &panel, id, seed));
+    let (record, _) = begun.expect("a temporary directory can be written to");
+    let (signals, _) = unbounded_channel();
+    let mut engine = Engine::new(&DIALECTIC, panel, record, &[], signals, CancellationToken::new());
+    // The thread that saves keeps the clock from going by itself; so it is pushed.
+    let clock = tokio::spawn(async {
+        loop {
+            tokio::time::advance(Duration::from_millis(20)).await;
+        }
+    });
+    let ending = engine.run().await.expect("the debate can be saved");
+    clock.abort();
+    (ending, engine.debate().clone())
+}
