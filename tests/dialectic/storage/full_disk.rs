@@ -13,9 +13,17 @@ fn id_of_journal(sandbox: &Sandbox) -> String {
 #[test]
 fn a_debate_stops_with_all_that_found_room_and_goes_on_when_there_is_more() {
     let (expected, calls) = undisturbed();
+    let length = {
+        let server = MockServer::with(reply);
+        let sandbox = everything(&server);
+        sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+        sandbox.read(format!("debates/{}.events.jsonl", sandbox.only_debate())).len() as u64
+    };
     let mut stopped_by = Vec::new();
     // From a disk on which there is hardly room for the first events to one that lacks room for the last.
-    for blocks in [16, 24, 33, 48, 64, 90, 110] {
+    for eighths in 1..=8 {
+        // No two debates are equally long: their calls do not take equally long.
+        let blocks = (length - 512) * eighths / 8 / 512;
         let server = MockServer::with(reply);
         let sandbox = everything(&server);
         let finished = sandbox.run_with_file_limit(blocks, &["debate", "Design a queue", "--quiet"]);
@@ -23,6 +31,7 @@ fn a_debate_stops_with_all_that_found_room_and_goes_on_when_there_is_more() {
         let hint = format!("once the cause is gone: dialectic resume {id}\n");
         let said = format!("error: the debate {id} cannot be saved\n");
         assert_refused(&finished, &[&said, "File too large", &format!("./debates/{id}."), &hint]);
+        assert_eq!(super::half_written(&sandbox), Vec::<String>::new());
         stopped_by.push(finished.stderr.contains("cannot append to the journal"));
         assert_goes_on(&server, &sandbox, &id, &expected, calls);
     }

@@ -42,17 +42,21 @@ fn assert_refused(finished: &Finished, says: &[&str]) {
     }
 }
 
-/// Panics unless the record is whole with nothing half-written beside it, and goes on to the end that it would have
-/// had, without a finished call made again.
-fn assert_goes_on(server: &MockServer, sandbox: &Sandbox, id: &str, expected: &Value, calls: usize) {
+/// The files that were to take the place of others.
+fn half_written(sandbox: &Sandbox) -> Vec<String> {
     let files = sandbox.files().into_iter().map(|(path, _)| path.to_string_lossy().into_owned());
-    let left: Vec<String> = files.filter(|path| path.ends_with(".tmp")).collect();
-    assert!(left.is_empty(), "{left:?}");
+    files.filter(|path| path.ends_with(".tmp")).collect()
+}
+
+/// Panics unless the record is whole, and goes on to the end that it would have
+/// had, without a finished call made again or anything half-written left behind.
+fn assert_goes_on(server: &MockServer, sandbox: &Sandbox, id: &str, expected: &Value, calls: usize) {
     assert!(sandbox.read(format!("debates/{id}.events.jsonl")).ends_with('\n'), "a line was cut short");
     sandbox.run(["verify", id]).expect_code(0);
     let lost = server.requests().len() - recorded_calls(sandbox);
     server.set_script(reply);
     sandbox.run(["resume", id, "--quiet"]).expect_code(0);
+    assert_eq!(half_written(sandbox), Vec::<String>::new());
     sandbox.assert_state_is_the_fold(id);
     let state = without_times(&sandbox.state(id));
     assert!(state == *expected, "{state:#}\n\n{expected:#}");
