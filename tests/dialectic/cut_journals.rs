@@ -112,3 +112,28 @@ fn behind_every_line_a_debate_with_a_cost_limit_keeps_to_it() {
         place.run(["verify", &id]).expect_code(0);
     }
 }
+
+#[test]
+fn finished_early_behind_any_line_a_debate_is_voted_on_all_the_same() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Vote => Reply::json(json!({"choice": "A", "confidence": 60, "reason": "It is first."})),
+        _ => default_reply(request),
+    });
+    let debate = json!({"rounds": 1, "synthesisMethod": "voting"});
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
+    sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+    let id = sandbox.only_debate();
+    let journal = sandbox.journal(&id);
+    let is = |line: &String, kind| line.contains(&format!("\"type\":\"{kind}\""));
+    let first = journal.iter().position(|line| is(line, "contributed")).unwrap();
+    let voted = journal.iter().position(|line| is(line, "voted")).unwrap();
+    for length in first + 1..=voted {
+        let place = cut(&server, &id, &journal[..length]);
+        place.run(["resume", &id, "--finish", "--quiet"]).expect_code(0);
+        let state = place.state(&id);
+        let last = &journal[length - 1];
+        assert_eq!(state["status"], "completed", "behind line {length}: {last}");
+        assert!(state["voting"]["winner"].is_string(), "behind line {length}: {last}");
+        place.run(["verify", &id]).expect_code(0);
+    }
+}
