@@ -80,8 +80,6 @@ fn a_limit_that_cannot_be_kept_is_refused_before_anything_is_paid() {
 
 #[test]
 fn a_limit_holds_across_runs_where_nobody_says_what_calls_cost() {
-    // Each call counts as 4096 tokens of output, as that is its limit: 0.041 dollars, and its prompt.
-    let most = (0.25_f64 / 0.04096).floor();
     let server = MockServer::with(|request| match request.index {
         0 => default_reply(request).without_usage(),
         _ => Reply::hang(),
@@ -94,7 +92,8 @@ fn a_limit_holds_across_runs_where_nobody_says_what_calls_cost() {
     server.set_script(|request| default_reply(request).without_usage());
     sandbox.run(["resume", "latest"]).expect_code(0);
     let id = sandbox.only_debate();
-    assert!(server.requests().len() as f64 <= most, "{} requests", server.requests().len());
+    // Each call counts as 4096 tokens of output, as that is its limit: 0.041 dollars, and its prompt.
+    assert!(server.requests().len() <= 6, "{} requests", server.requests().len());
     assert_eq!(sandbox.state(&id)["outcome"]["kind"], "stopped");
     sandbox.assert_state_is_the_fold(&id);
     sandbox.run(["verify", &id]).expect_code(0);

@@ -102,13 +102,38 @@ fn behind_every_line_a_debate_with_a_cost_limit_keeps_to_it() {
         let lines = place.journal(&id);
         let events = lines.iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let known = events.filter_map(|event| event["call"]["costUsd"].as_f64());
-        let unknown = lines.iter().filter(|line| is(line, "cost-assumed")).count();
-        let most = known.sum::<f64>() + unknown as f64 * 0.04096;
+        let unknown = lines.iter().filter(|line| is(line, "cost-assumed")).map(|_| 0.04096);
+        let most = known.chain(unknown).sum::<f64>();
         assert!(most <= 0.3, "${most} behind line {length}: {last}");
         if length > stopped {
             let made = server.requests().len() - before;
             assert_eq!(made, paid(&journal) - paid(&journal[..length]), "behind line {length}: {last}");
         }
+        place.run(["verify", &id]).expect_code(0);
+    }
+}
+
+#[test]
+fn finished_early_behind_any_line_a_debate_is_voted_on_all_the_same() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Vote => Reply::json(json!({"choice": "A", "confidence": 60, "reason": "It is first."})),
+        _ => default_reply(request),
+    });
+    let debate = json!({"rounds": 1, "synthesisMethod": "voting"});
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
+    sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+    let id = sandbox.only_debate();
+    let journal = sandbox.journal(&id);
+    let is = |line: &String, kind| line.contains(&format!("\"type\":\"{kind}\""));
+    let first = journal.iter().position(|line| is(line, "contributed")).unwrap();
+    let voted = journal.iter().position(|line| is(line, "voted")).unwrap();
+    for length in first + 1..=voted {
+        let place = cut(&server, &id, &journal[..length]);
+        place.run(["resume", &id, "--finish", "--quiet"]).expect_code(0);
+        let state = place.state(&id);
+        let last = &journal[length - 1];
+        assert_eq!(state["status"], "completed", "behind line {length}: {last}");
+        assert!(state["voting"]["winner"].is_string(), "behind line {length}: {last}");
         place.run(["verify", &id]).expect_code(0);
     }
 }

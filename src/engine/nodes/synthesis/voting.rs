@@ -22,10 +22,12 @@ type Cast = (Result<Ballot, Unreadable>, CallRecord);
 pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
     let candidates = positions(engine);
     collect(engine, &candidates).await?;
-    if engine.debate().voting.is_none() && !engine.is_stopping() {
+    let is_out_of_money = |engine: &Engine| engine.debate().stop_reason == Some(StopReason::Budget);
+    // A debate that the user has closed early is voted on like any other.
+    if engine.debate().voting.is_none() && !is_out_of_money(engine) {
         count(engine, &candidates).await?;
     }
-    if engine.debate().stop_reason == Some(StopReason::Budget) {
+    if is_out_of_money(engine) {
         return super::judge::run(engine).await;
     }
     let Some(voting) = engine.debate().voting.clone() else { return Ok(Trigger::Retry) };
