@@ -44,8 +44,9 @@ fn assert_refused(finished: &Finished, says: &[&str]) {
 
 /// The files that were to take the place of others.
 fn half_written(sandbox: &Sandbox) -> Vec<String> {
-    let files = sandbox.files().into_iter().map(|(path, _)| path.to_string_lossy().into_owned());
-    files.filter(|path| path.ends_with(".tmp")).collect()
+    let files = sandbox.files().into_iter().map(|(path, _)| path);
+    let half = files.filter(|path| path.extension().is_some_and(|extension| extension == "tmp"));
+    half.map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
 /// Panics unless the record is whole, and goes on to the end that it would have
