@@ -30,18 +30,18 @@ pub(super) enum Command {
     Debate(Box<DebateArgs>),
     /// Carry a paused, failed or killed debate on from its last finished call
     Resume(ResumeArgs),
+    /// List the saved debates, newest first
+    List(ListArgs),
+    /// Write a report of a saved debate, as Markdown or as a page
+    Report(ReportArgs),
     /// Have the solutions of saved debates scored by evaluators
     Eval(EvalArgs),
     /// Show a past debate again
     Replay(ReplayArgs),
     /// Branch a debate off at a point, change something, and go on from there
     Fork(Box<ForkArgs>),
-    /// Check that the record of a debate is whole, and that its state file is what the journal says
+    /// Check that the record of a debate is whole
     Verify(VerifyArgs),
-    /// List the saved debates, newest first
-    List(ListArgs),
-    /// Write a report of a saved debate, as Markdown or as a page
-    Report(ReportArgs),
     /// Write, check and show configurations
     Config(ConfigArgs),
     /// Show the protocols that a debate can follow

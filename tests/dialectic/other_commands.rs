@@ -36,13 +36,12 @@ fn the_help_of_the_program() {
     Commands:
       debate       Debate a problem and print the solution
       resume       Carry a paused, failed or killed debate on from its last finished call
+      list         List the saved debates, newest first
+      report       Write a report of a saved debate, as Markdown or as a page
       eval         Have the solutions of saved debates scored by evaluators
       replay       Show a past debate again
       fork         Branch a debate off at a point, change something, and go on from there
-      verify       Check that the record of a debate is whole, and that its state file is what the
-                   journal says
-      list         List the saved debates, newest first
-      report       Write a report of a saved debate, as Markdown or as a page
+      verify       Check that the record of a debate is whole
       config       Write, check and show configurations
       protocols    Show the protocols that a debate can follow
       completions  Print a completion script for a shell
