@@ -100,13 +100,21 @@ fn a_debate_that_was_not_finished_is_shown_as_far_as_it_went() {
     redactions().bind(|| {
         let told: Vec<&str> =
             replayed.stderr.lines().filter(|line| !line.starts_with("agent-") && !line.starts_with("judge ")).collect();
-        insta::assert_snapshot!(told.join("\n"), @"
+        let mut told = told.join("\n");
+        // How many critiques had come back is up to when the interrupt was heard.
+        for left in 1..=6 {
+            told = told.replace(
+                &format!("resumed\ncritique started ({left} expected)"),
+                "resumed\ncritique started (the rest)",
+            );
+        }
+        insta::assert_snapshot!(told, @"
         round 1/1 started
         proposal started (3 expected)
         critique started (6 expected)
         proposal ended: 3 of 3
         debate resumed
-        critique started (2 expected)
+        critique started (the rest)
         refinement started (3 expected)
         critique ended: 6 of 6
         refinement ended: 3 of 3
