@@ -317,11 +317,8 @@ impl Error {
                  written and has room, or work in another one"
                     .to_owned(),
             ),
-            Self::Output { .. } | Self::Stdout(_) | Self::Store(StoreError::Write { .. }) => {
+            Self::Output { .. } | Self::Store(StoreError::Write { .. }) => {
                 Some("see that it may be written and has room, or name another file".to_owned())
-            }
-            Self::NotSaved { id, has_journal: true, .. } => {
-                Some(format!("what was said is kept; once the cause is gone: dialectic resume {id}"))
             }
             Self::NotSaved { id, has_journal: false, .. } => {
                 Some(format!("put the debate's files back where they were, then: dialectic resume {id}"))
@@ -331,7 +328,7 @@ impl Error {
             }
             Self::NothingToFinish { id } => Some(format!("let it go on: dialectic resume {id}")),
             Self::Exists { .. } => Some("name another file, or remove this one first".to_owned()),
-            Self::DebateFailed { id, .. } => {
+            Self::DebateFailed { id, .. } | Self::NotSaved { id, has_journal: true, .. } => {
                 Some(format!("what was said is kept; once the cause is gone: dialectic resume {id}"))
             }
             Self::NotFull { id } => Some(format!("the reasons are in the state: dialectic list, or ./debates/{id}.json")),

@@ -161,7 +161,7 @@ async fn run(graph: &Graph) -> (Usd, Usd, Ending, Debate) {
         random: Mutex::new(random),
         billed: Mutex::default(),
     });
-    let panel = |limits: CallerLimits| in_process::panel(&settings, provider.clone(), Some(PRICES), &limits);
+    let panel = |limits: CallerLimits| in_process::panel(&settings, &provider, Some(PRICES), &limits);
     let in_flight = Arc::new(Semaphore::new(graph.concurrency));
     let unlimited = panel(CallerLimits { in_flight: in_flight.clone(), max_retries: 2, budget: None });
     let first = in_process::created(&settings, &unlimited, DebateId::new("x"), graph.seed);

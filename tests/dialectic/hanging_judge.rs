@@ -82,7 +82,7 @@ fn debate(phase: Phase, hangs: u32) -> Ended {
     let in_flight = Arc::new(Semaphore::new(4));
     let limits = CallerLimits { in_flight, max_retries: MAX_RETRIES, budget: None };
     in_process::block_on(async {
-        let panel = in_process::panel(&settings, model.clone(), None, &limits);
+        let panel = in_process::panel(&settings, &model, None, &limits);
         let started = Instant::now();
         let (ending, debate) = in_process::run(&settings, panel, 1).await;
         Ended { ending, debate, attempts: model.attempts.load(Ordering::SeqCst), took: started.elapsed() }

@@ -97,7 +97,10 @@ fn a_debate_that_was_not_finished_is_shown_as_far_as_it_went() {
     server.set_script(reply);
     sandbox.run(["resume", &id, "--quiet"]).expect_code(0);
     let replayed = sandbox.run(["replay", &id, "--speed", "max"]).expect_code(0);
-    redactions().bind(|| {
+    let mut redactions = redactions();
+    // The interrupt may come before the last answers are in.
+    redactions.add_filter(r"critique started \([1-5] expected\)", "critique started ([rest] expected)");
+    redactions.bind(|| {
         let told: Vec<&str> =
             replayed.stderr.lines().filter(|line| !line.starts_with("agent-") && !line.starts_with("judge ")).collect();
         insta::assert_snapshot!(told.join("\n"), @"
@@ -106,7 +109,7 @@ fn a_debate_that_was_not_finished_is_shown_as_far_as_it_went() {
         critique started (6 expected)
         proposal ended: 3 of 3
         debate resumed
-        critique started (2 expected)
+        critique started ([rest] expected)
         refinement started (3 expected)
         critique ended: 6 of 6
         refinement ended: 3 of 3

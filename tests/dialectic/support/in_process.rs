@@ -22,7 +22,7 @@ impl CallObserver for Unobserved {
 /// Agents and judge that all ask `chat`, within the time limits of the settings.
 pub(crate) fn panel(
     settings: &Settings,
-    chat: Arc<dyn ChatModel>,
+    chat: &Arc<impl ChatModel + 'static>,
     price: Option<Price>,
     limits: &CallerLimits,
 ) -> Panel {
