@@ -327,7 +327,7 @@ impl Error {
                  written and has room, or work in another one"
                     .to_owned(),
             ),
-            Self::Output { .. } | Self::Stdout(_) | Self::Store(StoreError::Write { .. }) => {
+            Self::Output { .. } | Self::Store(StoreError::Write { .. }) => {
                 Some("see that it may be written and has room, or name another file".to_owned())
             }
             Self::NotSaved { id, has_journal: false, .. } => {

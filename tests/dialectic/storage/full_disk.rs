@@ -31,7 +31,7 @@ fn a_debate_stops_with_all_that_found_room_and_goes_on_when_there_is_more() {
         let hint = format!("once the cause is gone: dialectic resume {id}\n");
         let said = format!("error: the debate {id} cannot be saved\n");
         assert_refused(&finished, &[&said, "File too large", &format!("./debates/{id}."), &hint]);
-        assert_eq!(super::half_written(&sandbox), Vec::<String>::new());
+        assert_eq!(super::half_written(&sandbox), Vec::<std::path::PathBuf>::new());
         stopped_by.push(finished.stderr.contains("cannot append to the journal"));
         assert_goes_on(&server, &sandbox, &id, &expected, calls);
     }

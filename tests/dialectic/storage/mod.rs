@@ -8,6 +8,8 @@ mod outputs;
 mod state_file;
 mod two_runs;
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
 use crate::resume::{recorded_calls, reply};
@@ -43,10 +45,9 @@ fn assert_refused(finished: &Finished, says: &[&str]) {
 }
 
 /// The files that were to take the place of others.
-fn half_written(sandbox: &Sandbox) -> Vec<String> {
+fn half_written(sandbox: &Sandbox) -> Vec<PathBuf> {
     let files = sandbox.files().into_iter().map(|(path, _)| path);
-    let half = files.filter(|path| path.extension().is_some_and(|extension| extension == "tmp"));
-    half.map(|path| path.to_string_lossy().into_owned()).collect()
+    files.filter(|path| path.extension().is_some_and(|extension| extension == "tmp")).collect()
 }
 
 /// Panics unless the record is whole, and goes on to the end that it would have
@@ -57,7 +58,7 @@ fn assert_goes_on(server: &MockServer, sandbox: &Sandbox, id: &str, expected: &V
     let lost = server.requests().len() - recorded_calls(sandbox);
     server.set_script(reply);
     sandbox.run(["resume", id, "--quiet"]).expect_code(0);
-    assert_eq!(half_written(sandbox), Vec::<String>::new());
+    assert_eq!(half_written(sandbox), Vec::<PathBuf>::new());
     sandbox.assert_state_is_the_fold(id);
     let state = without_times(&sandbox.state(id));
     assert!(state == *expected, "{state:#}\n\n{expected:#}");
