@@ -180,7 +180,7 @@ pub(super) struct ResumeArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct EvalArgs {
-    /// The configuration of the evaluators; with --offline one is built in
+    /// The configuration of the evaluators; with `--offline` one is built in
     #[arg(short, long, value_name = "PATH", required_unless_present = "offline")]
     pub(super) config: Option<PathBuf>,
 
