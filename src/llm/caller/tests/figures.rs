@@ -1,0 +1,100 @@
+//! What attempts took: tokens, cost, and the mark of a cut answer.
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn cached_tokens_cost_less_and_a_stated_cost_is_believed() {
+    let price = |cached| Price { input_per_m_tok: 10.0, cached_input_per_m_tok: cached, output_per_m_tok: 100.0 };
+    let million = Some(tokens(1_000_000, 400_000, 100_000));
+    let stated = Some(Usd::from_dollars(0.25));
+    for (price, tokens, stated, cost) in [
+        (Some(price(Some(1.0))), million, None, Some(6.0 + 0.4 + 10.0)),
+        (Some(price(None)), million, None, Some(20.0)),
+        // More cached than there is: a server's mistake, and no credit.
+        (Some(price(Some(1.0))), Some(tokens(100, 1_000_000, 0)), None, Some(1.0)),
+        (Some(price(None)), million, stated, Some(0.25)),
+        (None, million, stated, Some(0.25)),
+        (None, None, stated, Some(0.25)),
+        (None, million, None, None),
+        (Some(price(None)), None, None, None),
+    ] {
+        let mut stage = Stage::new([Act::Reply(Reply { tokens, stated_cost: stated, ..text("yes") })]);
+        stage.caller.price = price;
+        let record = stage.call().await.unwrap().record;
+        assert_eq!((record.tokens, record.cost_usd), (tokens, cost.map(Usd::from_dollars)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_text_is_none() {
+    for (finish, error, attempts) in [
+        (FinishReason::Complete, ModelError::Empty, 4),
+        (FinishReason::Length, ModelError::OutputLimit, 1),
+        (FinishReason::Filtered, ModelError::Filtered { message: "no text came back".to_owned() }, 1),
+    ] {
+        let stage = Stage::new([Act::Reply(Reply { finish, ..text(" \n") })]);
+        assert_eq!(stage.call().await.unwrap_err(), FailedCall { error, attempts, spent: None });
+    }
+    let call = ToolCall { id: "1".to_owned(), name: "file_read".to_owned(), arguments: "{}".to_owned() };
+    let stage = Stage::new([Act::Reply(Reply { tool_calls: vec![call], ..text("") })]);
+    assert_eq!(stage.call().await.unwrap().reply.tool_calls.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_cut_at_the_limit_is_marked() {
+    for (finish, truncated) in
+        [(FinishReason::Length, true), (FinishReason::Complete, false), (FinishReason::Filtered, false)]
+    {
+        let stage = Stage::new([Act::Reply(Reply { finish, ..text("so far") })]);
+        assert_eq!(stage.call().await.unwrap().record.truncated, truncated);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_empty_answers_cost_is_counted_with_the_answer() {
+    let empty = |tokens| Act::Reply(Reply { tokens, ..text("") });
+    let answer = Act::Reply(Reply { tokens: Some(tokens(100, 50, 20)), ..text("yes") });
+    let thrice = [empty(Some(tokens(100, 0, 7))), empty(None), Act::Fail(overloaded()), answer.clone()];
+    let stage = Stage::new(thrice);
+    let record = stage.call().await.unwrap().record;
+    assert_eq!(record.tokens, Some(tokens(200, 50, 27)));
+    let once = Stage::new([answer.clone()]).call().await.unwrap().record.cost_usd.unwrap();
+    let paid = Usd::for_tokens(100, 10.0) + Usd::for_tokens(7, 100.0);
+    assert_eq!(record.cost_usd, Some(once + paid));
+
+    // A stated cost counts where there is one, and what is not known does not become known by adding.
+    let stated = |dollars| Some(Usd::from_dollars(dollars));
+    for (first, second, cost) in [(stated(0.5), stated(0.25), stated(0.75)), (None, stated(0.25), None)] {
+        let reply = |said, stated_cost| Act::Reply(Reply { tokens: Some(tokens(1, 0, 1)), stated_cost, ..text(said) });
+        let mut stage = Stage::new([reply("", first), reply("yes", second)]);
+        stage.caller.price = None;
+        let record = stage.call().await.unwrap().record;
+        assert_eq!((record.tokens, record.cost_usd), (Some(tokens(2, 0, 2)), cost));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_fails_says_what_it_took_all_the_same() {
+    let reply = |finish| Act::Reply(Reply { finish, tokens: Some(tokens(10, 0, 5)), ..text("") });
+    let stage = Stage::new([reply(FinishReason::Complete), Act::Fail(overloaded()), reply(FinishReason::Length)]);
+    let failed = stage.call().await.unwrap_err();
+    assert_eq!((failed.error, failed.attempts), (ModelError::OutputLimit, 3));
+    let cost_usd = Some(Usd::for_tokens(20, 10.0) + Usd::for_tokens(10, 100.0));
+    assert_eq!(failed.spent.as_deref(), Some(&Spent { tokens: Some(tokens(20, 0, 10)), cost_usd }));
+}
+
+proptest! {
+    #[test]
+    fn the_order_of_attempts_does_not_change_what_they_took(figures in prop::collection::vec((0_u64..1 << 40, 0_u64..1 << 40, any::<bool>()), 1..6)) {
+        let spent = |&(input, output, priced): &(u64, u64, bool)| Spent {
+            tokens: Some(tokens(input, 0, output)),
+            cost_usd: priced.then(|| Usd::for_tokens(input, 2.5)),
+        };
+        let sum = |sum: Option<Spent>, next: Spent| Some(next.and(sum));
+        let forward = figures.iter().map(spent).fold(None, sum);
+        let backward = figures.iter().rev().map(spent).fold(None, sum);
+        prop_assert_eq!(forward, backward);
+    }
+}
