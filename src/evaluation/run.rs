@@ -108,7 +108,7 @@ impl Usage {
     }
 }
 
-/// Asks every evaluator about every subject, `repeat` times each, all at once as far as [`IN_FLIGHT`] allows. What is
+/// Asks every evaluator about every subject, `repeat` times each, all at once but for a bound of calls in flight. What is
 /// handed back is in the order of the arguments, whoever answered first.
 pub async fn evaluate<'a>(
     evaluators: &'a [Evaluator],
