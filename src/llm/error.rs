@@ -41,6 +41,12 @@ pub enum ModelError {
         /// What the server said.
         message: String,
     },
+    /// The request and the room for its answer are longer than what the model can read. A shorter one may be taken.
+    #[error("the request exceeds the model's context window: {message}")]
+    ContextExceeded {
+        /// What the server said.
+        message: String,
+    },
     /// The server could not be reached.
     #[error("cannot reach the server: {message}")]
     Unreachable {
@@ -98,6 +104,7 @@ impl ModelError {
             | Self::Empty => true,
             Self::Unauthorized { .. }
             | Self::Refused { .. }
+            | Self::ContextExceeded { .. }
             | Self::OutputLimit
             | Self::Filtered { .. }
             | Self::OverBudget { .. }
@@ -116,6 +123,7 @@ impl ModelError {
             | Self::ServerFailed { .. }
             | Self::Unauthorized { .. }
             | Self::Refused { .. }
+            | Self::ContextExceeded { .. }
             | Self::Unreachable { .. }
             | Self::OverBudget { .. }
             | Self::Unsendable { .. } => false,

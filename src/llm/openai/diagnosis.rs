@@ -38,7 +38,53 @@ const NO_ROUTE: [&str; 12] = [
     "request url",
 ];
 
+/// Codes of a request that is longer than the model's context window: OpenAI's, llama.cpp's.
+const CONTEXT_CODES: [&str; 2] = ["context_length_exceeded", "exceed_context_size_error"];
+/// What is said of such a request: one or two parts that must be there together.
+const CONTEXT_PHRASES: [[&str; 2]; 18] = [
+    // OpenAI's Chat Completions, OpenRouter, vLLM, Mistral, DeepSeek and others.
+    ["maximum context length", ""],
+    // Proxies that put the code, or the name of their own error, into the message.
+    ["context_length_exceeded", ""],
+    ["contextwindowexceeded", ""],
+    // OpenAI's Responses API, LiteLLM
+    ["context window", "exceed"],
+    // vLLM since 0.16, SGLang, Ollama, LM Studio
+    ["context length", "tokens"],
+    ["context length", "exceed"],
+    ["context length", "longer"],
+    // LM Studio's older versions
+    ["context", "overflow"],
+    // llama.cpp, in its newer and its older versions
+    ["context size", "exceed"],
+    ["context size", "larger"],
+    // Anthropic, for the input alone and together with the output limit
+    ["prompt is too long", ""],
+    ["context limit", "exceed"],
+    // Google
+    ["input token count", "exceed"],
+    // Azure
+    ["input tokens exceed", ""],
+    // Bedrock
+    ["input is too long for requested model", ""],
+    // Text Generation Inference
+    ["`inputs` tokens + `max_new_tokens`", ""],
+    // xAI
+    ["maximum prompt length", ""],
+    // Cerebras
+    ["current length is", "while limit is"],
+];
+
 impl Refusal {
+    /// Whether the request is longer than the model's context window, whatever the status: some servers and many proxies
+    /// say so with a 500. A rate limit that counts tokens is not that.
+    pub(super) fn exceeds_context(&self) -> bool {
+        let said = self.message.to_lowercase();
+        let coded = self.codes.iter().any(|code| CONTEXT_CODES.contains(&code.as_str()));
+        let says_so = || CONTEXT_PHRASES.iter().any(|parts| parts.iter().all(|part| said.contains(part)));
+        coded || !matches!(self.status, 401 | 403 | 429) && says_so()
+    }
+
     /// Whether it says that there is no Responses API, and who it is that has none. Anything else that may be wrong
     /// with the request is not that.
     pub(super) fn lacks_responses(&self) -> Option<Lack> {

@@ -69,6 +69,9 @@ impl Refusal {
 
     /// The failure that it is to the caller.
     pub(super) fn into_error(self) -> ModelError {
+        if self.exceeds_context() {
+            return ModelError::ContextExceeded { message: self.message };
+        }
         let Self { status, retry_after, codes, message, .. } = self;
         match status {
             // Waiting does not pay bills.

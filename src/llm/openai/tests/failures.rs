@@ -63,6 +63,44 @@ async fn an_exhausted_quota_is_not_waited_for() {
 }
 
 #[tokio::test]
+async fn a_request_that_is_too_long_is_known_in_every_wording() {
+    let exceeded = |message: &str| ModelError::ContextExceeded { message: message.to_owned() };
+    for (status, fields) in [
+        (400, json!({"message": "'input' is too long", "code": "context_length_exceeded"})),
+        (400, json!({"message": "too long", "code": 400, "type": "exceed_context_size_error", "n_ctx": 4096})),
+        (200, json!({"message": "too long", "type": "invalid_request_error", "code": "context_length_exceeded"})),
+        (200, json!({"message": "the request exceeds the available context size. try increasing it", "code": 500})),
+    ] {
+        let failed = failure(Answer::json(status, &json!({"error": fields}))).await;
+        assert!(matches!(failed, ModelError::ContextExceeded { .. }) && !failed.is_transient(), "{failed:?}");
+    }
+    for said in [
+        "This model's maximum context length is 4097 tokens. However, your messages resulted in 5613 tokens.",
+        "This endpoint's maximum context length is 32768 tokens. However, you requested about 42832 tokens.",
+        "Your input exceeds the context window of this model. Please adjust your input and try again.",
+        "litellm.ContextWindowExceededError: litellm.BadRequestError: too many",
+        "You passed 1015 input tokens. However, the model's context length is only 1024 tokens.",
+        "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055).",
+        "Trying to keep the first 111490 tokens when context the overflows.",
+        "request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it",
+        "prompt is too long: 206331 tokens > 200000 maximum",
+        "input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000",
+        "The input token count (2845475) exceeds the maximum number of tokens allowed (1048576).",
+        "Prompt contains 65673 tokens, too large for model with 32768 maximum context length",
+        "This model's maximum prompt length is 131072 but the request contains 200000 tokens.",
+    ] {
+        for status in [400, 413, 422, 500] {
+            assert_eq!(failure(error(status, said)).await, exceeded(said));
+        }
+        // A limit on tokens per minute is one of rate, whatever it says besides.
+        assert_eq!(failure(error(429, said)).await, limited(said));
+    }
+    for said in ["max_tokens is too large: 99999. This model supports at most 16384 completion tokens", "too long"] {
+        assert_eq!(failure(error(400, said)).await, refused(400, said));
+    }
+}
+
+#[tokio::test]
 async fn what_was_said_is_found_in_every_shape() {
     for (body, message) in [
         (json!({"error": {"message": "why"}}), "why"),

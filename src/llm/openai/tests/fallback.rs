@@ -100,7 +100,7 @@ async fn an_error_of_another_kind_is_an_error_and_nothing_is_asked_twice() {
         (Answer::json(404, &json!({"error": {"message": "model \"m-1\" not found, try pulling it first"}})), 404),
         (Answer::json(404, &json!({"object": "error", "message": missing, "code": 404})), 404),
         (Answer::json(404, &json!({"error": {"message": "No endpoints found for m-1.", "code": 404}})), 404),
-        (error(400, "'input' is too long", "context_length_exceeded"), 400),
+        (error(400, "'input' is not welcome", "invalid_prompt"), 400),
         (error(400, "Unsupported parameter: 'tools'. In the Responses API, this parameter is not supported.", ""), 400),
         (error(401, "Incorrect API key provided", "invalid_api_key"), 401),
         (error(403, "The Responses API is not available in your country", "x"), 403),

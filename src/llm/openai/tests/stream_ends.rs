@@ -106,7 +106,7 @@ async fn an_error_inside_is_what_it_would_be_outside() {
         (
             ApiKind::Responses,
             data(&json!({"type": "error", "code": "context_length_exceeded", "message": "too long", "param": null})),
-            refused.clone(),
+            ModelError::ContextExceeded { message: "too long".to_owned() },
         ),
         (
             ApiKind::Responses,
