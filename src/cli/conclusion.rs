@@ -10,7 +10,7 @@ use crate::llm::presets::OFFLINE;
 use crate::store::Entry;
 
 use super::args::RunArgs;
-use super::output::{detail, write_output, write_report};
+use super::output::{detail, is_stdout, write_output, write_report};
 use super::terminal::Terminal;
 
 /// Where a run leaves what lasts.
@@ -75,7 +75,7 @@ fn finish(debate: &Debate, ending: Ending, args: &RunArgs, terminal: &mut Termin
         Some(path) => write_output(path, debate, solution).map(|()| {
             terminal.notice(&format!("Wrote the result to {}", path.display()));
         }),
-        None if args.events.as_deref() == Some(Path::new("-")) => Ok(()),
+        None if args.events.as_deref().is_some_and(is_stdout) => Ok(()),
         None => terminal.markdown(solution),
     };
     tell_outcome(debate, terminal);

@@ -9,6 +9,7 @@ mod modes;
 mod output;
 mod questions;
 mod session;
+mod target;
 mod terminal;
 
 use std::io::{self, Write};

@@ -1,14 +1,15 @@
 //! The files that results and reports are written to.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::debate::{Debate, Settings};
 use crate::error::Error;
 use crate::report::{Detail, View, html, markdown};
-use crate::store::{Entry, Wanted, write_atomically};
+use crate::store::{Entry, Wanted};
 
+use super::target::Target;
 use super::terminal::Terminal;
 
 /// The form of a report.
@@ -31,7 +32,7 @@ fn has_extension(path: &Path, wanted: &str) -> bool {
 /// Writes the whole state to a `.json` file, the solution's text to any other.
 pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Result<(), Error> {
     let json = has_extension(path, "json");
-    write_file(path, |out| {
+    Target::find(path)?.write(|out| {
         if json {
             serde_json::to_writer_pretty(&mut *out, debate)?;
             out.write_all(b"\n")
@@ -39,16 +40,6 @@ pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Resu
             out.write_all(solution.as_bytes())
         }
     })
-}
-
-/// Replaces a file as a whole. A device or a pipe is written to: put in place of one, a file would take it away from
-/// everybody.
-pub(super) fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
-    if path.metadata().is_ok_and(|found| !found.is_file()) {
-        let written = fs::OpenOptions::new().write(true).open(path).and_then(|mut out| write(&mut out));
-        return written.map_err(|source| Error::Output { path: path.to_owned(), source });
-    }
-    Ok(write_atomically(path, write)?)
 }
 
 /// Writes the report of a saved debate: to `path`, as a page when that ends in `.html`, or to standard output.
@@ -74,8 +65,7 @@ pub(super) fn write_report(
         ReportFormat::Page => out.write_all(html(&view).as_bytes()),
     };
     let Some(path) = path else { return terminal.markdown_from(write) };
-    make_parent(path)?;
-    write_file(path, write)?;
+    Target::prepare(path)?.write(write)?;
     terminal.notice(&format!("Generated report: {}", path.display()));
     Ok(())
 }
@@ -98,19 +88,9 @@ pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
     named
 }
 
-/// Sees to it that a file can be written when the debate is over.
-pub(super) fn prepare(path: &Path) -> Result<(), Error> {
-    make_parent(path)?;
-    let failed = |source| Error::Output { path: path.to_owned(), source };
-    if path.is_dir() {
-        return Err(failed(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
-    }
-    let existed = path.exists();
-    fs::OpenOptions::new().append(true).create(true).open(path).map_err(failed)?;
-    if !existed {
-        fs::remove_file(path).map_err(failed)?;
-    }
-    Ok(())
+/// Whether what is written to `path` goes to standard output, under whatever name.
+pub(super) fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-") || Target::find(path).is_ok_and(|target| target.is_stdout())
 }
 
 /// Makes the directory that a file is to be in.

@@ -27,8 +27,9 @@ use super::conclusion::{Files, conclude};
 use super::interrupt::{Interrupts, end_on_interrupt, interrupt};
 use super::models::Models;
 use super::modes::TerminalModes;
-use super::output::{make_parent, prepare, report_path};
+use super::output::{is_stdout, make_parent, report_path};
 use super::questions;
+use super::target::Target;
 use super::terminal::Terminal;
 
 /// Where debates are kept.
@@ -54,7 +55,7 @@ pub(super) fn env_file(path: Option<&PathBuf>) -> EnvFile {
 pub(super) fn event_sink(path: Option<&Path>) -> Result<Option<EventSink>, Error> {
     match path {
         None => Ok(None),
-        Some(path) if path == Path::new("-") => Ok(Some(EventSink::stdout())),
+        Some(path) if is_stdout(path) => Ok(Some(EventSink::stdout())),
         Some(path) => {
             make_parent(path)?;
             let failed = |source| Error::Output { path: path.to_owned(), source };
@@ -67,13 +68,20 @@ impl<'a> Session<'a> {
     /// Checks and opens what the run writes to, so that nothing is paid for that could not be kept.
     pub(super) fn open(args: &'a RunArgs, terminal: &mut Terminal) -> Result<Self, Error> {
         let report = args.report.as_deref().map(|path| report_path(path, terminal));
-        let others = args.output.iter().chain(&args.events);
-        if report.as_deref().is_some_and(|report| others.into_iter().any(|other| is_same(report, other))) {
-            let message = "names a file that something else is written to".to_owned();
-            return Err(ConfigError::Argument { option: "--report", message }.into());
-        }
-        for path in args.output.iter().chain(&report) {
-            prepare(path)?;
+        let events = args.events.as_deref().filter(|path| !is_stdout(path));
+        let mut targets: Vec<(&str, Target)> = Vec::new();
+        for (option, path) in
+            [("--output", args.output.as_deref()), ("--report", report.as_deref()), ("--events", events)]
+        {
+            let Some(path) = path else { continue };
+            let target = Target::prepare(path)?;
+            let streamed = args.events.is_some() && events.is_none() && target.is_stdout();
+            let other = targets.iter().find(|(_, other)| other.is_same(&target)).map(|(other, _)| *other);
+            if let Some(other) = other.or(streamed.then_some("--events")) {
+                let message = format!("names a file that {other} is written to");
+                return Err(ConfigError::Argument { option, message }.into());
+            }
+            targets.push((option, target));
         }
         let events = event_sink(args.events.as_deref())?;
         let (signals, received) = unbounded_channel();
@@ -166,12 +174,6 @@ impl<'a> Session<'a> {
     pub(super) fn show(&self, recorded: Arc<Recorded>) {
         drop(self.signals.send(Signal::Recorded(recorded)));
     }
-}
-
-/// Whether two paths are written differently at most.
-fn is_same(one: &Path, other: &Path) -> bool {
-    let [one, other] = [one, other].map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
-    one == other
 }
 
 /// Builds agents and judge; everything that can be checked without a call is checked on the way.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::StoreError;
 
-/// Replaces the file at `path` by what `write` writes: a temporary file beside it, synced to disk, then renamed.
+/// Replaces the file at `path` by what `write` writes: a temporary file beside it, synced to disk, then renamed. The mode
+/// of the file that is replaced stays, and its owner where we may give files away.
 ///
 /// # Errors
 /// When any step fails; the file is then as it was.
@@ -22,12 +23,27 @@ pub fn write_atomically(
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
     let temporary = builder.tempfile_in(directory).map_err(failed)?;
+    if let Ok(replaced) = path.metadata() {
+        #[cfg(unix)]
+        give_to_owner_of(&replaced, temporary.as_file());
+        temporary.as_file().set_permissions(replaced.permissions()).map_err(failed)?;
+    }
     let mut buffered = std::io::BufWriter::with_capacity(64 * 1024, temporary);
     write(&mut buffered).map_err(failed)?;
     let temporary = buffered.into_inner().map_err(|error| failed(error.into_error()))?;
     temporary.as_file().sync_all().map_err(failed)?;
     temporary.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
+}
+
+/// Only a superuser may do this, and only there it matters: others replace files of their own.
+#[cfg(unix)]
+fn give_to_owner_of(replaced: &std::fs::Metadata, file: &std::fs::File) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let is_ours = file.metadata().is_ok_and(|ours| (ours.uid(), ours.gid()) == (replaced.uid(), replaced.gid()));
+    if !is_ours {
+        drop(fchown(file, Some(replaced.uid()), Some(replaced.gid())));
+    }
 }
 
 const TEMPORARY_SUFFIX: &str = ".tmp";

@@ -7,6 +7,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use crate::cli::args::ReplayArgs;
 use crate::cli::conclusion::tell_outcome;
 use crate::cli::interrupt::Interrupts;
+use crate::cli::output::is_stdout;
 use crate::cli::session::{DEBATES, event_sink};
 use crate::cli::terminal::Terminal;
 use crate::debate::{Debate, Moment, Status, fold, timeline};
@@ -67,7 +68,7 @@ fn tell(debate: &Debate, events: Option<&Path>, terminal: &mut Terminal) -> Resu
         return Ok(());
     }
     let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
-    let printed = if events == Some(Path::new("-")) { Ok(()) } else { terminal.markdown(solution) };
+    let printed = if events.is_some_and(is_stdout) { Ok(()) } else { terminal.markdown(solution) };
     tell_outcome(debate, terminal);
     printed
 }

@@ -6,6 +6,7 @@ mod no_directory;
 mod other_programs;
 mod outputs;
 mod state_file;
+mod targets;
 mod two_runs;
 
 use std::path::PathBuf;

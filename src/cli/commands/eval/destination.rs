@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::num::NonZeroU32;
 use std::path::Path;
 
-use crate::cli::output::{prepare, write_file};
+use crate::cli::target::Target;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::evaluation::Evaluated;
@@ -36,7 +36,7 @@ impl<'a> Destination<'a> {
         if let Self::Csv(path) = destination {
             check_table(path)?;
         }
-        prepare(path)?;
+        Target::prepare(path)?;
         Ok(destination)
     }
 
@@ -51,12 +51,12 @@ impl<'a> Destination<'a> {
             Self::Stdout => return terminal.markdown(&markdown(evaluated, repeat)),
             Self::Markdown(path) => {
                 let table = markdown(evaluated, repeat);
-                write_file(path, |out| out.write_all(table.as_bytes()))?;
+                Target::find(path)?.write(|out| out.write_all(table.as_bytes()))?;
                 path
             }
             Self::Json(path) => {
                 let text = json(evaluated, repeat).map_err(|error| unwritable(path, error.into()))?;
-                write_file(path, |out| out.write_all(text.as_bytes()))?;
+                Target::find(path)?.write(|out| out.write_all(text.as_bytes()))?;
                 path
             }
             Self::Csv(path) => {

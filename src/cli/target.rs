@@ -1,0 +1,230 @@
+//! Where a result is written to: found out before anything is paid for, in the way in which it will be written.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::store::{StoreError, write_atomically};
+
+use super::output::make_parent;
+
+/// No chain of links is longer.
+const MOST_LINKS: usize = 40;
+
+/// A file, device, pipe or stream that a result goes to.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// As the user wrote it, for messages.
+    given: PathBuf,
+    way: Way,
+}
+
+/// How a target is written to.
+#[derive(Debug, PartialEq, Eq)]
+enum Way {
+    /// It is what standard output goes to (`/dev/stdout`): replacing the file behind it would cut it off from whoever
+    /// redirected it.
+    Stdout,
+    /// A device, a pipe or a socket: put in its place, a file would take it away from everybody.
+    Special(PathBuf),
+    /// A file, with all links followed.
+    File(PathBuf),
+}
+
+impl Target {
+    /// The target at `path`, once it is sure that it can be written. Directories on the way are created; of the file
+    /// itself nothing is changed.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn prepare(path: &Path) -> Result<Self, Error> {
+        make_parent(path)?;
+        let target = Self::find(path)?;
+        target.check().map_err(|source| target.unwritable(source))?;
+        Ok(target)
+    }
+
+    /// The target at `path` as it stands.
+    ///
+    /// # Errors
+    /// When its links lead nowhere, or in a circle.
+    pub(super) fn find(path: &Path) -> Result<Self, Error> {
+        let failed = |source| Error::Output { path: path.to_owned(), source };
+        let way = match path.metadata() {
+            Ok(found) if is_stdout(&found) => Way::Stdout,
+            Ok(found) if !found.is_file() && !found.is_dir() => Way::Special(path.to_owned()),
+            _ => Way::File(resolved(path).map_err(failed)?),
+        };
+        Ok(Self { given: path.to_owned(), way })
+    }
+
+    /// Whether both are written to the same place.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.way == other.way || identity(&self.given).is_some_and(|id| identity(&other.given) == Some(id))
+    }
+
+    /// Whether it is what standard output goes to.
+    pub(super) fn is_stdout(&self) -> bool {
+        self.way == Way::Stdout
+    }
+
+    fn unwritable(&self, source: io::Error) -> Error {
+        Error::Output { path: self.given.clone(), source }
+    }
+
+    fn check(&self) -> io::Result<()> {
+        match &self.way {
+            Way::Stdout => Ok(()),
+            Way::Special(path) => check_special(path),
+            // An existing file is opened, because a file that may not be written is not to be replaced either, and
+            // because it can be written in place where its directory takes no new file.
+            Way::File(path) if path.exists() => OpenOptions::new().append(true).open(path).map(drop),
+            Way::File(path) => tempfile::Builder::new().prefix(".dialectic-").tempfile_in(directory_of(path)).map(drop),
+        }
+    }
+
+    /// Writes what `write` writes: a file is replaced as a whole, with its mode kept, where that is possible, and
+    /// written in place where it is not.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+        let failed = |source| self.unwritable(source);
+        match &self.way {
+            Way::Stdout => {
+                let mut out = io::stdout().lock();
+                write(&mut out).and_then(|()| out.flush()).map_err(|source| match source.kind() {
+                    io::ErrorKind::BrokenPipe => Error::PipeClosed,
+                    _ => failed(source),
+                })
+            }
+            Way::Special(path) => {
+                let mut out = OpenOptions::new().write(true).open(path).map_err(failed)?;
+                write(&mut out).map_err(failed)
+            }
+            Way::File(path) => {
+                let mut content = Vec::new();
+                write(&mut content).map_err(failed)?;
+                let replaced = if is_shared(path) {
+                    Err(None)
+                } else {
+                    write_atomically(path, |out| out.write_all(&content)).map_err(Some)
+                };
+                let Err(refused) = replaced else { return Ok(()) };
+                // A file that is a mount point or in a directory that takes no new file is written in place. One
+                // that did not exist has no place yet: then the reason is the first one.
+                match (OpenOptions::new().write(true).truncate(true).open(path), refused) {
+                    (Ok(mut out), _) => out.write_all(&content).map_err(failed),
+                    (Err(_), Some(StoreError::Write { source, .. })) => Err(failed(source)),
+                    (Err(source), _) => Err(failed(source)),
+                }
+            }
+        }
+    }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The path with all links followed. The file itself need not exist; links that lead to one that does not are followed
+/// too, as every program does that writes through them.
+fn resolved(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match path.canonicalize() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            found => return found,
+        }
+        let directory = directory_of(&path).canonicalize()?;
+        let Ok(target) = fs::read_link(&path) else {
+            let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+            return Ok(directory.join(name));
+        };
+        path = directory.join(target);
+    }
+    Err(io::Error::other("too many links"))
+}
+
+/// Whether the file has other names: replaced, they would keep the old content.
+#[cfg(unix)]
+fn is_shared(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().is_ok_and(|found| found.nlink() > 1)
+}
+
+#[cfg(not(unix))]
+fn is_shared(_: &Path) -> bool {
+    false
+}
+
+/// What tells an existing file apart from all others.
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().ok().map(|found| (found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
+/// Whether `found` is what standard output goes to.
+#[cfg(unix)]
+fn is_stdout(found: &fs::Metadata) -> bool {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::MetadataExt;
+    let stdout = io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| fs::File::from(stdout).metadata());
+    stdout.is_ok_and(|stdout| (stdout.dev(), stdout.ino()) == (found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+fn is_stdout(_: &fs::Metadata) -> bool {
+    false
+}
+
+/// Asks for the permission only: opened, a pipe waits for its reader, and a device may do something.
+#[cfg(unix)]
+fn check_special(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::access(path, rustix::fs::Access::WRITE_OK)?)
+}
+
+#[cfg(not(unix))]
+fn check_special(path: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path).map(drop)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_whose_directory_takes_no_new_file_is_written_in_place() {
+        // The kernel's file of this program's name: it can be written, and nothing can be put beside it.
+        let path = Path::new("/proc/self/comm");
+        let target = Target::prepare(path).unwrap();
+        target.write(|out| out.write_all(b"renamed")).unwrap();
+        assert_eq!(fs::read_to_string(path).unwrap(), "renamed\n");
+    }
+
+    #[test]
+    fn links_are_followed_to_files_that_are_not_there_yet() {
+        let directory = tempfile::tempdir().unwrap();
+        let name = |name: &str| directory.path().join(name);
+        std::os::unix::fs::symlink("second", name("first")).unwrap();
+        std::os::unix::fs::symlink("new.md", name("second")).unwrap();
+        let target = Target::prepare(&name("first")).unwrap();
+        assert!(!name("new.md").exists() && name("first").is_symlink(), "a check changes nothing");
+        target.write(|out| out.write_all(b"text")).unwrap();
+        assert_eq!(fs::read_to_string(name("new.md")).unwrap(), "text");
+        assert!(name("first").is_symlink() && name("second").is_symlink());
+        assert!(target.is_same(&Target::find(&name("new.md")).unwrap()));
+
+        std::os::unix::fs::symlink("circle", name("circle")).unwrap();
+        assert!(Target::prepare(&name("circle")).is_err());
+        std::os::unix::fs::symlink("nowhere/x.md", name("astray")).unwrap();
+        assert!(Target::prepare(&name("astray")).is_err());
+    }
+}
