@@ -246,6 +246,8 @@ impl Error {
             | Self::NotResumable { .. }
             | Self::Budget(BudgetError::TooLow { .. })
             | Self::OtherTable { .. }
+            // Evaluators are named for one command: their file is one of its arguments.
+            | Self::Evaluators(_)
             | Self::Subject(SubjectError::Lacks { .. })
             | Self::NothingToFinish { .. }
             | Self::Fork { .. }
@@ -253,7 +255,6 @@ impl Error {
             | Self::JournalGone { .. }
             | Self::NotWhole { .. } => 2,
             Self::Config(error) => of_blame(error.blame()),
-            Self::Evaluators(error) => of_blame(error.blame()),
             Self::Store(error) => match error {
                 StoreError::State(_)
                 | StoreError::Unknown { .. }

@@ -12,7 +12,7 @@ use crate::display::{ColorMode, Speed};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
 #[derive(Debug, Parser)]
-#[command(name = "dialectic", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "dialectic", version, propagate_version = true, max_term_width = 100, args_override_self = true)]
 #[command(after_help = "Try it without a key: dialectic debate --offline \"Design a rate limiting system\"")]
 pub(super) struct Cli {
     #[command(subcommand)]

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod conclusion;
+mod empty;
 mod interrupt;
 mod models;
 mod modes;
@@ -27,7 +28,10 @@ use terminal::Terminal;
 #[must_use]
 pub fn main() -> ExitCode {
     std::panic::set_hook(Box::new(report_defect));
-    let cli = Cli::parse();
+    let mut command = command();
+    // Aliases and the options that all commands have are in their places only then.
+    command.build();
+    let cli = Cli::parse_from(empty::without_empty(&command, std::env::args_os()));
     let mut terminal = Terminal::new(cli.color);
     match run(&cli, &mut terminal) {
         Ok(()) => ExitCode::SUCCESS,

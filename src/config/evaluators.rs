@@ -16,14 +16,14 @@ use crate::llm::presets::OFFLINE;
 use super::agents::file_path;
 use super::defaults::{self, OFFLINE_MODEL};
 use super::env::Environment;
-use super::error::{Blame, ConfigError, SyntaxFault};
+use super::error::{ConfigError, SyntaxFault};
 use super::file::{PriceEntry, ProviderEntry};
 use super::findings::Findings;
 use super::load::parent;
 use super::overrides::Switch;
 use super::place::KeyPath;
 use super::read::{Document, read};
-use super::shapes::{Named, Object, Whole};
+use super::shapes::{Label, Named, Object, Whole};
 use super::{providers, resolve};
 
 /// What one evaluator may take where its entry does not say, in milliseconds.
@@ -86,15 +86,6 @@ pub enum EvaluatorsError {
 }
 
 impl EvaluatorsError {
-    /// A file without evaluators is a wrong argument; one that is there and damaged is a configuration error.
-    #[must_use]
-    pub fn blame(&self) -> Blame {
-        match self {
-            Self::Missing { .. } | Self::Nobody { .. } => Blame::Arguments,
-            Self::Config(error) => error.blame(),
-        }
-    }
-
     /// What the user can do about it.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
@@ -124,7 +115,7 @@ struct EvaluatorsFile {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct EvaluatorEntry {
-    id: Option<String>,
+    id: Option<Label>,
     name: Option<String>,
     /// From files that were copied from a debate's; evaluators have none.
     #[expect(dead_code, reason = "accepted without a warning, and without effect")]
@@ -235,7 +226,7 @@ fn evaluator(
             format!("{path}")
         }
     };
-    let id = filled("id", entry.id, None);
+    let id = filled("id", entry.id.map(|Label(id)| id), None);
     let name = filled("name", entry.name, Some(&id));
     // Without a server there is no model to choose.
     let is_offline = entry.provider.as_deref() == Some(OFFLINE);
@@ -321,7 +312,6 @@ mod tests {
         ] {
             let error = load(text).unwrap_err();
             assert!(error.to_string().contains(fault), "{error}");
-            assert_eq!(error.blame(), Blame::Arguments, "{error}");
         }
         let missing = load_evaluators(Path::new("none.json"), &Environment::default(), Switch::AsConfigured);
         assert!(matches!(missing, Err(EvaluatorsError::Missing { .. })));
@@ -333,7 +323,6 @@ mod tests {
             "{\"agents\":[\n{\"id\":\"a\",\"model\":\"m\"},\n{\"id\":\"a\",\"model\":\" \",\"timeout\":0},\n{\"provider\":\"opnai\"}]}",
         )
         .unwrap_err();
-        assert_eq!(error.blame(), Blame::Configuration);
         let said = error.to_string();
         for part in [
             "agents[1].id (line 3, column 7): `a` is already the id of `agents[0]`",

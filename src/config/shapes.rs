@@ -59,6 +59,59 @@ impl JsonSchema for Whole {
     }
 }
 
+/// A name that may be written as a number: `7` is `"7"`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Label(
+    /// The name.
+    pub(super) String,
+);
+
+impl<'de> Deserialize<'de> for Label {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NameVisitor;
+
+        impl Visitor<'_> for NameVisitor {
+            type Value = Label;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Label, E> {
+                Ok(Label(text.to_owned()))
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<Label, E> {
+                Ok(Label(number.to_string()))
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<Label, E> {
+                Ok(Label(number.to_string()))
+            }
+
+            fn visit_f64<E>(self, number: f64) -> Result<Label, E> {
+                Ok(Label(number.to_string()))
+            }
+        }
+
+        deserializer.deserialize_any(NameVisitor)
+    }
+}
+
+impl JsonSchema for Label {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Label".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "number"] })
+    }
+}
+
 /// A structure that must be written as an object: what serde derives would read an array as well, by position.
 #[derive(Debug, Clone, Default)]
 pub struct Object<T>(

@@ -224,3 +224,29 @@ fn saved_debates() {
         case.check();
     }
 }
+
+#[test]
+fn of_a_repeated_option_the_last_counts_and_an_empty_value_counts_as_absent() {
+    let sandbox = Sandbox::new();
+    let debate = ["debate", "Design a queue", "--offline", "--quiet"];
+    let run = |options: &[&str]| {
+        let finished = sandbox.run([&debate[..], options].concat()).expect_code(0);
+        let saved = finished.stderr.lines().find_map(|line| line.strip_prefix("Saved debate to ./debates/"));
+        let state = sandbox.state(saved.unwrap().trim_end_matches(".json"));
+        (state["settings"]["debate"]["rounds"].clone(), finished)
+    };
+    assert_eq!(run(&["-r", "3", "--rounds", "1"]).0, 1);
+    let (rounds, finished) = run(&["--rounds", "2", "-o", "", "--events=", "--config", "", "-e="]);
+    assert_eq!(rounds, 2);
+    assert!(finished.stdout.contains("## Judge Assessment"), "{finished}");
+    // Options that may be given several times are all heard.
+    let id = sandbox.debates().remove(0);
+    let set = ["--set", "debate.rounds=1", "--set", "judge.temperature=0.9"];
+    sandbox.run([&["fork", &id, "--at", "1.critique", "--offline", "--quiet"], &set[..]].concat()).expect_code(0);
+    let forks = sandbox.debates();
+    let fork = forks.iter().map(|id| sandbox.state(id)).find(|state| !state["forkedFrom"].is_null()).unwrap();
+    assert_eq!(
+        (&fork["settings"]["debate"]["rounds"], &fork["settings"]["judge"]["temperature"]),
+        (&1.into(), &0.9.into())
+    );
+}

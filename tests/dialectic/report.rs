@@ -369,6 +369,6 @@ fn on_a_terminal_a_report_is_rendered() {
     No refinements in this round.
 
     Final Synthesis
-    No final solution available.
+      No final solution available.
     ");
 }

@@ -1,4 +1,4 @@
-//! The CSV, after RFC 4180.
+//! The CSV: quoted after RFC 4180, with lines that end as those of the file do that they are appended to.
 
 use csv::{IntoInnerError, ReaderBuilder, Terminator, Writer, WriterBuilder};
 
@@ -11,9 +11,9 @@ const DEBATE: &str = "debate";
 /// How the lines of a file end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineEnd {
-    /// As RFC 4180 has it.
+    /// As the text of RFC 4180 has it, and spreadsheets write it.
     CrLf,
-    /// As files have it that other tools wrote.
+    /// As this program and most other tools write it.
     Lf,
 }
 

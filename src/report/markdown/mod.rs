@@ -57,10 +57,8 @@ fn head(out: &mut Document<'_>, view: &View<'_>) {
 
 fn solution(out: &mut Document<'_>, view: &View<'_>) {
     out.line("### Final Synthesis");
-    match &view.debate.final_solution {
-        Some(solution) => out.fenced(&solution.description),
-        None => out.line("No final solution available."),
-    }
+    let solution = view.debate.final_solution.as_ref();
+    out.fenced(solution.map_or("No final solution available.", |solution| &solution.description));
 }
 
 /// A report as it grows. The first error is kept, and nothing is written behind it.

@@ -356,6 +356,8 @@ fn a_debate_that_says_next_to_nothing_has_a_report() {
     No refinements in this round.
 
     ### Final Synthesis
+    ```text
     No final solution available.
+    ```
     ");
 }

@@ -70,10 +70,10 @@ fn configurations() {
     eval(r#"{"agents": []}"#, 2, &["empty list of `agents`"]);
     let off = r#"{"agents": [{"id": "a", "model": "m", "enabled": false}]}"#;
     eval(off, 2, &["has no agent that is switched on"]);
-    eval("{", 4, &["`c.json` is not JSON (line 1"]);
-    eval(r#"{"agents": [{"id": 7}]}"#, 4, &["agents[0].id (line 1, column 20): expected a string, found a number"]);
+    eval("{", 2, &["`c.json` is not JSON (line 1"]);
+    eval(r#"{"agents": [{"id": []}]}"#, 2, &["agents[0].id (line 1, column 20): expected a string, found an array"]);
     let twice = r#"{"agents": [{"id": "a", "model": "m"}, {"id": "a", "model": ""}]}"#;
-    eval(twice, 4, &["2 problems", "agents[1].id", "already the id of `agents[0]`", "agents[1].model", "is empty"]);
+    eval(twice, 2, &["2 problems", "agents[1].id", "already the id of `agents[0]`", "agents[1].model", "is empty"]);
 }
 
 #[test]

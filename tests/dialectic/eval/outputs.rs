@@ -111,16 +111,30 @@ fn the_csv_gets_a_row_for_each_run_and_one_header() {
         "simple,7.50,7.50,7.50,7.50,7.50,7.50,7.50,7.50",
         "\"a, \"\"b\"\"\",1.00,1.00,,1.00,1.00,1.00,1.00,1.00",
     ];
-    assert_eq!(sandbox.read("sub/scores.csv"), expected.map(|row| format!("{row}\r\n")).concat());
+    assert_eq!(sandbox.read("sub/scores.csv"), expected.map(|row| format!("{row}\n")).concat());
 }
 
 #[test]
 fn a_csv_of_another_tool_keeps_its_line_ends() {
     let server = two_evaluators();
-    let sandbox = sandbox(&server, &evaluators(&["a"])).file("scores.csv", format!("{HEADER}\nold,1,1,1,1,1,1,1,1"));
-    sandbox.run(["eval", "-c", "eval.json", "-d", "simple", "-o", "scores.csv"]).expect_code(0);
-    let row = "simple,8.00,8.00,8.00,8.00,8.00,8.00,8.00,8.00\n";
-    assert_eq!(sandbox.read("scores.csv"), format!("{HEADER}\nold,1,1,1,1,1,1,1,1\n{row}"));
+    for end in ["\n", "\r\n"] {
+        let before = format!("{HEADER}{end}old,1,1,1,1,1,1,1,1");
+        let sandbox = sandbox(&server, &evaluators(&["a"])).file("scores.csv", &before);
+        sandbox.run(["eval", "-c", "eval.json", "-d", "simple", "-o", "scores.csv"]).expect_code(0);
+        let row = "simple,8.00,8.00,8.00,8.00,8.00,8.00,8.00,8.00";
+        assert_eq!(sandbox.read("scores.csv"), format!("{before}{end}{row}{end}"));
+    }
+}
+
+#[test]
+fn an_id_may_be_written_as_a_number() {
+    let server = two_evaluators();
+    let mut configuration = evaluators(&["a"]);
+    configuration["agents"][0]["id"] = json!(7);
+    let sandbox = sandbox(&server, &configuration);
+    sandbox.run(["eval", "-c", "eval.json", "-d", "simple", "-o", "scores.json"]).expect_code(0);
+    let written: Value = serde_json::from_str(&sandbox.read("scores.json")).unwrap();
+    assert!(written["agents"]["7"].is_object(), "{written}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn what_nobody_scored_is_not_available() {
     assert_eq!(written["evaluation"]["functional_completeness"], json!({"average_score": null}));
     assert_eq!(written["overall_score"], Value::Null);
     sandbox.run([&EVAL[..], &["-o", "s.csv"]].concat()).expect_code(0);
-    assert_eq!(sandbox.read("s.csv"), format!("{HEADER}\r\nsimple,,,,,,,,\r\n"));
+    assert_eq!(sandbox.read("s.csv"), format!("{HEADER}\nsimple,,,,,,,,\n"));
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn append(path: &Path, evaluated: &[Evaluated]) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
     file.lock()?;
     let (line_end, unfinished) = ending(&mut file)?;
-    let rows = csv_rows(evaluated, line_end.is_none(), line_end.unwrap_or(LineEnd::CrLf))?;
+    let rows = csv_rows(evaluated, line_end.is_none(), line_end.unwrap_or(LineEnd::Lf))?;
     let mut added: Vec<u8> = Vec::new();
     if unfinished {
         added.extend_from_slice(if line_end == Some(LineEnd::Lf) { b"\n" } else { b"\r\n" });
