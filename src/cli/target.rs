@@ -116,8 +116,7 @@ impl Target {
                 // that did not exist has no place yet: then the reason is the first one.
                 match (OpenOptions::new().write(true).truncate(true).open(path), refused) {
                     (Ok(mut out), _) => out.write_all(&content).map_err(failed),
-                    (Err(_), Some(StoreError::Write { source, .. })) => Err(failed(source)),
-                    (Err(source), _) => Err(failed(source)),
+                    (Err(_), Some(StoreError::Write { source, .. })) | (Err(source), _) => Err(failed(source)),
                 }
             }
         }
