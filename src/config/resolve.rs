@@ -212,7 +212,7 @@ pub(super) fn prices(entries: Option<Named<Object<PriceEntry>>>, findings: &mut 
         let output_per_m_tok = amount("outputPerMTok", entry.output_per_m_tok);
         let cached = entry.cached_input_per_m_tok;
         let cached_input_per_m_tok = cached.map(|raw| amount("cachedInputPerMTok", Some(raw)));
-        (model, Price { input_per_m_tok, cached_input_per_m_tok, output_per_m_tok })
+        (model, Price::flat(input_per_m_tok, cached_input_per_m_tok, output_per_m_tok))
     };
     entries.into_iter().map(price).collect()
 }

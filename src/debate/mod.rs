@@ -38,8 +38,9 @@ pub use node::Node;
 pub use outcome::{Outcome, OutcomeKind};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use settings::{
-    AgentFailurePolicy, AgentSettings, ApiKind, BudgetSettings, DebateSettings, Position, Price, ProviderSettings,
-    Settings, SummarizationSettings, SynthesisMethod, TerminationKind, TerminationSettings, ToolSettings, TraceTarget,
+    AgentFailurePolicy, AgentSettings, ApiKind, BudgetSettings, DebateSettings, LongPrice, Position, Price,
+    ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TerminationKind, TerminationSettings,
+    ToolSettings, TraceTarget,
 };
 pub use signal::Signal;
 pub use solution::Solution;

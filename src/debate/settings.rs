@@ -285,15 +285,47 @@ pub struct Price {
     pub cached_input_per_m_tok: Option<f64>,
     /// Output tokens.
     pub output_per_m_tok: f64,
+    /// What a request with a long prompt costs instead, all of it. Of list prices alone: a configured price has none.
+    #[serde(skip)]
+    pub long: Option<LongPrice>,
+}
+
+/// What a request costs whose prompt is longer than a certain number of tokens, in dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LongPrice {
+    /// The input tokens above which it holds.
+    pub above: u64,
+    /// Input tokens.
+    pub input_per_m_tok: f64,
+    /// Input tokens read from the cache; like other input when absent.
+    pub cached_input_per_m_tok: Option<f64>,
+    /// Output tokens.
+    pub output_per_m_tok: f64,
 }
 
 impl Price {
-    /// What `tokens` cost.
+    /// One price whatever the length of the prompt.
+    #[must_use]
+    pub const fn flat(input_per_m_tok: f64, cached_input_per_m_tok: Option<f64>, output_per_m_tok: f64) -> Self {
+        Self { input_per_m_tok, cached_input_per_m_tok, output_per_m_tok, long: None }
+    }
+
+    /// What holds for a request with so many input tokens: a flat price.
+    #[must_use]
+    pub fn at(self, input_tokens: u64) -> Self {
+        match self.long.filter(|long| input_tokens > long.above) {
+            Some(long) => Self::flat(long.input_per_m_tok, long.cached_input_per_m_tok, long.output_per_m_tok),
+            None => Self { long: None, ..self },
+        }
+    }
+
+    /// What `tokens` of one request cost.
     #[must_use]
     pub fn cost(self, tokens: Tokens) -> Usd {
-        let cached = self.cached_input_per_m_tok.unwrap_or(self.input_per_m_tok);
-        Usd::for_tokens(tokens.input_tokens.saturating_sub(tokens.cached_input_tokens), self.input_per_m_tok)
+        let price = self.at(tokens.input_tokens);
+        let cached = price.cached_input_per_m_tok.unwrap_or(price.input_per_m_tok);
+        Usd::for_tokens(tokens.input_tokens.saturating_sub(tokens.cached_input_tokens), price.input_per_m_tok)
             + Usd::for_tokens(tokens.cached_input_tokens, cached)
-            + Usd::for_tokens(tokens.output_tokens, self.output_per_m_tok)
+            + Usd::for_tokens(tokens.output_tokens, price.output_per_m_tok)
     }
 }

@@ -153,7 +153,7 @@ pub fn least_closing_cost(budget: &Budget, judge: &Judge, debate: &Debate) -> Re
 
 /// A panel's models all have a price where there is a cost limit; that is checked before it is built.
 fn price(known: Option<&Price>) -> Price {
-    known.copied().unwrap_or(Price { input_per_m_tok: 0.0, cached_input_per_m_tok: None, output_per_m_tok: 0.0 })
+    known.copied().unwrap_or(Price::flat(0.0, None, 0.0))
 }
 
 /// What closing a debate from here could cost at most.

@@ -102,7 +102,12 @@ impl Budget {
             tokens_per_byte: TOKENS_PER_BYTE,
             longest_answer: 0,
         };
-        Self { limit, closing_input: closing.input_per_m_tok, ledger: Mutex::new(ledger), settled: Notify::new() }
+        Self {
+            limit,
+            closing_input: closing.at(u64::MAX).input_per_m_tok,
+            ledger: Mutex::new(ledger),
+            settled: Notify::new(),
+        }
     }
 
     /// The limit in the settings, if there is one, of which `spent` is gone already.
@@ -181,7 +186,10 @@ impl Budget {
                 let room = self.limit.saturating_sub(ledger.spent + ledger.held + ledger.kept);
                 if bound > room && ledger.held == Usd::ZERO && request.brief.key.phase == Phase::Synthesis {
                     let input = ledger.bound(bytes, 0, price);
-                    if let Some(shorter) = affordable(room.saturating_sub(input), price).filter(|_| input <= room) {
+                    if let Some(shorter) =
+                        affordable(room.saturating_sub(input), price.at(ledger.tokens_of(bytes) + FRAME_TOKENS))
+                            .filter(|_| input <= room)
+                    {
                         request.max_tokens = Some(shorter.min(answer));
                         bound = room;
                     }

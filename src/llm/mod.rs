@@ -8,9 +8,9 @@ mod budget;
 mod caller;
 mod error;
 mod live;
-mod prices;
 mod request;
 
+pub mod models;
 pub mod presets;
 
 pub mod offline;
@@ -20,7 +20,7 @@ pub use budget::{ANSWER_LIMIT, Budget, BudgetError, SHORTEST_CLOSING, request_by
 pub use caller::{Answered, CallObserver, Caller, CallerLimits, Delivery, FailedCall, Spent};
 pub use error::ModelError;
 pub use live::{FailedAttempt, Figures, Listener, Live};
-pub use prices::{built_in_price, price_of};
+pub use models::{built_in_price, price_of};
 pub use request::{
     AnswerSchema, Brief, ChatModel, FinishReason, Material, MaterialKind, Reply, Request, ToolSpec, Turn,
 };

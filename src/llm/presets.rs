@@ -77,6 +77,16 @@ pub const PRESETS: &[Preset] = &[
     Preset { name: OFFLINE, base_url: "", base_url_env: None, api_key_env: None, api: ApiKind::Auto, headers: &[] },
 ];
 
+/// Who is asked where nothing says which provider and model: the first of these providers whose key is there, with
+/// this one model of it. Current, affordable, good at many things; looked at whenever the table of models is made anew.
+pub const DEFAULT_MODELS: &[(&str, &str)] = &[
+    ("openai", "gpt-5.6-luna"),
+    ("anthropic", "claude-haiku-5-5"),
+    ("google", "gemini-3.8-flash"),
+    ("mistral", "mistral-large-2512"),
+    ("openrouter", "openai/gpt-5.6-luna"),
+];
+
 /// The known provider of that name.
 #[must_use]
 pub fn preset(name: &str) -> Option<&'static Preset> {

@@ -76,7 +76,7 @@ fn graphs() -> impl Strategy<Value = Graph> {
     })
 }
 
-const PRICES: Price = Price { input_per_m_tok: 3.0, cached_input_per_m_tok: Some(0.3), output_per_m_tok: 15.0 };
+const PRICES: Price = Price::flat(3.0, Some(0.3), 15.0);
 
 /// A provider: answers at random lengths, within the output limit, and keeps the bill.
 struct Provider {

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Command;
 use dialectic::debate::{Event, OutcomeKind, Phase, Status};
-use dialectic::llm::presets::PRESETS;
+use dialectic::llm::models::facts;
+use dialectic::llm::presets::{DEFAULT_MODELS, PRESETS};
 use dialectic::prompt::Role;
 use dialectic::protocol::PROTOCOLS;
 use serde_json::{Value, json};
@@ -18,6 +19,7 @@ use crate::support::{Sandbox, TEST_KEY};
 
 const COMMANDS: &str = "docs/commands.md";
 const CONFIGURATION: &str = "docs/configuration.md";
+const MODELS: &str = "docs/models.md";
 const PROTOCOL_TABLES: &str = "docs/protocols.md";
 const PROVIDERS: &str = "docs/providers.md";
 const SCHEMA: &str = "docs/debate-config.schema.json";
@@ -121,7 +123,7 @@ fn the_protocols_are_those_of_the_program() {
 }
 
 #[test]
-fn the_presets_and_prices_are_those_of_the_program() {
+fn the_presets_are_those_of_the_program() {
     let code = |text: &str| if text.is_empty() { "none".to_owned() } else { format!("`{text}`") };
     let mut presets = "| provider | base URL | moved by | key | api |\n| --- | --- | --- | --- | --- |\n".to_owned();
     for preset in PRESETS {
@@ -135,20 +137,32 @@ fn the_presets_and_prices_are_those_of_the_program() {
         ];
         writeln!(presets, "| {} |", cells.join(" | ")).unwrap();
     }
-    let list: Value = serde_json::from_str(&read("src/llm/prices.json")).unwrap();
-    let source = list["source"].as_str().unwrap();
-    let date = list["asOf"].as_str().unwrap();
-    let mut prices = format!("As of {date}. {source}\n\n");
-    prices.push_str("| provider | model | input | cached input | output |\n| --- | --- | --- | --- | --- |\n");
-    for (provider, models) in list["providers"].as_object().unwrap() {
-        for (model, price) in models.as_object().into_iter().flatten() {
-            let cached =
-                price["cachedInput"].as_f64().map_or_else(|| "like input".to_owned(), |cached| cached.to_string());
-            writeln!(prices, "| {provider} | `{model}` | {} | {cached} | {} |", price["input"], price["output"])
-                .unwrap();
+    assert_parts_are_current(PROVIDERS, &[("presets".to_owned(), presets)]);
+}
+
+#[test]
+fn the_models_are_those_of_the_program() {
+    let table: Value = serde_json::from_str(&read("src/llm/models.json")).unwrap();
+    let mut source =
+        format!("The table is of {}, from {}:\n\n", table["asOf"].as_str().unwrap(), table["source"].as_str().unwrap());
+    source.push_str("| version | SHA-256 of the file | provider | models |\n| --- | --- | --- | --- |\n");
+    for part in table["versions"].as_array().unwrap() {
+        for provider in part["providers"].as_array().unwrap().iter().filter_map(Value::as_str) {
+            let models = table["models"][provider].as_object().unwrap().len();
+            let (version, hash) = (part["version"].as_str().unwrap(), part["sha256"].as_str().unwrap());
+            writeln!(source, "| {version} | `{hash}` | {provider} | {models} |").unwrap();
         }
     }
-    assert_parts_are_current(PROVIDERS, &[("presets".to_owned(), presets), ("prices".to_owned(), prices)]);
+    let mut defaults = "| provider | key | model | input | output | reads at most |\n".to_owned();
+    defaults.push_str("| --- | --- | --- | --- | --- | --- |\n");
+    for (provider, model) in DEFAULT_MODELS {
+        let facts = facts(provider, model).unwrap();
+        let (price, window) = (facts.price.unwrap(), facts.context_window.unwrap());
+        let key = PRESETS.iter().find(|preset| preset.name == *provider).unwrap().api_key_env.unwrap();
+        let (input, output) = (price.input_per_m_tok, price.output_per_m_tok);
+        writeln!(defaults, "| {provider} | `{key}` | `{model}` | ${input} | ${output} | {window} tokens |").unwrap();
+    }
+    assert_parts_are_current(MODELS, &[("source".to_owned(), source), ("defaults".to_owned(), defaults)]);
 }
 
 #[test]

@@ -59,7 +59,7 @@ async fn call(attempts: Vec<Attempt>) -> (Result<Answered, FailedCall>, Vec<(u12
     let caller = Caller {
         chat: Arc::new(Speaker(Mutex::new(attempts))),
         provider: "local".into(),
-        price: Some(Price { input_per_m_tok: 1.0, cached_input_per_m_tok: None, output_per_m_tok: 2.0 }),
+        price: Some(Price::flat(1.0, None, 2.0)),
         attempt_timeout: Duration::from_mins(2),
         delivery: Delivery::Streamed { idle_timeout: Duration::from_secs(7) },
         limits: CallerLimits { in_flight: Arc::new(Semaphore::new(1)), max_retries: 1, budget: None },

@@ -107,7 +107,7 @@ impl Stage {
         let caller = Caller {
             chat: model.clone(),
             provider: "local".into(),
-            price: Some(Price { input_per_m_tok: 10.0, cached_input_per_m_tok: Some(1.0), output_per_m_tok: 100.0 }),
+            price: Some(Price::flat(10.0, Some(1.0), 100.0)),
             attempt_timeout: Duration::from_mins(2),
             limits: CallerLimits { in_flight: Arc::new(Semaphore::new(16)), max_retries: 3, budget: None },
             delivery: Delivery::Whole,

@@ -6,7 +6,7 @@ use super::*;
 
 #[tokio::test(start_paused = true)]
 async fn cached_tokens_cost_less_and_a_stated_cost_is_believed() {
-    let price = |cached| Price { input_per_m_tok: 10.0, cached_input_per_m_tok: cached, output_per_m_tok: 100.0 };
+    let price = |cached| Price::flat(10.0, cached, 100.0);
     let million = Some(tokens(1_000_000, 400_000, 100_000));
     let stated = Some(Usd::from_dollars(0.25));
     for (price, tokens, stated, cost) in [
