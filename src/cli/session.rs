@@ -20,7 +20,7 @@ use crate::llm::{Budget, Caller, CallerLimits, Delivery, price_of};
 use crate::prompt;
 use crate::protocol::Protocol;
 use crate::store::{Entry, Record};
-use crate::trace::{Destination, Tracer};
+use crate::trace::{Destination, TraceConfigError, Tracer};
 
 use super::args::RunArgs;
 use super::conclusion::{Files, conclude};
@@ -101,10 +101,14 @@ impl<'a> Session<'a> {
         settings: &Settings,
         environment: &Environment,
         spent: Usd,
-        terminal: &Terminal,
+        terminal: &mut Terminal,
     ) -> Result<Panel, Error> {
         if let Some(target) = settings.debate.trace {
-            self.trace = Some((Destination::of(target, environment)?, http_client()?));
+            match Destination::of(target, environment) {
+                Ok(destination) => self.trace = Some((destination, http_client()?)),
+                Err(missing @ TraceConfigError::Missing { .. }) => terminal.warning(&missing.to_string()),
+                Err(invalid) => return Err(invalid.into()),
+            }
         }
         let delivery = match terminal.progress(self.args.quiet) {
             ProgressMode::Live => {

@@ -94,6 +94,7 @@ pub(super) fn debate() -> DebateSettings {
         on_agent_failure: AgentFailurePolicy::Continue,
         budget: BudgetSettings::default(),
         trace: None,
+        trace_content: false,
         orchestrator_type: "state-machine".to_owned(),
     }
 }

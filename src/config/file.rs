@@ -123,6 +123,8 @@ pub(super) struct DebateSection {
     pub(super) budget: Option<Object<BudgetSection>>,
     /// Where to send traces.
     pub(super) trace: Option<TraceTarget>,
+    /// Whether traces carry prompts, answers and the results of tools.
+    pub(super) trace_content: Option<bool>,
     /// From older configurations; both values mean the same engine.
     pub(super) orchestrator_type: Option<OrchestratorType>,
 }

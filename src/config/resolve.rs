@@ -165,6 +165,7 @@ fn debate(section: Option<Object<DebateSection>>, vocabulary: &Vocabulary, findi
         on_agent_failure: section.on_agent_failure.unwrap_or(default.on_agent_failure),
         budget: budget(section.budget, &at("budget"), findings),
         trace: section.trace.or(default.trace),
+        trace_content: section.trace_content.unwrap_or(default.trace_content),
         orchestrator_type: match section.orchestrator_type {
             Some(OrchestratorType::Classic) => "classic".to_owned(),
             Some(OrchestratorType::StateMachine) | None => default.orchestrator_type,

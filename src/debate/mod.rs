@@ -42,7 +42,7 @@ pub use settings::{
     ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TerminationKind, TerminationSettings,
     ToolSettings, TraceTarget,
 };
-pub use signal::Signal;
+pub use signal::{Asked, Signal};
 pub use solution::Solution;
 pub use state::{Debate, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary, SummaryMetadata};
 pub use time::Timestamp;

@@ -136,6 +136,9 @@ pub struct DebateSettings {
     /// Where to send traces.
     #[serde(default)]
     pub trace: Option<TraceTarget>,
+    /// Whether traces carry what models are asked and what they answer.
+    #[serde(default)]
+    pub trace_content: bool,
     /// Accepted from older configurations; one engine serves both kinds.
     pub orchestrator_type: String,
 }

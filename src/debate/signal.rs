@@ -40,6 +40,9 @@ pub enum Signal {
         key: CallKey,
         /// Which model.
         model: String,
+        /// What it is asked, where traces are to carry that. It goes nowhere else.
+        #[serde(skip)]
+        asked: Option<Asked>,
     },
     /// More of an answer has come in. Sent only where a person watches, at most once in 100 ms for each call.
     Words {
@@ -78,6 +81,15 @@ pub enum Signal {
         /// What.
         message: String,
     },
+}
+
+/// What a model is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The system text.
+    pub system: Arc<str>,
+    /// The user's text.
+    pub prompt: Arc<str>,
 }
 
 fn millis<S: serde::Serializer>(wait: &Duration, serializer: S) -> Result<S::Ok, S::Error> {

@@ -43,7 +43,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
             continue;
         }
         let start = Place { at: work.begun, index: work.index, rank: Rank::CallStarted };
-        placed.push((start, Signal::CallStarted { key: work.key.clone(), model: work.model.clone() }));
+        placed.push((start, Signal::CallStarted { key: work.key.clone(), model: work.model.clone(), asked: None }));
         let end = Place { at: clock.time(work.index), index: work.index, rank: Rank::CallEnded };
         placed.push((end, work.ended()));
     }

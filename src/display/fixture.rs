@@ -97,7 +97,7 @@ pub(super) fn phase_started(phase: Phase, total: usize) -> Signal {
 }
 
 pub(super) fn call_started(phase: Phase, agent: &str, target: Option<&str>) -> Signal {
-    Signal::CallStarted { key: key(phase, agent, target), model: "gpt-4".to_owned() }
+    Signal::CallStarted { key: key(phase, agent, target), model: "gpt-4".to_owned(), asked: None }
 }
 
 pub(super) fn call_ended(phase: Phase, agent: &str, target: Option<&str>) -> Signal {

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
 use crate::agent::{Ask, OnReply};
-use crate::debate::{CallKey, CallRecord, Event, Signal, StoredReply};
+use crate::debate::{Asked, CallKey, CallRecord, Event, Signal, StoredReply};
 use crate::llm::{Caller, FailedCall, ModelError, Request};
 
 use super::{Engine, EngineError};
@@ -70,7 +70,10 @@ impl<T: Send + 'static> Calls<T> {
         price: fn(&T) -> &CallRecord,
     ) {
         let key = request.brief.key.clone();
-        engine.signal(Signal::CallStarted { key: key.clone(), model: request.model.to_string() });
+        let asked = engine
+            .is_content_traced()
+            .then(|| Asked { system: Arc::clone(&request.system), prompt: Arc::clone(&request.prompt) });
+        engine.signal(Signal::CallStarted { key: key.clone(), model: request.model.to_string(), asked });
         let past = engine.past.remove(&key).unwrap_or_default();
         let (sender, reply_key) = (self.sender.clone(), key.clone());
         let on_reply: OnReply = Arc::new(move |reply, call| {

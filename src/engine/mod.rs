@@ -315,6 +315,12 @@ impl Engine {
         self.asked.contains_key(&(iteration, agent.clone())) || self.debate().failures.iter().any(failed)
     }
 
+    /// Whether what models are asked goes into traces.
+    fn is_content_traced(&self) -> bool {
+        let settings = self.debate().settings.as_ref();
+        settings.is_some_and(|settings| settings.debate.trace.is_some() && settings.debate.trace_content)
+    }
+
     fn is_round_over_time(&self) -> bool {
         self.round_deadline.is_some_and(|deadline| deadline <= Instant::now())
     }

@@ -3,10 +3,10 @@
 //! Three vocabularies: the OpenTelemetry conventions for generative AI (`gen_ai.*`), Langfuse's own (`langfuse.*`,
 //! `session.id`), and ours (`dialectic.*`) where neither has a word.
 
-use opentelemetry::KeyValue;
+use opentelemetry::{Array, KeyValue, StringValue, Value};
 use serde_json::json;
 
-use crate::debate::{Debate, Tokens, Usd};
+use crate::debate::{AgentSettings, Debate, Settings, Tokens, Usd};
 
 /// Of the root span, and of the trace.
 pub(super) const TRACE_NAME: &str = "dialectic debate";
@@ -18,6 +18,10 @@ pub(super) const RESPONSE_MODEL: &str = "gen_ai.response.model";
 pub(super) const TEMPERATURE: &str = "gen_ai.request.temperature";
 pub(super) const AGENT_ID: &str = "gen_ai.agent.id";
 pub(super) const AGENT_NAME: &str = "gen_ai.agent.name";
+pub(super) const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
+pub(super) const TOOL_NAME: &str = "gen_ai.tool.name";
+pub(super) const TOOL_CALL_ID: &str = "gen_ai.tool.call.id";
+pub(super) const TOOL_ARGUMENTS: &str = "gen_ai.tool.call.arguments";
 
 pub(super) const OBSERVATION_TYPE: &str = "langfuse.observation.type";
 pub(super) const INPUT: &str = "langfuse.observation.input";
@@ -56,8 +60,42 @@ pub(super) fn of_start(debate: &Debate) -> Vec<KeyValue> {
     if let Some(settings) = &debate.settings {
         attributes.push(KeyValue::new("dialectic.protocol", settings.debate.protocol.clone()));
         attributes.push(KeyValue::new("dialectic.agents", whole(settings.agents.len())));
+        attributes.extend(of_settings(settings));
     }
     attributes
+}
+
+/// What the run was set to, and tags to find it by: the protocol and the models that take part.
+fn of_settings(settings: &Settings) -> [KeyValue; 2] {
+    let everybody = || settings.agents.iter().chain([&settings.judge]);
+    let mut tags = vec![settings.debate.protocol.clone()];
+    for agent in everybody() {
+        let model = format!("{}/{}", agent.provider, agent.model);
+        if !tags.contains(&model) {
+            tags.push(model);
+        }
+    }
+    let participant = |agent: &AgentSettings| {
+        json!({
+            "id": agent.id, "role": agent.role, "provider": agent.provider, "model": agent.model,
+            "temperature": agent.temperature, "maxTokens": agent.max_tokens,
+        })
+    };
+    // Not the providers: their addresses and headers may hold what is nobody else's business.
+    let shown = json!({
+        "agents": settings.agents.iter().map(participant).collect::<Vec<_>>(),
+        "judge": participant(&settings.judge),
+        "debate": settings.debate,
+    });
+    [
+        KeyValue::new("langfuse.trace.tags", strings(tags)),
+        KeyValue::new("langfuse.trace.metadata.settings", shown.to_string()),
+    ]
+}
+
+/// A list of texts.
+pub(super) fn strings(texts: impl IntoIterator<Item = String>) -> Value {
+    Value::Array(Array::String(texts.into_iter().map(StringValue::from).collect()))
 }
 
 /// How a debate stands at the end. Tokens and cost are those of the whole debate, earlier runs of it included.
@@ -73,7 +111,8 @@ pub(super) fn of_end(debate: &Debate) -> Vec<KeyValue> {
     if let Some(outcome) = &debate.outcome {
         attributes.push(KeyValue::new("dialectic.debate.outcome", outcome.kind.name()));
     }
-    if let Some(solution) = &debate.final_solution {
+    let is_content_sent = debate.settings.as_ref().is_some_and(|settings| settings.debate.trace_content);
+    if let Some(solution) = debate.final_solution.as_ref().filter(|_| is_content_sent) {
         attributes.push(KeyValue::new(OUTPUT, solution.description.clone()));
     }
     attributes

@@ -6,7 +6,7 @@ use std::time::Duration;
 use percent_encoding::percent_decode_str;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 
 use crate::config::Environment;
 use crate::debate::TraceTarget;
@@ -14,6 +14,8 @@ use crate::debate::TraceTarget;
 const LANGFUSE_BASE_URL: &str = "LANGFUSE_BASE_URL";
 const LANGFUSE_PUBLIC_KEY: &str = "LANGFUSE_PUBLIC_KEY";
 const LANGFUSE_SECRET_KEY: &str = "LANGFUSE_SECRET_KEY";
+/// Langfuse's own cloud, as in its SDKs.
+const LANGFUSE_DEFAULT: &str = "https://cloud.langfuse.com";
 const LANGFUSE_PATH: &str = "/api/public/otel/v1/traces";
 /// With it Langfuse shows spans at once; without it, after minutes.
 const LANGFUSE_INGESTION: (&str, &str) = ("x-langfuse-ingestion-version", "4");
@@ -53,8 +55,12 @@ pub(super) struct Credentials {
 /// Traces that could not be sent as configured. The values are never quoted: they may hold keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceConfigError {
-    /// Variables that Langfuse needs are unset.
-    #[error("`debate.trace` is `langfuse`, which needs the environment variable{} {}", plural(variables), variables.join(", "))]
+    /// Variables that Langfuse needs are unset: the debate runs without a trace.
+    #[error(
+        "no trace is sent: `debate.trace` is `langfuse`, which needs the environment variable{} {}",
+        plural(variables),
+        variables.join(", ")
+    )]
     Missing {
         /// All of them, at least one.
         variables: Vec<&'static str>,
@@ -100,16 +106,16 @@ impl Destination {
     }
 
     fn langfuse(environment: &Environment) -> Result<Self, TraceConfigError> {
-        let needed = [LANGFUSE_BASE_URL, LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY];
-        let values = needed.map(|variable| environment.secret(variable));
-        let [Some(base), Some(user), Some(password)] = values else {
+        let base = environment.get(LANGFUSE_BASE_URL).unwrap_or(LANGFUSE_DEFAULT);
+        let needed = [LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY];
+        let [Some(user), Some(password)] = needed.map(|variable| environment.secret(variable)) else {
             let variables = needed.into_iter().filter(|variable| !environment.has(variable)).collect();
             return Err(TraceConfigError::Missing { variables });
         };
         let (name, value) = LANGFUSE_INGESTION;
         let headers = HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))]);
         Ok(Self {
-            url: url(LANGFUSE_BASE_URL, base.expose_secret(), LANGFUSE_PATH)?,
+            url: url(LANGFUSE_BASE_URL, base, LANGFUSE_PATH)?,
             credentials: Some(Credentials { user, password }),
             headers,
             timeout: DEFAULT_TIMEOUT,
@@ -200,15 +206,20 @@ mod tests {
     }
 
     #[test]
-    fn langfuse_needs_three_variables_and_names_those_that_are_missing() {
+    fn langfuse_needs_its_keys_and_is_in_its_cloud_unless_it_is_elsewhere() {
         insta::assert_snapshot!(
-            langfuse(&[("LANGFUSE_PUBLIC_KEY", "pk-1")]).unwrap_err(),
-            @"`debate.trace` is `langfuse`, which needs the environment variables LANGFUSE_BASE_URL, LANGFUSE_SECRET_KEY"
+            langfuse(&[("LANGFUSE_BASE_URL", "https://lf.example")]).unwrap_err(),
+            @"no trace is sent: `debate.trace` is `langfuse`, which needs the environment variables LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY"
         );
-        let all_but_one = [("LANGFUSE_BASE_URL", "https://lf.example"), ("LANGFUSE_PUBLIC_KEY", "pk-1")];
-        let error = langfuse(&all_but_one).unwrap_err();
-        insta::assert_snapshot!(error, @"`debate.trace` is `langfuse`, which needs the environment variable LANGFUSE_SECRET_KEY");
+        let error = langfuse(&[("LANGFUSE_PUBLIC_KEY", "pk-1")]).unwrap_err();
+        insta::assert_snapshot!(
+            error,
+            @"no trace is sent: `debate.trace` is `langfuse`, which needs the environment variable LANGFUSE_SECRET_KEY"
+        );
         assert!(error.hint().contains("LANGFUSE_SECRET_KEY=..."), "{}", error.hint());
+        let keys = [("LANGFUSE_PUBLIC_KEY", "pk-1"), ("LANGFUSE_SECRET_KEY", "sk-1")];
+        let cloud = "https://cloud.langfuse.com/api/public/otel/v1/traces";
+        assert_eq!(langfuse(&keys).unwrap().url.as_str(), cloud);
     }
 
     #[test]

@@ -5,9 +5,11 @@ use std::time::{Duration, SystemTime};
 use opentelemetry::KeyValue;
 use opentelemetry::trace::{Event, SpanBuilder, SpanKind, Status};
 
+use serde_json::{Value, json};
+
 use crate::debate::{
-    AgentId, CallKey, CallRecord, ContributionType, Debate, Event as DebateEvent, Phase, Recorded, StoredReply, Tokens,
-    Usd,
+    AgentId, Asked, CallKey, CallRecord, ContributionType, Debate, Event as DebateEvent, Phase, Recorded, StoredReply,
+    Tokens, Usd,
 };
 
 use super::attributes as names;
@@ -21,6 +23,8 @@ pub(super) struct Generation {
     /// What the record says it took.
     record: Option<CallRecord>,
     output: Option<String>,
+    /// The conversation up to this call; absent where the trace carries no content.
+    asked: Option<Vec<Value>>,
     /// Why the reply before it, of the same key, could not be read.
     unread: Option<String>,
 }
@@ -38,14 +42,33 @@ pub(super) enum Ended<'a> {
 }
 
 impl Generation {
-    pub(super) fn new(key: CallKey, model: String, now: SystemTime) -> Self {
-        Self { key, model, started: now, retries: Vec::new(), record: None, output: None, unread: None }
+    pub(super) fn new(key: CallKey, model: String, asked: Option<&Asked>, now: SystemTime) -> Self {
+        let asked = asked.map(|asked| {
+            vec![json!({"role": "system", "content": asked.system}), json!({"role": "user", "content": asked.prompt})]
+        });
+        Self { key, model, started: now, retries: Vec::new(), record: None, output: None, asked, unread: None }
     }
 
     /// The call that follows a reply of this one.
     pub(super) fn next(&self, reply: &StoredReply, now: SystemTime) -> Self {
         let unread = reply.parse_error.clone();
-        Self { unread, ..Self::new(self.key.clone(), self.model.clone(), now) }
+        let asked = self.asked.clone().map(|mut asked| {
+            asked.push(json!({"role": "assistant", "content": reply.text, "tool_calls": reply.tool_calls}));
+            asked.extend(reply.tool_results.iter().map(|result| json!(result)));
+            asked.extend(reply.parse_error.iter().map(|error| json!({"role": "user", "content": error})));
+            asked
+        });
+        Self { unread, asked, ..Self::new(self.key.clone(), self.model.clone(), None, now) }
+    }
+
+    /// Whether what is asked and answered goes into the trace.
+    pub(super) fn has_content(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// When the reply came that is known of at `now`: tools may have run since.
+    pub(super) fn replied_at(&self, call: &CallRecord, now: SystemTime) -> SystemTime {
+        now.min(self.started + Duration::from_millis(call.latency_ms))
     }
 
     pub(super) fn retried(&mut self, attempt: u32, error: &str, wait: Duration, now: SystemTime) {
@@ -77,7 +100,7 @@ impl Generation {
 
     /// The span and its status, but for what all spans carry.
     pub(super) fn span(self, ended: &Ended<'_>, debate: &Debate) -> (SpanBuilder, Status) {
-        let Self { key, model, started, retries, mut record, mut output, .. } = self;
+        let Self { key, model, started, retries, mut record, mut output, asked, .. } = self;
         let name = match &key.target_agent_id {
             Some(target) => format!("{} of {target}", key.phase.name()),
             None => key.phase.name().to_owned(),
@@ -99,7 +122,7 @@ impl Generation {
             attributes.push(KeyValue::new(names::TEMPERATURE, agent.temperature));
         }
         let mut status = Status::Unset;
-        let (mut tokens, mut cost) = (None, None);
+        let (mut tokens, mut cost, mut called_tools) = (None, None, false);
         match ended {
             Ended::Back { tokens: counted, cost: priced, error, .. } => {
                 (tokens, cost) = (*counted, *priced);
@@ -108,6 +131,7 @@ impl Generation {
             Ended::Replied { reply, call } => {
                 record = Some((*call).clone());
                 output = Some(reply.text.clone());
+                called_tools = !reply.tool_calls.is_empty();
                 if let Some(error) = &reply.parse_error {
                     attributes.push(KeyValue::new(names::LEVEL, "WARNING"));
                     attributes.push(KeyValue::new(names::STATUS_MESSAGE, error.clone()));
@@ -123,19 +147,35 @@ impl Generation {
             (tokens, cost) = (call.tokens.or(tokens), call.cost_usd.or(cost));
             attributes.push(KeyValue::new(names::ATTEMPTS, i64::from(call.attempts)));
             attributes.push(KeyValue::new(names::TRUNCATED, call.truncated));
+            let reason = finish_reason(call, called_tools).to_owned();
+            attributes.push(KeyValue::new(names::FINISH_REASONS, names::strings([reason])));
         }
         let served = record.and_then(|call| call.served_model);
         attributes.push(KeyValue::new(names::MODEL, served.clone().unwrap_or(model)));
         attributes.extend(served.map(|served| KeyValue::new(names::RESPONSE_MODEL, served)));
         attributes.extend(tokens.into_iter().flat_map(names::of_tokens));
         attributes.extend(cost.into_iter().flat_map(names::of_cost));
-        attributes.extend(output.map(|output| KeyValue::new(names::OUTPUT, output)));
+        if let Some(asked) = asked {
+            attributes.push(KeyValue::new(names::INPUT, Value::Array(asked).to_string()));
+            attributes.extend(output.map(|output| KeyValue::new(names::OUTPUT, output)));
+        }
         let span = SpanBuilder::from_name(name)
             .with_kind(SpanKind::Client)
             .with_start_time(started)
             .with_attributes(attributes)
             .with_events(retries);
         (span, status)
+    }
+}
+
+/// Why an answer ended, in the words of the OpenTelemetry conventions.
+fn finish_reason(call: &CallRecord, called_tools: bool) -> &'static str {
+    if call.truncated {
+        "length"
+    } else if called_tools {
+        "tool_calls"
+    } else {
+        "stop"
     }
 }
 

@@ -4,13 +4,14 @@
 //! began; its agent's span there stays open until it is back.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::time::SystemTime;
 
 use opentelemetry::trace::{Span as _, SpanBuilder, Status as SpanStatus, TraceContextExt, Tracer as _};
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::{SdkTracer, Span};
 
-use crate::debate::{AgentId, CallKey, Debate, Event, Node, Recorded, Signal, Status};
+use crate::debate::{AgentId, Asked, CallKey, Debate, Event, Node, Recorded, Signal, Status, ToolCall, ToolResult};
 
 use super::attributes as names;
 use super::generation::{Ended, Generation, Result};
@@ -58,7 +59,7 @@ impl Spans {
     pub(super) fn see(&mut self, signal: &Signal, now: SystemTime) {
         match signal {
             Signal::Recorded(recorded) => self.recorded(recorded, now),
-            Signal::CallStarted { key, model } => self.call_started(key, model, now),
+            Signal::CallStarted { key, model, asked } => self.call_started(key, model, asked.as_ref(), now),
             Signal::CallRetrying { key, attempt, error, wait } => {
                 if let Some(call) = self.calls.iter_mut().find(|call| call.generation.key == *key) {
                     call.generation.retried(*attempt, error, *wait, now);
@@ -150,7 +151,7 @@ impl Spans {
         self.end_quiet_agents();
     }
 
-    fn call_started(&mut self, key: &CallKey, model: &str, now: SystemTime) {
+    fn call_started(&mut self, key: &CallKey, model: &str, asked: Option<&Asked>, now: SystemTime) {
         let node = self.entered;
         let known = self.agents.iter_mut().find(|agent| agent.node == node && agent.id == key.agent_id);
         if let Some(agent) = known {
@@ -160,7 +161,7 @@ impl Spans {
             let id = key.agent_id.clone();
             self.agents.push(AgentSpan { id, node, span, in_flight: 1, quiet_since: now });
         }
-        self.calls.push(Call { generation: Generation::new(key.clone(), model.to_owned(), now), node });
+        self.calls.push(Call { generation: Generation::new(key.clone(), model.to_owned(), asked, now), node });
     }
 
     fn start_agent(&self, id: &AgentId, now: SystemTime) -> Span {
@@ -181,12 +182,32 @@ impl Spans {
 
     /// One call is over; the next of the same key begins.
     fn replied(&mut self, key: &CallKey, ended: &Ended<'_>, now: SystemTime) {
-        let Ended::Replied { reply, .. } = ended else { return };
+        let Ended::Replied { reply, call } = ended else { return };
         let Some(place) = self.calls.iter().position(|call| call.generation.key == *key) else { return };
         let node = self.calls[place].node;
         let next = self.calls[place].generation.next(reply, now);
         let replied = std::mem::replace(&mut self.calls[place].generation, next);
-        self.emit(replied, node, ended, now);
+        let (has_content, at) = (replied.has_content(), replied.replied_at(call, now));
+        self.emit(replied, node, ended, at);
+        for tool in &reply.tool_calls {
+            let result = reply.tool_results.iter().find(|result| result.tool_call_id == tool.id);
+            self.emit_tool(tool, result.filter(|_| has_content), self.parent_of(&key.agent_id, node), at..now);
+        }
+    }
+
+    /// What a tool did for an agent. What it read is content like any prompt: `result` is absent where that is not sent.
+    fn emit_tool(&self, call: &ToolCall, result: Option<&ToolResult>, parent: Context, ran: Range<SystemTime>) {
+        let mut attributes = vec![
+            KeyValue::new(names::OBSERVATION_TYPE, "tool"),
+            KeyValue::new(names::OPERATION, "execute_tool"),
+            KeyValue::new(names::TOOL_NAME, call.name.clone()),
+            KeyValue::new(names::TOOL_CALL_ID, call.id.clone()),
+            KeyValue::new(names::TOOL_ARGUMENTS, call.arguments.clone()),
+            KeyValue::new(names::INPUT, call.arguments.clone()),
+        ];
+        attributes.extend(result.map(|result| KeyValue::new(names::OUTPUT, result.content.clone())));
+        let mut span = self.start(format!("execute_tool {}", call.name), attributes, &parent, ran.start);
+        span.end_with_timestamp(ran.end);
     }
 
     /// A call that failed is heard of twice, by its record and as an end; the second time it is not open any more.
@@ -204,14 +225,19 @@ impl Spans {
     }
 
     fn emit(&self, generation: Generation, node: usize, ended: &Ended<'_>, now: SystemTime) {
-        let agent = self.agents.iter().find(|agent| agent.node == node && agent.id == generation.key.agent_id);
-        let parent = parent(agent.map_or(&self.root, |agent| &agent.span));
+        let parent = self.parent_of(&generation.key.agent_id, node);
         let (span, status) = generation.span(ended, &self.debate);
         let mut span = self.tracer.build_with_context(span, &parent);
         span.set_status(status);
         span.set_attributes(names::of_every_span(&self.debate));
         span.set_attributes(names::of_prompts(self.prompts));
         span.end_with_timestamp(now);
+    }
+
+    /// The span of an agent in a node.
+    fn parent_of(&self, agent: &AgentId, node: usize) -> Context {
+        let agent = self.agents.iter().find(|at_work| at_work.node == node && at_work.id == *agent);
+        parent(agent.map_or(&self.root, |agent| &agent.span))
     }
 
     /// Ends the spans of agents whose node is left and whose calls are back.

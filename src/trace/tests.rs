@@ -8,9 +8,9 @@ use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData
 
 use crate::config::default_settings;
 use crate::debate::{
-    AgentId, CallKey, CallRecord, Contribution, ContributionType, Created, Debate, DebateId, Event, Failure,
+    AgentId, Asked, CallKey, CallRecord, Contribution, ContributionType, Created, Debate, DebateId, Event, Failure,
     JudgePromptSource, Metadata, Node, Phase, PromptOrigin, PromptSources, Recorded, Signal, StoredReply, Timestamp,
-    Tokens, Usd,
+    Tokens, ToolCall, ToolResult, Usd,
 };
 
 use super::spans::Spans;
@@ -23,6 +23,8 @@ struct Scene {
     exporter: InMemorySpanExporter,
     provider: SdkTracerProvider,
     spans: Option<Spans>,
+    /// What models are asked, where the trace carries that.
+    asked: Option<Asked>,
     seq: u64,
     now: SystemTime,
 }
@@ -54,7 +56,12 @@ impl Scene {
         let debate = Debate::create(&created).unwrap();
         let mut spans = Spans::new(provider.tracer("test"), debate, "abc123", now);
         spans.see(&Signal::Recorded(Arc::new(created)), now);
-        Self { exporter, provider, spans: Some(spans), seq: 1, now }
+        let asked = Asked { system: "Be brief.".into(), prompt: "Design it.".into() };
+        Self { exporter, provider, spans: Some(spans), asked: Some(asked), seq: 1, now }
+    }
+
+    fn without_content(self) -> Self {
+        Self { asked: None, ..self }
     }
 
     fn signal(mut self, signal: &Signal) -> Self {
@@ -74,7 +81,8 @@ impl Scene {
     }
 
     fn start(self, key: &CallKey) -> Self {
-        self.signal(&Signal::CallStarted { key: key.clone(), model: "gpt-4".to_owned() })
+        let asked = self.asked.clone();
+        self.signal(&Signal::CallStarted { key: key.clone(), model: "gpt-4".to_owned(), asked })
     }
 
     fn end(self, key: &CallKey, call: Option<&CallRecord>) -> Self {
@@ -256,12 +264,14 @@ fn a_generation_tells_model_tokens_cost_prompts_and_output() {
     gen_ai.provider.name = openai
     gen_ai.request.model = gpt-4
     gen_ai.request.temperature = 0.5
+    gen_ai.response.finish_reasons = ["stop"]
     gen_ai.response.model = gpt-4-0613
     gen_ai.usage.cache_read.input_tokens = 600
     gen_ai.usage.cost = 0.0125
     gen_ai.usage.input_tokens = 1000
     gen_ai.usage.output_tokens = 50
     langfuse.observation.cost_details = {"total":0.0125}
+    langfuse.observation.input = [{"content":"Be brief.","role":"system"},{"content":"Design it.","role":"user"}]
     langfuse.observation.metadata.prompt_version = abc123
     langfuse.observation.model.name = gpt-4-0613
     langfuse.observation.output = what was said
@@ -302,6 +312,62 @@ fn a_reply_that_is_no_result_is_a_generation_of_its_own() {
     for span in [spans[0], spans[2]] {
         assert_eq!(attribute(span, "langfuse.observation.level").as_deref(), Some("WARNING"));
         assert_eq!(attribute(span, "langfuse.observation.output").as_deref(), Some("no JSON"));
+    }
+}
+
+#[test]
+fn a_tool_is_a_span_with_its_arguments_and_what_it_read_is_content() {
+    let propose = key(Phase::Proposal, KISS, None);
+    let call = ToolCall { id: "t1".to_owned(), name: "file_read".to_owned(), arguments: "{\"path\":\"a\"}".to_owned() };
+    let result = ToolResult { tool_call_id: "t1".to_owned(), role: "tool".to_owned(), content: "the file".to_owned() };
+    let reply = StoredReply {
+        text: "let me look".to_owned(),
+        tool_calls: vec![call],
+        tool_results: vec![result],
+        parse_error: None,
+    };
+    let run = |scene: Scene| {
+        let replied = Event::Replied { key: propose.clone(), reply: reply.clone(), call: record() };
+        scene
+            .event(Event::RoundBegun { round: 1 })
+            .enter(Node::Proposal)
+            .start(&propose)
+            .signal(&Signal::Warning { message: "time passes".to_owned() })
+            .event(replied)
+            .contribute(ContributionType::Proposal, &propose, Some(record()))
+            .end(&propose, Some(&record()))
+            .close()
+    };
+    let trace = run(Scene::new());
+    insta::assert_snapshot!(trace.outline(), @r"
+    dialectic debate 0..8
+    dialectic debate > proposal 2..8
+    dialectic debate > proposal > agent-kiss 3..7
+    dialectic debate > proposal > agent-kiss > proposal 3..4
+    dialectic debate > proposal > agent-kiss > execute_tool file_read 4..5
+    dialectic debate > proposal > agent-kiss > proposal 5..7
+    ");
+    let tool = trace.one("execute_tool file_read");
+    assert_eq!(attribute(tool, "langfuse.observation.type").as_deref(), Some("tool"));
+    assert_eq!(attribute(tool, "gen_ai.tool.call.arguments").as_deref(), Some("{\"path\":\"a\"}"));
+    assert_eq!(attribute(tool, "langfuse.observation.output").as_deref(), Some("the file"));
+    let calls: Vec<_> =
+        trace.all("proposal").into_iter().filter(|span| attribute(span, "dialectic.phase").is_some()).collect();
+    let reasons: Vec<_> = calls.iter().map(|span| attribute(span, "gen_ai.response.finish_reasons").unwrap()).collect();
+    assert_eq!(reasons, ["[\"tool_calls\"]", "[\"stop\"]"]);
+    let asked = attribute(calls[1], "langfuse.observation.input").unwrap();
+    assert!(asked.contains("let me look") && asked.contains("the file"), "{asked}");
+
+    let trace = run(Scene::new().without_content());
+    let tool = trace.one("execute_tool file_read");
+    assert_eq!(attribute(tool, "gen_ai.tool.call.arguments").as_deref(), Some("{\"path\":\"a\"}"));
+    for span in &trace.0 {
+        for pair in &span.attributes {
+            let value = pair.value.to_string();
+            let is_content =
+                ["Be brief", "let me look", "the file", "what was said"].iter().any(|text| value.contains(text));
+            assert!(!is_content, "{}: {} = {value}", span.name, pair.key);
+        }
     }
 }
 

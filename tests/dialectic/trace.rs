@@ -86,7 +86,7 @@ fn serve(stream: &TcpStream, status: &str, sender: &Sender<Delivered>) {
 
 /// A sandbox in which debates are traced to `target`.
 fn traced(target: &str) -> Sandbox {
-    Sandbox::new().config(&json!({"debate": {"trace": target, "rounds": 1}}))
+    Sandbox::new().config(&json!({"debate": {"trace": target, "traceContent": true, "rounds": 1}}))
 }
 
 fn langfuse(url: &str) -> Sandbox {
@@ -108,6 +108,13 @@ fn attribute(span: &Span, name: &str) -> Option<String> {
         Any::StringValue(text) => text,
         Any::IntValue(number) => number.to_string(),
         Any::DoubleValue(number) => number.to_string(),
+        Any::ArrayValue(list) => {
+            let texts = list.values.into_iter().map(|one| match one.value {
+                Some(Any::StringValue(text)) => text,
+                other => format!("{other:?}"),
+            });
+            format!("[{}]", texts.collect::<Vec<_>>().join(", "))
+        }
         other => format!("{other:?}"),
     })
 }
@@ -158,8 +165,43 @@ fn langfuse_gets_the_whole_debate() {
         assert!(attribute(generation, "langfuse.observation.cost_details").is_some());
         assert!(attribute(generation, "langfuse.observation.output").is_some(), "{} says nothing", generation.name);
     }
+    assert_eq!(attribute(root, "langfuse.trace.tags").as_deref(), Some("[dialectic, offline/rehearsal]"));
+    let settings = attribute(root, "langfuse.trace.metadata.settings").unwrap();
+    let settings: serde_json::Value = serde_json::from_str(&settings).unwrap();
+    assert_eq!((&settings["debate"]["rounds"], &settings["judge"]["role"]), (&json!(1), &json!("generalist")));
+    let asked = generations_input(&spans);
+    assert!(asked.iter().all(|asked| asked.contains("Design a cache that must survive restarts")), "{asked:?}");
     let nodes = spans.iter().filter_map(|span| attribute(span, "dialectic.node"));
     assert!(nodes.eq(nodes_of_the_journal(&sandbox, &id)), "a span for each node, in their order");
+}
+
+/// What the calls were asked.
+fn generations_input(spans: &[Span]) -> Vec<String> {
+    let calls = spans.iter().filter(|span| attribute(span, "dialectic.phase").is_some());
+    calls.map(|span| attribute(span, "langfuse.observation.input").expect("it is asked something")).collect()
+}
+
+#[test]
+fn what_is_asked_and_answered_stays_here_unless_it_is_wanted() {
+    let collector = Collector::start("200 OK");
+    let sandbox = langfuse(&collector.url()).config(&json!({"debate": {"trace": "langfuse", "rounds": 1}}));
+    debate(&sandbox).expect_code(0);
+    let spans: Vec<Span> = collector.delivered().into_iter().flat_map(|request| request.spans).collect();
+    let [saved] = &sandbox.debates()[..] else { panic!("not one debate") };
+    let saved = sandbox.state(saved);
+    let said = saved["rounds"][0]["contributions"].as_array().unwrap().iter();
+    let said: Vec<&str> = said.map(|one| one["content"].as_str().unwrap()).collect();
+    assert!(!spans.is_empty() && !said.is_empty());
+    for span in &spans {
+        let is_call = attribute(span, "dialectic.phase").is_some();
+        assert!(!is_call || attribute(span, "langfuse.observation.input").is_none(), "{}", span.name);
+        let output = attribute(span, "langfuse.observation.output");
+        assert!(output.is_none(), "{}: {output:?}", span.name);
+        for pair in &span.attributes {
+            let value = format!("{:?}", pair.value);
+            assert!(!said.iter().any(|text| value.contains(text)), "{}: {value}", pair.key);
+        }
+    }
 }
 
 fn nodes_of_the_journal(sandbox: &Sandbox, id: &str) -> Vec<String> {
@@ -222,9 +264,23 @@ fn a_collector_that_refuses_is_named_with_its_answer() {
 }
 
 #[test]
-fn missing_keys_are_found_before_the_debate() {
+fn without_its_keys_there_is_a_warning_and_the_debate() {
     let sandbox = traced("langfuse").env("LANGFUSE_SECRET_KEY", SECRET);
+    let says = "warning: no trace is sent: `debate.trace` is `langfuse`, which needs the environment variable \
+                LANGFUSE_PUBLIC_KEY\n";
+    let finished = debate(&sandbox).expect_code(0);
+    assert!(finished.stderr.contains(says), "{finished}");
+    assert_eq!(sandbox.debates().len(), 1);
+    let offline = |id: &str| json!({"id": id, "name": id, "role": "kiss", "model": "m", "provider": "offline"});
+    let offline = json!({"agents": [offline("a")], "judge": offline("j"), "debate": {"trace": "langfuse"}});
+    let checked = sandbox.config(&offline).run(["config", "check"]).expect_code(0);
+    assert!(checked.stderr.contains(says), "{checked}");
+}
+
+#[test]
+fn a_destination_that_cannot_be_understood_is_found_before_the_debate() {
+    let sandbox = langfuse("ftp://nowhere");
     let finished = debate(&sandbox).expect_code(4);
-    assert!(finished.stderr.contains("LANGFUSE_BASE_URL, LANGFUSE_PUBLIC_KEY"), "{finished}");
+    assert!(finished.stderr.contains("LANGFUSE_BASE_URL must be an http or https URL"), "{finished}");
     assert_eq!(sandbox.debates(), [""; 0]);
 }

@@ -16,6 +16,7 @@ use crate::figures::counted;
 use crate::llm::Delivery;
 use crate::prompt::Role;
 use crate::protocol::PROTOCOLS;
+use crate::trace::{Destination, TraceConfigError};
 
 use super::debate::{load_settings, vocabulary};
 
@@ -57,6 +58,12 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let (signals, _) = unbounded_channel();
     for warning in build_panel(settings, &environment, Delivery::Whole, signals, Usd::ZERO)?.warnings {
         terminal.warning(&warning);
+    }
+    if let Some(Err(unsent)) = settings.debate.trace.map(|target| Destination::of(target, &environment)) {
+        match unsent {
+            TraceConfigError::Missing { .. } => terminal.warning(&unsent.to_string()),
+            TraceConfigError::Invalid { .. } => return Err(unsent.into()),
+        }
     }
     let agents = counted(settings.agents.len() as u64, "agent");
     let rounds = counted(settings.debate.rounds.into(), "round");
