@@ -58,7 +58,7 @@ impl Generation {
             asked.extend(reply.parse_error.iter().map(|error| json!({"role": "user", "content": error})));
             asked
         });
-        Self { unread, asked, ..Self::new(self.key.clone(), self.model.clone(), None, now) }
+        Self { asked, unread, ..Self::new(self.key.clone(), self.model.clone(), None, now) }
     }
 
     /// Whether what is asked and answered goes into the trace.

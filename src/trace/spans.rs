@@ -191,12 +191,12 @@ impl Spans {
         self.emit(replied, node, ended, at);
         for tool in &reply.tool_calls {
             let result = reply.tool_results.iter().find(|result| result.tool_call_id == tool.id);
-            self.emit_tool(tool, result.filter(|_| has_content), self.parent_of(&key.agent_id, node), at..now);
+            self.emit_tool(tool, result.filter(|_| has_content), &self.parent_of(&key.agent_id, node), at..now);
         }
     }
 
     /// What a tool did for an agent. What it read is content like any prompt: `result` is absent where that is not sent.
-    fn emit_tool(&self, call: &ToolCall, result: Option<&ToolResult>, parent: Context, ran: Range<SystemTime>) {
+    fn emit_tool(&self, call: &ToolCall, result: Option<&ToolResult>, parent: &Context, ran: Range<SystemTime>) {
         let mut attributes = vec![
             KeyValue::new(names::OBSERVATION_TYPE, "tool"),
             KeyValue::new(names::OPERATION, "execute_tool"),
@@ -206,7 +206,7 @@ impl Spans {
             KeyValue::new(names::INPUT, call.arguments.clone()),
         ];
         attributes.extend(result.map(|result| KeyValue::new(names::OUTPUT, result.content.clone())));
-        let mut span = self.start(format!("execute_tool {}", call.name), attributes, &parent, ran.start);
+        let mut span = self.start(format!("execute_tool {}", call.name), attributes, parent, ran.start);
         span.end_with_timestamp(ran.end);
     }
 
