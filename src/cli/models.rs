@@ -44,6 +44,8 @@ impl Models {
                     api_key: resolved.api_key,
                     headers: resolved.headers,
                     api: resolved.api,
+                    streams: resolved.streams,
+                    takes_schemas: resolved.takes_schemas,
                 };
                 Arc::new(OpenAiClient::new(endpoint, http.clone())?)
             };

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -10,13 +9,13 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Panel;
-use crate::config::{ConfigError, EnvFile, Environment, Speaker, attempt_timeout, missing_keys};
+use crate::config::{ConfigError, EnvFile, Environment, missing_keys};
 use crate::debate::{Debate, Recorded, Settings, Signal, Usd};
-use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, ProgressMode, roster, run as display};
+use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, roster, run as display};
 use crate::engine::{Course, Ending, Engine, EngineError, SignalObserver};
 use crate::error::Error;
 use crate::llm::openai::http_client;
-use crate::llm::{Budget, Caller, CallerLimits, Delivery, price_of};
+use crate::llm::{Budget, Caller, CallerLimits, Timeouts, price_of};
 use crate::prompt;
 use crate::protocol::Protocol;
 use crate::store::{Entry, Record};
@@ -94,8 +93,7 @@ impl<'a> Session<'a> {
     }
 
     /// Builds agents and judge with everything checked that can be checked without a call, and finds out where traces
-    /// go. Answers are streamed where the live block is shown: where a person watches them come. `spent` is what the
-    /// debate has cost already.
+    /// go. `spent` is what the debate has cost already.
     pub(super) fn panel(
         &mut self,
         settings: &Settings,
@@ -110,13 +108,7 @@ impl<'a> Session<'a> {
                 Err(invalid) => return Err(invalid.into()),
             }
         }
-        let delivery = match terminal.progress(self.args.quiet) {
-            ProgressMode::Live => {
-                Delivery::Streamed { idle_timeout: Duration::from_millis(settings.debate.idle_timeout) }
-            }
-            ProgressMode::Plain | ProgressMode::Quiet => Delivery::Whole,
-        };
-        build_panel(settings, environment, delivery, self.signals.clone(), spent)
+        build_panel(settings, environment, self.signals.clone(), spent)
     }
 
     /// Runs the debate to its end and says how it went.
@@ -184,7 +176,6 @@ impl<'a> Session<'a> {
 pub(super) fn build_panel(
     settings: &Settings,
     environment: &Environment,
-    delivery: Delivery,
     signals: UnboundedSender<Signal>,
     spent: Usd,
 ) -> Result<Panel, Error> {
@@ -199,17 +190,13 @@ pub(super) fn build_panel(
         budget: Budget::of(settings, spent)?.map(Arc::new),
     };
     let observer = Arc::new(SignalObserver(signals));
-    let panel = Panel::build(settings, |agent| {
-        let speaker = if agent.id == settings.judge.id { Speaker::Judge } else { Speaker::Agent };
-        Caller {
-            chat: models.of(&agent.provider),
-            provider: agent.provider.as_str().into(),
-            price: price_of(agent, settings),
-            attempt_timeout: attempt_timeout(debate, speaker),
-            delivery,
-            limits: limits.clone(),
-            observer: observer.clone(),
-        }
+    let panel = Panel::build(settings, |agent| Caller {
+        chat: models.of(&agent.provider),
+        provider: agent.provider.as_str().into(),
+        price: price_of(agent, settings),
+        timeouts: Timeouts::of(debate),
+        limits: limits.clone(),
+        observer: observer.clone(),
     })?;
     Ok(panel)
 }

@@ -88,7 +88,7 @@ pub(super) fn debate() -> DebateSettings {
         clarifications_max_per_agent: 5,
         clarifications_max_iterations: 3,
         max_concurrency: 16,
-        call_timeout: 120_000,
+        call_timeout: 600_000,
         idle_timeout: DebateSettings::DEFAULT_IDLE_TIMEOUT,
         max_retries: 3,
         on_agent_failure: AgentFailurePolicy::Continue,

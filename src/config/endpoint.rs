@@ -25,6 +25,10 @@ pub struct ResolvedEndpoint {
     pub headers: Vec<(String, SecretString)>,
     /// Which API it speaks.
     pub api: ApiKind,
+    /// Whether answers are asked for as streams.
+    pub streams: bool,
+    /// Whether requests may carry the schema of an answer.
+    pub takes_schemas: bool,
 }
 
 /// The header values stay out, as does the key.
@@ -144,7 +148,9 @@ pub fn endpoint(
         headers.push((header.to_owned(), value));
     }
     let api_key = outline.api_key_env().and_then(|variable| environment.secret(variable));
-    Ok(ResolvedEndpoint { name, base_url, api_key, headers, api: outline.api() })
+    let streams = outline.entry.and_then(|entry| entry.stream).unwrap_or(true);
+    let takes_schemas = outline.entry.and_then(|entry| entry.schemas).unwrap_or(true);
+    Ok(ResolvedEndpoint { name, base_url, api_key, headers, api: outline.api(), streams, takes_schemas })
 }
 
 #[cfg(test)]
@@ -190,7 +196,7 @@ mod tests {
         assert_eq!(headers[1], ("x-title", "team blue"));
         assert_eq!(headers.len(), 2);
         assert_eq!(endpoint.api, ApiKind::Chat);
-        assert!(endpoint.api_key.is_some());
+        assert!(endpoint.api_key.is_some() && endpoint.streams && endpoint.takes_schemas);
     }
 
     #[test]

@@ -108,11 +108,12 @@ pub(super) struct DebateSection {
     /// Model calls in flight at most.
     #[schemars(range(min = 1))]
     pub(super) max_concurrency: Option<Whole>,
-    /// The limit of one attempt of a call in milliseconds; the judge's is at least 180000.
+    /// How long an attempt of a call may take until its first token, in milliseconds; an answer that is not streamed,
+    /// for all of it.
     #[schemars(range(min = 1))]
     pub(super) call_timeout: Option<Whole>,
-    /// How long an answer that is streamed may pause, in milliseconds; one that is silent for longer is broken and the
-    /// call is repeated.
+    /// How long a streamed answer may pause after its first token, in milliseconds; one that is silent for longer is
+    /// broken and the call is repeated.
     #[schemars(range(min = 1))]
     pub(super) idle_timeout: Option<Whole>,
     /// Attempts of a call after the first at most.
@@ -196,6 +197,12 @@ pub(super) struct ProviderEntry {
     pub(super) api_key_env: Option<String>,
     /// Which API it speaks: `auto` tries Responses first and falls back to Chat Completions.
     pub(super) api: Option<ApiKind>,
+    /// Whether answers are asked for as streams, word by word (the default); `false` asks for whole ones, where they
+    /// say more.
+    pub(super) stream: Option<bool>,
+    /// Whether requests for JSON carry its schema (the default); `false` sends none, and the prompt alone says what is
+    /// wanted.
+    pub(super) schemas: Option<bool>,
     /// Headers to send. `${NAME}` in a value is read from the environment; credentials must be given that way.
     pub(super) headers: Option<Named<String>>,
 }

@@ -29,7 +29,6 @@ mod shapes;
 mod sources;
 mod starter;
 mod suggest;
-mod timing;
 
 #[cfg(test)]
 mod tests;
@@ -52,4 +51,3 @@ pub use shapes::{Named, Object, Whole};
 pub use sources::{Row, Source, Sources, show};
 pub use starter::starter;
 pub use suggest::nearest;
-pub use timing::{Speaker, attempt_timeout};

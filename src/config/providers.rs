@@ -63,6 +63,8 @@ fn provider(name: &str, entry: ProviderEntry, path: &KeyPath, findings: &mut Fin
         base_url: entry.base_url,
         api_key_env: entry.api_key_env,
         api: entry.api.or(preset.map(|preset| preset.api)).unwrap_or_default(),
+        stream: entry.stream,
+        schemas: entry.schemas,
         headers,
     }
 }

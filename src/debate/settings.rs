@@ -121,9 +121,10 @@ pub struct DebateSettings {
     pub clarifications_max_iterations: u32,
     /// Model calls in flight at most.
     pub max_concurrency: u32,
-    /// The limit of one attempt of a call, in milliseconds.
+    /// How long an attempt of a call may take until its first token, in milliseconds; an answer that is not streamed,
+    /// for all of it.
     pub call_timeout: u64,
-    /// How long an answer that is streamed may pause, in milliseconds.
+    /// How long a streamed answer may pause after its first token, in milliseconds.
     #[serde(default = "default_idle_timeout")]
     pub idle_timeout: u64,
     /// Attempts after the first at most.
@@ -259,6 +260,12 @@ pub struct ProviderSettings {
     /// Which of the two APIs to speak.
     #[serde(default)]
     pub api: ApiKind,
+    /// Whether answers are asked for as streams; absent: they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<bool>,
+    /// Whether requests carry the schema of a JSON answer; absent: they do, until the server refuses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schemas: Option<bool>,
     /// Headers to send; `${NAME}` in a value is read from the environment when the request is sent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,

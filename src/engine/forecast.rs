@@ -19,8 +19,8 @@ use crate::debate::{
     SynthesisMethod, Tokens, Usd,
 };
 use crate::llm::{
-    ANSWER_LIMIT, Budget, CallObserver, Caller, CallerLimits, ChatModel, Delivery, FinishReason, ModelError, Reply,
-    Request, price_of, request_bytes,
+    ANSWER_LIMIT, Budget, CallObserver, Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, Live, ModelError,
+    Reply, Request, Timeouts, price_of, request_bytes,
 };
 use crate::protocol::Protocol;
 use crate::store::{Directory, Record, StoreError};
@@ -159,8 +159,7 @@ async fn rehearse(
         chat: Arc::new(Gauge { agent: agent.clone(), length, measures: Arc::clone(&measures) }),
         provider: agent.provider.as_str().into(),
         price: price_of(agent, settings),
-        attempt_timeout: NO_TIMEOUT,
-        delivery: Delivery::Whole,
+        timeouts: Timeouts { first_token: NO_TIMEOUT, idle: NO_TIMEOUT },
         limits: limits.clone(),
         observer: Arc::new(Unobserved),
     })?;
@@ -225,7 +224,7 @@ impl ChatModel for Gauge {
         clippy::cast_sign_loss,
         reason = "prompts are far below 2^53 bytes"
     )]
-    fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Reply, ModelError>> {
+    fn ask<'a>(&'a self, request: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         let tokens = self.answer_tokens();
         let input = (request_bytes(request) as f64 / self.bytes_per_token()).ceil() as u64;
         let call = Measured { agent: self.agent.clone(), input, output: u64::from(tokens) };

@@ -1,19 +1,20 @@
-//! What surrounds every call: concurrency, a cost limit, a time-out for each attempt, retry, price, words on their
-//! way. The only retry loop there is.
+//! What surrounds every call: concurrency, a cost limit, the wait for the first token of each attempt, retry, price,
+//! words on their way. The only retry loop there is.
 
 use std::borrow::Cow;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
-use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::debate::{CallKey, CallRecord, Tokens, Usd};
 
 use super::budget::{Bill, Hold};
 use super::live::Batch;
-use super::{Budget, ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request};
+use super::{Budget, ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request, Timeouts};
 
 /// The first wait between attempts; each further one doubles. To each, up to as much again is added at random, so that
 /// calls that were refused together do not come back together.
@@ -31,23 +32,11 @@ pub trait CallObserver: Send + Sync {
     /// `attempt` attempts of the call have failed, the last with `error`; the next follows after `wait`.
     fn retrying(&self, key: &CallKey, attempt: u32, error: &ModelError, wait: Duration);
 
-    /// `text` has come in of the call's answer, behind what was told before. Told of answers that are
-    /// [streamed](Delivery::Streamed) only, once in 100 ms at most and at the end of each attempt.
+    /// `text` has come in of the call's answer, behind what was told before: once in 100 ms at most, and at the end of
+    /// each attempt.
     fn words(&self, key: &CallKey, text: &str) {
         let _ = (key, text);
     }
-}
-
-/// How answers come in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delivery {
-    /// As a whole.
-    Whole,
-    /// Word by word, for somebody who watches.
-    Streamed {
-        /// How long a stream may be silent.
-        idle_timeout: Duration,
-    },
 }
 
 /// Bounds that all calls of a debate share.
@@ -70,10 +59,8 @@ pub struct Caller {
     pub provider: Arc<str>,
     /// What tokens cost; absent when unknown.
     pub price: Option<crate::debate::Price>,
-    /// The limit of one attempt.
-    pub attempt_timeout: Duration,
-    /// How answers come in.
-    pub delivery: Delivery,
+    /// How long an attempt may be silent.
+    pub timeouts: Timeouts,
     /// Shared bounds.
     pub limits: CallerLimits,
     /// Told of retries and words.
@@ -147,7 +134,8 @@ impl Spent {
 }
 
 impl Caller {
-    /// Asks, and asks again after transient failures. What was paid for answers that were empty is part of the record
+    /// Asks, and asks again after transient failures; after an attempt that took all of its time only once, since such
+    /// attempts are long. What was paid for answers that were empty is part of the record
     /// of the answer that was not.
     ///
     /// # Errors
@@ -159,7 +147,7 @@ impl Caller {
             .with_max_times(self.limits.max_retries as usize)
             .with_jitter()
             .build();
-        let (mut attempts, mut started, mut spent) = (0, None, None);
+        let (mut attempts, mut started, mut spent, mut timed_out) = (0, None, None, false);
         loop {
             let permit = self.permit().await;
             let mut request = Cow::Borrowed(request);
@@ -186,7 +174,9 @@ impl Caller {
                     setback.error
                 }
             };
-            let Some(wait) = waits.next().and_then(|own| wait_after(&error, own)) else {
+            let again = waits.next().filter(|_| !(timed_out && error.is_timeout()));
+            timed_out |= error.is_timeout();
+            let Some(wait) = again.and_then(|own| wait_after(&error, own)) else {
                 return Err(FailedCall { error, attempts, spent: spent.map(Box::new) });
             };
             self.observer.retrying(&request.brief.key, attempts, &error, wait);
@@ -221,10 +211,7 @@ impl Caller {
     }
 
     async fn attempt(&self, request: &Request) -> Result<Reply, Setback> {
-        let reply = timeout(self.attempt_timeout, self.ask(request))
-            .await
-            .map_err(|_| ModelError::TimedOut { after: self.attempt_timeout })?
-            .map_err(|failed| self.setback(failed.error, failed.figures))?;
+        let reply = self.follow(request).await.map_err(|failed| self.setback(failed.error, failed.figures))?;
         if !reply.text.trim().is_empty() || !reply.tool_calls.is_empty() {
             return Ok(reply);
         }
@@ -236,24 +223,29 @@ impl Caller {
         Err(self.setback(error, reply.figures()))
     }
 
-    async fn ask(&self, request: &Request) -> Result<Reply, FailedAttempt> {
-        match self.delivery {
-            Delivery::Whole => Ok(self.chat.complete(request).await?),
-            Delivery::Streamed { idle_timeout } => self.follow(request, idle_timeout).await,
-        }
-    }
-
-    /// Tells the observer what comes in, in batches.
-    async fn follow(&self, request: &Request, idle_timeout: Duration) -> Result<Reply, FailedAttempt> {
+    /// Follows an answer and tells the observer what comes in of it, in batches. Only the first token has to come
+    /// within a time: behind it the model itself breaks off what goes silent.
+    async fn follow(&self, request: &Request) -> Result<Reply, FailedAttempt> {
         let batch = Batch::default();
         let tell = || {
             if let Some(text) = batch.take() {
                 self.observer.words(&request.brief.key, &text);
             }
         };
-        let mut answer = self.chat.stream(request, Live { listener: &batch, idle_timeout });
-        let mut updates = interval_at(Instant::now() + UPDATE_INTERVAL, UPDATE_INTERVAL);
-        updates.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut answer = self.chat.ask(request, Live { listener: &batch, timeouts: self.timeouts });
+        let limit = self.timeouts.first_token;
+        let first = timeout(limit, async {
+            tokio::select! {
+                biased;
+                answer = &mut answer => Some(answer),
+                () = batch.first_token() => None,
+            }
+        });
+        if let Some(answer) = first.await.map_err(|_| ModelError::TimedOut { after: limit })? {
+            tell();
+            return answer;
+        }
+        let mut next = pin!(sleep(UPDATE_INTERVAL));
         loop {
             tokio::select! {
                 biased;
@@ -261,7 +253,10 @@ impl Caller {
                     tell();
                     return answer;
                 }
-                _ = updates.tick() => tell(),
+                () = &mut next => {
+                    tell();
+                    next.as_mut().reset(Instant::now() + UPDATE_INTERVAL);
+                }
             }
         }
     }

@@ -53,7 +53,7 @@ pub enum ModelError {
         /// Why.
         message: String,
     },
-    /// The attempt took too long.
+    /// No token came in time.
     #[error("no answer within {after:?}")]
     TimedOut {
         /// The limit.
@@ -110,6 +110,12 @@ impl ModelError {
             | Self::OverBudget { .. }
             | Self::Unsendable { .. } => false,
         }
+    }
+
+    /// Whether the attempt took all of its time.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Self::TimedOut { .. })
     }
 
     /// Whether the provider may bill the attempt though no answer came of it: it broke off after it was taken.

@@ -1,24 +1,49 @@
 //! Answers that are followed while they come in.
 
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
-use crate::debate::{Tokens, Usd};
+use crate::debate::{DebateSettings, Tokens, Usd};
 
 use super::ModelError;
+
+/// How long a model may keep silent. How long it may speak has no limit: slow is not broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until the first token of an attempt, from the moment it is sent; for all of an answer that comes as a whole.
+    pub first_token: Duration,
+    /// The longest silence of a stream after its first token.
+    pub idle: Duration,
+}
+
+impl Timeouts {
+    /// Those of a debate, the same for agents and judge.
+    #[must_use]
+    pub fn of(debate: &DebateSettings) -> Self {
+        Self {
+            first_token: Duration::from_millis(debate.call_timeout),
+            idle: Duration::from_millis(debate.idle_timeout),
+        }
+    }
+}
 
 /// How an answer is followed.
 #[derive(Clone, Copy)]
 pub struct Live<'a> {
-    /// Told of the answer's text.
+    /// Told of the answer's tokens.
     pub listener: &'a dyn Listener,
-    /// A stream that is silent for longer is broken.
-    pub idle_timeout: Duration,
+    /// A model breaks off a stream that is silent for longer than `idle` after its first token. That a first token
+    /// comes in time is seen to by the [`Caller`](super::Caller), for every kind of model alike.
+    pub timeouts: Timeouts,
 }
 
-/// Told of the text of an answer while it comes in.
+/// Told of the tokens of an answer while it comes in.
 pub trait Listener: Send + Sync {
-    /// `text` follows on what was heard before.
+    /// `text` follows on what was heard before. It is empty for tokens that are not part of the text, as those of
+    /// reasoning and of tool calls: they show that the model is at work.
     fn hear(&self, text: &str);
 }
 
@@ -47,11 +72,20 @@ impl From<ModelError> for FailedAttempt {
     }
 }
 
-/// Text that has been heard and not yet passed on: words come in far more often than anybody can look.
+/// What has been heard of an answer and not yet passed on: words come in far more often than anybody can look.
 #[derive(Default)]
-pub(super) struct Batch(Mutex<String>);
+pub(super) struct Batch {
+    text: Mutex<String>,
+    has_begun: AtomicBool,
+}
 
 impl Batch {
+    /// Ends when a token has been heard. To be waited for in the task that hears, behind the answer: what is heard
+    /// wakes nobody else.
+    pub(super) async fn first_token(&self) {
+        poll_fn(|_| if self.has_begun.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+
     /// What was heard since the last time; nothing when that is nothing.
     pub(super) fn take(&self) -> Option<String> {
         let text = std::mem::take(&mut *self.text());
@@ -59,12 +93,13 @@ impl Batch {
     }
 
     fn text(&self) -> MutexGuard<'_, String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.text.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Listener for Batch {
     fn hear(&self, text: &str) {
+        self.has_begun.store(true, Ordering::Relaxed);
         self.text().push_str(text);
     }
 }

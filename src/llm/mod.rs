@@ -17,9 +17,9 @@ pub mod offline;
 pub mod openai;
 
 pub use budget::{ANSWER_LIMIT, Budget, BudgetError, SHORTEST_CLOSING, request_bytes};
-pub use caller::{Answered, CallObserver, Caller, CallerLimits, Delivery, FailedCall, Spent};
+pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, Spent};
 pub use error::ModelError;
-pub use live::{FailedAttempt, Figures, Listener, Live};
+pub use live::{FailedAttempt, Figures, Listener, Live, Timeouts};
 pub use models::{built_in_price, price_of};
 pub use request::{
     AnswerSchema, Brief, ChatModel, FinishReason, Material, MaterialKind, Reply, Request, ToolSpec, Turn,

@@ -7,26 +7,17 @@ use serde_json::Value;
 
 use crate::debate::{AgentId, CallKey, Tokens, ToolCall, ToolResult, Usd};
 
-use super::{FailedAttempt, Figures, Live, ModelError};
+use super::{FailedAttempt, Figures, Live};
 
-/// A model that can be asked. Implementations make one attempt: retry, time-out and concurrency are the
-/// [`Caller`](super::Caller)'s.
+/// A model that can be asked. Implementations make one attempt: retry, the wait for the first token and concurrency
+/// are the [`Caller`](super::Caller)'s.
 pub trait ChatModel: Send + Sync {
-    /// Asks once.
+    /// Asks once. The answer is streamed wherever the model can, whether or not anybody watches, so that what a call
+    /// costs and how it ends never depends on who looks on; a model that cannot answers as a whole.
     ///
     /// # Errors
-    /// The future ends in a typed failure that says whether another attempt may help.
-    fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Reply, ModelError>>;
-
-    /// Asks once, and lets the answer be followed while it comes in. The reply is the same as that of
-    /// [`complete`](Self::complete). A model that can only answer as a whole does that.
-    ///
-    /// # Errors
-    /// Like those of `complete`, with what the attempt took by then.
-    fn stream<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        let _ = live;
-        Box::pin(async move { Ok(self.complete(request).await?) })
-    }
+    /// The future ends in a typed failure that says whether another attempt may help, with what the attempt took.
+    fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>>;
 }
 
 /// One question to a model.

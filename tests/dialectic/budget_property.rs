@@ -9,9 +9,12 @@ use dialectic::debate::{
     TerminationKind, Timestamp, Tokens, Usd,
 };
 use dialectic::engine::{Ending, Engine, least_closing_cost, spent_of_limit};
-use dialectic::llm::{Budget, CallerLimits, ChatModel, FinishReason, ModelError, Reply, Request, request_bytes};
+use dialectic::llm::{
+    Budget, CallerLimits, ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, request_bytes,
+};
 use dialectic::protocol::DIALECTIC;
 use dialectic::store::{Contents, Directory, JournalError, Record, StoreError};
+use futures_util::future::BoxFuture;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
@@ -127,11 +130,11 @@ impl Provider {
 }
 
 impl ChatModel for Provider {
-    fn complete<'a>(&'a self, request: &'a Request) -> futures_util::future::BoxFuture<'a, Result<Reply, ModelError>> {
+    fn ask<'a>(&'a self, request: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         Box::pin(async move {
             let (wait, result) = self.answer(request);
             tokio::time::sleep(wait).await;
-            result
+            Ok(result?)
         })
     }
 }

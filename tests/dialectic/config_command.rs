@@ -147,7 +147,7 @@ fn show_tells_where_each_value_is_from() {
     agents[0].model                        model-kiss             file ./debate-config.json
     agents[0].toolCallLimit                10                     built-in default
     judge.id                               judge                  file ./debate-config.json
-    debate.callTimeout                     120000                 built-in default
+    debate.callTimeout                     600000                 built-in default
     debate.rounds                          7                      file ./debate-config.json
     providers.openai.api                   auto                   built-in default
     providers.openai.headers.X-Secret      ${SECRET}              file ./debate-config.json

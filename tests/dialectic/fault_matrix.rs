@@ -89,12 +89,6 @@ impl Cell {
         format!("{} on {:?} request of {:?}", self.fault.0, self.when, self.phase)
     }
 
-    /// The judge's attempts are never cut short of three minutes: `hanging_judge.rs` has time of its own for these.
-    fn takes_minutes(&self) -> bool {
-        let judge = matches!(self.phase, Purpose::Confidence | Purpose::Synthesize);
-        self.fault.0 == "a hang" && judge && self.when != When::EveryThird
-    }
-
     fn run(&self) {
         let name = self.name();
         let (phase, when, fault) = (self.phase, self.when, self.fault.2);
@@ -183,7 +177,6 @@ fn no_fault_makes_a_debate_full_that_is_not() {
         }
     }
     assert_eq!(cells.len(), FAULTS.len() * 3 * PHASES.len());
-    cells.retain(|cell| !cell.takes_minutes());
     // Most of the time is spent waiting between attempts: side by side, but not so many that they wait for each other.
     let cells = Mutex::new(cells);
     std::thread::scope(|scope| {

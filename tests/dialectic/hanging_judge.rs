@@ -1,4 +1,4 @@
-//! A judge that does not answer. Its attempts are never cut short of three minutes, so the clock is pushed.
+//! A judge that does not answer. Its attempts have ten minutes, so the clock is pushed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use dialectic::config::default_settings;
 use dialectic::debate::{AgentSettings, Debate, OutcomeKind, Phase, Settings, Status, TerminationKind, Tokens};
 use dialectic::engine::Ending;
-use dialectic::llm::{CallerLimits, ChatModel, FinishReason, ModelError, Reply, Request};
+use dialectic::llm::{CallerLimits, ChatModel, FailedAttempt, FinishReason, Live, Reply, Request};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -31,7 +31,7 @@ impl Hanging {
 }
 
 impl ChatModel for Hanging {
-    fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Reply, ModelError>> {
+    fn ask<'a>(&'a self, request: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         Box::pin(async move {
             if !self.is_answered(request) {
                 std::future::pending::<()>().await;
@@ -61,8 +61,6 @@ fn settings() -> Settings {
     settings.debate.rounds = 1;
     settings.debate.max_retries = MAX_RETRIES;
     settings.debate.termination_condition.kind = TerminationKind::Convergence;
-    // Shorter than what the judge has in any case.
-    settings.debate.call_timeout = 1_000;
     settings.debate.timeout_per_round = u64::from(u32::MAX);
     settings
 }
@@ -90,7 +88,9 @@ fn debate(phase: Phase, hangs: u32) -> Ended {
 }
 
 const ALWAYS: u32 = u32::MAX;
-const ATTEMPT: Duration = Duration::from_mins(3);
+const ATTEMPT: Duration = Duration::from_mins(10);
+/// An attempt that took all of its time is repeated once.
+const ATTEMPTS: u32 = 2;
 
 #[test]
 fn one_attempt_that_hangs_is_made_again() {
@@ -106,23 +106,23 @@ fn one_attempt_that_hangs_is_made_again() {
 #[test]
 fn without_a_score_a_debate_is_degraded_and_says_so() {
     let ended = debate(Phase::Evaluation, ALWAYS);
-    assert_eq!((ended.ending, ended.attempts), (Ending::Completed, MAX_RETRIES + 1));
+    assert_eq!((ended.ending, ended.attempts), (Ending::Completed, ATTEMPTS));
     let [failure] = &ended.debate.failures[..] else { panic!("{:?}", ended.debate.failures) };
-    assert_eq!((failure.phase, failure.attempts), (Phase::Evaluation, MAX_RETRIES + 1));
+    assert_eq!((failure.phase, failure.attempts), (Phase::Evaluation, ATTEMPTS));
     assert!(failure.error.contains("no answer"), "{}", failure.error);
     let outcome = ended.debate.outcome.unwrap();
     assert_eq!(outcome.kind, OutcomeKind::Degraded);
     assert!(outcome.reasons.iter().any(|reason| reason.contains(&failure.error)), "{:?}", outcome.reasons);
-    assert!(ended.took >= ATTEMPT * (MAX_RETRIES + 1), "{:?}", ended.took);
+    assert!(ended.took >= ATTEMPT * ATTEMPTS, "{:?}", ended.took);
 }
 
 #[test]
 fn without_a_synthesis_a_debate_has_failed() {
     let ended = debate(Phase::Synthesis, ALWAYS);
-    assert_eq!((ended.ending, ended.attempts), (Ending::Failed, MAX_RETRIES + 1));
+    assert_eq!((ended.ending, ended.attempts), (Ending::Failed, ATTEMPTS));
     assert_eq!((ended.debate.status, ended.debate.outcome.is_none()), (Status::Failed, true));
     let [failure] = &ended.debate.failures[..] else { panic!("{:?}", ended.debate.failures) };
-    assert_eq!((failure.phase, failure.attempts), (Phase::Synthesis, MAX_RETRIES + 1));
+    assert_eq!((failure.phase, failure.attempts), (Phase::Synthesis, ATTEMPTS));
     let error = ended.debate.error.unwrap();
     assert!(error.contains("the judge could not write the solution") && error.contains(&failure.error), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Answers that a person watches come in word by word, and are the same answers.
+//! Answers come in word by word, and are the same answers whoever watches.
 
 use serde_json::{Value, json};
 
@@ -100,21 +100,18 @@ fn the_state_is_the_same_as_without_anybody_watching() {
         let tokens = ["inputTokens", "cachedInputTokens", "outputTokens"].map(|name| usage[name].as_u64().unwrap());
         assert_eq!(tokens, [100 * requests, 40 * requests, 10 * requests]);
 
-        // Nobody watched the one, somebody the other; but for that they were sent the same.
+        // Nobody watched the one, somebody the other; they were sent the same.
         let bodies = |server: &MockServer| {
             let mut bodies: Vec<Value> = server.requests().iter().map(|request| request.body.clone()).collect();
             bodies.sort_by_key(|body| (body.get("messages").is_some(), body.to_string()));
             bodies
         };
-        let (plain, mut live) = (bodies(&plain), bodies(&live));
-        assert!(plain.iter().all(|body| body.get("stream").is_none() && body.get("stream_options").is_none()));
-        for body in &mut live {
-            let fields = body.as_object_mut().unwrap();
-            assert_eq!(fields.remove("stream"), Some(json!(true)));
-            let options = fields.contains_key("messages").then(|| json!({"include_usage": true}));
-            assert_eq!(fields.remove("stream_options"), options);
+        let (plain, live) = (bodies(&plain), bodies(&live));
+        for body in plain.iter().chain(&live) {
+            assert_eq!(body["stream"], true);
+            let options = body.get("messages").map(|_| json!({"include_usage": true}));
+            assert_eq!(body.get("stream_options"), options.as_ref());
         }
-        live.sort_by_key(|body| (body.get("messages").is_some(), body.to_string()));
         // The judge's prompts are shuffled.
         let of_agents = |body: &&Value| body["model"] != "model-judge";
         assert_eq!(live.len(), plain.len());
@@ -123,14 +120,36 @@ fn the_state_is_the_same_as_without_anybody_watching() {
 }
 
 #[test]
-fn quiet_and_dumb_terminals_are_nobody_watching() {
-    for (arguments, term) in [(&["--quiet"][..], "xterm"), (&[], "dumb")] {
-        let server = MockServer::with(reply);
-        let sandbox = configured(&server, &json!({})).env("TERM", term);
-        let (code, output, _) =
-            Terminal::start(&sandbox, ["debate", "Design a queue"].iter().chain(arguments)).finish();
-        assert_eq!(code, 0, "{output}");
-        assert!(!server.requests().iter().any(|request| is_streamed(request)));
+fn answers_are_streamed_unless_the_configuration_wants_them_whole() {
+    let watching = |sandbox: &Sandbox| drop(watched(sandbox));
+    let quiet = |sandbox: &Sandbox| drop(sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0));
+    for run in [watching as fn(&Sandbox), quiet] {
+        for (stream, sent) in [(json!(null), true), (json!(true), true), (json!(false), false)] {
+            let server = MockServer::with(reply);
+            let mut config = config(&["architect", "kiss"], &json!({}));
+            config["providers"]["openai"] = json!({ "stream": stream });
+            run(&Sandbox::new().model_server(&server).config(&config));
+            let requests = server.requests();
+            assert_eq!(requests.len(), 7);
+            assert!(requests.iter().all(|request| is_streamed(request) == sent), "{stream}");
+        }
+    }
+}
+
+#[test]
+fn a_provider_without_schemas_is_sent_none() {
+    for (schemas, sent) in [(json!(true), true), (json!(false), false)] {
+        for missing in [None, Some(Api::Responses)] {
+            let server = match missing {
+                None => MockServer::with(reply),
+                Some(api) => MockServer::without(api, reply),
+            };
+            let mut config = config(&["architect", "kiss"], &json!({"terminationCondition": {"type": "quality"}}));
+            config["providers"]["openai"] = json!({ "schemas": schemas });
+            Sandbox::new().model_server(&server).config(&config).run(["debate", "Design a queue"]).expect_code(0);
+            let answered: Vec<_> = server.requests().into_iter().filter(|request| request.api != missing).collect();
+            assert!(answered.iter().any(|request| request.schema().is_some()) == sent, "{schemas} {missing:?}");
+        }
     }
 }
 

@@ -13,7 +13,6 @@ use crate::config::{ConfigPath, Environment, Loaded, Overrides, Row, schema, sho
 use crate::debate::Usd;
 use crate::error::Error;
 use crate::figures::counted;
-use crate::llm::Delivery;
 use crate::prompt::Role;
 use crate::protocol::PROTOCOLS;
 use crate::trace::{Destination, TraceConfigError};
@@ -56,7 +55,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let settings = &loaded.settings;
     // Nobody listens: no call is made.
     let (signals, _) = unbounded_channel();
-    for warning in build_panel(settings, &environment, Delivery::Whole, signals, Usd::ZERO)?.warnings {
+    for warning in build_panel(settings, &environment, signals, Usd::ZERO)?.warnings {
         terminal.warning(&warning);
     }
     if let Some(Err(unsent)) = settings.debate.trace.map(|target| Destination::of(target, &environment)) {

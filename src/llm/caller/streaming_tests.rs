@@ -16,12 +16,8 @@ struct Speaker(Mutex<Vec<Attempt>>);
 type Attempt = (Vec<(u64, &'static str)>, Result<Reply, FailedAttempt>);
 
 impl ChatModel for Speaker {
-    fn complete<'a>(&'a self, _: &'a Request) -> BoxFuture<'a, Result<Reply, ModelError>> {
-        panic!("somebody watches")
-    }
-
-    fn stream<'a>(&'a self, _: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        assert_eq!(live.idle_timeout, Duration::from_secs(7));
+    fn ask<'a>(&'a self, _: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        assert_eq!(live.timeouts.idle, Duration::from_secs(7));
         let (words, end) = self.0.lock().unwrap().remove(0);
         async move {
             for (wait, text) in words {
@@ -60,8 +56,7 @@ async fn call(attempts: Vec<Attempt>) -> (Result<Answered, FailedCall>, Vec<(u12
         chat: Arc::new(Speaker(Mutex::new(attempts))),
         provider: "local".into(),
         price: Some(Price::flat(1.0, None, 2.0)),
-        attempt_timeout: Duration::from_mins(2),
-        delivery: Delivery::Streamed { idle_timeout: Duration::from_secs(7) },
+        timeouts: Timeouts { first_token: Duration::from_mins(2), idle: Duration::from_secs(7) },
         limits: CallerLimits { in_flight: Arc::new(Semaphore::new(1)), max_retries: 1, budget: None },
         observer: watcher.clone(),
     };
@@ -94,10 +89,10 @@ fn told(told: &[(u128, String)]) -> Vec<(u128, &str)> {
 
 #[tokio::test(start_paused = true)]
 async fn words_are_told_once_in_100_ms_and_the_rest_at_the_end() {
-    let words = vec![(10, "a"), (80, " b"), (20, " c"), (30, " d"), (250, " e"), (5, " f")];
+    let words = vec![(10, "a"), (80, " b"), (30, " c"), (30, " d"), (250, " e"), (5, " f")];
     let (result, notes) = call(vec![(words, Ok(reply("a b c d e f")))]).await;
     assert_eq!(result.unwrap().reply.text, "a b c d e f");
-    assert_eq!(told(&notes), [(100, "a b"), (200, " c d"), (395, " e f")]);
+    assert_eq!(told(&notes), [(110, "a b"), (210, " c d"), (405, " e f")]);
     // A flood of words is told no more often.
     let flood = vec![(1, "x "); 1_000];
     let (_, notes) = call(vec![(flood, Ok(reply("x")))]).await;
@@ -134,9 +129,17 @@ async fn a_broken_stream_is_repeated_from_its_beginning_and_what_it_took_is_kept
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_limit_of_an_attempt_holds_for_a_stream_that_never_ends() {
-    let drip = vec![(1_000, "drop "); 200];
-    let (result, notes) = call(vec![(drip, Ok(reply("x"))), (vec![], Ok(reply("dry")))]).await;
+async fn only_the_first_token_has_to_come_in_time() {
+    // A quarter of an hour, a word a second: slow is not broken.
+    let slow = vec![(1_000, "drop "); 900];
+    let (result, _) = call(vec![(slow, Ok(reply("x")))]).await;
+    assert_eq!(result.unwrap().record.attempts, 1);
+    // What is no text is a token too.
+    let thoughtful = vec![(100_000, ""), (100_000, ""), (100_000, "so")];
+    let (result, notes) = call(vec![(thoughtful, Ok(reply("so")))]).await;
+    assert_eq!((result.unwrap().record.attempts, told(&notes)), (1, vec![(300_000, "so")]));
+    let silent = vec![(120_001, "late")];
+    let (result, notes) = call(vec![(silent, Ok(reply("late"))), (vec![], Ok(reply("soon")))]).await;
     assert_eq!(result.unwrap().record.attempts, 2);
-    assert!(notes.iter().any(|(at, text)| *at == 120_000 && text == "again: no answer within 120s"), "{notes:?}");
+    assert_eq!(told(&notes), [(120_000, "again: no answer within 120s")]);
 }

@@ -30,7 +30,7 @@ struct Scripted {
 }
 
 impl ChatModel for Scripted {
-    fn complete<'a>(&'a self, _: &'a Request) -> BoxFuture<'a, Result<Reply, ModelError>> {
+    fn ask<'a>(&'a self, _: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         let mut acts = self.acts.lock().unwrap();
         let act = if acts.len() > 1 { acts.pop_front() } else { acts.front().cloned() }.unwrap();
         self.begun.lock().unwrap().push(Instant::now());
@@ -38,7 +38,7 @@ impl ChatModel for Scripted {
             let _guard = self.enter();
             match act {
                 Act::Reply(reply) => Ok(reply),
-                Act::Fail(error) => Err(error),
+                Act::Fail(error) => Err(error.into()),
                 Act::Hang => std::future::pending().await,
                 Act::After(wait, reply) => {
                     tokio::time::sleep(wait).await;
@@ -86,7 +86,7 @@ impl CallObserver for Notes {
     }
 
     fn words(&self, _: &CallKey, text: &str) {
-        panic!("nobody watches: {text}");
+        panic!("nothing is streamed: {text}");
     }
 }
 
@@ -108,9 +108,8 @@ impl Stage {
             chat: model.clone(),
             provider: "local".into(),
             price: Some(Price::flat(10.0, Some(1.0), 100.0)),
-            attempt_timeout: Duration::from_mins(2),
+            timeouts: Timeouts { first_token: Duration::from_mins(2), idle: Duration::from_secs(7) },
             limits: CallerLimits { in_flight: Arc::new(Semaphore::new(16)), max_retries: 3, budget: None },
-            delivery: Delivery::Whole,
             observer: notes.clone(),
         };
         Self { model, notes, caller }
@@ -275,7 +274,7 @@ async fn a_wish_of_nothing_does_not_make_a_burst() {
 #[tokio::test(start_paused = true)]
 async fn the_time_out_is_that_of_one_attempt() {
     let mut stage = Stage::new([Act::Hang, Act::After(9 * SECOND, text("slow"))]);
-    stage.caller.attempt_timeout = 10 * SECOND;
+    stage.caller.timeouts.first_token = 10 * SECOND;
     let start = Instant::now();
     let record = stage.call().await.unwrap().record;
     let (_, error, wait) = stage.told().remove(0);
@@ -291,7 +290,7 @@ async fn permits_bound_attempts_and_the_queue_is_not_latency() {
     let mut stage = Stage::new([Act::After(SECOND, text("yes"))]);
     stage.caller.limits.in_flight = Arc::new(Semaphore::new(2));
     // Longer in the queue than an attempt may take: the time-out must not run there.
-    stage.caller.attempt_timeout = SECOND + SECOND / 2;
+    stage.caller.timeouts.first_token = SECOND + SECOND / 2;
     let start = Instant::now();
     let answered = join_all((0..8).map(|_| stage.call())).await;
     assert_eq!(start.elapsed(), 4 * SECOND);

@@ -76,19 +76,18 @@ impl Rehearsal {
         }
     }
 
-    /// An answer, or a failure where one is due. A listener hears it in the time that it takes.
-    async fn answer(&self, request: &Request, listener: Option<&dyn Listener>) -> Result<Reply, ModelError> {
+    /// An answer, or a failure where one is due. The listener hears it in the time that it takes.
+    async fn answer(&self, request: &Request, listener: &dyn Listener) -> Result<Reply, FailedAttempt> {
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         let latency = self.latency(&request.brief.key);
         if self.options.fail_every.is_some_and(|every| number.is_multiple_of(u64::from(every.get()))) {
             pause(latency).await;
             let message = "a failure that was asked for".to_owned();
-            return Err(ModelError::ServerFailed { status: 500, retry_after: None, message });
+            return Err(ModelError::ServerFailed { status: 500, retry_after: None, message }.into());
         }
         let text = self.text(request);
-        match listener.filter(|_| !latency.is_zero()) {
-            Some(listener) => speak(&text, latency, listener).await,
-            None => pause(latency).await,
+        if !latency.is_zero() {
+            speak(&text, latency, listener).await;
         }
         Ok(Reply {
             text,
@@ -111,12 +110,8 @@ impl Rehearsal {
 }
 
 impl ChatModel for Rehearsal {
-    fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Reply, ModelError>> {
-        self.answer(request, None).boxed()
-    }
-
-    fn stream<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        async move { Ok(self.answer(request, Some(live.listener)).await?) }.boxed()
+    fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        self.answer(request, live.listener).boxed()
     }
 }
 

@@ -7,12 +7,24 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::debate::AgentId;
-use crate::llm::{Brief, Material, MaterialKind};
+use crate::llm::{Brief, Material, MaterialKind, Timeouts};
 
 use super::*;
 
 const RATE_LIMITING: &str = "Design a rate limiting system";
 const ROLES: [&str; 3] = ["architect", "performance", "kiss"];
+
+/// Nobody listens.
+struct Deaf;
+
+impl Listener for Deaf {
+    fn hear(&self, _: &str) {}
+}
+
+async fn asked(model: &Rehearsal, request: &Request) -> Result<Reply, FailedAttempt> {
+    let timeouts = Timeouts { first_token: Duration::from_secs(9), idle: Duration::from_secs(1) };
+    model.ask(request, Live { listener: &Deaf, timeouts }).await
+}
 
 struct Table {
     model: Rehearsal,
@@ -70,7 +82,7 @@ impl Table {
 
     fn ask(&self, round: u32, phase: Phase, role: &str, target: Option<&str>, material: Vec<Material>) -> String {
         let request = self.request(round, phase, role, target, material);
-        self.model.complete(&request).now_or_never().unwrap().unwrap().text
+        asked(&self.model, &request).now_or_never().unwrap().unwrap().text
     }
 
     fn debate(&self, rounds: u32) -> Record {
@@ -327,7 +339,7 @@ async fn latency_and_failures_are_as_asked() {
     let mut took = Vec::new();
     for number in 1..=4 {
         let start = tokio::time::Instant::now();
-        let reply = model.complete(&request).await;
+        let reply = asked(&model, &request).await;
         took.push(start.elapsed());
         match reply {
             Ok(reply) => {
@@ -335,7 +347,7 @@ async fn latency_and_failures_are_as_asked() {
                 assert_eq!((reply.served_model.as_deref(), reply.stated_cost), (Some(MODEL), Some(Usd::ZERO)));
                 assert_eq!(reply.tokens, Some(Tokens::default()));
             }
-            Err(error) => assert!(number % 2 == 0 && error.is_transient(), "{error}"),
+            Err(FailedAttempt { error, .. }) => assert!(number % 2 == 0 && error.is_transient(), "{error}"),
         }
     }
     assert!(took.iter().all(|one| *one == took[0] && (100..=301).contains(&one.as_millis())), "{took:?}");

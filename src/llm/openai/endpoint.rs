@@ -23,6 +23,10 @@ pub struct Endpoint {
     pub headers: Vec<(String, SecretString)>,
     /// Which of the two APIs to speak.
     pub api: ApiKind,
+    /// Whether answers are asked for as streams.
+    pub streams: bool,
+    /// Whether requests may carry the schema of an answer.
+    pub takes_schemas: bool,
 }
 
 /// Shows neither the key, nor header values, nor the URL (which may hold a password).
@@ -189,6 +193,8 @@ mod tests {
             api_key: Some(SecretString::from(key)),
             headers: vec![],
             api: ApiKind::Auto,
+            streams: true,
+            takes_schemas: true,
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! `async-openai` builds and addresses the requests; the bodies and the reading of answers are ours, because most
 //! servers leave out something that its types insist on. One attempt, no retry: that is the
-//! [`Caller`](super::Caller)'s. Answers that somebody follows are asked for as streams of events. What a model was
-//! found not to take is remembered for the run.
+//! [`Caller`](super::Caller)'s. Answers are asked for as streams of events, unless the configuration says otherwise.
+//! What a model was found not to take is remembered for the run.
 
 mod chat;
 mod diagnosis;
@@ -31,7 +31,7 @@ pub use http::{HttpClientError, http_client};
 use endpoint::Address;
 use failure::{ErrorField, Refusal, excerpt, one_line};
 use lenient::{Usage, stated_cost};
-use quirks::{Api, LOOPBACK_PATIENCE, Learned, LimitField, PATIENCE, Quirks, Streaming};
+use quirks::{Api, LOOPBACK_PATIENCE, Learned, LimitField, PATIENCE, Presumed, Quirks, Streaming};
 use streaming::{Followed, Pieces, follow, pieces_in};
 use transport::{Answer, Posted, Transport, broken};
 
@@ -52,27 +52,25 @@ impl OpenAiClient {
     pub fn new(endpoint: Endpoint, http: reqwest::Client) -> Result<Self, ClientError> {
         let limit =
             if &*endpoint.name == RENAMED_LIMIT { LimitField::MaxCompletionTokens } else { LimitField::MaxTokens };
-        let api = endpoint.api;
+        let presumed =
+            Presumed { api: endpoint.api, limit, streams: endpoint.streams, takes_schemas: endpoint.takes_schemas };
         let address = Address::new(endpoint)?;
         let patience = if address.is_loopback() { LOOPBACK_PATIENCE } else { PATIENCE };
-        let learned = Learned::new(api, limit, patience);
+        let learned = Learned::new(presumed, patience);
         Ok(Self { transport: Transport::new(address, http), learned })
     }
 
-    async fn ask(&self, request: &Request, live: Option<Live<'_>>) -> Result<Reply, FailedAttempt> {
+    async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
         let (learned, model) = (&self.learned, &request.model);
         let _probe = learned.await_turn(model).await;
         // Each turn of this loop learns one thing that the model does not take; there are six to learn.
         loop {
-            let known = learned.quirks(model);
-            let live = live.filter(|_| known.streaming != Streaming::Never);
-            let streaming = if live.is_some() { known.streaming } else { Streaming::Never };
-            let quirks = Quirks { streaming, ..known };
+            let quirks = learned.quirks(model);
             let api = quirks.api.unwrap_or(Api::Responses);
             let (refusal, figures) = match self.ask_once(request, api, quirks, live).await {
                 Ok(reply) => {
                     learned.reached(model, api);
-                    if live.is_some() && reply.tokens.is_none() {
+                    if quirks.streaming != Streaming::Never && reply.tokens.is_none() {
                         // What a debate costs matters more than seeing it come.
                         learned.learn(model, |quirks| quirks.streaming = Streaming::Never);
                     }
@@ -95,13 +93,7 @@ impl OpenAiClient {
         }
     }
 
-    async fn ask_once(
-        &self,
-        request: &Request,
-        api: Api,
-        quirks: Quirks,
-        live: Option<Live<'_>>,
-    ) -> Result<Reply, Setback> {
+    async fn ask_once(&self, request: &Request, api: Api, quirks: Quirks, live: Live<'_>) -> Result<Reply, Setback> {
         let posted = match api {
             Api::Responses => self.transport.post(api, &responses::Body::new(request, quirks)).await?,
             Api::Chat => self.transport.post(api, &chat::Body::new(request, quirks)).await?,
@@ -112,7 +104,7 @@ impl OpenAiClient {
         }
     }
 
-    async fn receive<P: Pieces>(&self, posted: Posted, live: Option<Live<'_>>) -> Result<Reply, Setback> {
+    async fn receive<P: Pieces>(&self, posted: Posted, live: Live<'_>) -> Result<Reply, Setback> {
         let mut streamed = match posted {
             Posted::Whole(answer) => return self.read::<P>(&answer),
             Posted::Streamed(streamed) => streamed,
@@ -213,11 +205,7 @@ impl From<ModelError> for Setback {
 }
 
 impl ChatModel for OpenAiClient {
-    fn complete<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Reply, ModelError>> {
-        Box::pin(async move { self.ask(request, None).await.map_err(|failed| failed.error) })
-    }
-
-    fn stream<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        Box::pin(self.ask(request, Some(live)))
+    fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        Box::pin(self.answer(request, live))
     }
 }

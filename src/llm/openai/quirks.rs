@@ -65,10 +65,18 @@ pub(super) const LOOPBACK_PATIENCE: Duration = Duration::from_millis(60);
 /// Models of `OpenAI` that answer a schema with an error (platform.openai.com, "Structured outputs", supported models).
 const WITHOUT_SCHEMA: [&str; 3] = ["gpt-4-turbo", "gpt-4-32k", "gpt-3.5"];
 
+/// What is taken for granted of every model on a server, until one of them says otherwise.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Presumed {
+    pub(super) api: ApiKind,
+    pub(super) limit: LimitField,
+    pub(super) streams: bool,
+    pub(super) takes_schemas: bool,
+}
+
 /// What is known of a server and of each model on it.
 pub(super) struct Learned {
-    configured: Option<Api>,
-    limit: LimitField,
+    presumed: Presumed,
     patience: Duration,
     server: watch::Sender<Finding>,
     models: Mutex<HashMap<Arc<str>, Quirks>>,
@@ -102,13 +110,8 @@ impl Drop for Probe<'_> {
 }
 
 impl Learned {
-    pub(super) fn new(api: ApiKind, limit: LimitField, patience: Duration) -> Self {
-        let configured = match api {
-            ApiKind::Auto => None,
-            ApiKind::Responses => Some(Api::Responses),
-            ApiKind::Chat => Some(Api::Chat),
-        };
-        Self { configured, limit, patience, server: watch::Sender::new(Finding::Unknown), models: Mutex::default() }
+    pub(super) fn new(presumed: Presumed, patience: Duration) -> Self {
+        Self { presumed, patience, server: watch::Sender::new(Finding::Unknown), models: Mutex::default() }
     }
 
     /// What is known of `model`.
@@ -181,11 +184,15 @@ impl Learned {
 
     fn presumed(&self, model: &str) -> Quirks {
         Quirks {
-            api: self.configured,
-            takes_schema: takes_schema(model),
+            api: match self.presumed.api {
+                ApiKind::Auto => None,
+                ApiKind::Responses => Some(Api::Responses),
+                ApiKind::Chat => Some(Api::Chat),
+            },
+            takes_schema: self.presumed.takes_schemas && takes_schema(model),
             takes_temperature: true,
-            limit: self.limit,
-            streaming: Streaming::WithUsage,
+            limit: self.presumed.limit,
+            streaming: if self.presumed.streams { Streaming::WithUsage } else { Streaming::Never },
         }
     }
 
@@ -204,6 +211,10 @@ fn takes_schema(model: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn presumed(api: ApiKind) -> Presumed {
+        Presumed { api, limit: LimitField::MaxTokens, streams: true, takes_schemas: true }
+    }
+
     #[test]
     fn the_first_generations_take_no_schema() {
         for model in ["gpt-4", "gpt-4-0613", "openai/gpt-4", "gpt-4-turbo-2024-04-09", "gpt-3.5-turbo", "gpt-4-32k"] {
@@ -216,7 +227,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn others_wait_for_the_first_but_not_for_long() {
-        let learned = Learned::new(ApiKind::Auto, LimitField::MaxTokens, PATIENCE);
+        let learned = Learned::new(presumed(ApiKind::Auto), PATIENCE);
         let start = Instant::now();
         let probe = learned.await_turn("m").await;
         assert!(probe.is_some());
@@ -234,7 +245,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_probe_that_is_given_up_passes_to_one_who_waits() {
-        let learned = Arc::new(Learned::new(ApiKind::Auto, LimitField::MaxTokens, PATIENCE));
+        let learned = Arc::new(Learned::new(presumed(ApiKind::Auto), PATIENCE));
         let probe = learned.await_turn("m").await;
         let waiting = tokio::spawn({
             let learned = Arc::clone(&learned);
@@ -251,14 +262,14 @@ mod tests {
     #[test]
     fn what_one_model_lacks_is_not_the_servers_lack() {
         let [a, b, c] = ["a", "b", "c"].map(Arc::<str>::from);
-        let learned = Learned::new(ApiKind::Auto, LimitField::MaxTokens, PATIENCE);
+        let learned = Learned::new(presumed(ApiKind::Auto), PATIENCE);
         learned.lacks_responses(&a, Lack::Model);
         assert_eq!((learned.quirks(&a).api, learned.quirks(&b).api), (Some(Api::Chat), None));
         learned.reached(&b, Api::Responses);
         learned.lacks_responses(&c, Lack::Server);
         assert_eq!((learned.quirks(&c).api, learned.quirks("d").api), (Some(Api::Chat), None));
 
-        let learned = Learned::new(ApiKind::Auto, LimitField::MaxTokens, PATIENCE);
+        let learned = Learned::new(presumed(ApiKind::Auto), PATIENCE);
         learned.lacks_responses(&a, Lack::Server);
         assert_eq!(learned.quirks(&b).api, Some(Api::Chat));
     }
@@ -266,7 +277,7 @@ mod tests {
     #[test]
     fn a_configured_api_is_not_found_out() {
         for (kind, api) in [(ApiKind::Responses, Api::Responses), (ApiKind::Chat, Api::Chat)] {
-            assert_eq!(Learned::new(kind, LimitField::MaxTokens, PATIENCE).quirks("m").api, Some(api));
+            assert_eq!(Learned::new(presumed(kind), PATIENCE).quirks("m").api, Some(api));
         }
     }
 }

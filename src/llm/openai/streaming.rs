@@ -15,7 +15,7 @@ pub(super) const DONE: &str = "[DONE]";
 pub(super) trait Pieces: Default {
     /// What they come to.
     type Whole: ApiAnswer;
-    /// Takes in an event, and tells `say` what it adds to the text.
+    /// Takes in an event, and tells `say` what it adds to the text; nothing, where it adds tokens elsewhere.
     fn take(&mut self, event: &Event, say: &mut dyn FnMut(&str));
     /// How far the answer is.
     fn course(&self) -> Course;
@@ -42,18 +42,13 @@ pub(super) enum Followed<P> {
     Whole(Answer),
 }
 
-/// Reads a stream to its end. Whatever a server sends is a sign of life, comments too: while a model thinks, some send
-/// nothing else.
-pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Option<Live<'_>>) -> Followed<P> {
-    let patience = live.map(|live| live.idle_timeout);
-    let mut say = |text: &str| {
-        if let Some(live) = live {
-            live.listener.hear(text);
-        }
-    };
+/// Reads a stream to its end. Until its first token a stream may be silent for as long as the caller waits; from then on
+/// whatever a server sends is a sign of life, comments too: while a model thinks, some send nothing else.
+pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>) -> Followed<P> {
     let (mut parser, mut pieces) = (EventParser::default(), P::default());
-    let mut is_first = true;
+    let (mut is_first, mut has_begun) = (true, false);
     let ended = loop {
+        let patience = has_begun.then_some(live.timeouts.idle);
         let chunk = match streamed.next(patience).await {
             Ok(Some(chunk)) => chunk,
             Ok(None) => break Ok(()),
@@ -71,14 +66,17 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Option<Live
             if is_damaged(&event) {
                 return Followed::Pieces(pieces, Err(damaged()));
             }
-            pieces.take(&event, &mut say);
+            pieces.take(&event, &mut |text| {
+                has_begun = true;
+                live.listener.hear(text);
+            });
             if pieces.course() == Course::Closed {
                 return Followed::Pieces(pieces, Ok(()));
             }
         }
     };
     if let Some(event) = parser.finish().filter(|event| ended.is_ok() && !is_damaged(event)) {
-        pieces.take(&event, &mut say);
+        pieces.take(&event, &mut |text| live.listener.hear(text));
     }
     // What breaks behind the end of the answer breaks nothing of it.
     let ended = if pieces.course() == Course::Open { ended.and_then(|()| Err(ended_early())) } else { Ok(()) };

@@ -19,7 +19,9 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use crate::debate::{AgentId, ApiKind, CallKey, Phase, Tokens};
-use crate::llm::{AnswerSchema, Brief, ChatModel, FailedAttempt, Figures, Listener, Live, ModelError, Reply, Request};
+use crate::llm::{
+    AnswerSchema, Brief, ChatModel, FailedAttempt, Figures, Listener, Live, ModelError, Reply, Request, Timeouts,
+};
 
 use super::{Endpoint, OpenAiClient, http_client};
 use server::{Answer, End, Server};
@@ -41,12 +43,26 @@ fn endpoint(base_url: &str, api: ApiKind) -> Endpoint {
         api_key: Some(SecretString::from(KEY)),
         headers: vec![],
         api,
+        streams: false,
+        takes_schemas: true,
     }
 }
 
-/// A client for `server` with a connection pool of its own: pools do not outlive a test's runtime.
+/// A client for `server` that wants whole answers, with a connection pool of its own: pools do not outlive a test's
+/// runtime.
 fn client(server: &Server, api: ApiKind) -> OpenAiClient {
     OpenAiClient::new(endpoint(&server.url(), api), http_client().unwrap()).unwrap()
+}
+
+/// The same, asking for streams.
+fn streaming(server: &Server, api: ApiKind) -> OpenAiClient {
+    let endpoint = Endpoint { streams: true, ..endpoint(&server.url(), api) };
+    OpenAiClient::new(endpoint, http_client().unwrap()).unwrap()
+}
+
+/// What comes of a request, whatever was heard of it on the way.
+async fn complete(client: &OpenAiClient, request: &Request) -> Result<Reply, ModelError> {
+    follow(client, request, IDLE).await.0.map_err(|failed| failed.error)
 }
 
 fn request() -> Request {
@@ -127,7 +143,7 @@ fn regular(path: &str) -> Answer {
 /// What the client makes of an answer.
 async fn read(api: ApiKind, answer: Answer) -> Result<Reply, ModelError> {
     let server = Server::start(move |_| answer.clone()).await;
-    let result = client(&server, api).complete(&request()).await;
+    let result = complete(&client(&server, api), &request()).await;
     assert_eq!(server.paths(), [if api == ApiKind::Chat { CHAT } else { RESPONSES }], "there is no second request");
     result
 }
@@ -149,10 +165,10 @@ const IDLE: Duration = Duration::from_secs(20);
 async fn follow(
     client: &OpenAiClient,
     request: &Request,
-    idle_timeout: Duration,
+    idle: Duration,
 ) -> (Result<Reply, FailedAttempt>, Vec<String>) {
     let heard = Heard::default();
-    let result = client.stream(request, Live { listener: &heard, idle_timeout }).await;
+    let result = client.ask(request, Live { listener: &heard, timeouts: Timeouts { first_token: IDLE, idle } }).await;
     (result, heard.0.into_inner().unwrap())
 }
 

@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dialectic::agent::Panel;
-use dialectic::config::{Speaker, attempt_timeout};
 use dialectic::debate::{CallKey, Created, Debate, DebateId, Price, Settings};
 use dialectic::engine::{Ending, Engine};
-use dialectic::llm::{CallObserver, Caller, CallerLimits, ChatModel, Delivery, ModelError};
+use dialectic::llm::{CallObserver, Caller, CallerLimits, ChatModel, ModelError, Timeouts};
 use dialectic::protocol::DIALECTIC;
 use dialectic::store::{Directory, Record};
 use tokio::sync::mpsc::unbounded_channel;
@@ -26,17 +25,13 @@ pub(crate) fn panel(
     price: Option<Price>,
     limits: &CallerLimits,
 ) -> Panel {
-    let panel = Panel::build(settings, |agent| {
-        let speaker = if agent.id == settings.judge.id { Speaker::Judge } else { Speaker::Agent };
-        Caller {
-            chat: chat.clone(),
-            provider: "openai".into(),
-            price,
-            attempt_timeout: attempt_timeout(&settings.debate, speaker),
-            delivery: Delivery::Whole,
-            limits: limits.clone(),
-            observer: Arc::new(Unobserved),
-        }
+    let panel = Panel::build(settings, |_| Caller {
+        chat: chat.clone(),
+        provider: "openai".into(),
+        price,
+        timeouts: Timeouts::of(&settings.debate),
+        limits: limits.clone(),
+        observer: Arc::new(Unobserved),
     });
     panel.expect("the settings are those of a panel")
 }

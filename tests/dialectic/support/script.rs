@@ -116,9 +116,9 @@ impl Reply {
         Self::raw("application/json", "")
     }
 
-    /// A model's text of 10 MB.
+    /// A model's text of 10 MB, as a whole: word by word it would take minutes to send.
     pub(crate) fn huge() -> Self {
-        Self::text("ten megabytes ".repeat(10_000_000 / 14 + 1))
+        Self::text("ten megabytes ".repeat(10_000_000 / 14 + 1)).unstreamed()
     }
 
     /// No answer, ever.

@@ -67,7 +67,11 @@ pub(crate) fn response(reply: &Reply, request: &Incoming, sent: impl FnOnce() + 
             match (next, delivery) {
                 (Some((_, frame)), _) => {
                     // Without a pause the network joins the frames, and a break overtakes them.
-                    tokio::time::sleep(gap.max(Duration::from_millis(1))).await;
+                    let least = if delivery == Delivery::Whole { Duration::ZERO } else { Duration::from_millis(1) };
+                    let pause = gap.max(least);
+                    if !pause.is_zero() {
+                        tokio::time::sleep(pause).await;
+                    }
                     Some((Ok(Bytes::from(frame)), (frames, sent)))
                 }
                 (None, Delivery::Silent) => std::future::pending().await,

@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::evaluation::{Evaluated, Evaluator, Subject, evaluate, evaluators, indistinct};
 use crate::figures::duration;
 use crate::llm::presets::OFFLINE;
-use crate::llm::{CallObserver, Caller, CallerLimits, Delivery, ModelError, built_in_price};
+use crate::llm::{CallObserver, Caller, CallerLimits, ModelError, Timeouts, built_in_price};
 use crate::store::{Directory, Entry, Wanted};
 
 use destination::Destination;
@@ -122,8 +122,7 @@ fn panel(
         chat: models.of(&one.provider),
         provider: one.provider.as_str().into(),
         price: settings.prices.get(&one.model).copied().or_else(|| built_in_price(&one.provider, &one.model)),
-        attempt_timeout: one.timeout,
-        delivery: Delivery::Whole,
+        timeouts: Timeouts { first_token: one.timeout, ..Timeouts::of(&default_settings().debate) },
         limits: limits.clone(),
         observer: observer.clone(),
     };

@@ -68,6 +68,11 @@ struct Delta {
     refusal: Option<String>,
     #[serde(default, deserialize_with = "tolerant_list")]
     tool_calls: Option<Vec<DeltaCall>>,
+    /// What a model thinks before it answers, under the two names that servers have for it, or under both.
+    #[serde(default, deserialize_with = "tolerant")]
+    reasoning_content: Option<String>,
+    #[serde(default, deserialize_with = "tolerant")]
+    reasoning: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -150,7 +155,13 @@ impl Chunks {
                 content.read(&mut said, &mut self.refusal);
             }
             self.refusal.push_str(&delta.refusal.unwrap_or_default());
-            for call in delta.tool_calls.unwrap_or_default() {
+            let calls = delta.tool_calls.unwrap_or_default();
+            // Neither is told, but both show that the model is at work.
+            let mut thoughts = delta.reasoning_content.iter().chain(&delta.reasoning);
+            if !calls.is_empty() || thoughts.any(|text| !text.is_empty()) {
+                say("");
+            }
+            for call in calls {
                 self.take_call(call);
             }
         }

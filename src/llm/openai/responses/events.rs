@@ -67,8 +67,12 @@ impl Pieces for Events {
                 say(&text);
                 self.text.push_str(&text);
             }
-            "response.refusal.delta" => self.refusal.push_str(&piece.delta.unwrap_or_default()),
+            "response.refusal.delta" => {
+                say("");
+                self.refusal.push_str(&piece.delta.unwrap_or_default());
+            }
             "response.function_call_arguments.delta" => {
+                say("");
                 self.calls.entry(place).or_default().arguments.push_str(&piece.delta.unwrap_or_default());
             }
             "response.function_call_arguments.done" => {
@@ -89,7 +93,13 @@ impl Pieces for Events {
                 self.is_done = true;
             }
             // Also of events that come to be.
-            _ => self.shown = piece.response.or(self.shown.take()),
+            _ => {
+                // Of reasoning, of its summary, of tools that the server runs: not told, but a sign of life.
+                if kind.rsplit('.').next() == Some("delta") {
+                    say("");
+                }
+                self.shown = piece.response.or(self.shown.take());
+            }
         }
     }
 

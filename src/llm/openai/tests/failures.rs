@@ -224,7 +224,7 @@ async fn a_server_that_is_not_there_is_unreachable() {
     drop(listener);
     let url = format!("http://user:pass-word@127.0.0.1:{port}/v1?key=query-secret");
     let client = OpenAiClient::new(endpoint(&url, ApiKind::Auto), http_client().unwrap()).unwrap();
-    let failed = client.complete(&request()).await.unwrap_err();
+    let failed = complete(&client, &request()).await.unwrap_err();
     let ModelError::Unreachable { message } = &failed else { panic!("{failed:?}") };
     assert!(message.contains("onnection refused") && message.contains(&format!("127.0.0.1:{port}")), "{message}");
     assert!(!message.contains("pass-word") && !message.contains("query-secret"), "{message}");
@@ -240,7 +240,7 @@ async fn a_server_that_hangs_up_without_a_word_broke_off() {
         }
     });
     let client = OpenAiClient::new(endpoint(&url, ApiKind::Chat), http_client().unwrap()).unwrap();
-    let failed = client.complete(&request()).await.unwrap_err();
+    let failed = complete(&client, &request()).await.unwrap_err();
     hanging_up.abort();
     assert!(matches!(&failed, ModelError::Broken { message } if message.starts_with("it broke off")), "{failed:?}");
     assert!(failed.is_transient());

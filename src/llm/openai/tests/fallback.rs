@@ -51,11 +51,11 @@ async fn a_server_without_responses_refuses_one_call_only() {
         let client = client(&server, ApiKind::Auto);
         // Whether they ask the same model or each its own.
         let requests: Vec<Request> = (0..8).map(|index| request_for(&format!("m-{}", index % 3))).collect();
-        let replies = join_all(requests.iter().map(|request| client.complete(request))).await;
+        let replies = join_all(requests.iter().map(|request| complete(&client, request))).await;
         assert_eq!(replies, vec![Ok(because()); 8], "{refusal:?}");
         assert_eq!((server.count(RESPONSES), server.count(CHAT)), (1, 8), "{refusal:?}");
 
-        client.complete(&request_for("another")).await.unwrap();
+        complete(&client, &request_for("another")).await.unwrap();
         assert_eq!((server.count(RESPONSES), server.count(CHAT)), (1, 9), "it is remembered: {refusal:?}");
     }
 }
@@ -69,7 +69,7 @@ async fn nobody_waits_for_the_success_of_the_first() {
     let server = Server::start(move |seen| regular(&seen.path).together(&together)).await;
     let client = client(&server, ApiKind::Auto);
     let request = request();
-    let replies = join_all((0..8).map(|_| client.complete(&request)));
+    let replies = join_all((0..8).map(|_| complete(&client, &request)));
     let replies = timeout(LONG, replies).await.expect("the calls overlap");
     assert_eq!(replies, vec![Ok(because()); 8]);
     assert_eq!((server.count(RESPONSES), server.count(CHAT)), (8, 0));
@@ -79,10 +79,10 @@ async fn nobody_waits_for_the_success_of_the_first() {
 async fn once_the_api_is_known_nobody_waits() {
     let server = Server::start(|seen| regular(&seen.path)).await;
     let client = client(&server, ApiKind::Auto);
-    client.complete(&request()).await.unwrap();
+    complete(&client, &request()).await.unwrap();
     let started = Instant::now();
     for index in 0..8 {
-        client.complete(&request_for(&format!("m-{index}"))).await.unwrap();
+        complete(&client, &request_for(&format!("m-{index}"))).await.unwrap();
     }
     assert!(started.elapsed() < 8 * PATIENCE, "{:?}", started.elapsed());
     assert_eq!((server.count(RESPONSES), server.count(CHAT)), (9, 0));
@@ -143,7 +143,7 @@ async fn after_a_failed_first_call_the_next_one_finds_out() {
     .await;
     let client = client(&server, ApiKind::Auto);
     let request = request();
-    let replies = join_all((0..8).map(|_| client.complete(&request))).await;
+    let replies = join_all((0..8).map(|_| complete(&client, &request))).await;
     assert_eq!(replies.iter().filter(|reply| reply.is_ok()).count(), 7);
     assert_eq!((server.count(RESPONSES), server.count(CHAT)), (2, 7), "one failed, one found out");
 }
@@ -160,10 +160,10 @@ async fn a_first_call_that_is_given_up_holds_up_nobody() {
     .await;
     let client = client(&server, ApiKind::Auto);
     let request = request();
-    timeout(Duration::from_millis(100), client.complete(&request)).await.expect_err("the first call hangs");
+    timeout(Duration::from_millis(100), complete(&client, &request)).await.expect_err("the first call hangs");
     let started = Instant::now();
     for _ in 0..4 {
-        client.complete(&request).await.unwrap();
+        complete(&client, &request).await.unwrap();
     }
     assert!(started.elapsed() < 4 * PATIENCE, "{:?}", started.elapsed());
     assert_eq!((server.count(RESPONSES), server.count(CHAT)), (5, 0));
@@ -181,7 +181,7 @@ async fn one_model_without_responses_leaves_the_others_theirs() {
     .await;
     let client = client(&server, ApiKind::Auto);
     for model in ["old", "new", "old", "new"] {
-        assert_eq!(client.complete(&request_for(model)).await, Ok(because()));
+        assert_eq!(complete(&client, &request_for(model)).await, Ok(because()));
     }
     assert_eq!(server.paths(), [RESPONSES, CHAT, RESPONSES, CHAT, RESPONSES]);
 }
@@ -197,8 +197,8 @@ async fn a_model_that_was_reached_stays_where_it_is() {
     })
     .await;
     let client = client(&server, ApiKind::Auto);
-    client.complete(&request()).await.unwrap();
-    let failed = client.complete(&request()).await.unwrap_err();
+    complete(&client, &request()).await.unwrap();
+    let failed = complete(&client, &request()).await.unwrap_err();
     assert_eq!(failed, ModelError::Refused { status: 404, message: "no such page".to_owned() });
     assert_eq!(server.paths(), [RESPONSES, RESPONSES]);
 }
@@ -207,7 +207,7 @@ async fn a_model_that_was_reached_stays_where_it_is() {
 async fn a_configured_api_is_the_only_one() {
     for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
         let server = Server::start(|_| Answer::text(404, "404 page not found")).await;
-        let failed = client(&server, api).complete(&request()).await.unwrap_err();
+        let failed = complete(&client(&server, api), &request()).await.unwrap_err();
         assert_eq!(failed, ModelError::Refused { status: 404, message: "404 page not found".to_owned() });
         assert_eq!(server.paths(), [path]);
     }

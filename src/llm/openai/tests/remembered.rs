@@ -62,7 +62,7 @@ async fn ask(api: ApiKind, field: &'static str, refusal: fn() -> Answer, request
     let client = client(&server, api);
     let other = Request { model: "m-2".into(), ..request.clone() };
     for request in [request, request, &other] {
-        assert_eq!(client.complete(request).await, Ok(because()));
+        assert_eq!(complete(&client, request).await, Ok(because()));
     }
     let path = if api == ApiKind::Chat { CHAT } else { RESPONSES };
     assert!(server.paths().iter().all(|asked| asked == path), "{:?}", server.paths());
@@ -125,11 +125,11 @@ async fn a_model_may_lack_everything() {
     .await;
     let client = client(&server, ApiKind::Auto);
     let request = Request { answer: Some(&SCORE), max_tokens: Some(9), ..request() };
-    assert_eq!(client.complete(&request).await, Ok(because()));
+    assert_eq!(complete(&client, &request).await, Ok(because()));
     assert_eq!(server.paths(), [RESPONSES, CHAT, CHAT, CHAT, CHAT]);
     let last = r#"{"role":"user","content":"Why?"}],"max_completion_tokens":9}"#;
     assert!(server.seen()[4].body.ends_with(last), "{}", server.seen()[4].body);
-    client.complete(&request).await.unwrap();
+    complete(&client, &request).await.unwrap();
     assert_eq!((server.paths().len(), server.seen()[5].body == server.seen()[4].body), (6, true));
 }
 
@@ -150,7 +150,7 @@ async fn what_is_the_users_to_correct_is_not_left_out() {
                 move |_| answer.clone()
             })
             .await;
-            let failed = client(&server, api).complete(&request).await.unwrap_err();
+            let failed = complete(&client(&server, api), &request).await.unwrap_err();
             assert!(!failed.is_transient(), "{failed:?}");
             assert_eq!(server.paths().len(), 1, "{answer:?}");
         }
@@ -162,7 +162,7 @@ async fn a_server_that_refuses_the_same_for_ever_is_given_up() {
     let server = Server::start(|_| NO_TEMPERATURE[0].1()).await;
     let client = client(&server, ApiKind::Auto);
     for requests in [2, 3] {
-        let failed = client.complete(&request()).await.unwrap_err();
+        let failed = complete(&client, &request()).await.unwrap_err();
         assert!(matches!(failed, ModelError::Refused { status: 400, .. }), "{failed:?}");
         assert_eq!(server.paths().len(), requests);
     }

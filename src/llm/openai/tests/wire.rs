@@ -11,7 +11,7 @@ async fn sent(provider: &str, api: ApiKind, request: &Request) -> Seen {
     let server = Server::start(|seen| regular(&seen.path)).await;
     let endpoint = Endpoint { name: provider.into(), ..endpoint(&server.url(), api) };
     let client = OpenAiClient::new(endpoint, http_client().unwrap()).unwrap();
-    assert_eq!(client.complete(request).await, Ok(because()));
+    assert_eq!(complete(&client, request).await, Ok(because()));
     let [seen] = server.seen().try_into().unwrap();
     seen
 }
@@ -189,7 +189,7 @@ async fn headers_and_query_of_the_endpoint_go_with_every_request() {
             ..endpoint("", api)
         };
         let client = OpenAiClient::new(endpoint, http_client().unwrap()).unwrap();
-        client.complete(&request()).await.unwrap();
+        complete(&client, &request()).await.unwrap();
     }
     let seen = server.seen();
     assert_eq!(server.paths(), [RESPONSES, CHAT]);
@@ -214,7 +214,7 @@ async fn without_a_key_nothing_is_authorised_and_a_header_can_do_it_instead() {
     let own = Endpoint { headers: vec![basic], ..endpoint(&server.url(), ApiKind::Chat) };
     for endpoint in [bare, own] {
         let client = OpenAiClient::new(endpoint, http_client().unwrap()).unwrap();
-        client.complete(&request()).await.unwrap();
+        complete(&client, &request()).await.unwrap();
     }
     let [bare, own] = server.seen().try_into().unwrap();
     assert_eq!(bare.header("authorization"), None);
