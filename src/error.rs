@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use crate::agent::PanelError;
-use crate::config::{Blame, ConfigError, EndpointError, EnvError, EvaluatorsError, MissingKeys};
+use crate::config::{Blame, ConfigError, EndpointError, EnvError, EvaluatorsError, MissingKeys, StrangerError};
 use crate::debate::{DebateId, ForkError};
+use crate::encoding::NotUtf8;
 use crate::engine::{EngineError, ForecastError};
 use crate::evaluation::SubjectError;
 use crate::llm::BudgetError;
@@ -48,6 +49,9 @@ pub enum Error {
     /// A role of the user's cannot be used.
     #[error(transparent)]
     Panel(#[from] PanelError),
+    /// What was found in the directory would send or read what is not its own.
+    #[error(transparent)]
+    Stranger(#[from] StrangerError),
     /// A debate cannot be saved or loaded.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -219,6 +223,8 @@ pub enum ProblemError {
     NotUtf8 {
         /// The file, or standard input.
         from: String,
+        /// What it is instead.
+        fault: NotUtf8,
     },
     /// It says nothing.
     #[error("the problem from {from} is empty")]
@@ -239,6 +245,7 @@ impl Error {
             | Self::Endpoint(_)
             | Self::Client(_)
             | Self::Panel(_)
+            | Self::Stranger(_)
             | Self::Budget(BudgetError::Unpriced { .. })
             | Self::Trace(_) => 4,
             Self::Problem(_)
@@ -296,12 +303,17 @@ impl Error {
                     .to_owned(),
             ),
             Self::Problem(ProblemError::Twice) => Some("keep one of the two".to_owned()),
-            Self::Problem(ProblemError::NotUtf8 { .. } | ProblemError::Empty { .. }) => Some("the problem is plain text of at least one word".to_owned()),
+            Self::Problem(ProblemError::NotUtf8 { fault, .. }) | Self::Environment(EnvError::NotUtf8 { fault, .. }) => {
+                Some(fault.hint())
+            }
+            Self::Problem(ProblemError::Empty { .. }) => Some("the problem is plain text of at least one word".to_owned()),
             Self::Config(error) => error.hint(),
             Self::Evaluators(error) => error.hint(),
             Self::Subject(_) => Some("only a debate that ended with a solution can be evaluated".to_owned()),
             Self::OtherTable { .. } => Some("name another file, or one that `dialectic eval` wrote".to_owned()),
             Self::Keys(error) => Some(error.hint()),
+            Self::Endpoint(error) => error.hint(),
+            Self::Stranger(error) => Some(error.hint()),
             Self::Trace(error) => Some(error.hint()),
             Self::Budget(BudgetError::Unpriced { .. }) => {
                 Some("give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned())

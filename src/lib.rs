@@ -20,7 +20,9 @@
 //! | [`debate`] | the record: state, events, settings, and the one function that turns events into state |
 //! | [`error`] | every way to end without success, and the one mapping to exit codes |
 //! | [`markdown`] | small operations on Markdown text, known to all |
+//! | [`encoding`] | text files of the user's that may not be UTF-8, known to all |
 //! | [`figures`] | numbers, durations and money as people read them, known to all |
+//! | [`secrets`] | which files are not shown to a model, known to all |
 //!
 //! Who may know whom: `cli` knows `display`, `report`, `evaluation` and `engine`; `engine` and `evaluation`
 //! know `agent`, `protocol` and `store`; these know `llm`, `prompt` and `config`; and all of them know `debate`, which knows nobody. Never upwards,
@@ -33,6 +35,7 @@ pub mod cli;
 pub mod config;
 pub mod debate;
 pub mod display;
+pub mod encoding;
 pub mod engine;
 pub mod error;
 pub mod evaluation;
@@ -42,6 +45,7 @@ pub mod markdown;
 pub mod prompt;
 pub mod protocol;
 pub mod report;
+pub mod secrets;
 pub mod store;
 pub mod tools;
 pub mod trace;

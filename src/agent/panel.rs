@@ -18,6 +18,8 @@ pub struct Panel {
     pub judge: Judge,
     /// Where each prompt came from.
     pub sources: PromptSources,
+    /// A file that holds keys and that tools never show, absolute.
+    pub withheld: Option<PathBuf>,
     /// Prompt files that could not be used; the built-in prompts are in their place.
     pub warnings: Vec<String>,
 }
@@ -114,7 +116,7 @@ impl Panel {
         };
         let judge = Judge { settings: settings.judge.clone(), role: Arc::new(role), caller: caller(&settings.judge) };
         let sources = PromptSources { version: Some(version().to_owned()), agents: sources, judge: judge_source };
-        Ok(Self { debaters, judge, sources, warnings: files.warnings })
+        Ok(Self { debaters, judge, sources, withheld: None, warnings: files.warnings })
     }
 }
 

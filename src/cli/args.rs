@@ -164,6 +164,18 @@ pub(super) struct RunArgs {
     pub(super) quiet: bool,
 }
 
+/// What the user vouches for of a record that may be somebody else's.
+#[derive(Debug, Args)]
+pub(super) struct VouchArgs {
+    /// The configuration that the debate was begun with: what the record says as it does is trusted with keys
+    #[arg(short, long, value_name = "PATH")]
+    pub(super) config: Option<PathBuf>,
+
+    /// A directory that tools may read as the record says, outside the working directory
+    #[arg(long, value_name = "DIR")]
+    pub(super) context: Option<PathBuf>,
+}
+
 #[derive(Debug, Args)]
 pub(super) struct ResumeArgs {
     /// The debate: a state file, an id, the beginning of one, or `latest`
@@ -173,6 +185,9 @@ pub(super) struct ResumeArgs {
     /// Go straight to the solution, with what has been said so far
     #[arg(long)]
     pub(super) finish: bool,
+
+    #[command(flatten)]
+    pub(super) vouch: VouchArgs,
 
     #[command(flatten)]
     pub(super) run: RunArgs,
@@ -246,6 +261,9 @@ pub(super) struct ForkArgs {
     /// Call no model: all answers come from the embedded rule-based rehearsal, without key, network or cost
     #[arg(long)]
     pub(super) offline: bool,
+
+    #[command(flatten)]
+    pub(super) vouch: VouchArgs,
 
     #[command(flatten)]
     pub(super) run: RunArgs,

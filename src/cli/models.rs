@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use crate::config::{Environment, endpoint};
+use crate::config::{Environment, Provenance, endpoint};
 use crate::debate::ProviderSettings;
 use crate::error::Error;
 use crate::llm::ChatModel;
@@ -23,6 +23,7 @@ impl Models {
         used: impl IntoIterator<Item = &'a str>,
         configured: &BTreeMap<String, ProviderSettings>,
         environment: &Environment,
+        provenance: &Provenance,
     ) -> Result<Self, Error> {
         let mut models = Self { by_provider: Vec::new() };
         let mut http = None;
@@ -37,7 +38,7 @@ impl Models {
                     Some(http) => http,
                     None => http.insert(http_client()?),
                 };
-                let resolved = endpoint(name, configured, environment)?;
+                let resolved = endpoint(name, configured, environment, provenance)?;
                 let endpoint = Endpoint {
                     name: resolved.name.as_str().into(),
                     base_url: resolved.base_url,

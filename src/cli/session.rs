@@ -9,8 +9,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Panel;
-use crate::config::{ConfigError, EnvFile, Environment, missing_keys};
-use crate::debate::{Debate, Recorded, Settings, Signal, Usd};
+use crate::config::{ConfigError, ConfigPath, EnvFile, Environment, Overrides, Provenance, missing_keys};
+use crate::debate::{Debate, PromptSources, Recorded, Settings, Signal, Usd};
 use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, roster, run as display};
 use crate::engine::{Course, Ending, Engine, EngineError, SignalObserver};
 use crate::error::Error;
@@ -21,7 +21,8 @@ use crate::protocol::Protocol;
 use crate::store::{Entry, Record};
 use crate::trace::{Destination, TraceConfigError, Tracer};
 
-use super::args::RunArgs;
+use super::args::{RunArgs, VouchArgs};
+use super::commands::debate::load_settings;
 use super::conclusion::{Files, conclude};
 use super::interrupt::{Interrupts, end_on_interrupt, interrupt};
 use super::models::Models;
@@ -48,6 +49,24 @@ pub(super) struct Session<'a> {
 /// Which environment file was asked for.
 pub(super) fn env_file(path: Option<&PathBuf>) -> EnvFile {
     path.map_or(EnvFile::Default, |path| EnvFile::Named(path.clone()))
+}
+
+/// The provenance of the settings of a record: the user vouches for what the options name.
+pub(super) fn of_record(
+    args: &VouchArgs,
+    journal: &Path,
+    recorded: Option<&PromptSources>,
+    environment: &Environment,
+) -> Result<Provenance, Error> {
+    let mut provenance = Provenance::of_record(journal, recorded);
+    if let Some(path) = &args.config {
+        let named = load_settings(&ConfigPath::Named(path.clone()), environment, &Overrides::default())?;
+        provenance = provenance.and_config(&named.settings);
+    }
+    if let Some(path) = &args.context {
+        provenance = provenance.and_directory(path);
+    }
+    Ok(provenance)
 }
 
 /// Where the event stream goes: nowhere, to standard output (`-`), or to a file.
@@ -98,6 +117,7 @@ impl<'a> Session<'a> {
         &mut self,
         settings: &Settings,
         environment: &Environment,
+        provenance: &Provenance,
         spent: Usd,
         terminal: &mut Terminal,
     ) -> Result<Panel, Error> {
@@ -108,7 +128,7 @@ impl<'a> Session<'a> {
                 Err(invalid) => return Err(invalid.into()),
             }
         }
-        build_panel(settings, environment, self.signals.clone(), spent)
+        build_panel(settings, environment, provenance, self.signals.clone(), spent)
     }
 
     /// Runs the debate to its end and says how it went.
@@ -176,13 +196,14 @@ impl<'a> Session<'a> {
 pub(super) fn build_panel(
     settings: &Settings,
     environment: &Environment,
+    provenance: &Provenance,
     signals: UnboundedSender<Signal>,
     spent: Usd,
 ) -> Result<Panel, Error> {
     missing_keys(settings, environment)?;
     let everybody = settings.agents.iter().chain([&settings.judge]);
     let used = everybody.map(|agent| agent.provider.as_str());
-    let models = Models::build(used, &settings.providers, environment)?;
+    let models = Models::build(used, &settings.providers, environment, provenance)?;
     let debate = &settings.debate;
     let limits = CallerLimits {
         in_flight: Arc::new(Semaphore::new(debate.max_concurrency as usize)),
@@ -190,7 +211,8 @@ pub(super) fn build_panel(
         budget: Budget::of(settings, spent)?.map(Arc::new),
     };
     let observer = Arc::new(SignalObserver(signals));
-    let panel = Panel::build(settings, |agent| Caller {
+    provenance.check_context(settings)?;
+    let mut panel = Panel::build(settings, |agent| Caller {
         chat: models.of(&agent.provider),
         provider: agent.provider.as_str().into(),
         price: price_of(agent, settings),
@@ -198,6 +220,8 @@ pub(super) fn build_panel(
         limits: limits.clone(),
         observer: observer.clone(),
     })?;
+    provenance.check_prompts(settings, environment, &panel.sources)?;
+    panel.withheld = environment.file().map(std::path::absolute).and_then(Result::ok);
     Ok(panel)
 }
 

@@ -11,6 +11,7 @@ use crate::llm::presets::{Preset, preset};
 use super::env::Environment;
 use super::headers;
 use super::providers::url_fault;
+use super::stranger::{Provenance, StrangerError};
 
 /// What a client needs to call a provider.
 #[derive(Clone)]
@@ -69,6 +70,20 @@ pub enum EndpointError {
         /// The variable.
         variable: String,
     },
+    /// It was found, and would be sent what is not its own.
+    #[error(transparent)]
+    Stranger(#[from] StrangerError),
+}
+
+impl EndpointError {
+    /// What the user can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Stranger(error) => Some(error.hint()),
+            Self::Unknown { .. } | Self::BaseUrl { .. } | Self::UnsetVariable { .. } => None,
+        }
+    }
 }
 
 /// What a provider is made of, before the environment's values are filled in.
@@ -124,15 +139,18 @@ impl<'a> Outline<'a> {
 /// Puts together where and how `provider` is called.
 ///
 /// # Errors
-/// The provider is unknown, its base URL cannot be used, or a header's variable is unset. [`load`](super::load()) and
+/// The provider is unknown, its base URL cannot be used, a header's variable is unset, or what was found in the directory
+/// would have it sent what is not its own. [`load`](super::load()) and
 /// [`missing_keys`](super::missing_keys()) have found all of that before, unless the environment changed since.
 pub fn endpoint(
     provider: &str,
     providers: &BTreeMap<String, ProviderSettings>,
     environment: &Environment,
+    provenance: &Provenance,
 ) -> Result<ResolvedEndpoint, EndpointError> {
     let name = provider.to_owned();
     let Some(outline) = Outline::of(provider, providers) else { return Err(EndpointError::Unknown { name }) };
+    provenance.check_provider(provider, &outline, environment)?;
     let base_url = outline.base_url(environment).unwrap_or_default().trim().trim_end_matches('/').to_owned();
     let calls_a_server = outline.preset.is_none_or(|preset| !preset.base_url.is_empty());
     if let Some(fault) = url_fault(&base_url).filter(|_| calls_a_server) {
@@ -166,7 +184,7 @@ mod tests {
     #[test]
     fn a_preset_needs_only_its_key() {
         let environment = Environment::from_pairs([("OPENROUTER_API_KEY", "or-1")]);
-        let endpoint = endpoint("openrouter", &BTreeMap::new(), &environment).unwrap();
+        let endpoint = endpoint("openrouter", &BTreeMap::new(), &environment, &Provenance::of_user()).unwrap();
         assert_eq!(endpoint.base_url, "https://openrouter.ai/api/v1");
         assert_eq!(endpoint.api_key.as_ref().unwrap().expose_secret(), "or-1");
         assert_eq!(endpoint.headers.len(), 2);
@@ -178,9 +196,15 @@ mod tests {
         let entry = ProviderSettings { base_url: Some("https://file.example/v1".to_owned()), ..Default::default() };
         let providers = providers("openai", entry);
         let moved = Environment::from_pairs([("OPENAI_BASE_URL", "http://127.0.0.1:9/v1/")]);
-        assert_eq!(endpoint("openai", &providers, &moved).unwrap().base_url, "http://127.0.0.1:9/v1");
+        assert_eq!(
+            endpoint("openai", &providers, &moved, &Provenance::of_user()).unwrap().base_url,
+            "http://127.0.0.1:9/v1"
+        );
         let unmoved = Environment::default();
-        assert_eq!(endpoint("openai", &providers, &unmoved).unwrap().base_url, "https://file.example/v1");
+        assert_eq!(
+            endpoint("openai", &providers, &unmoved, &Provenance::of_user()).unwrap().base_url,
+            "https://file.example/v1"
+        );
     }
 
     #[test]
@@ -189,7 +213,7 @@ mod tests {
         let entry = ProviderSettings { headers, api: ApiKind::Chat, ..Default::default() };
         let providers = providers("openrouter", entry);
         let environment = Environment::from_pairs([("TEAM", "blue"), ("OPENROUTER_API_KEY", "k")]);
-        let endpoint = endpoint("openrouter", &providers, &environment).unwrap();
+        let endpoint = endpoint("openrouter", &providers, &environment, &Provenance::of_user()).unwrap();
         let headers: Vec<_> =
             endpoint.headers.iter().map(|(name, value)| (name.as_str(), value.expose_secret())).collect();
         assert_eq!(headers[0].0, "HTTP-Referer");
@@ -202,13 +226,19 @@ mod tests {
     #[test]
     fn what_cannot_be_called_is_an_error() {
         let nothing = Environment::default();
-        assert!(matches!(endpoint("nobody", &BTreeMap::new(), &nothing), Err(EndpointError::Unknown { .. })));
+        assert!(matches!(
+            endpoint("nobody", &BTreeMap::new(), &nothing, &Provenance::of_user()),
+            Err(EndpointError::Unknown { .. })
+        ));
         let bad = Environment::from_pairs([("OPENAI_BASE_URL", "localhost:8000")]);
-        assert!(matches!(endpoint("openai", &BTreeMap::new(), &bad), Err(EndpointError::BaseUrl { .. })));
+        assert!(matches!(
+            endpoint("openai", &BTreeMap::new(), &bad, &Provenance::of_user()),
+            Err(EndpointError::BaseUrl { .. })
+        ));
         let headers = BTreeMap::from([("X-A".to_owned(), "${GONE}".to_owned())]);
         let providers = providers("ollama", ProviderSettings { headers, ..Default::default() });
-        let error = endpoint("ollama", &providers, &nothing).unwrap_err();
+        let error = endpoint("ollama", &providers, &nothing, &Provenance::of_user()).unwrap_err();
         assert_eq!(error.to_string(), "the header `X-A` of the provider `ollama` needs the environment variable GONE");
-        assert!(endpoint("offline", &BTreeMap::new(), &nothing).unwrap().base_url.is_empty());
+        assert!(endpoint("offline", &BTreeMap::new(), &nothing, &Provenance::of_user()).unwrap().base_url.is_empty());
     }
 }

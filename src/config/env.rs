@@ -8,6 +8,11 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::encoding::{NotUtf8, decode};
+
+use super::dotenv::{Fault, parse};
+use super::stranger::Author;
+
 /// The file that is read when none is named.
 const DEFAULT_FILE: &str = ".env";
 
@@ -36,6 +41,8 @@ pub enum EnvError {
     NotUtf8 {
         /// The file.
         path: PathBuf,
+        /// What it is instead.
+        fault: NotUtf8,
     },
     /// A variable should hold a whole number.
     #[error("the environment variable {name} is not a whole number of at least {minimum}")]
@@ -50,8 +57,15 @@ pub enum EnvError {
 /// Environment variables, captured once. All values are kept as secrets; none is ever shown.
 #[derive(Clone, Default)]
 pub struct Environment {
-    variables: BTreeMap<String, SecretString>,
+    variables: BTreeMap<String, Variable>,
+    file: Option<PathBuf>,
     warnings: Vec<String>,
+}
+
+#[derive(Clone)]
+struct Variable {
+    value: SecretString,
+    author: Author,
 }
 
 impl Environment {
@@ -62,12 +76,13 @@ impl Environment {
     /// The file cannot be read: only a default one may be missing, or be a directory (as virtual environments of
     /// other tools are).
     pub fn capture(file: &EnvFile) -> Result<Self, EnvError> {
+        let default = Path::new(DEFAULT_FILE);
         let mut environment = match file {
-            EnvFile::Named(path) => Self::from_file(path)?,
-            EnvFile::Default if Path::new(DEFAULT_FILE).is_file() => Self::from_file(Path::new(DEFAULT_FILE))?,
+            EnvFile::Named(path) => Self::from_file(path, &Author::User)?,
+            EnvFile::Default if default.is_file() => Self::from_file(default, &Author::EnvFile(default.into()))?,
             EnvFile::Default => Self::default(),
         };
-        environment.extend(process_variables());
+        environment.extend(process_variables(), &Author::User);
         Ok(environment)
     }
 
@@ -75,7 +90,7 @@ impl Environment {
     #[must_use]
     pub fn of_process() -> Self {
         let mut environment = Self::default();
-        environment.extend(process_variables());
+        environment.extend(process_variables(), &Author::User);
         environment
     }
 
@@ -83,50 +98,53 @@ impl Environment {
     #[must_use]
     pub fn from_pairs<N: Into<String>, V: Into<String>>(pairs: impl IntoIterator<Item = (N, V)>) -> Self {
         let mut environment = Self::default();
-        environment.extend(pairs.into_iter().map(|(name, value)| (name.into(), value.into())));
+        environment.extend(pairs.into_iter().map(|(name, value)| (name.into(), value.into())), &Author::User);
         environment
     }
 
-    fn from_file(path: &Path) -> Result<Self, EnvError> {
+    fn from_file(path: &Path, author: &Author) -> Result<Self, EnvError> {
         let bytes = std::fs::read(path).map_err(|source| EnvError::Unreadable { path: path.to_owned(), source })?;
-        let text = String::from_utf8(bytes).map_err(|_| EnvError::NotUtf8 { path: path.to_owned() })?;
-        Ok(Self::from_text(&text, path))
+        let text = decode(&bytes).map_err(|fault| EnvError::NotUtf8 { path: path.to_owned(), fault })?;
+        Ok(Self::from_text(text, path, author))
     }
 
     /// Lines that are not `NAME=value` become warnings, not errors: the file may belong to other tools too.
-    fn from_text(text: &str, path: &Path) -> Self {
-        // The parser takes blanks before the end of the file for an open quote unless a line break follows.
-        let text = format!("{}\n", text.trim_start_matches('\u{feff}'));
-        let mut environment = Self::default();
-        let mut line_number = 0;
-        for item in dotenvy::from_read_iter(text.as_bytes()) {
-            match item {
-                Ok(pair) => environment.extend([pair]),
-                // The error's own text quotes the line, which may hold a key.
-                Err(dotenvy::Error::LineParse(line, _)) => {
-                    let first = line.lines().next().unwrap_or_default();
-                    let found = text.lines().skip(line_number).position(|candidate| candidate.starts_with(first));
-                    line_number += found.map_or(0, |position| position + 1);
-                    environment.warnings.push(format!(
-                        "line {line_number} of the environment file `{}` is not `NAME=value` and is ignored",
-                        path.display()
-                    ));
-                }
-                Err(_) => break,
-            }
-        }
+    pub(super) fn from_text(text: &str, path: &Path, author: &Author) -> Self {
+        let parsed = parse(text);
+        let mut environment = Self { file: Some(path.to_owned()), ..Self::default() };
+        environment.extend(parsed.pairs, author);
+        // No line is quoted: it may hold a key.
+        let warning = |(line, fault)| {
+            let what = match fault {
+                Fault::NoPair => "is not `NAME=value` and is ignored",
+                Fault::OpenQuote => "has a quote that is closed nowhere; the value is taken as it is written",
+            };
+            format!("line {line} of the environment file `{}` {what}", path.display())
+        };
+        environment.warnings = parsed.faults.into_iter().map(warning).collect();
         environment
     }
 
     /// Later pairs win over earlier ones, except that an empty value never hides another.
-    fn extend(&mut self, pairs: impl IntoIterator<Item = (String, String)>) {
+    fn extend(&mut self, pairs: impl IntoIterator<Item = (String, String)>, author: &Author) {
         for (name, value) in pairs {
             // Keys read with `$(cat file)` and the like often end in a line break, which no header can carry.
             let value = value.trim();
             if !value.is_empty() {
-                self.variables.insert(name, SecretString::from(value));
+                self.variables.insert(name, Variable { value: SecretString::from(value), author: author.clone() });
             }
         }
+    }
+
+    /// The environment file that was read.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// Who set a variable.
+    pub(super) fn author(&self, name: &str) -> Option<&Author> {
+        self.variables.get(name).map(|variable| &variable.author)
     }
 
     /// What was odd about the file, line by line, without its contents.
@@ -138,13 +156,13 @@ impl Environment {
     /// The value of a variable that is no secret.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.variables.get(name).map(ExposeSecret::expose_secret)
+        self.variables.get(name).map(|variable| variable.value.expose_secret())
     }
 
     /// The value of a variable that is a secret.
     #[must_use]
     pub fn secret(&self, name: &str) -> Option<SecretString> {
-        self.variables.get(name).cloned()
+        self.variables.get(name).map(|variable| variable.value.clone())
     }
 
     /// Whether a variable has a value.
@@ -200,7 +218,7 @@ mod tests {
     use super::*;
 
     fn from_text(text: &str) -> Environment {
-        Environment::from_text(text, Path::new("my.env"))
+        Environment::from_text(text, Path::new("my.env"), &Author::User)
     }
 
     #[test]
@@ -226,7 +244,14 @@ mod tests {
                 "line 4 of the environment file `my.env` is not `NAME=value` and is ignored"
             ]
         );
-        assert_eq!(from_text("A=1\nB='open\nC=3\n").warnings().len(), 1);
+        let open = from_text("A=1\nB='open\nC=3\n");
+        assert_eq!((open.get("B"), open.get("C")), (Some("'open"), Some("3")));
+        assert_eq!(
+            open.warnings(),
+            [
+                "line 2 of the environment file `my.env` has a quote that is closed nowhere; the value is taken as it is written"
+            ]
+        );
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use crate::encoding::NotUtf8;
+
 use super::place::{KeyPath, Location, Place};
 
 /// A configuration that cannot be used.
@@ -30,6 +32,8 @@ pub enum ConfigError {
         path: PathBuf,
         /// The first byte that is not.
         location: Location,
+        /// What it is instead.
+        fault: NotUtf8,
     },
     /// It is not JSON.
     #[error("the configuration `{}` is not JSON ({location}): {fault}", path.display())]
@@ -213,7 +217,7 @@ impl ConfigError {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Directory { .. } => "give the path of a JSON file, e.g. `--config ./debate-config.json`",
-            Self::NotUtf8 { .. } => "save the file as UTF-8",
+            Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
             Self::Syntax { fault: SyntaxFault::Empty, .. } => "write a starter with `dialectic config init`",
             Self::Syntax { fault: SyntaxFault::Comment, .. } => {
                 "JSON has no comments; keys named `$comment` or `//` are not read and can hold remarks"

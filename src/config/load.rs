@@ -13,6 +13,7 @@ use super::overrides::{Overrides, Vocabulary};
 use super::read::{Document, read};
 use super::resolve::{Layers, resolve};
 use super::sources::{Origin, Sources};
+use super::stranger::Provenance;
 
 /// The file that is read when none is named.
 pub const DEFAULT_PATH: &str = "./debate-config.json";
@@ -48,6 +49,8 @@ pub struct Loaded {
     pub sources: Sources,
     /// The file, as given; nothing when there was none.
     pub file: Option<PathBuf>,
+    /// Whether the settings are the user's or were found.
+    pub provenance: Provenance,
 }
 
 /// Reads and resolves all layers. API keys are not asked for here but by [`missing_keys`](super::missing_keys()):
@@ -99,7 +102,11 @@ pub(super) fn assemble(
     warnings.extend(resolved.findings.warnings);
     let origin = Origin { path, agents: resolved.origins, file: document.value };
     let sources = Sources::new(origin, layers.overrides);
-    Ok(Loaded { settings: resolved.settings, warnings, sources, file })
+    let provenance = match path {
+        ConfigPath::Default if file.is_some() => Provenance::of_found_config(path.as_path()),
+        ConfigPath::Default | ConfigPath::Named(_) => Provenance::of_user(),
+    };
+    Ok(Loaded { settings: resolved.settings, warnings, sources, file, provenance })
 }
 
 /// The command line's own mistakes, which are not the file's.

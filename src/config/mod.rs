@@ -10,6 +10,7 @@
 mod agents;
 mod change;
 mod defaults;
+mod dotenv;
 mod endpoint;
 mod env;
 mod error;
@@ -28,6 +29,7 @@ mod schema;
 mod shapes;
 mod sources;
 mod starter;
+mod stranger;
 mod suggest;
 
 #[cfg(test)]
@@ -50,4 +52,5 @@ pub use schema::schema;
 pub use shapes::{Named, Object, Whole};
 pub use sources::{Row, Source, Sources, show};
 pub use starter::starter;
+pub use stranger::{Author, PromptFault, Provenance, StrangerError};
 pub use suggest::nearest;

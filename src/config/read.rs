@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::encoding;
+
 use super::error::{ConfigError, Expected, Found, SyntaxFault};
 use super::place::{KeyPath, Location, Segment, is_remark, locate};
 use super::schema::{keys_at, plain_schema};
@@ -66,13 +68,12 @@ pub(super) fn parse<T: DeserializeOwned + JsonSchema>(path: &Path, bytes: &[u8])
 }
 
 fn decode<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a str, ConfigError> {
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let valid = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+    encoding::decode(bytes).map_err(|fault| {
+        let valid = String::from_utf8_lossy(&bytes[..fault.valid_up_to]);
         let last_line = valid.rsplit('\n').next().unwrap_or_default();
         let location = Location { line: valid.matches('\n').count() + 1, column: last_line.chars().count() + 1 };
-        ConfigError::NotUtf8 { path: path.to_owned(), location }
-    })?;
-    Ok(text.trim_start_matches('\u{feff}'))
+        ConfigError::NotUtf8 { path: path.to_owned(), location, fault }
+    })
 }
 
 fn typed<T: DeserializeOwned>(

@@ -68,6 +68,17 @@ struct Told<'a> {
 }
 
 impl PromptSources {
+    /// Whether an agent, or the judge, is told word for word what it was told when `self` was saved.
+    #[must_use]
+    pub fn has_same_texts(&self, now: &Self, id: &AgentId) -> bool {
+        let hash = |sources: &Self| {
+            let agents = sources.agents.iter().map(|agent| (&agent.agent_id, &agent.sha256));
+            let mut all = agents.chain([(&sources.judge.id, &sources.judge.sha256)]);
+            all.find(|(known, _)| *known == id).and_then(|(_, hash)| hash.clone())
+        };
+        hash(self).is_some_and(|before| Some(before) == hash(now))
+    }
+
     /// What is told differently from when `self` was saved, a sentence for each agent and the judge. What older
     /// records do not know is not compared.
     #[must_use]

@@ -104,7 +104,7 @@ impl Exchange {
             critiques: critiques.collect(),
             refinements: own(ContributionType::Refinement, Phase::Refinement),
             announced: Vec::new(),
-            workshop: Workshop::open(debate)?,
+            workshop: Workshop::open(debate, engine.panel.withheld.as_deref())?,
             broken: None,
         };
         exchange.announce(engine, Phase::Proposal);

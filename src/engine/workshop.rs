@@ -1,6 +1,6 @@
 //! The tools of a round: what agents may look up while they write.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agent::Tools;
@@ -15,17 +15,19 @@ pub(super) struct Workshop {
 }
 
 impl Workshop {
-    /// The workshop of the round in progress: the context directory, and the rounds before it.
+    /// The workshop of the round in progress: the context directory, and the rounds before it. The file `withheld` is
+    /// never shown.
     ///
     /// # Errors
     /// When an agent has tools and the directory cannot be opened.
-    pub(super) fn open(debate: &Debate) -> Result<Self, EngineError> {
+    pub(super) fn open(debate: &Debate, withheld: Option<&Path>) -> Result<Self, EngineError> {
         let Some(settings) = &debate.settings else { return Ok(Self { context: None }) };
         if settings.agents.iter().all(|agent| agent.tools.is_empty()) {
             return Ok(Self { context: None });
         }
         let path = settings.context_dir.clone().unwrap_or_else(|| PathBuf::from("."));
         let directory = ContextDirectory::open(&path).map_err(|source| EngineError::ContextDir { path, source })?;
+        let directory = directory.withholding(withheld);
         let finished = debate.rounds.iter().filter(|round| round.round_number < debate.current_round);
         let rounds: Vec<Round> = finished.cloned().collect();
         Ok(Self { context: Some(ToolContext { directory: Arc::new(directory), rounds: rounds.into() }) })

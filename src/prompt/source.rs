@@ -1,10 +1,12 @@
 //! Prompt files of the user.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, str};
 
 use thiserror::Error;
+
+use crate::encoding::{NotUtf8, decode};
 
 /// Why a prompt file of the user cannot be used.
 #[derive(Debug, Error)]
@@ -31,10 +33,12 @@ pub enum PromptFileError {
         source: io::Error,
     },
     /// It is no text.
-    #[error("prompt file {} is not UTF-8", path.display())]
+    #[error("prompt file {} is not UTF-8, it looks like {}", path.display(), fault.seems)]
     NotUtf8 {
         /// The file.
         path: PathBuf,
+        /// What it is instead.
+        fault: NotUtf8,
     },
     /// There is nothing but white space in it.
     #[error("prompt file {} is blank", path.display())]
@@ -59,8 +63,8 @@ pub fn read_prompt(path: &Path) -> Result<String, PromptFileError> {
         return Err(PromptFileError::NotAFile { path: path() });
     }
     let bytes = fs::read(path()).map_err(failed)?;
-    let text = str::from_utf8(&bytes).map_err(|_| PromptFileError::NotUtf8 { path: path() })?;
-    match text.trim_start_matches('\u{feff}').trim() {
+    let text = decode(&bytes).map_err(|fault| PromptFileError::NotUtf8 { path: path(), fault })?;
+    match text.trim() {
         "" => Err(PromptFileError::Blank { path: path() }),
         text => Ok(text.to_owned()),
     }

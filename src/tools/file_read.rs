@@ -5,6 +5,7 @@ use std::io::Read;
 use serde_json::{Value, json};
 
 use crate::llm::ToolSpec;
+use crate::secrets::holds_private_key;
 
 use super::arguments::PATH;
 use super::sandbox::AccessError;
@@ -48,7 +49,11 @@ impl Tool for FileRead {
         let mut bytes = Vec::new();
         // One byte more than is shown tells whether there is more: the size may be out of date already.
         file.take(LIMIT as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-        Ok(json!({ "content": text(bytes, size)? }))
+        let text = text(bytes, size)?;
+        if holds_private_key(&text) {
+            return Err(AccessError::Secret.into());
+        }
+        Ok(json!({ "content": text }))
     }
 }
 

@@ -11,7 +11,6 @@ mod file_read;
 mod list_files;
 mod platform;
 mod sandbox;
-mod secret;
 mod toolbox;
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! What the sandbox needs of the operating system, and what differs between them.
 
 #[cfg(not(unix))]
-pub(super) use other::{is_on, is_same, kernel_devices, reading};
+pub(super) use other::{Identity, is_on, is_same, kernel_devices, reading};
 #[cfg(unix)]
-pub(super) use unix::{is_on, is_same, kernel_devices, reading};
+pub(super) use unix::{Identity, is_on, is_same, kernel_devices, reading};
 
 #[cfg(unix)]
 mod unix {
     use std::os::unix::fs::MetadataExt as _;
+    use std::path::Path;
 
     use cap_std::fs::{Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
 
@@ -37,6 +38,22 @@ mod unix {
         0
     };
 
+    /// Which file it is, whatever it is called: device and number.
+    #[derive(Debug, Clone, Copy)]
+    pub(in crate::tools) struct Identity(u64, u64);
+
+    impl Identity {
+        /// That of the file at `path`, if there is one; links are followed.
+        pub(in crate::tools) fn of(path: &Path) -> Option<Self> {
+            std::fs::metadata(path).ok().map(|metadata| Self(metadata.dev(), metadata.ino()))
+        }
+
+        /// Whether it is that of an open file.
+        pub(in crate::tools) fn is_of(&self, metadata: &Metadata, _: &Path) -> bool {
+            (self.0, self.1) == (metadata.dev(), metadata.ino())
+        }
+    }
+
     /// For reading.
     pub(in crate::tools) fn reading() -> OpenOptions {
         let mut options = OpenOptions::new();
@@ -65,7 +82,23 @@ mod unix {
 /// Files cannot be told apart by number here, and there are no pipes or kernel files in directories.
 #[cfg(not(unix))]
 mod other {
+    use std::path::{Path, PathBuf};
+
     use cap_std::fs::{Metadata, OpenOptions};
+
+    /// Which file it is: its path without links, for want of a number.
+    #[derive(Debug, Clone)]
+    pub(in crate::tools) struct Identity(PathBuf);
+
+    impl Identity {
+        pub(in crate::tools) fn of(path: &Path) -> Option<Self> {
+            path.canonicalize().ok().map(Self)
+        }
+
+        pub(in crate::tools) fn is_of(&self, _: &Metadata, path: &Path) -> bool {
+            path.canonicalize().is_ok_and(|path| path == self.0)
+        }
+    }
 
     pub(in crate::tools) fn reading() -> OpenOptions {
         let mut options = OpenOptions::new();

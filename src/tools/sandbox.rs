@@ -1,10 +1,12 @@
 //! The context directory, and the only way into it.
 //!
-//! What a path leads to is decided by the kernel or cap-std relative to a handle of the directory, which neither `..`
-//! nor a link can leave. That alone would still follow links *inside* the directory to files that are not to be read,
-//! so a path is first resolved to one without links, that is checked, and then opened component by component, each
-//! compared with what its name stood for: what was swapped in after the check is noticed and refused.
+//! Everything is looked at and opened relative to a handle of the directory, which neither `..` nor a link can leave.
+//! That alone would still follow links *inside* the directory to files that are not to be read, so a path is first
+//! resolved to one without links, that is checked, and then opened component by component, each compared with what its
+//! name stood for: what was swapped in after the check is noticed and refused. So resolving need not be safe against
+//! exchanges itself, and may follow absolute links that lead back inside.
 
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -12,11 +14,15 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata};
 use serde::Serialize;
 
-use super::platform;
-use super::secret::may_hold_secrets;
+use crate::secrets::{is_secret_file, is_secret_place};
+
+use super::platform::{self, Identity};
 
 /// How often a path is resolved again when its files are exchanged meanwhile, as editors do on saving.
 const ATTEMPTS: usize = 4;
+
+/// Links on one path at most, as operating systems have it; more are a circle.
+const LINKS: usize = 40;
 
 /// The directory whose files tools may read. Nothing outside it can be reached through it.
 #[derive(Debug)]
@@ -28,6 +34,8 @@ pub struct ContextDirectory {
     given: PathBuf,
     /// Devices of file systems whose files are the kernel's, such as `/proc` with the environment and its keys.
     kernel_devices: Vec<u64>,
+    /// A file that is never shown whatever it is called, and what it was when this was opened: it may be replaced.
+    withheld: Option<(PathBuf, Option<Identity>)>,
 }
 
 /// What an entry of a directory is.
@@ -87,7 +95,15 @@ impl ContextDirectory {
             path: path.canonicalize()?,
             given: std::path::absolute(path)?,
             kernel_devices: platform::kernel_devices(),
+            withheld: None,
         })
+    }
+
+    /// Never shows that file, through no other name and no link either.
+    #[must_use]
+    pub fn withholding(mut self, file: Option<&Path>) -> Self {
+        self.withheld = file.map(|file| (file.to_owned(), Identity::of(file)));
+        self
     }
 
     /// Where it is: absolute and without links, the beginning of every path that tools show.
@@ -99,16 +115,19 @@ impl ContextDirectory {
     /// Opens a regular file for reading; it never blocks, and is never a link's unchecked target.
     ///
     /// `path` is relative to the directory. An absolute path is refused unless it begins with the directory's own:
-    /// `list_files` shows such paths, and models pass them on. Any `..` is refused; relative links are followed as
-    /// far as they stay inside, absolute ones never.
+    /// `list_files` shows such paths, and models pass them on. Any `..` is refused; links are followed as far as
+    /// they stay inside.
     ///
     /// # Errors
     /// When the path is refused, leads nowhere, or is no file.
     pub(super) fn open_file(&self, path: &str) -> Result<File, AccessError> {
-        match self.open_inside(path)? {
-            (Opened::File(file), _) => Ok(file),
-            (Opened::Directory(_), _) => Err(AccessError::IsDirectory),
-            (Opened::Swapped, _) => Err(AccessError::Outside),
+        match self.open_inside(path) {
+            Ok((Opened::File(file), _)) => Ok(file),
+            Ok((Opened::Directory(_), _)) => Err(AccessError::IsDirectory),
+            Ok((Opened::Swapped, _)) => Err(AccessError::Outside),
+            // Whether there is one is nobody's business either.
+            Err(AccessError::NotFound) if is_secret_file(&self.path.join(path)) => Err(AccessError::Secret),
+            Err(error) => Err(error),
         }
     }
 
@@ -126,7 +145,8 @@ impl ContextDirectory {
 
     /// What is at `inside`, a relative path of names; links count as what they lead to inside this directory.
     pub(super) fn kind(&self, inside: &Path) -> Option<EntryKind> {
-        let metadata = self.root.metadata(inside).ok()?;
+        let found = self.resolve(inside).ok()??;
+        let metadata = self.root.symlink_metadata(found).ok()?;
         if metadata.is_file() {
             Some(EntryKind::File)
         } else if metadata.is_dir() {
@@ -138,21 +158,89 @@ impl ContextDirectory {
 
     fn open_inside(&self, path: &str) -> Result<(Opened, PathBuf), AccessError> {
         let asked = self.relative(Path::new(path))?;
-        refuse_secrets(&asked)?;
+        self.refuse_secret_place(&asked)?;
         for _ in 0..ATTEMPTS {
-            let found = match self.root.canonicalize(&asked) {
-                Err(error) if is_exchange(&error) => continue,
-                found => found.map_err(access_error)?,
-            };
-            // The kernel tells paths in text; one that is not made of names only must not be walked.
-            let found = names_only(&found)?;
-            refuse_secrets(&found)?;
+            let Some(found) = self.resolve(&asked)? else { continue };
+            self.refuse_secret_place(&found)?;
             match self.walk(&found)? {
                 Opened::Swapped => {}
-                opened => return Ok((opened, found)),
+                Opened::File(file) => {
+                    self.refuse_secret_file(&asked, &found, &file)?;
+                    return Ok((Opened::File(file), found));
+                }
+                opened @ Opened::Directory(_) => return Ok((opened, found)),
             }
         }
         Ok((Opened::Swapped, asked))
+    }
+
+    /// The path of names without links that `asked` leads to; nothing when a link was exchanged on the way.
+    fn resolve(&self, asked: &Path) -> Result<Option<PathBuf>, AccessError> {
+        let mut pending = Vec::new();
+        put_before(&mut pending, asked)?;
+        let mut resolved = PathBuf::new();
+        let mut links = 0;
+        while let Some(name) = pending.pop() {
+            if name == OsStr::new("..") {
+                if !resolved.pop() {
+                    return Err(AccessError::Outside);
+                }
+                continue;
+            }
+            let path = resolved.join(&name);
+            let target = match self.root.symlink_metadata(&path) {
+                Ok(metadata) if metadata.is_symlink() => self.root.read_link_contents(&path),
+                Ok(_) => {
+                    resolved = path;
+                    continue;
+                }
+                Err(error) => Err(error),
+            };
+            let target = match target {
+                Err(error) if is_exchange(&error) => return Ok(None),
+                target => target.map_err(access_error)?,
+            };
+            links += 1;
+            if links > LINKS {
+                return Err(AccessError::Unreadable { source: io::Error::other("too many links") });
+            }
+            if target.has_root() {
+                resolved.clear();
+                put_before(&mut pending, &self.below(&target).ok_or(AccessError::Outside)?)?;
+            } else {
+                put_before(&mut pending, &target)?;
+            }
+        }
+        Ok(Some(resolved))
+    }
+
+    /// What follows this directory in an absolute path, if it leads here: by its text, or by the links it goes through.
+    fn below(&self, target: &Path) -> Option<PathBuf> {
+        let inside = target.strip_prefix(&self.path).or_else(|_| target.strip_prefix(&self.given));
+        if let Ok(inside) = inside {
+            return Some(inside.to_owned());
+        }
+        target.canonicalize().ok()?.strip_prefix(&self.path).ok().map(Path::to_owned)
+    }
+
+    fn refuse_secret_place(&self, inside: &Path) -> Result<(), AccessError> {
+        let own = self.path.file_name().map(Path::new).unwrap_or(Path::new(""));
+        if is_secret_place(&own.join(inside)) { Err(AccessError::Secret) } else { Ok(()) }
+    }
+
+    /// A file is a secret by the name that was asked for, by its own, or by being the one that is withheld.
+    fn refuse_secret_file(&self, asked: &Path, found: &Path, file: &File) -> Result<(), AccessError> {
+        let path = self.path.join(found);
+        let is_withheld = || -> io::Result<bool> {
+            let Some((withheld, at_first)) = &self.withheld else { return Ok(false) };
+            let metadata = file.metadata()?;
+            let now = Identity::of(withheld);
+            Ok([at_first, &now].into_iter().flatten().any(|identity| identity.is_of(&metadata, &path)))
+        };
+        let is_secret = is_secret_file(&self.path.join(asked))
+            || is_secret_file(&path)
+            || is_withheld().map_err(|source| AccessError::Unreadable { source })?;
+        if is_secret { Err(AccessError::Secret) } else { Ok(()) }
     }
 
     /// The path relative to this directory, judged by its text alone.
@@ -258,8 +346,16 @@ fn names_only(path: &Path) -> Result<PathBuf, AccessError> {
         .collect()
 }
 
-fn refuse_secrets(path: &Path) -> Result<(), AccessError> {
-    if path.iter().any(|name| may_hold_secrets(&name.to_string_lossy())) { Err(AccessError::Secret) } else { Ok(()) }
+/// Puts the components of a relative path before those that are still to be resolved, the next one last.
+fn put_before(pending: &mut Vec<OsString>, path: &Path) -> Result<(), AccessError> {
+    for component in path.components().rev() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir | Component::Normal(_) => pending.push(component.as_os_str().to_owned()),
+            Component::Prefix(_) | Component::RootDir => return Err(AccessError::Outside),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(all(test, unix))]

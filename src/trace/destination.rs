@@ -8,7 +8,7 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 
-use crate::config::Environment;
+use crate::config::{Environment, StrangerError};
 use crate::debate::TraceTarget;
 
 const LANGFUSE_BASE_URL: &str = "LANGFUSE_BASE_URL";
@@ -73,6 +73,9 @@ pub enum TraceConfigError {
         /// What is wrong with its value.
         fault: &'static str,
     },
+    /// The destination was found, and would be sent keys that are not its own.
+    #[error(transparent)]
+    Stranger(#[from] StrangerError),
 }
 
 fn plural(variables: &[&str]) -> &'static str {
@@ -88,6 +91,7 @@ impl TraceConfigError {
                 "put {}=... into the environment or a `.env` file, or take `trace` out of the configuration",
                 variables.join("=... and ")
             ),
+            Self::Stranger(error) => error.hint(),
             Self::Invalid { .. } => "see docs/tracing.md for what each variable holds".to_owned(),
         }
     }
@@ -112,10 +116,12 @@ impl Destination {
             let variables = needed.into_iter().filter(|variable| !environment.has(variable)).collect();
             return Err(TraceConfigError::Missing { variables });
         };
+        let url = url(LANGFUSE_BASE_URL, base, LANGFUSE_PATH)?;
+        environment.check_server(LANGFUSE_BASE_URL, &url, &[LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY])?;
         let (name, value) = LANGFUSE_INGESTION;
         let headers = HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))]);
         Ok(Self {
-            url: url(LANGFUSE_BASE_URL, base, LANGFUSE_PATH)?,
+            url,
             credentials: Some(Credentials { user, password }),
             headers,
             timeout: DEFAULT_TIMEOUT,
@@ -126,12 +132,20 @@ impl Destination {
     /// As the OTLP exporter specification has it: a variable for traces wins over the general one, and holds the whole
     /// URL where the general one holds its base.
     fn otlp(environment: &Environment) -> Result<Self, TraceConfigError> {
-        let url = match environment.get(OTLP_TRACES_ENDPOINT) {
-            Some(endpoint) => url(OTLP_TRACES_ENDPOINT, endpoint, "")?,
-            None => url(OTLP_ENDPOINT, environment.get(OTLP_ENDPOINT).unwrap_or(OTLP_DEFAULT), OTLP_PATH)?,
+        let (said_by, url) = match environment.get(OTLP_TRACES_ENDPOINT) {
+            Some(endpoint) => (OTLP_TRACES_ENDPOINT, url(OTLP_TRACES_ENDPOINT, endpoint, "")?),
+            None => {
+                let endpoint = environment.get(OTLP_ENDPOINT).unwrap_or(OTLP_DEFAULT);
+                (OTLP_ENDPOINT, url(OTLP_ENDPOINT, endpoint, OTLP_PATH)?)
+            }
         };
-        let headers = first(environment, [OTLP_TRACES_HEADERS, OTLP_HEADERS])
-            .map_or_else(|| Ok(HeaderMap::new()), |(variable, value)| headers(variable, value))?;
+        let headers = match first(environment, [OTLP_TRACES_HEADERS, OTLP_HEADERS]) {
+            Some((variable, value)) => {
+                environment.check_server(said_by, &url, &[variable])?;
+                headers(variable, value)?
+            }
+            None => HeaderMap::new(),
+        };
         let timeout = first(environment, [OTLP_TRACES_TIMEOUT, OTLP_TIMEOUT])
             .map_or(Ok(DEFAULT_TIMEOUT), |(variable, value)| millis(variable, value))?;
         Ok(Self { url, credentials: None, headers, timeout, service_name: service_name(environment) })

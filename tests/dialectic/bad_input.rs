@@ -52,7 +52,18 @@ fn problems() {
         case(&["debate", "-", "-p", "directory/file.txt"], 2, &["given twice"]),
         case(&["debate", "-p", "none.md"], 2, &["none.md", "caused by: No such file"]),
         case(&["debate", "-p", "directory"], 2, &["directory is a directory"]),
-        case(&["debate", "-p", "latin1.txt"], 2, &["latin1.txt is not UTF-8"]).with("latin1.txt", b"gr\xfc\xdfe"),
+        case(&["debate", "-p", "latin1.txt"], 2, &["latin1.txt is not UTF-8", "Latin-1", "iconv -f ISO-8859-1"])
+            .with("latin1.txt", b"gr\xfc\xdfe"),
+        case(
+            &["debate", "-p", "windows.txt"],
+            2,
+            &["windows.txt is not UTF-8", "hint: the file looks like Windows-1252"],
+        )
+        .with("windows.txt", b"\x93gr\xfc\xdfe\x94"),
+        case(&["debate", "-p", "wide.txt"], 2, &["wide.txt is not UTF-8", "hint: the file looks like UTF-16"])
+            .with("wide.txt", b"\xff\xfeg\0r\0"),
+        case(&["debate", "x", "-e", "wide.env"], 2, &["`wide.env` is not UTF-8", "hint: the file looks like UTF-16"])
+            .with("wide.env", b"\xfe\xff\0A\0=\x001"),
         case(&["debate", "-p", "empty.txt"], 2, &["empty.txt is empty"]).with("empty.txt", ""),
         case(&["debate", "-p", "mark.txt"], 2, &["mark.txt is empty"]).with("mark.txt", "\u{feff}"),
         case(&["debate", "-p", "blank.txt"], 2, &["blank.txt is empty"]).with("blank.txt", " \n\t\u{a0}\n"),
@@ -131,7 +142,8 @@ fn configurations_that_cannot_be_read() {
     named(b"{\n  \"agents\": [],\n}", &["`c.json` is not JSON (line 3, column 1)"]);
     named(b"{\n  // all of them\n}", &["`c.json` is not JSON (line 2, column 3)", "there is a comment"]);
     named(b"[]", &["`c.json`", "top level", "expected an object, found an array"]);
-    named(b"{\n \"judge\": \"\xff\"}", &["`c.json` is not UTF-8 text (line 2, column 12)"]);
+    named(b"{\n \"judge\": \"\xff\"}", &["`c.json` is not UTF-8 text (line 2, column 12)", "looks like Latin-1"]);
+    named(b"\xff\xfe{\0}\0", &["`c.json` is not UTF-8 text (line 1, column 1)", "hint: the file looks like UTF-16"]);
     named(b"{\"agents\": {}}", &["at agents (line 1, column 12)", "expected an array, found an object"]);
     named(b"{\"debate\":\n{\"rounds\": \"3\"}}", &["at debate.rounds (line 2, column 12)", "without quotes"]);
     named(b"{\"debate\": {\"synthesisMethod\": \"dice\"}}", &["debate.synthesisMethod", "`dice`", "`judge`"]);

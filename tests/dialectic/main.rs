@@ -37,6 +37,7 @@ mod report_page;
 mod resume;
 mod state_fold;
 mod storage;
+mod stranger;
 mod streaming;
 mod summaries;
 mod synthesis;

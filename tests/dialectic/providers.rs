@@ -54,8 +54,8 @@ fn a_provider_of_the_users_has_its_own_address_key_api_and_headers() {
         "baseUrl": server.base_url() + "/", "apiKeyEnv": "LOCAL_KEY", "api": "chat", "headers": {"X-Team": "${TEAM}"},
     }});
     let sandbox = Sandbox::new().env("LOCAL_KEY", OTHER_KEY).env("TEAM", "storage").config(&settings);
-    // No key of a built-in provider is asked for: none is in use.
-    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    // No key of a built-in provider is asked for: none is in use. Headers may carry `TEAM` because the file is named.
+    sandbox.run(["debate", "Design a queue", "-c", "debate-config.json"]).expect_code(0);
     assert_eq!(server.requests().len(), 7);
     for request in server.requests() {
         assert_eq!(request.api, Some(Api::Chat), "{}", request.path);
@@ -103,6 +103,23 @@ fn the_environment_file_is_read_and_the_environment_comes_first() {
         server.requests().iter().map(|request| request.header("authorization").unwrap().to_owned()).collect();
     let expected = [OTHER_KEY, OTHER_KEY, TEST_KEY].map(|key| vec![format!("Bearer {key}"); 13]);
     assert_eq!(keys, expected.concat());
+}
+
+#[test]
+fn a_key_is_read_from_the_environment_file_as_it_is_written() {
+    for (line, key) in [
+        ("OPENAI_API_KEY: sk-yaml # of the team", "sk-yaml"),
+        ("export OPENAI_API_KEY=`sk-$HOME`", "sk-$HOME"),
+        ("OPENAI_API_KEY=sk-pa$$word${HOME}", "sk-pa$$word${HOME}"),
+        ("OPENAI_API_KEY=\"sk-$1\"#quoted\r", "sk-$1"),
+    ] {
+        let server = MockServer::with(short_reply);
+        let file = format!("\u{feff}# keys\nOPENAI_BASE_URL={}\n{line}\n", server.base_url());
+        let sandbox = Sandbox::new().file(".env", file).config(&config(&["architect", "kiss"], &json!({})));
+        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        assert!(!finished.stderr.contains("environment file"), "{finished}");
+        assert_eq!(server.requests()[0].header("authorization"), Some(&*format!("Bearer {key}")), "{line}");
+    }
 }
 
 #[test]

@@ -55,13 +55,13 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let settings = &loaded.settings;
     // Nobody listens: no call is made.
     let (signals, _) = unbounded_channel();
-    for warning in build_panel(settings, &environment, signals, Usd::ZERO)?.warnings {
+    for warning in build_panel(settings, &environment, &loaded.provenance, signals, Usd::ZERO)?.warnings {
         terminal.warning(&warning);
     }
     if let Some(Err(unsent)) = settings.debate.trace.map(|target| Destination::of(target, &environment)) {
         match unsent {
             TraceConfigError::Missing { .. } => terminal.warning(&unsent.to_string()),
-            TraceConfigError::Invalid { .. } => return Err(unsent.into()),
+            TraceConfigError::Invalid { .. } | TraceConfigError::Stranger(_) => return Err(unsent.into()),
         }
     }
     let agents = counted(settings.agents.len() as u64, "agent");

@@ -27,7 +27,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let problem = problem::read(args.problem.as_deref(), args.problem_description.as_deref())?;
     let environment = Environment::capture(&env_file(args.run.env_file.as_ref()))?;
     let path = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
-    let Loaded { settings, warnings, .. } = load_settings(&path, &environment, &overrides(args))?;
+    let Loaded { settings, warnings, provenance, .. } = load_settings(&path, &environment, &overrides(args))?;
     let protocol = Protocol::named(&settings.debate.protocol).unwrap_or(&DIALECTIC);
     let seed = rand::rng().random();
     let created = |sources: &PromptSources, id| Created {
@@ -47,7 +47,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         return dry_run::run(protocol, &settings, created, terminal);
     }
     let mut session = Session::open(&args.run, terminal)?;
-    let panel = session.panel(&settings, &environment, Usd::ZERO, terminal)?;
+    let panel = session.panel(&settings, &environment, &provenance, Usd::ZERO, terminal)?;
     for warning in warnings.iter().chain(&panel.warnings) {
         terminal.warning(warning);
     }
@@ -101,7 +101,7 @@ fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
 }
 
 /// Loads settings with the names that this program knows.
-pub(super) fn load_settings(
+pub(in crate::cli) fn load_settings(
     path: &ConfigPath,
     environment: &Environment,
     overrides: &Overrides,

@@ -1,7 +1,7 @@
 //! `dialectic fork`: a debate that branches off another one and goes on with something changed.
 
 use crate::cli::args::ForkArgs;
-use crate::cli::session::{DEBATES, Session, env_file};
+use crate::cli::session::{DEBATES, Session, env_file, of_record};
 use crate::cli::terminal::Terminal;
 use crate::config::{Environment, Overrides, Switch, change};
 use crate::debate::{Created, DebateId, Event, ForkError, ForkedFrom, Recorded, Usd, check_authors, fork};
@@ -35,7 +35,10 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let protocol =
         Protocol::named(&settings.debate.protocol).ok_or_else(|| not_resumable("its protocol is unknown"))?;
     let mut session = Session::open(&args.run, terminal)?;
-    let panel = session.panel(&settings, &environment, Usd::ZERO, terminal)?;
+    let journal = super::journal_of(&entry)?;
+    let provenance = of_record(&args.vouch, journal, Some(&created.prompt_sources), &environment)?
+        .and_changes(&created.settings, &settings);
+    let panel = session.panel(&settings, &environment, &provenance, Usd::ZERO, terminal)?;
     for warning in environment.warnings().iter().chain(&changed.warnings).chain(&panel.warnings) {
         terminal.warning(warning);
     }

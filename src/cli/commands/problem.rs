@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::encoding::decode;
 use crate::error::ProblemError;
 
 /// The problem, word for word.
@@ -31,9 +32,11 @@ pub(super) fn read(text: Option<&str>, file: Option<&Path>) -> Result<String, Pr
             }
         }
     };
-    let Ok(problem) = String::from_utf8(bytes) else { return Err(ProblemError::NotUtf8 { from }) };
     // Windows editors put a byte order mark before the text; it is no part of the problem.
-    let problem = problem.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(problem);
+    let problem = match decode(&bytes) {
+        Ok(problem) => problem.to_owned(),
+        Err(fault) => return Err(ProblemError::NotUtf8 { from, fault }),
+    };
     if problem.trim().is_empty() {
         return Err(ProblemError::Empty { from });
     }

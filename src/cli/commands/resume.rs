@@ -2,7 +2,7 @@
 
 use crate::cli::args::ResumeArgs;
 use crate::cli::output::{detail, report_path, write_report};
-use crate::cli::session::{DEBATES, Session, env_file};
+use crate::cli::session::{DEBATES, Session, env_file, of_record};
 use crate::cli::terminal::Terminal;
 use crate::config::{ConfigPath, DEFAULT_PATH, Environment, Overrides};
 use crate::debate::{DebateId, Settings, Status};
@@ -52,7 +52,9 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
         return Err(Error::NothingToFinish { id: debate.id.clone() });
     }
     let mut session = Session::open(&args.run, terminal)?.heading(course);
-    let panel = session.panel(&settings, &environment, spent_of_limit(&contents.events), terminal)?;
+    let journal = entry.journal.as_deref().unwrap_or(&entry.state);
+    let provenance = of_record(&args.vouch, journal, debate.prompt_sources.as_ref(), &environment)?;
+    let panel = session.panel(&settings, &environment, &provenance, spent_of_limit(&contents.events), terminal)?;
     for warning in environment.warnings().iter().chain(&panel.warnings) {
         terminal.warning(warning);
     }

@@ -287,6 +287,30 @@ fn secrets_are_refused_even_inside() {
 }
 
 #[test]
+fn secrets_are_refused_by_the_place_they_are_in_and_by_what_is_in_them() {
+    let place = Place::new();
+    let paths =
+        [".env~", "prod.env.bak", ".git/config", ".docker/config.json", ".cargo/credentials.toml", "credentials.json"];
+    for path in paths {
+        fs::create_dir_all(place.path("ctx").join(path).parent().expect("a parent")).expect("created");
+        fs::write(place.path("ctx").join(path), "TOP SECRET").expect("written");
+        assert_eq!(place.read(path), refused(SECRET), "{path}");
+    }
+    // The context directory is one of the names that count.
+    let tools = toolbox(&place.path("ctx/.git"), Vec::new());
+    assert_eq!(read(&tools, "config"), refused(SECRET));
+    fs::write(place.path("ctx/notes.txt"), "-----BEGIN OPENSSH PRIVATE KEY-----\nTOP SECRET\n").expect("written");
+    assert_eq!(place.read("notes.txt"), refused(SECRET));
+    // Of source code, and of directories, such names are ordinary; and names are no secret.
+    fs::create_dir(place.path("ctx/credentials")).expect("created");
+    fs::write(place.path("ctx/credentials/token.rs"), "fn token() {}").expect("written");
+    assert_eq!(place.read("credentials/token.rs").as_deref(), Ok("fn token() {}"));
+    assert_eq!(place.list("credentials").expect("listed").len(), 1);
+    let listed = place.list(".").expect("listed");
+    assert!(listed.iter().any(|(path, _)| path == "credentials.json"), "{listed:?}");
+}
+
+#[test]
 fn a_context_that_is_no_directory_cannot_be_opened() {
     let place = Place::new();
     assert!(ContextDirectory::open(&place.path("ctx/notes.md")).is_err());

@@ -51,6 +51,57 @@ fn links_inside_are_followed() {
 }
 
 #[test]
+fn absolute_links_are_followed_where_they_lead_back_inside() {
+    let place = Place::new();
+    symlink(place.path("ctx/notes.md"), place.path("ctx/docs/n")).expect("linked");
+    symlink(place.path("ctx/docs"), place.path("ctx/d")).expect("linked");
+    assert_eq!(place.read("docs/n").as_deref(), Ok("the notes"));
+    assert_eq!(place.read("d/n").as_deref(), Ok("the notes"));
+    assert_eq!(place.list("d").expect("listed").len(), 2);
+    assert_eq!(place.list(".").expect("listed")[0], ("d".to_owned(), "directory".to_owned()));
+    // By another name of the directory, and out of it and back in, which only an absolute link may be trusted with.
+    symlink(place.path("ctx"), place.path("alias")).expect("linked");
+    symlink(place.path("alias/docs/plan.md"), place.path("ctx/by-alias")).expect("linked");
+    assert_eq!(place.read("by-alias").as_deref(), Ok("the plan"));
+    symlink(place.text("ctx/../outside/plan.md"), place.path("ctx/out")).expect("linked");
+    symlink(place.text("ctx/docs/../../outside"), place.path("ctx/dir-out")).expect("linked");
+    symlink("docs/../../outside/plan.md", place.path("ctx/relative-out")).expect("linked");
+    for path in ["out", "dir-out/plan.md", "relative-out"] {
+        assert_eq!(place.read(path), refused(OUTSIDE), "{path}");
+    }
+    fs::write(place.path("ctx/.env"), "TOP SECRET").expect("written");
+    symlink(place.path("ctx/.env"), place.path("ctx/settings")).expect("linked");
+    assert_eq!(place.read("settings"), refused(SECRET));
+}
+
+#[test]
+fn the_withheld_file_is_refused_by_every_name() {
+    let place = Place::new();
+    fs::write(place.path("ctx/team.txt"), "TOP SECRET").expect("written");
+    fs::hard_link(place.path("ctx/team.txt"), place.path("ctx/docs/hard")).expect("linked");
+    symlink("team.txt", place.path("ctx/soft")).expect("linked");
+    symlink(place.path("ctx/team.txt"), place.path("link")).expect("linked");
+    for named in ["ctx/team.txt", "link"] {
+        let directory = ContextDirectory::open(&place.path("ctx")).expect("opened");
+        let directory = Arc::new(directory.withholding(Some(&place.path(named))));
+        let context = ToolContext { directory, rounds: Vec::new().into() };
+        let tools = Toolbox::new(TOOL_NAMES.iter().copied(), context);
+        for path in ["team.txt", "docs/hard", "soft"] {
+            assert_eq!(read(&tools, path), refused(SECRET), "{path}");
+        }
+        // Saved anew, as editors do it: neither the file that has the name now nor the one that had it.
+        fs::write(place.path("ctx/new"), "TOP SECRET").expect("written");
+        fs::rename(place.path("ctx/new"), place.path("ctx/team.txt")).expect("replaced");
+        for path in ["team.txt", "docs/hard"] {
+            assert_eq!(read(&tools, path), refused(SECRET), "{path}");
+        }
+        fs::remove_file(place.path("ctx/team.txt")).expect("removed");
+        fs::hard_link(place.path("ctx/docs/hard"), place.path("ctx/team.txt")).expect("linked");
+    }
+    assert_eq!(place.read("notes.md").as_deref(), Ok("the notes"));
+}
+
+#[test]
 fn links_in_a_circle_are_refused() {
     let place = Place::new();
     symlink("b", place.path("ctx/a")).expect("linked");

@@ -122,6 +122,11 @@ impl MockServer {
         self.shared.log().exchanges.iter().map(|exchange| Arc::clone(&exchange.request)).collect()
     }
 
+    /// Begins anew with an empty log.
+    pub(crate) fn forget(&self) {
+        *self.shared.log() = Log::default();
+    }
+
     /// The most requests that were being answered at the same time.
     pub(crate) fn peak_in_flight(&self) -> usize {
         self.shared.log().exchanges.iter().map(|exchange| exchange.in_flight).max().unwrap_or(0)

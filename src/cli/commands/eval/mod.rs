@@ -14,8 +14,8 @@ use crate::cli::models::Models;
 use crate::cli::session::{DEBATES, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{
-    Environment, EvaluationSettings, EvaluatorSettings, Switch, default_settings, load_evaluators, missing_keys_of,
-    offline_evaluator,
+    Environment, EvaluationSettings, EvaluatorSettings, Provenance, Switch, default_settings, load_evaluators,
+    missing_keys_of, offline_evaluator,
 };
 use crate::debate::CallKey;
 use crate::display::{ColorMode, Notices};
@@ -110,7 +110,8 @@ fn panel(
 ) -> Result<(Vec<Evaluator>, Vec<String>), Error> {
     let used = || settings.evaluators.iter().map(|one| (one.id.as_str(), one.provider.as_str()));
     missing_keys_of(used(), &settings.providers, environment)?;
-    let models = Models::build(used().map(|(_, provider)| provider), &settings.providers, environment)?;
+    let models =
+        Models::build(used().map(|(_, provider)| provider), &settings.providers, environment, &Provenance::of_user())?;
     let limits = CallerLimits {
         // How many are in flight is the evaluation's to bound: waiting for a turn must not count as an evaluator's time.
         in_flight: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),

@@ -1,0 +1,383 @@
+//! What a stranger's directory may do.
+//!
+//! A directory that was cloned or unpacked can hold a configuration, an environment file and records of debates, and a
+//! run in it goes by them. What was only *found* there, and not named on the command line, must not turn the user's
+//! keys and files over to somebody: keys go to the servers that the user chose, or to well-known ones; prompts and
+//! tools read what lies in the directory itself.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use reqwest::Url;
+
+use crate::debate::{AgentId, PromptSources, ProviderSettings, Settings};
+use crate::llm::presets::{PRESETS, Preset};
+use crate::secrets::{is_same_file, may_hold_secrets};
+
+use super::endpoint::Outline;
+use super::env::Environment;
+use super::headers;
+
+/// Who said something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Author {
+    /// The user: on the command line, in the process's environment, or in a file that the command line names.
+    User,
+    /// Whoever wrote the environment file that was found.
+    EnvFile(Arc<Path>),
+    /// Whoever wrote the configuration that was found.
+    Config(Arc<Path>),
+    /// Whoever made the record that is gone on with.
+    Record(Arc<Path>),
+}
+
+impl Author {
+    /// The file, unless it is the user's.
+    fn file(&self) -> Option<&Path> {
+        match self {
+            Self::User => None,
+            Self::EnvFile(path) | Self::Config(path) | Self::Record(path) => Some(path),
+        }
+    }
+}
+
+/// Who wrote the settings of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Provenance {
+    author: Author,
+    /// What a file says that the user named beside a record.
+    vouched: BTreeMap<String, ProviderSettings>,
+    /// Where prompt files may lie, and, of a record, what tools may read.
+    directories: Vec<PathBuf>,
+    /// What a record knows of the prompts it was made with.
+    recorded: Option<PromptSources>,
+}
+
+/// Something that was found would send or read what is not its own.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StrangerError {
+    /// A key would go to a server that the user did not choose.
+    #[error(
+        "{variable} would go to {host}, because `{}` says so, which was found and not named",
+        file(author).display()
+    )]
+    Key {
+        /// The environment variable.
+        variable: String,
+        /// Scheme, host and port.
+        host: String,
+        /// Who says so.
+        author: Author,
+    },
+    /// A header would carry an environment variable that is not its provider's key.
+    #[error(
+        "{variable} would go into the header `{header}` of the provider `{provider}`, because `{}` says so, which was \
+         found and not named",
+        file(author).display()
+    )]
+    Header {
+        /// The environment variable.
+        variable: String,
+        /// The header.
+        header: String,
+        /// The provider.
+        provider: String,
+        /// Who says so.
+        author: Author,
+    },
+    /// A model would be sent a file as a prompt that is none of the directory's.
+    #[error(
+        "the prompt file `{}` of {agent} {fault}, and `{}`, which names it, was found and not named",
+        path.display(),
+        file(author).display()
+    )]
+    Prompt {
+        /// The file, without links.
+        path: PathBuf,
+        /// Whose prompt it would be.
+        agent: AgentId,
+        /// Why it is not read.
+        fault: PromptFault,
+        /// Who says so.
+        author: Author,
+    },
+    /// Tools would read a directory that the user did not name.
+    #[error("tools would read `{}`, because `{}` says so, which was found and not named", path.display(), file(author).display())]
+    Context {
+        /// The directory.
+        path: PathBuf,
+        /// Who says so.
+        author: Author,
+    },
+}
+
+/// Why a prompt file is not sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptFault {
+    /// It is somewhere else, or a link leads there.
+    Outside,
+    /// It is of a kind that holds secrets.
+    Secret,
+}
+
+impl fmt::Display for PromptFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Outside => "lies outside the directory",
+            Self::Secret => "may hold secrets",
+        })
+    }
+}
+
+fn file(author: &Author) -> &Path {
+    author.file().unwrap_or(Path::new(""))
+}
+
+impl StrangerError {
+    /// How the user allows it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        let (Self::Key { author, .. }
+        | Self::Header { author, .. }
+        | Self::Prompt { author, .. }
+        | Self::Context { author, .. }) = self;
+        let path = file(author).display();
+        match (self, author) {
+            (Self::Context { path, .. }, _) => {
+                format!("if you want it, name the directory: --context {}", path.display())
+            }
+            (_, Author::EnvFile(_)) => format!("if you trust that file, name it: --env-file {path}"),
+            (_, Author::Config(_)) => format!("if you trust that file, name it: --config {path}"),
+            (_, Author::Record(_) | Author::User) => {
+                "if you trust the record, name the configuration that the debate was begun with: --config <path>"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+impl Provenance {
+    /// All of it is the user's.
+    #[must_use]
+    pub fn of_user() -> Self {
+        Self { author: Author::User, vouched: BTreeMap::new(), directories: Vec::new(), recorded: None }
+    }
+
+    /// The configuration was found in its directory.
+    pub(super) fn of_found_config(path: &Path) -> Self {
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Self { author: Author::Config(path.into()), ..Self::of_user() }.and_directory(directory)
+    }
+
+    /// The settings are those of a record, which was made with the prompts of these sources.
+    #[must_use]
+    pub fn of_record(path: &Path, recorded: Option<&PromptSources>) -> Self {
+        let of_record = Self { author: Author::Record(path.into()), recorded: recorded.cloned(), ..Self::of_user() };
+        of_record.and_directory(Path::new("."))
+    }
+
+    /// The user named a configuration with these settings, too: what it says of providers is the user's, and so are
+    /// the prompt files that lie beside it.
+    #[must_use]
+    pub fn and_config(mut self, settings: &Settings) -> Self {
+        self.vouched.extend(settings.providers.clone());
+        let directory = settings.base_dir.clone();
+        directory.map_or(self.clone(), |directory| self.and_directory(&directory))
+    }
+
+    /// The user named a directory that may be read, too.
+    #[must_use]
+    pub fn and_directory(mut self, directory: &Path) -> Self {
+        self.directories.extend(directory.canonicalize());
+        self
+    }
+
+    /// The user changed these settings into the others on the command line: servers that they did not have are the
+    /// user's.
+    #[must_use]
+    pub fn and_changes(mut self, before: &Settings, after: &Settings) -> Self {
+        let url = |entry: Option<&ProviderSettings>| entry.and_then(|entry| entry.base_url.clone());
+        let moved = after
+            .providers
+            .iter()
+            .filter(|(name, entry)| entry.base_url.is_some() && url(before.providers.get(*name)) != entry.base_url);
+        self.vouched.extend(moved.map(|(name, entry)| (name.clone(), entry.clone())));
+        self
+    }
+
+    /// Who wrote the entry of a provider.
+    fn of_provider(&self, name: &str, entry: &ProviderSettings) -> &Author {
+        if self.vouched.get(name) == Some(entry) { &Author::User } else { &self.author }
+    }
+
+    /// Holds what a provider is sent against who said so.
+    pub(super) fn check_provider(
+        &self,
+        name: &str,
+        outline: &Outline,
+        environment: &Environment,
+    ) -> Result<(), StrangerError> {
+        let entry_author = outline.entry.map_or(&Author::User, |entry| self.of_provider(name, entry));
+        let moved_by = outline.moved_by().filter(|variable| environment.has(variable));
+        let own_url = outline.entry.and_then(|entry| entry.base_url.as_ref());
+        let url_author = match (moved_by.and_then(|variable| environment.author(variable)), own_url) {
+            (Some(author), _) => author,
+            (None, Some(_)) => entry_author,
+            (None, None) => &Author::User,
+        };
+        let headers = outline.headers();
+        let in_headers = headers
+            .iter()
+            .flat_map(|(header, value)| headers::variables(value).into_iter().map(move |variable| (*header, variable)));
+        let key = outline.api_key_env();
+        if *entry_author != Author::User
+            && let Some((header, variable)) = in_headers.clone().find(|(_, variable)| Some(*variable) != key)
+        {
+            return Err(StrangerError::Header {
+                variable: variable.to_owned(),
+                header: header.to_owned(),
+                provider: name.to_owned(),
+                author: entry_author.clone(),
+            });
+        }
+        let Some(url) = outline.base_url(environment).and_then(|text| Url::parse(text.trim()).ok()) else {
+            return Ok(());
+        };
+        let sent = key.into_iter().chain(in_headers.map(|(_, variable)| variable));
+        check_url(url_author, &url, sent.clone(), environment)?;
+        let foreign = |variable: &&str| is_key_of_another(variable, &url);
+        match sent.into_iter().find(foreign).filter(|_| *entry_author != Author::User && !is_loopback(&url)) {
+            Some(variable) if environment.has(variable) => Err(StrangerError::Key {
+                variable: variable.to_owned(),
+                host: origin(&url),
+                author: entry_author.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Holds the prompt files of a panel against who named them. What a record knows by its hash is no secret to whoever
+    /// made it.
+    ///
+    /// # Errors
+    /// A model would be sent a file that lies elsewhere, or that may hold secrets.
+    pub fn check_prompts(
+        &self,
+        settings: &Settings,
+        environment: &Environment,
+        now: &PromptSources,
+    ) -> Result<(), StrangerError> {
+        if self.author == Author::User {
+            return Ok(());
+        }
+        let base = settings.base_dir.clone().unwrap_or_default();
+        for agent in settings.agents.iter().chain([&settings.judge]) {
+            let configured = [
+                &agent.system_prompt_path,
+                &agent.summary_prompt_path,
+                &agent.clarification_prompt_path,
+                &agent.summarization.prompt_path,
+            ];
+            let role = base.join("prompts").join("roles").join(format!("{}.md", agent.role));
+            let files = configured.into_iter().flatten().map(|path| base.join(path)).chain([role]);
+            // What is not there is not sent either.
+            for path in files.filter_map(|path| path.canonicalize().ok()) {
+                let fault = self.prompt_fault(&path, environment);
+                let is_known = || {
+                    let recorded = self.recorded.as_ref();
+                    recorded.is_some_and(|before| before.has_same_texts(now, &agent.id))
+                };
+                if let Some(fault) = fault.filter(|fault| *fault == PromptFault::Secret || !is_known()) {
+                    return Err(StrangerError::Prompt {
+                        path,
+                        agent: agent.id.clone(),
+                        fault,
+                        author: self.author.clone(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn prompt_fault(&self, path: &Path, environment: &Environment) -> Option<PromptFault> {
+        let is_env_file = environment.file().is_some_and(|file| is_same_file(file, path));
+        if is_env_file || may_hold_secrets(path) {
+            return Some(PromptFault::Secret);
+        }
+        let is_inside = self.directories.iter().any(|directory| path.starts_with(directory));
+        (!is_inside).then_some(PromptFault::Outside)
+    }
+
+    /// Holds the directory that tools may read against who named it.
+    ///
+    /// # Errors
+    /// It is the record's, and neither the working directory, nor inside it, nor named.
+    pub fn check_context(&self, settings: &Settings) -> Result<(), StrangerError> {
+        let has_tools = settings.agents.iter().chain([&settings.judge]).any(|agent| !agent.tools.is_empty());
+        let Some(path) = settings.context_dir.as_ref().filter(|_| has_tools) else { return Ok(()) };
+        let Author::Record(_) = self.author else { return Ok(()) };
+        let Ok(real) = path.canonicalize() else { return Ok(()) };
+        if self.directories.iter().any(|directory| real.starts_with(directory)) {
+            return Ok(());
+        }
+        Err(StrangerError::Context { path: path.clone(), author: self.author.clone() })
+    }
+}
+
+impl Environment {
+    /// Holds a server that a variable names, with the variables that it is sent, against who set them.
+    ///
+    /// # Errors
+    /// A key would go to a server that the user did not choose.
+    pub fn check_server(&self, variable: &str, url: &Url, keys: &[&str]) -> Result<(), StrangerError> {
+        let author = self.author(variable).unwrap_or(&Author::User);
+        check_url(author, url, keys.iter().copied(), self)
+    }
+}
+
+/// What is sent to a server that was found has to be of the same file, unless the server is a well-known one.
+fn check_url<'a>(
+    author: &Author,
+    url: &Url,
+    keys: impl IntoIterator<Item = &'a str>,
+    environment: &Environment,
+) -> Result<(), StrangerError> {
+    if *author == Author::User || is_loopback(url) || preset_at(url).next().is_some() {
+        return Ok(());
+    }
+    let diverted = |variable: &&str| environment.author(variable).is_some_and(|set_by| set_by != author);
+    match keys.into_iter().find(diverted) {
+        Some(variable) => {
+            Err(StrangerError::Key { variable: variable.to_owned(), host: origin(url), author: author.clone() })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether a variable holds the key of a built-in provider that is not the one at `url`.
+fn is_key_of_another(variable: &str, url: &Url) -> bool {
+    let owner = |preset: &&Preset| preset.api_key_env == Some(variable);
+    PRESETS.iter().any(|preset| owner(&preset)) && !preset_at(url).any(|preset| owner(&preset))
+}
+
+/// The built-in providers whose server it is.
+fn preset_at(url: &Url) -> impl Iterator<Item = &'static Preset> {
+    let origin = url.origin();
+    PRESETS.iter().filter(move |preset| Url::parse(preset.base_url).is_ok_and(|known| known.origin() == origin))
+}
+
+/// Whether the server is on this machine.
+fn is_loopback(url: &Url) -> bool {
+    url.host_str().is_some_and(|host| {
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    })
+}
+
+/// Scheme, host and port.
+fn origin(url: &Url) -> String {
+    url.origin().ascii_serialization()
+}

@@ -1,0 +1,119 @@
+//! Text files of the user's, which have to be UTF-8: what one is that is not.
+
+use std::fmt;
+
+/// A file that is not UTF-8, and what it looks like instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotUtf8 {
+    /// How many bytes at its beginning are UTF-8.
+    pub valid_up_to: usize,
+    /// What it seems to be.
+    pub seems: Encoding,
+}
+
+/// How a file seems to be encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8 that ends in the middle of a character.
+    Cut,
+    /// It begins with UTF-16's byte order mark.
+    Utf16,
+    /// It begins with UTF-32's byte order mark.
+    Utf32,
+    /// One byte for each character; the bytes 0x80 to 0x9f are letters and quotes of Windows.
+    Windows1252,
+    /// One byte for each character.
+    Latin1,
+    /// It is no text.
+    Binary,
+}
+
+impl Encoding {
+    fn of(bytes: &[u8], is_cut: bool) -> Self {
+        match bytes {
+            [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Self::Utf32,
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Self::Utf16,
+            _ if bytes.contains(&0) => Self::Binary,
+            _ if is_cut => Self::Cut,
+            _ if bytes.iter().any(|byte| (0x80..=0x9f).contains(byte)) => Self::Windows1252,
+            _ => Self::Latin1,
+        }
+    }
+
+    /// The name that `iconv` and editors know.
+    fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Utf16 => Some("UTF-16"),
+            Self::Utf32 => Some("UTF-32"),
+            Self::Windows1252 => Some("WINDOWS-1252"),
+            Self::Latin1 => Some("ISO-8859-1"),
+            Self::Cut | Self::Binary => None,
+        }
+    }
+}
+
+impl fmt::Display for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cut => "UTF-8 that was cut in the middle of a character",
+            Self::Utf16 => "UTF-16",
+            Self::Utf32 => "UTF-32",
+            Self::Windows1252 => "Windows-1252",
+            Self::Latin1 => "Latin-1 (ISO 8859-1)",
+            Self::Binary => "no text at all",
+        })
+    }
+}
+
+impl NotUtf8 {
+    /// What the user can do about it.
+    #[must_use]
+    pub fn hint(self) -> String {
+        match self.seems.name() {
+            Some(name) => format!(
+                "the file looks like {}: save it as UTF-8, e.g. `iconv -f {name} -t UTF-8 <file> > <new file>`",
+                self.seems
+            ),
+            None => format!("the file looks like {}: save it as UTF-8 text", self.seems),
+        }
+    }
+}
+
+/// The text of a file, without a byte order mark.
+///
+/// # Errors
+/// It is not UTF-8.
+pub fn decode(bytes: &[u8]) -> Result<&str, NotUtf8> {
+    let text = std::str::from_utf8(bytes).map_err(|error| NotUtf8 {
+        valid_up_to: error.valid_up_to(),
+        seems: Encoding::of(bytes, error.error_len().is_none()),
+    })?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_utf8_is_named() {
+        let utf16 =
+            |order: fn(u16) -> [u8; 2]| [0xfeff].into_iter().chain("né".encode_utf16()).flat_map(order).collect();
+        let cases: [(Vec<u8>, Encoding); 7] = [
+            (b"caf\xe9 au lait".to_vec(), Encoding::Latin1),
+            (b"\x93caf\xe9\x94".to_vec(), Encoding::Windows1252),
+            (utf16(u16::to_le_bytes), Encoding::Utf16),
+            (utf16(u16::to_be_bytes), Encoding::Utf16),
+            (b"\xff\xfe\0\0x\0\0\0".to_vec(), Encoding::Utf32),
+            (b"\x89PNG\r\n\x1a\n\0\0".to_vec(), Encoding::Binary),
+            ("café".as_bytes()[..4].to_vec(), Encoding::Cut),
+        ];
+        for (bytes, seems) in cases {
+            let error = decode(&bytes).unwrap_err();
+            assert_eq!(error.seems, seems, "{bytes:?}");
+            assert!(error.hint().contains(&seems.to_string()), "{}", error.hint());
+        }
+        assert_eq!(decode("\u{feff}naïve".as_bytes()), Ok("naïve"));
+        assert_eq!(decode(b"a caf\xe9").unwrap_err().valid_up_to, 5);
+    }
+}

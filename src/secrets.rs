@@ -1,0 +1,217 @@
+//! Which files are not shown to a model, even where reading is allowed: those that commonly hold keys, tokens or
+//! passwords, by their names and by how a private key begins.
+//!
+//! The list errs on the side of silence. A file that a model misses can be given another name by its owner; a key that
+//! a model was shown is a key to be replaced.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+// The lists are texts of words, which stay readable however long they grow.
+
+/// Directories whose contents are nobody's business.
+const DIRECTORIES: &str = "\
+    .ssh .gnupg .aws .azure .kube .oci .aliyun .gcloud .password-store .1password .vault";
+
+/// Directories of which that holds for what is below another one.
+const DIRECTORIES_IN: &[(&str, &str)] =
+    &[(".config", "gcloud"), (".config", "gh"), (".config", "op"), (".config", "rclone"), (".svn", "auth")];
+
+/// Files by their whole names.
+const NAMES: &str = "\
+    .envrc .flaskenv .dev.vars .netrc _netrc .npmrc .yarnrc .yarnrc.yml .pypirc .pgpass pgpass.conf .my.cnf \
+    .mylogin.cnf .htpasswd htpasswd .htdigest .git-credentials .gitconfig .dockercfg .dockerconfigjson \
+    .vault-token .s3cfg .boto .passwd-s3fs .terraformrc terraform.rc credentials.tfrc.json terraform.tfstate \
+    .databrickscfg .snowsql .sentryclirc .clasprc.json application_default_credentials.json kubeconfig \
+    rclone.conf nuget.config wp-config.php local.settings.json settings-security.xml auth.json logins.json \
+    key3.db key4.db cookies.sqlite cookies.txt wallet.dat secring.gpg shadow gshadow .token .secret .secrets";
+
+/// Files whose names begin so.
+const BEGINNINGS: &str = "\
+    id_rsa id_dsa id_ecdsa id_ed25519 ssh_host_ client_secret";
+
+/// Files whose names end so.
+const ENDINGS: &str = "\
+    .pem .key .p12 .pfx .pkcs12 .p8 .ppk .jks .keystore .bks .kdb .kdbx .keytab .keychain .keychain-db .agekey \
+    .ovpn .tfvars .tfvars.json .tfstate .kubeconfig .secret .secrets .token";
+
+/// Files of these names in any form in which data is kept; as source code or prose they are harmless.
+const STEMS: &str = "\
+    secret secrets credential credentials password passwords token tokens access_token api_key api-key apikey \
+    api_keys api-keys apikeys service-account service_account serviceaccount service-account-key \
+    service_account_key";
+const DATA: &str = "\
+    json json5 yml yaml toml ini cfg conf config xml properties plist txt csv db sqlite dat enc env";
+
+/// Files of a common name that hold secrets below these directories, at any depth.
+const NAMES_IN: &[(&str, &[&str])] = &[
+    (".git", &["config", "config.worktree", "fetch_head"]),
+    (".hg", &["hgrc"]),
+    (".docker", &["config.json"]),
+    (".m2", &["settings.xml"]),
+    (".gradle", &["gradle.properties"]),
+    (".bundle", &["config"]),
+    (".config", &["hub", "hosts.yml"]),
+];
+
+/// What editors, tools and people put behind the name of a copy.
+const COPIES: &[&str] = &[
+    "~", ".bak", ".backup", ".old", ".orig", ".save", ".saved", ".swp", ".swo", ".tmp", ".temp", ".copy", " copy",
+    " - copy", ".dist", ".prev", ".rej", "#", "_bak", "_old", "-bak", "-old",
+];
+
+/// Whether the file at a path commonly holds keys, tokens or passwords, going by its name and by the directories it is
+/// in. A second name (hard link) that a secret was given by its owner is not seen through.
+#[must_use]
+pub fn may_hold_secrets(path: &Path) -> bool {
+    is_secret_place(path) || is_secret_file(path)
+}
+
+/// Whether that holds for a file whatever directories it is in that are secret as a whole.
+#[must_use]
+pub fn is_secret_file(path: &Path) -> bool {
+    let name = path.file_name().map(lower);
+    name.is_some_and(|name| is_environment_file(&name) || is_secret_name(&name, path))
+}
+
+/// Whether a path leads through, or to, a directory that is not to be looked into.
+#[must_use]
+pub fn is_secret_place(path: &Path) -> bool {
+    let names: Vec<String> = path.iter().map(lower).collect();
+    let is_pair = |pair: &[String]| matches!(pair, [outer, inner] if DIRECTORIES_IN.contains(&(outer, inner)));
+    names.iter().any(|name| one_of(DIRECTORIES, name)) || names.windows(2).any(is_pair)
+}
+
+/// Whether a text has a private key in it, in the form in which tools write them.
+#[must_use]
+pub fn holds_private_key(text: &str) -> bool {
+    let begins = |line: &str| {
+        let label = line.trim().strip_prefix("-----BEGIN ").and_then(|rest| rest.strip_suffix("-----"));
+        label.is_some_and(|label| label.ends_with("PRIVATE KEY") || label.ends_with("PRIVATE KEY BLOCK"))
+            || line.starts_with("PuTTY-User-Key-File-")
+            || line.starts_with("AGE-SECRET-KEY-1")
+    };
+    text.lines().any(begins)
+}
+
+/// Whether both paths lead to one file, through whatever links.
+#[must_use]
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let number = |path: &Path| std::fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
+        number(one).is_some_and(|one| Some(one) == number(other))
+    }
+    #[cfg(not(unix))]
+    {
+        one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+    }
+}
+
+fn words(list: &'static str) -> impl Iterator<Item = &'static str> {
+    list.split_ascii_whitespace()
+}
+
+fn one_of(list: &'static str, name: &str) -> bool {
+    words(list).any(|word| word == name)
+}
+
+/// Not every file system tells `.ENV` from `.env`.
+fn lower(name: &OsStr) -> String {
+    name.to_string_lossy().to_lowercase()
+}
+
+/// `.env` in every spelling: `.env~`, `.env.local`, `prod.env.bak`, `.env (copy)`, but not `.environment`.
+fn is_environment_file(name: &str) -> bool {
+    let is_end = |rest: &str| !rest.starts_with(char::is_alphabetic);
+    let rests = |part: &'static str| name.match_indices(part).map(move |(at, _)| &name[at + part.len()..]);
+    rests(".env").chain(rests(".envrc")).any(is_end)
+}
+
+fn is_secret_name(name: &str, path: &Path) -> bool {
+    let name = original(name);
+    let (stem, extension) = match name.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() => (stem, extension),
+        _ => (name, ""),
+    };
+    one_of(NAMES, name)
+        || words(BEGINNINGS).any(|beginning| name.starts_with(beginning))
+        || words(ENDINGS).any(|ending| name.ends_with(ending))
+        || one_of(STEMS, stem.trim_start_matches('.')) && (extension.is_empty() || one_of(DATA, extension))
+        || name.starts_with('.') && name.ends_with("_history")
+        || NAMES_IN.iter().any(|(directory, names)| names.contains(&name) && is_below(path, directory))
+}
+
+/// A bare repository is a directory such as `project.git`.
+fn is_below(path: &Path, directory: &str) -> bool {
+    path.parent().into_iter().flat_map(Path::iter).map(lower).any(|name| name.ends_with(directory))
+}
+
+/// The name of which another one is a copy.
+fn original(name: &str) -> &str {
+    let mut name = name.trim_start_matches('#');
+    // Emacs locks `.#name`, Vim keeps `.name.swp`.
+    name = name.strip_prefix(".#").unwrap_or(name);
+    if let Some(hidden) = name.strip_prefix('.').filter(|_| name.ends_with(".swp") || name.ends_with(".swo")) {
+        name = hidden;
+    }
+    loop {
+        let shorter = COPIES.iter().find_map(|copy| name.strip_suffix(copy)).unwrap_or(name);
+        let counted = shorter.trim_end_matches(|c: char| c.is_ascii_digit() || c == '~');
+        let shorter = counted.strip_suffix('.').filter(|_| counted.len() < shorter.len()).unwrap_or(shorter).trim_end();
+        if shorter == name || shorter.is_empty() {
+            return name;
+        }
+        name = shorter;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_hold_secrets_are_known_by_name_and_place() {
+        let paths = "
+            .env, .ENV, .env.local, .env.production, prod.env, .env~, prod.env.bak, .env.bak.1, .env1,
+            .env-old, .env_backup, .env (copy), .env - Copy, ..env.swp, .#.env, #.env#, .env.~1~,
+            app/.env.test.local, .envrc, .envrc.bak, .flaskenv, server.pem, Server.KEY, server.key.bak,
+            id_rsa, id_rsa.bak, id_ed25519, id_ed25519.pub, store.p12, release.keystore, AuthKey_1.p8,
+            putty.ppk, vault.kdbx, etc/ssh/ssh_host_rsa_key, .netrc, _netrc, .netrc~, .npmrc, .yarnrc.yml,
+            .pypirc, .pgpass, .git-credentials, credentials.json, Credentials.JSON, credentials.json.old,
+            .cargo/credentials.toml, .cargo/credentials, .aws/credentials, secrets.yaml, config/secrets.yml,
+            client_secret_1.json, service-account.json, application_default_credentials.json, token.json,
+            passwords.txt, auth.json, terraform.tfstate, terraform.tfstate.backup, prod.auto.tfvars,
+            kubeconfig, prod.kubeconfig, wp-config.php, .bash_history, .psql_history, etc/shadow,
+            .git/config, sub/.git/config, .git/modules/sub/config, .git/config.bak, bare.git/config,
+            .docker/config.json, .m2/settings.xml, .config/gh/hosts.yml, .config/gcloud/x, .ssh/config, .ssh,
+            .SSH/known_hosts, .kube/config, .gnupg/x, .azure/x.json, .svn/auth/x";
+        for path in paths.split(',').map(str::trim) {
+            assert!(may_hold_secrets(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn ordinary_files_are_not_taken_for_secrets() {
+        let paths = "
+            environment.md, env, env.ts, .environment, a.enve, .envoy.yaml, vite-env.d.ts, keys.md, monkey,
+            key, rsa.rs, pem.txt, .github/config.yml, .gitignore, src, config, config.json,
+            src/credentials/mod.rs, credentials.rs, secrets.md, token.rs, tokens.py, password.go,
+            settings.xml, docs/secret.md, history.md, .git/HEAD, git/config, config.toml, shadow.rs,
+            docker/config.json, authors.json, old, ~, .bak";
+        for path in paths.split(',').map(str::trim) {
+            assert!(!may_hold_secrets(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn private_keys_are_known_by_their_first_line() {
+        for label in ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"] {
+            assert!(holds_private_key(&format!("notes\r\n-----BEGIN {label}-----\r\nMII\r\n")), "{label}");
+        }
+        assert!(holds_private_key("# created\nAGE-SECRET-KEY-1QQ\n"));
+        assert!(!holds_private_key("let begin = \"-----BEGIN PRIVATE KEY-----\";"));
+        assert!(!holds_private_key("-----BEGIN CERTIFICATE-----\n-----BEGIN PUBLIC KEY-----\n"));
+    }
+}
