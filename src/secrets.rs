@@ -153,8 +153,8 @@ fn original(name: &str) -> &str {
     let mut name = name.trim_start_matches('#');
     // Emacs locks `.#name`, Vim keeps `.name.swp`.
     name = name.strip_prefix(".#").unwrap_or(name);
-    if let Some(hidden) = name.strip_prefix('.').filter(|_| name.ends_with(".swp") || name.ends_with(".swo")) {
-        name = hidden;
+    if [".swp", ".swo"].iter().any(|ending| name.ends_with(ending)) {
+        name = name.strip_prefix('.').unwrap_or(name);
     }
     loop {
         let shorter = COPIES.iter().find_map(|copy| name.strip_suffix(copy)).unwrap_or(name);

@@ -224,7 +224,7 @@ impl ContextDirectory {
     }
 
     fn refuse_secret_place(&self, inside: &Path) -> Result<(), AccessError> {
-        let own = self.path.file_name().map(Path::new).unwrap_or(Path::new(""));
+        let own = self.path.file_name().map_or(Path::new(""), Path::new);
         if is_secret_place(&own.join(inside)) { Err(AccessError::Secret) } else { Ok(()) }
     }
 

@@ -132,13 +132,9 @@ impl Destination {
     /// As the OTLP exporter specification has it: a variable for traces wins over the general one, and holds the whole
     /// URL where the general one holds its base.
     fn otlp(environment: &Environment) -> Result<Self, TraceConfigError> {
-        let (said_by, url) = match environment.get(OTLP_TRACES_ENDPOINT) {
-            Some(endpoint) => (OTLP_TRACES_ENDPOINT, url(OTLP_TRACES_ENDPOINT, endpoint, "")?),
-            None => {
-                let endpoint = environment.get(OTLP_ENDPOINT).unwrap_or(OTLP_DEFAULT);
-                (OTLP_ENDPOINT, url(OTLP_ENDPOINT, endpoint, OTLP_PATH)?)
-            }
-        };
+        let (said_by, endpoint) =
+            first(environment, [OTLP_TRACES_ENDPOINT, OTLP_ENDPOINT]).unwrap_or((OTLP_ENDPOINT, OTLP_DEFAULT));
+        let url = url(said_by, endpoint, if said_by == OTLP_TRACES_ENDPOINT { "" } else { OTLP_PATH })?;
         let headers = match first(environment, [OTLP_TRACES_HEADERS, OTLP_HEADERS]) {
             Some((variable, value)) => {
                 environment.check_server(said_by, &url, &[variable])?;

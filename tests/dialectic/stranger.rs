@@ -153,10 +153,10 @@ fn proxies_and_authorities_come_from_the_process_alone() {
     let proxy = MockServer::with(short_reply);
     let address = proxy.base_url().replace("/v1", "");
     let names = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
-    let mut lines: String = names.iter().map(|name| format!("{name}={address}\n")).collect();
-    lines.push_str("SSL_CERT_FILE=evil.pem\nSSL_CERT_DIR=evil\n");
+    let mut lines: Vec<String> = names.iter().map(|name| format!("{name}={address}")).collect();
+    lines.extend(["SSL_CERT_FILE=evil.pem".to_owned(), "SSL_CERT_DIR=evil".to_owned()]);
     let settings = with_provider("theirs", &json!({"baseUrl": "http://models.invalid/v1", "apiKeyEnv": "LOCAL_KEY"}));
-    let sandbox = Sandbox::new().config(&settings).env("LOCAL_KEY", TEST_KEY).file(".env", lines);
+    let sandbox = Sandbox::new().config(&settings).env("LOCAL_KEY", TEST_KEY).file(".env", lines.join("\n"));
     // No such host: the debate fails, and nobody is asked in its place.
     sandbox.run(["debate", "Design a queue", "-c", "debate-config.json"]).expect_code(3);
     assert!(proxy.requests().is_empty());
