@@ -26,8 +26,11 @@ use super::read::{Document, read};
 use super::shapes::{Label, Named, Object, Whole};
 use super::{providers, resolve};
 
-/// What one evaluator may take where its entry does not say, in milliseconds.
-const DEFAULT_TIMEOUT: u64 = 30_000;
+/// How long an evaluator's first token may take where its entry does not say, in milliseconds.
+const DEFAULT_TIMEOUT: u64 = 600_000;
+/// The default that configurations of the older program were written with, which never enforced it: taken at its word,
+/// it would cut off evaluators that worked.
+const OLD_DEFAULT_TIMEOUT: u64 = 30_000;
 /// Every evaluator is asked with this sampling temperature: scores should repeat.
 pub const EVALUATOR_TEMPERATURE: f64 = 0.1;
 
@@ -59,7 +62,7 @@ pub struct EvaluatorSettings {
     pub system_prompt_path: Option<PathBuf>,
     /// A file in place of the built-in message, absolute.
     pub user_prompt_path: Option<PathBuf>,
-    /// The limit of all that it takes to score one solution once.
+    /// How long its first token may take; of an answer that does not stream, all of it.
     pub timeout: Duration,
 }
 
@@ -235,7 +238,13 @@ fn evaluator(
     if entry.temperature.is_some_and(|temperature| temperature.to_bits() != EVALUATOR_TEMPERATURE.to_bits()) {
         findings.warn(format!("`{path}.temperature` has no effect: evaluators are asked with {EVALUATOR_TEMPERATURE}"));
     }
-    let timeout = findings.whole(path.key("timeout"), entry.timeout, 1, DEFAULT_TIMEOUT);
+    let mut timeout = findings.whole(path.key("timeout"), entry.timeout, 1, DEFAULT_TIMEOUT);
+    if timeout <= OLD_DEFAULT_TIMEOUT {
+        findings.warn(format!(
+            "`{path}.timeout` is {timeout} ms, too short for a model to think: {DEFAULT_TIMEOUT} ms count until its first token"
+        ));
+        timeout = DEFAULT_TIMEOUT;
+    }
     let below_base = |configured| file_path(configured).map(|path| base.join(path));
     EvaluatorSettings {
         id: AgentId::new(id),
@@ -281,7 +290,7 @@ mod tests {
         let loaded = load(r#"{"agents":[{"id":"one","model":"gpt-4.1"}]}"#).unwrap();
         let [one] = <[EvaluatorSettings; 1]>::try_from(loaded.evaluators).unwrap();
         assert_eq!((one.name.as_str(), one.provider.as_str()), ("one", "openai"));
-        assert_eq!(one.timeout, Duration::from_secs(30));
+        assert_eq!(one.timeout, Duration::from_mins(10));
         assert_eq!(loaded.warnings, Vec::<String>::new());
     }
 
@@ -289,14 +298,14 @@ mod tests {
     fn those_switched_off_are_left_out_and_never_checked() {
         let loaded = load(
             r#"{"agents":[{"enabled":false},{"id":"a","model":"m","role":"judge","temperature":0.1,
-                "provider":"local","timeout":5e2,"systemPromptPath":"p/s.md"},{"id":"b","provider":"offline"}],
+                "provider":"local","timeout":5e4,"systemPromptPath":"p/s.md"},{"id":"b","provider":"offline"}],
                 "providers":{"local":{"baseUrl":"http://127.0.0.1:1/v1"}},
                 "prices":{"m":{"inputPerMTok":1,"outputPerMTok":2}}}"#,
         )
         .unwrap();
         let ids: Vec<&str> = loaded.evaluators.iter().map(|one| one.id.as_str()).collect();
         assert_eq!(ids, ["a", "b"]);
-        assert_eq!(loaded.evaluators[0].timeout, Duration::from_millis(500));
+        assert_eq!(loaded.evaluators[0].timeout, Duration::from_secs(50));
         assert_eq!(loaded.evaluators[1].model, OFFLINE_MODEL);
         assert!(loaded.prices.contains_key("m") && loaded.warnings.is_empty(), "{:?}", loaded.warnings);
     }
@@ -346,5 +355,10 @@ mod tests {
                 "`agents[0].temperature` has no effect: evaluators are asked with 0.1"
             ]
         );
+        for old in [1, 30_000] {
+            let loaded = load(&format!(r#"{{"agents":[{{"id":"a","model":"m","timeout":{old}}}]}}"#)).unwrap();
+            assert_eq!(loaded.evaluators[0].timeout, Duration::from_mins(10));
+            assert!(loaded.warnings[0].contains("`agents[0].timeout`"), "{:?}", loaded.warnings);
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use crate::agent::{AnswerError, Ask};
 use crate::debate::{Tokens, Usd};
@@ -49,24 +49,18 @@ pub struct Attempt<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Skipped {
     /// Its call failed for good.
-    #[error("{failed}{}", after(failed.attempts))]
+    #[error("{failed}{}{}", after(failed.attempts), unread(unreadable.as_deref()))]
     Failed {
         /// How.
         failed: FailedCall,
+        /// Why the answer before it could not be read, if there was one.
+        unreadable: Option<String>,
     },
     /// Its answers held no evaluation.
     #[error("no JSON evaluation came back, asked twice: {error}")]
     Unreadable {
         /// Why the last one could not be read.
         error: AnswerError,
-    },
-    /// It took longer than its `timeout`.
-    #[error("no answer within {} ms, its `timeout`{}", limit.as_millis(), unread(unreadable.as_deref()))]
-    TimedOut {
-        /// The limit.
-        limit: Duration,
-        /// Why the first answer could not be read, if there was one.
-        unreadable: Option<String>,
     },
 }
 
@@ -106,6 +100,16 @@ impl Usage {
     fn of_answer(tokens: Option<Tokens>, cost: Option<Usd>) -> Self {
         Self { answers: 1, tokens: tokens.map_or(0, Tokens::total), cost }
     }
+
+    /// Of a call without an answer. An attempt that broke off after it was taken may be on the bill: what it cost is
+    /// unknown then, and not nothing.
+    fn of_failure(failed: &FailedCall) -> Self {
+        match failed.spent.as_deref() {
+            Some(spent) => Self::of_answer(spent.tokens, spent.cost_usd),
+            None if failed.error.may_be_billed() => Self { cost: None, ..Self::NONE },
+            None => Self::NONE,
+        }
+    }
 }
 
 /// Asks every evaluator about every subject, `repeat` times each, all at once but for a bound of calls in flight. What is
@@ -127,8 +131,7 @@ pub async fn evaluate<'a>(
     .await
 }
 
-/// Asks once. The evaluator's time begins when it is its turn, and is the limit of everything: attempts, the waits
-/// between them, and the second chance after an answer that could not be read.
+/// Asks once, with the second chance after an answer that could not be read.
 async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, run: u32, in_flight: &Semaphore) -> Attempt<'a> {
     // The semaphore is never closed; were it, asking without a permit would still be right.
     let _permit = in_flight.acquire().await;
@@ -145,16 +148,14 @@ async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, run: u32, in_f
         }),
         tools: None,
     };
-    let limit = evaluator.settings.timeout;
-    let ended = timeout(limit, ask.json(Answer::read)).await;
+    let ended = ask.json(Answer::read).await;
     let (unreadable, before) = before.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let (outcome, last) = match ended {
-        Err(_) => (Err(Skipped::TimedOut { limit, unreadable }), Usage::NONE),
-        Ok(Err(failed)) => {
-            let spent = failed.spent.as_ref().map(|spent| Usage::of_answer(spent.tokens, spent.cost_usd));
-            (Err(Skipped::Failed { failed }), spent.unwrap_or(Usage::NONE))
+        Err(failed) => {
+            let usage = Usage::of_failure(&failed);
+            (Err(Skipped::Failed { failed, unreadable }), usage)
         }
-        Ok(Ok((answer, record))) => {
+        Ok((answer, record)) => {
             let outcome = answer.map_err(|unreadable| Skipped::Unreadable { error: unreadable.error });
             (outcome, Usage::of_answer(record.tokens, record.cost_usd))
         }
@@ -197,3 +198,6 @@ impl<'a> Evaluated<'a> {
         Criterion::ALL.into_iter().filter_map(figure).collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

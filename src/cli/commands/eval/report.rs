@@ -15,7 +15,7 @@ pub(super) fn roster(evaluators: &[Evaluator]) -> String {
         let head = format!("{}{name}: model {} of {}", settings.id, settings.model, settings.provider);
         let prompts = format!("system prompt {}, message {}", evaluator.system.source(), evaluator.user.source());
         // Writing to a String cannot fail.
-        let _ = write!(text, "\n  {}, at most {} ms", one_line(&head), settings.timeout.as_millis());
+        let _ = write!(text, "\n  {}, first token within {} ms", one_line(&head), settings.timeout.as_millis());
         let _ = write!(text, "\n    {}", one_line(&prompts));
     }
     text

@@ -1,0 +1,98 @@
+//! Evaluators that are slow or silent, on a clock that is pushed.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use super::*;
+use crate::config::EvaluatorSettings;
+use crate::debate::{AgentId, CallKey, Price};
+use crate::evaluation::evaluators;
+use crate::llm::{
+    CallObserver, Caller, CallerLimits, ChatModel, FailedAttempt, Live, ModelError, Reply, Request, Timeouts,
+};
+
+/// What a model does when it is asked.
+enum Manner {
+    /// It says nothing, ever.
+    Silent,
+    /// It says a word a second, that many times, and then its scores.
+    Slow(u32),
+}
+
+impl ChatModel for Manner {
+    fn ask<'a>(&'a self, _: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        Box::pin(async move {
+            match self {
+                Self::Silent => std::future::pending().await,
+                Self::Slow(words) => {
+                    for _ in 0..*words {
+                        tokio::time::sleep(Duration::from_secs(1)).await;
+                        live.listener.hear("word ");
+                    }
+                    let tokens = Tokens { input_tokens: 1_000_000, cached_input_tokens: 0, output_tokens: 0 };
+                    let text = r#"{"evaluation": {"functional_completeness": {"score": 7}}}"#.to_owned();
+                    Ok(Reply { text, tokens: Some(tokens), ..Reply::default() })
+                }
+            }
+        })
+    }
+}
+
+struct Unobserved;
+
+impl CallObserver for Unobserved {
+    fn retrying(&self, _: &CallKey, _: u32, _: &ModelError, _: Duration) {}
+}
+
+fn evaluator(manner: Manner) -> Vec<Evaluator> {
+    let settings = EvaluatorSettings {
+        id: AgentId::new("e"),
+        name: "E".to_owned(),
+        model: "m".to_owned(),
+        provider: "p".to_owned(),
+        system_prompt_path: None,
+        user_prompt_path: None,
+        timeout: Duration::from_secs(40),
+    };
+    let chat: Arc<dyn ChatModel> = Arc::new(manner);
+    let caller = |one: &EvaluatorSettings| Caller {
+        chat: Arc::clone(&chat),
+        provider: one.provider.as_str().into(),
+        price: Some(Price { input_per_m_tok: 2.0, cached_input_per_m_tok: None, output_per_m_tok: 8.0, long: None }),
+        timeouts: Timeouts { first_token: one.timeout, idle: Duration::from_mins(1) },
+        limits: CallerLimits { in_flight: Arc::new(Semaphore::new(1)), max_retries: 3, budget: None },
+        observer: Arc::new(Unobserved),
+    };
+    evaluators(&[settings], caller).0
+}
+
+fn subject() -> Subject {
+    let debate = serde_json::json!({
+        "id": "d", "problem": "Design a queue", "status": "completed", "rounds": [],
+        "finalSolution": {"description": "Use a queue."},
+    });
+    Subject::of(std::path::Path::new("d.json"), &serde_json::from_value(debate).unwrap()).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_evaluator_that_says_nothing_is_asked_twice_and_what_it_cost_is_unknown() {
+    let (evaluators, subjects) = (evaluator(Manner::Silent), [subject()]);
+    let evaluated = evaluate(&evaluators, &subjects, NonZeroU32::MIN).await;
+    let attempt = &evaluated[0].runs[0].attempts[0];
+    let skipped = attempt.outcome.as_ref().unwrap_err().to_string();
+    assert_eq!(skipped, "no answer within 40s (after 2 attempts)");
+    assert_eq!(attempt.usage, Usage { answers: 0, tokens: 0, cost: None });
+    let all = Usage::of_answer(None, Some(Usd::from_dollars(1.0))).and(attempt.usage);
+    assert_eq!(all.cost, None, "a sum with something unknown in it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_evaluator_that_writes_for_a_quarter_of_an_hour_is_heard() {
+    let (evaluators, subjects) = (evaluator(Manner::Slow(900)), [subject()]);
+    let evaluated = evaluate(&evaluators, &subjects, NonZeroU32::MIN).await;
+    let attempt = &evaluated[0].runs[0].attempts[0];
+    assert_eq!(attempt.outcome.as_ref().unwrap().scores.len(), 1);
+    assert_eq!(attempt.latency.as_secs(), 900);
+    assert_eq!(attempt.usage.cost, Some(Usd::from_dollars(2.0)));
+}
