@@ -187,6 +187,12 @@ pub enum Error {
     /// A replay was interrupted.
     #[error("interrupted; nothing was changed")]
     ReplayInterrupted,
+    /// The debate had ended and was saved; the user did not wait until all of it was read.
+    #[error("interrupted; the debate {id} has ended and is saved, not all of the output was read")]
+    InterruptedAtEnd {
+        /// The debate.
+        id: DebateId,
+    },
     /// The debate was interrupted and saved.
     #[error("interrupted; the debate {id} is saved as paused")]
     Interrupted {
@@ -290,7 +296,10 @@ impl Error {
             | Self::Runtime(_) => 1,
             Self::DebateFailed { .. } | Self::NoRoomToClose { .. } | Self::NotEvaluated { .. } => 3,
             Self::NotFull { .. } => 5,
-            Self::Interrupted { .. } | Self::EvaluationInterrupted | Self::ReplayInterrupted => 130,
+            Self::Interrupted { .. }
+            | Self::InterruptedAtEnd { .. }
+            | Self::EvaluationInterrupted
+            | Self::ReplayInterrupted => 130,
         }
     }
 

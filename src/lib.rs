@@ -17,6 +17,7 @@
 //! | [`prompt`] | the files of `prompts/`, and their rendering |
 //! | [`llm`] | calls of models: providers, retry, time-out, price; the offline provider |
 //! | [`config`] | from file, environment and command line to settings |
+//! | [`signals`] | hands the signals of a running debate to whoever watches, and waits for none of them |
 //! | [`debate`] | the record: state, events, settings, and the one function that turns events into state |
 //! | [`error`] | every way to end without success, and the one mapping to exit codes |
 //! | [`markdown`] | small operations on Markdown text, known to all |
@@ -27,7 +28,7 @@
 //! Who may know whom: `cli` knows `display`, `report`, `evaluation` and `engine`; `engine` and `evaluation`
 //! know `agent`, `protocol` and `store`; these know `llm`, `prompt` and `config`; and all of them know `debate`, which knows nobody. Never upwards,
 //! and never into a sibling's private parts. `display` and `trace` watch a run, `report` writes about one: they know
-//! `debate` and how to read, write or send. Below `cli` and `display` nothing prints, ends the process or knows clap,
+//! `debate`, the first two `signals`, and how to read, write or send. Below `cli` and `display` nothing prints, ends the process or knows clap,
 //! and `config` alone reads the environment. `debate` and `protocol` do no input or output.
 
 pub mod agent;
@@ -46,6 +47,7 @@ pub mod prompt;
 pub mod protocol;
 pub mod report;
 pub mod secrets;
+pub mod signals;
 pub mod store;
 pub mod tools;
 pub mod trace;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::debate::{Debate, OutcomeKind, Phase, StopReason};
-use crate::display::{DisplayEnd, summary};
+use crate::display::{StreamEnd, summary};
 use crate::engine::Ending;
 use crate::error::Error;
 use crate::llm::presets::OFFLINE;
@@ -11,7 +11,9 @@ use crate::store::Entry;
 
 use super::args::RunArgs;
 use super::output::{detail, is_stdout, write_output, write_report};
+use super::session::Run;
 use super::terminal::Terminal;
+use super::watchers::Waited;
 
 /// Where a run leaves what lasts.
 pub(super) struct Files<'a> {
@@ -23,12 +25,12 @@ pub(super) struct Files<'a> {
 
 /// Says where the debate is kept, writes the report, and says how it went.
 pub(super) fn conclude(
-    (debate, ending, shown): (Debate, Ending, DisplayEnd),
+    Run { debate, ending, stream, waited }: Run,
     files: &Files<'_>,
     args: &RunArgs,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
-    if shown == DisplayEnd::PipeClosed {
+    if stream == StreamEnd::ReaderGone {
         return Err(Error::PipeClosed);
     }
     if args.verbose {
@@ -50,7 +52,8 @@ pub(super) fn conclude(
             Err(error)
         }
         (Ok(()), Err(unreported)) => Err(unreported),
-        (Ok(()), Ok(())) if shown == DisplayEnd::EventsIncomplete => Err(Error::EventsIncomplete),
+        (Ok(()), Ok(())) if waited == Waited::NotToTheEnd => Err(Error::InterruptedAtEnd { id: debate.id }),
+        (Ok(()), Ok(())) if stream == StreamEnd::Incomplete => Err(Error::EventsIncomplete),
         (Ok(()), Ok(())) => Ok(()),
     }
 }

@@ -1,18 +1,25 @@
 //! Ctrl-C and the signal to terminate.
 
-use tokio::task::{AbortHandle, yield_now};
+use std::time::Duration;
+
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-/// The first interrupt pauses the debate, the second ends the program at once, without what `display` shows.
-pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationToken, display: AbortHandle) {
+use crate::display::View;
+
+/// How long the block may take to leave the screen, when the user interrupts twice.
+const TO_LEAVE: Duration = Duration::from_millis(200);
+/// How long, after an interrupt, may be taken for what is left to say: the last traces have three seconds of it.
+const TO_END: Duration = Duration::from_secs(4);
+
+/// The first interrupt pauses the debate, the second ends the program at once, without its block on the screen.
+pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationToken, mut view: View) {
     interrupts.next().await;
     cancel.cancel();
     interrupts.next().await;
-    display.abort();
-    // The display erases its block when it is dropped, which the runtime has to come to.
-    for _ in 0..3 {
-        yield_now().await;
-    }
+    view.leave();
+    // A terminal that is stopped keeps its block.
+    drop(timeout(TO_LEAVE, view.ended()).await);
     #[expect(clippy::exit, reason = "the user asked twice: whatever hangs must not keep the program alive")]
     std::process::exit(130);
 }
@@ -23,6 +30,15 @@ pub(super) fn end_on_interrupt() {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
         runtime.block_on(async { Interrupts::listen().next().await });
         #[expect(clippy::exit, reason = "the user asked; the main thread may be blocked by whoever reads its output")]
+        std::process::exit(130);
+    });
+}
+
+/// The program was interrupted and is about to end: whoever does not read its last lines does not keep it.
+pub(super) fn end_soon() {
+    std::thread::spawn(|| {
+        std::thread::sleep(TO_END);
+        #[expect(clippy::exit, reason = "the user asked; the main thread is blocked by whoever reads its output")]
         std::process::exit(130);
     });
 }

@@ -5,6 +5,7 @@ mod commands;
 mod conclusion;
 mod empty;
 mod interrupt;
+mod line;
 mod models;
 mod modes;
 mod output;
@@ -12,6 +13,7 @@ mod questions;
 mod session;
 mod target;
 mod terminal;
+mod watchers;
 
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;

@@ -1,16 +1,16 @@
 //! Puts the agents' questions to the user: on standard error, answered on a terminal or from a pipe.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal};
 
-use dialoguer::{History, Input};
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
-use crate::debate::AgentId;
-use crate::display::{one_line, sanitize};
+use crate::debate::{AgentId, Debate};
+use crate::display::{Messages, one_line};
 use crate::engine::Engine;
 use crate::error::Error;
 
+use super::line::{LineReader, Typed};
 use super::modes::TerminalModes;
 
 /// The answer of a user who gives none.
@@ -27,9 +27,10 @@ pub(super) enum Asked {
 
 /// A question on its way to the user.
 struct Question {
-    agent_id: AgentId,
-    item_id: String,
-    title: String,
+    /// Whom the answer goes to: several agents may ask the same.
+    items: Vec<(AgentId, String)>,
+    /// Who asks, as people call them.
+    from: Vec<String>,
     text: String,
 }
 
@@ -42,25 +43,18 @@ enum Line {
 }
 
 /// Asks every open question; each answer is recorded as soon as it is given. An empty answer is `NA`, and at the end
-/// of input so are all that are left. An interrupt sets the terminal back to its `modes`.
+/// of input so are all that are left; then nobody is asked any more. An interrupt sets the terminal back to its `modes`.
 pub(super) async fn ask(
     engine: &mut Engine,
     cancel: &CancellationToken,
     modes: &TerminalModes,
+    messages: &Messages,
 ) -> Result<Asked, Error> {
-    let questions: Vec<Question> = engine
-        .debate()
-        .open_questions()
-        .map(|(group, item)| Question {
-            agent_id: group.agent_id.clone(),
-            item_id: item.id.clone(),
-            title: one_line(&format!("{} ({})", group.agent_name, group.role)),
-            text: sanitize(&item.question).into_owned(),
-        })
-        .collect();
-    // Lets the display take its block off the screen before the first question is shown.
-    for _ in 0..3 {
-        tokio::task::yield_now().await;
+    let questions = questions(engine.debate());
+    let pass = pass(engine.debate());
+    let kind = if pass.is_some() { "Follow-up question" } else { "Question" };
+    if let Some(pass) = pass {
+        drop(messages.say(&format!("\nThe answers led to follow-up questions: {pass}.\n")));
     }
     let mut source = Source::open();
     let on_terminal = matches!(source, Source::Terminal(_));
@@ -71,7 +65,7 @@ pub(super) async fn ask(
         modes.restore();
         if on_terminal {
             // The cursor is still behind the prompt.
-            drop(io::stderr().write_all(b"\n"));
+            drop(messages.say("\n"));
         }
         Asked::Interrupted
     };
@@ -80,11 +74,20 @@ pub(super) async fn ask(
     for (index, question) in questions.into_iter().enumerate() {
         let mut answer = String::new();
         if !ended {
-            let prompt = format!("\nQuestion {} of {total}, from {}:\n{}\n", index + 1, question.title, question.text);
-            let reading = spawn_blocking(move || {
-                let line = source.read(&prompt);
-                (source, line)
-            });
+            let (number, from) = (index + 1, listed(&question.from));
+            let shown = messages.say(&format!("\n{kind} {number} of {total}, from {from}:\n{}\n", question.text));
+            let reading = async {
+                if on_terminal {
+                    // The view draws nothing now, and what is typed comes behind the question. A pipe is read whether or
+                    // not anybody reads the questions.
+                    shown.await;
+                }
+                spawn_blocking(move || {
+                    let line = source.read();
+                    (source, line)
+                })
+                .await
+            };
             let (same, line) = tokio::select! {
                 read = reading => read.map_err(|error| Error::Stdin(io::Error::other(error)))?,
                 () = cancel.cancelled() => return Ok(leave()),
@@ -92,71 +95,121 @@ pub(super) async fn ask(
             source = same;
             match line.map_err(Error::Stdin)? {
                 Line::Text(text) => text.trim().clone_into(&mut answer),
-                Line::End => ended = true,
+                Line::End => {
+                    ended = true;
+                    engine.end_questions();
+                }
                 Line::Interrupted => return Ok(leave()),
             }
         }
         if answer.is_empty() {
             NO_ANSWER.clone_into(&mut answer);
         }
-        engine.answer(question.agent_id, question.item_id, answer)?;
+        for (agent_id, item_id) in question.items {
+            engine.answer(agent_id, item_id, answer.clone())?;
+        }
     }
     Ok(Asked::Answered)
 }
 
-/// Where answers come from.
-enum Source {
-    /// A person: with line editing, and the earlier answers behind the arrow keys.
-    Terminal(Answers),
-    /// Anything else: a line an answer.
-    Pipe,
-}
-
-/// The answers given so far, the newest first, for the arrow keys.
-#[derive(Default)]
-struct Answers(Vec<String>);
-
-impl History<String> for Answers {
-    fn read(&self, position: usize) -> Option<String> {
-        self.0.get(position).cloned()
-    }
-
-    fn write(&mut self, answer: &String) {
-        if !answer.trim().is_empty() {
-            self.0.insert(0, answer.clone());
+/// The open questions, each once: what several agents ask in the same words is one question.
+fn questions(debate: &Debate) -> Vec<Question> {
+    let mut questions: Vec<Question> = Vec::new();
+    for (group, item) in debate.open_questions() {
+        let from = one_line(&format!("{} ({})", group.agent_name, group.role));
+        let to = (group.agent_id.clone(), item.id.clone());
+        match questions.iter_mut().find(|question| in_words(&question.text) == in_words(&item.question)) {
+            Some(asked) => {
+                asked.items.push(to);
+                if !asked.from.contains(&from) {
+                    asked.from.push(from);
+                }
+            }
+            None => questions.push(Question { items: vec![to], from: vec![from], text: item.question.clone() }),
         }
     }
+    questions
+}
+
+/// The words of a question, without what makes no difference to what is asked.
+fn in_words(question: &str) -> String {
+    let words: String = question.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
+    words.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Which pass of questions this is, when it is not the first: `second pass, 2 of at most 3`.
+fn pass(debate: &Debate) -> Option<String> {
+    let number = debate.clarification_iterations.filter(|number| *number > 1)?;
+    let most = debate.settings.as_ref()?.debate.clarifications_max_iterations;
+    let ordinal = match number {
+        2 => "second pass".to_owned(),
+        3 => "third pass".to_owned(),
+        4 => "fourth pass".to_owned(),
+        5 => "fifth pass".to_owned(),
+        more => format!("pass {more}"),
+    };
+    Some(format!("{ordinal}, {number} of at most {most}"))
+}
+
+/// `A`, `A and B`, `A, B and C`
+fn listed(names: &[String]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+/// Where answers come from.
+enum Source {
+    /// A person.
+    Terminal(LineReader),
+    /// Anything else: a line an answer.
+    Pipe,
 }
 
 impl Source {
     fn open() -> Self {
         if io::stdin().is_terminal() && io::stderr().is_terminal() {
-            Self::Terminal(Answers::default())
+            Self::Terminal(LineReader::default())
         } else {
             Self::Pipe
         }
     }
 
-    fn read(&mut self, prompt: &str) -> io::Result<Line> {
-        // Nobody reading standard error is no reason not to take the answer.
-        drop(io::stderr().write_all(prompt.as_bytes()));
+    fn read(&mut self) -> io::Result<Line> {
         match self {
-            Self::Terminal(history) => {
-                let input = Input::<String>::new().with_prompt("Answer (empty: none)").allow_empty(true);
-                match input.history_with(history).interact_text() {
-                    Ok(text) => Ok(Line::Text(text)),
-                    Err(dialoguer::Error::IO(error)) => match error.kind() {
-                        io::ErrorKind::Interrupted => Ok(Line::Interrupted),
-                        io::ErrorKind::UnexpectedEof => Ok(Line::End),
-                        _ => Err(error),
-                    },
-                }
-            }
+            Self::Terminal(lines) => match lines.read("Answer (empty: none, Ctrl-D: skip the rest): ") {
+                Ok(Typed::Line(text)) => Ok(Line::Text(text)),
+                Ok(Typed::End) => Ok(Line::End),
+                Err(error) => match error.kind() {
+                    io::ErrorKind::Interrupted => Ok(Line::Interrupted),
+                    io::ErrorKind::UnexpectedEof => Ok(Line::End),
+                    _ => Err(error),
+                },
+            },
             Self::Pipe => {
                 let mut bytes = Vec::new();
                 let read = io::stdin().lock().read_until(b'\n', &mut bytes)?;
                 Ok(if read == 0 { Line::End } else { Line::Text(String::from_utf8_lossy(&bytes).into_owned()) })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_are_alike_whatever_their_case_and_marks() {
+        assert_eq!(in_words("How many  users, roughly?"), in_words("how many users – roughly"));
+        assert_ne!(in_words("How many users?"), in_words("How many user?"));
+        assert_ne!(in_words("Wie groß?"), in_words("Wie groß ist es?"));
+    }
+
+    #[test]
+    fn names_are_listed() {
+        let names = ["A", "B", "C"].map(str::to_owned);
+        assert_eq!([1, 2, 3].map(|count| listed(&names[..count])), ["A", "A and B", "A, B and C"]);
     }
 }

@@ -4,33 +4,33 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Panel;
 use crate::config::{ConfigError, ConfigPath, EnvFile, Environment, Overrides, Provenance, missing_keys};
-use crate::debate::{Debate, PromptSources, Recorded, Settings, Signal, Usd};
-use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, roster, run as display};
+use crate::debate::{Debate, PanelInfo, PromptSources, Recorded, Settings, Signal, Usd};
+use crate::display::{DisplayOptions, EventSink, Messages, StreamEnd, roster};
 use crate::engine::{Course, Ending, Engine, EngineError, SignalObserver};
 use crate::error::Error;
 use crate::llm::openai::http_client;
 use crate::llm::{Budget, Caller, CallerLimits, Timeouts, price_of};
 use crate::prompt;
 use crate::protocol::Protocol;
+use crate::signals::Signals;
 use crate::store::{Entry, Record};
 use crate::trace::{Destination, TraceConfigError, Tracer};
 
 use super::args::{RunArgs, VouchArgs};
 use super::commands::debate::load_settings;
 use super::conclusion::{Files, conclude};
-use super::interrupt::{Interrupts, end_on_interrupt, interrupt};
+use super::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use super::models::Models;
 use super::modes::TerminalModes;
 use super::output::{is_stdout, make_parent, report_path};
 use super::questions;
 use super::target::Target;
 use super::terminal::Terminal;
+use super::watchers::{Log, Seen, Waited, Watchers};
 
 /// Where debates are kept.
 pub(super) const DEBATES: &str = "./debates";
@@ -39,8 +39,8 @@ pub(super) const DEBATES: &str = "./debates";
 pub(super) struct Session<'a> {
     args: &'a RunArgs,
     report: Option<PathBuf>,
-    signals: UnboundedSender<Signal>,
-    received: UnboundedReceiver<Signal>,
+    signals: Signals,
+    begun: Option<Arc<Recorded>>,
     events: Option<EventSink>,
     trace: Option<(Destination, reqwest::Client)>,
     course: Course,
@@ -84,7 +84,7 @@ pub(super) fn event_sink(path: Option<&Path>) -> Result<Option<EventSink>, Error
 
 impl<'a> Session<'a> {
     /// Checks and opens what the run writes to, so that nothing is paid for that could not be kept.
-    pub(super) fn open(args: &'a RunArgs, terminal: &mut Terminal) -> Result<Self, Error> {
+    pub(super) fn open(args: &'a RunArgs, settings: &Settings, terminal: &mut Terminal) -> Result<Self, Error> {
         let report = args.report.as_deref().map(|path| report_path(path, terminal));
         let events = args.events.as_deref().filter(|path| !is_stdout(path));
         let mut targets: Vec<(&str, Target)> = Vec::new();
@@ -102,8 +102,8 @@ impl<'a> Session<'a> {
             targets.push((option, target));
         }
         let events = event_sink(args.events.as_deref())?;
-        let (signals, received) = unbounded_channel();
-        Ok(Self { args, report, signals, received, events, trace: None, course: Course::Regular })
+        let signals = Signals::new(PanelInfo::from(settings));
+        Ok(Self { args, report, signals, begun: None, events, trace: None, course: Course::Regular })
     }
 
     /// Says where the run leads.
@@ -140,7 +140,7 @@ impl<'a> Session<'a> {
         past: &[Recorded],
         terminal: &mut Terminal,
     ) -> Result<(), Error> {
-        let Self { args, report, signals, received, events, trace, course } = self;
+        let Self { args, report, signals, begun, events, trace, course } = self;
         let modes = TerminalModes::default();
         let saved_to = record.state_path().to_owned();
         let debate = record.debate();
@@ -150,27 +150,38 @@ impl<'a> Session<'a> {
         let Some(settings) = &debate.settings else {
             return Err(Error::NotResumable { id: debate.id.clone(), reason: "its settings are not saved" });
         };
-        let info = PanelInfo::from(settings).resuming(debate);
         let options = DisplayOptions { progress: terminal.progress(args.quiet), color: terminal.color() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
         let tracer = trace.and_then(|(to, http)| {
             let started = Tracer::start(to, http, debate.clone(), prompt::version());
             started.map_err(|error| terminal.warning(&error.to_string())).ok()
         });
+        signals.begin(PanelInfo::from(settings).resuming(debate));
+        let journal = record.journal_path().to_owned();
+        let log = Log { journal: &journal, before: record.events() };
+        let cancel = CancellationToken::new();
         let (ended, tracer) = runtime.block_on(async {
-            let cancel = CancellationToken::new();
             let interrupts = Interrupts::listen();
-            let (received, watched) = tee(received, tracer);
-            let shown = tokio::spawn(display(received, info, options, events));
-            let watch = tokio::spawn(interrupt(interrupts, cancel.clone(), shown.abort_handle()));
+            let watchers = match Watchers::start(&signals, &log, options, events, tracer) {
+                Ok(watchers) => watchers,
+                Err(error) => return (Err(error), None),
+            };
+            if let Some(begun) = begun {
+                signals.publish(Signal::Recorded(begun));
+            }
+            let watch = tokio::spawn(interrupt(interrupts, cancel.clone(), watchers.view().clone()));
             let engine = Engine::new(protocol, panel, record, past, signals, cancel.clone()).heading(course);
-            let ended = run_while_shown(engine, shown, &cancel, &modes, &saved_to).await;
+            let ended = run_while_shown(engine, watchers, &cancel, &modes, &saved_to).await;
             watch.abort();
-            (ended, watched.await)
+            ended
         });
         // A thread that waits for a line of standard input must not keep the program.
         runtime.shutdown_background();
         end_on_interrupt();
+        if cancel.is_cancelled() {
+            // What is left to say is said, or somebody does not read it.
+            end_soon();
+        }
         let files = Files { saved_to: &saved_to, report: report.as_deref() };
         let result = ended.and_then(|ended| conclude(ended, &files, args, terminal));
         // Last, so that nobody waits for a result because a collector is slow.
@@ -186,9 +197,9 @@ impl<'a> Session<'a> {
         result
     }
 
-    /// For what happened before the engine was made.
-    pub(super) fn show(&self, recorded: Arc<Recorded>) {
-        drop(self.signals.send(Signal::Recorded(recorded)));
+    /// Has what happened before the engine was made shown first.
+    pub(super) fn beginning(self, begun: Arc<Recorded>) -> Self {
+        Self { begun: Some(begun), ..self }
     }
 }
 
@@ -197,7 +208,7 @@ pub(super) fn build_panel(
     settings: &Settings,
     environment: &Environment,
     provenance: &Provenance,
-    signals: UnboundedSender<Signal>,
+    signals: Signals,
     spent: Usd,
 ) -> Result<Panel, Error> {
     missing_keys(settings, environment)?;
@@ -225,52 +236,36 @@ pub(super) fn build_panel(
     Ok(panel)
 }
 
-type Run = (Debate, Ending, DisplayEnd);
-
-/// Lets the tracer see every signal on its way to the display. Without a tracer nothing is in between.
-fn tee(
-    mut received: UnboundedReceiver<Signal>,
-    tracer: Option<Tracer>,
-) -> (UnboundedReceiver<Signal>, impl Future<Output = Option<Tracer>>) {
-    let (received, watch) = match tracer {
-        None => (received, None),
-        Some(mut tracer) => {
-            let (signals, forwarded) = unbounded_channel();
-            let watch = tokio::spawn(async move {
-                while let Some(signal) = received.recv().await {
-                    tracer.see(&signal);
-                    // The display ends before the debate when nobody reads its output any more.
-                    drop(signals.send(signal));
-                }
-                tracer.close();
-                tracer
-            });
-            (forwarded, Some(watch))
-        }
-    };
-    (received, async move { watch?.await.ok() })
+/// How a run went, before anything is said of it.
+pub(super) struct Run {
+    /// The debate as it is saved.
+    pub(super) debate: Debate,
+    /// How it ended.
+    pub(super) ending: Ending,
+    /// How the event stream ended.
+    pub(super) stream: StreamEnd,
+    /// Whether the user waited until all was shown.
+    pub(super) waited: Waited,
 }
 
+/// Runs the debate and lets everybody watch. The tracer comes back when it has taken in everything.
 async fn run_while_shown(
     mut engine: Engine,
-    mut shown: JoinHandle<DisplayEnd>,
+    mut watchers: Watchers,
     cancel: &CancellationToken,
     modes: &TerminalModes,
     saved_to: &Path,
-) -> Result<Run, Error> {
-    let (ended, early) = tokio::select! {
-        ended = run_and_ask(&mut engine, cancel, modes) => (ended, None),
-        // The display ends first only when nobody reads its output any more.
-        end = &mut shown => (Ok(Ending::Paused), Some(end.unwrap_or(DisplayEnd::EventsIncomplete))),
+) -> (Result<Run, Error>, Option<Tracer>) {
+    let messages = watchers.messages();
+    let (ended, gone) = tokio::select! {
+        ended = run_and_ask(&mut engine, cancel, modes, &messages) => (ended, false),
+        () = watchers.reader_gone() => (Ok(Ending::Paused), true),
     };
-    let paused = if early.is_some() { engine.pause().await } else { Ok(()) };
+    let paused = if gone { engine.pause().await } else { Ok(()) };
     let debate = engine.debate().clone();
-    // The display ends when everything that sends to it is gone; an error is told after it has left the screen.
+    // The signals end when everything that publishes them is gone; an error is told when the block has left the screen.
     drop(engine);
-    let shown = match early {
-        Some(end) => end,
-        None => shown.await.unwrap_or(DisplayEnd::Complete),
-    };
+    let Seen { stream, tracer, waited } = watchers.finish(cancel).await;
     let ended = paused.map_err(Error::from).and(ended).map_err(|error| match error {
         Error::Engine(EngineError::Store(source)) => {
             let has_journal = Entry::of_state(saved_to).journal.is_some();
@@ -278,17 +273,22 @@ async fn run_while_shown(
         }
         error => error,
     });
-    Ok((debate, ended?, shown))
+    (ended.map(|ending| Run { debate, ending, stream, waited }), tracer)
 }
 
 /// Runs the debate; while it waits for the user, asks, and runs on.
-async fn run_and_ask(engine: &mut Engine, cancel: &CancellationToken, modes: &TerminalModes) -> Result<Ending, Error> {
+async fn run_and_ask(
+    engine: &mut Engine,
+    cancel: &CancellationToken,
+    modes: &TerminalModes,
+    messages: &Messages,
+) -> Result<Ending, Error> {
     loop {
         let ending = engine.run().await?;
         if ending != Ending::Suspended {
             return Ok(ending);
         }
-        if questions::ask(engine, cancel, modes).await? == questions::Asked::Interrupted {
+        if questions::ask(engine, cancel, modes, messages).await? == questions::Asked::Interrupted {
             engine.pause().await?;
             return Ok(Ending::Paused);
         }

@@ -16,6 +16,8 @@ mod money;
 mod node;
 mod number;
 mod outcome;
+mod participants;
+mod progress;
 mod prompt_source;
 mod settings;
 mod signal;
@@ -24,6 +26,9 @@ mod state;
 mod time;
 mod timeline;
 mod voting;
+
+#[cfg(test)]
+pub(crate) mod fixture;
 
 pub use call::{CallKey, CallRecord, Phase, Tokens};
 pub use clarification::{AgentClarifications, Clarification};
@@ -36,6 +41,8 @@ pub use id::{AgentId, DebateId};
 pub use money::Usd;
 pub use node::Node;
 pub use outcome::{Outcome, OutcomeKind};
+pub use participants::{PanelInfo, Participant, Spent};
+pub use progress::{Busy, CallInFlight, PhaseProgress, Progress, Retry, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use settings::{
     AgentFailurePolicy, AgentSettings, ApiKind, BudgetSettings, DebateSettings, LongPrice, Position, Price,

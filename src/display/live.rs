@@ -8,13 +8,13 @@ use anstyle::{AnsiColor, Style};
 use console::{measure_text_width, pad_str, truncate_str};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
-use crate::debate::{Node, Phase};
+use crate::debate::{Busy, CallInFlight, Node, Phase, Progress};
 use crate::figures::{clock, counted, named_cost, tokens};
 
 use super::activity::activity;
-use super::progress::{Busy, CallInFlight, Progress};
 use super::sanitize::one_line;
 use super::screen::{Screen, SharedWriter, WIDEST};
+use super::words::last_words;
 
 /// Between two frames.
 pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(100);
@@ -162,7 +162,7 @@ fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize
         let room = columns.saturating_sub(measure_text_width(&line) + measure_text_width(SEPARATOR));
         if room >= LEAST_WORDS {
             // Of several answers the first alone is shown: the line would jump between them.
-            let _ = write!(line, "{SEPARATOR}{QUIET}{}{QUIET:#}", first.words.last(room));
+            let _ = write!(line, "{SEPARATOR}{QUIET}{}{QUIET:#}", last_words(&first.words, room));
         }
     }
     line
@@ -195,11 +195,10 @@ fn doing(progress: &Progress, busy: &Busy<'_>) -> String {
 mod tests {
     use anstream::adapter::strip_str;
 
-    use super::super::fixture::{call_started, contributed, panel, phase_started, recorded, retrying, words};
     use super::super::screen::ERASE_BLOCK;
-    use super::super::{PanelInfo, Spent};
     use super::*;
-    use crate::debate::{Event, Signal};
+    use crate::debate::fixture::{call_started, contributed, panel, phase_started, recorded, retrying, words};
+    use crate::debate::{Event, PanelInfo, Signal, Spent};
 
     fn scene() -> Vec<Signal> {
         vec![

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+use serde::Serialize;
+
 use crate::debate::Signal;
 use crate::markdown::is_bidi_control;
 
@@ -21,12 +23,22 @@ enum EventTarget {
     Other { name: String },
 }
 
+/// The line that stands for signals that are left out.
+#[derive(Serialize)]
+struct Gap {
+    signal: &'static str,
+    missed: u64,
+}
+
 /// Why the event stream ended before the debate.
 #[derive(Debug, thiserror::Error)]
 pub enum EventSinkError {
     /// Whoever read stdout has gone; there is nothing to complain about.
     #[error("nobody reads the event stream any more")]
-    PipeClosed,
+    ReaderGone,
+    /// Events that passed while nobody read the stream cannot be read again from the journal.
+    #[error("the event stream cannot be made up from the journal")]
+    Unread(#[source] io::Error),
     /// It cannot be written.
     #[error("the event stream cannot be written to {target}")]
     Unwritable {
@@ -41,7 +53,11 @@ impl EventSink {
     /// On standard output.
     #[must_use]
     pub fn stdout() -> Self {
-        Self { out: Box::new(io::stdout()), target: EventTarget::Stdout }
+        Self::of_stdout(Box::new(io::stdout()))
+    }
+
+    pub(super) fn of_stdout(out: Box<dyn Write + Send>) -> Self {
+        Self { out, target: EventTarget::Stdout }
     }
 
     /// In the file at `path`, which is created or emptied.
@@ -63,7 +79,19 @@ impl EventSink {
     /// # Errors
     /// When it cannot be written; nothing should be written after that.
     pub fn write(&mut self, signal: &Signal) -> Result<(), EventSinkError> {
-        let line = serde_json::to_string(signal).map_err(|error| self.failed(error.into()))?;
+        self.line(signal)
+    }
+
+    /// Writes that so many signals are left out, none of them an event of the journal.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn write_gap(&mut self, missed: u64) -> Result<(), EventSinkError> {
+        self.line(&Gap { signal: "gap", missed })
+    }
+
+    fn line(&mut self, line: &impl Serialize) -> Result<(), EventSinkError> {
+        let line = serde_json::to_string(line).map_err(|error| self.failed(error.into()))?;
         let mut line = escaped(line);
         line.push('\n');
         let written = self.out.write_all(line.as_bytes()).and_then(|()| self.out.flush());
@@ -72,7 +100,7 @@ impl EventSink {
 
     fn failed(&self, source: io::Error) -> EventSinkError {
         match &self.target {
-            EventTarget::Stdout if source.kind() == io::ErrorKind::BrokenPipe => EventSinkError::PipeClosed,
+            EventTarget::Stdout if source.kind() == io::ErrorKind::BrokenPipe => EventSinkError::ReaderGone,
             EventTarget::Stdout => EventSinkError::Unwritable { target: "stdout".to_owned(), source },
             EventTarget::Other { name } => EventSinkError::Unwritable { target: name.clone(), source },
         }
@@ -104,8 +132,8 @@ mod tests {
 
     use serde_json::Value;
 
-    use super::super::fixture::{call_started, contributed, recorded, retrying, warning, words};
     use super::*;
+    use crate::debate::fixture::{call_started, contributed, recorded, retrying, warning, words};
     use crate::debate::{Event, Phase};
 
     #[derive(Clone, Default)]
@@ -118,13 +146,6 @@ mod tests {
 
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
-        }
-    }
-
-    impl EventSink {
-        /// Standard output whose reader has gone.
-        pub(in super::super) fn closed_stdout() -> Self {
-            Self { out: Box::new(Failing(io::ErrorKind::BrokenPipe)), target: EventTarget::Stdout }
         }
     }
 
@@ -174,6 +195,14 @@ mod tests {
     }
 
     #[test]
+    fn a_gap_is_a_line_of_its_own() {
+        let shared = Shared::default();
+        let mut sink = EventSink::new("memory".to_owned(), Box::new(shared.clone()));
+        sink.write_gap(12).unwrap();
+        assert_eq!(*shared.0.lock().unwrap(), *b"{\"signal\":\"gap\",\"missed\":12}\n");
+    }
+
+    #[test]
     fn no_line_steers_a_terminal_or_breaks_in_two_and_nothing_is_lost() {
         let message = "esc \u{1b}[2J c1 \u{9b} nel \u{85} del \u{7f} bidi \u{202e} ls \u{2028} ok é";
         let [line] = lines(&[warning(message)]).try_into().unwrap();
@@ -189,7 +218,7 @@ mod tests {
             sink.write(&warning("x")).unwrap_err()
         };
         let file = || EventTarget::Other { name: "events.ndjson".to_owned() };
-        assert!(matches!(fail(EventTarget::Stdout, io::ErrorKind::BrokenPipe), EventSinkError::PipeClosed));
+        assert!(matches!(fail(EventTarget::Stdout, io::ErrorKind::BrokenPipe), EventSinkError::ReaderGone));
         let full = fail(EventTarget::Stdout, io::ErrorKind::StorageFull);
         assert_eq!(full.to_string(), "the event stream cannot be written to stdout");
         let closed = fail(file(), io::ErrorKind::BrokenPipe);

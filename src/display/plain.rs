@@ -1,10 +1,9 @@
 //! Progress where there is no terminal: one line for each thing that begins or ends, without escape codes.
 
-use crate::debate::{CallKey, Event, Node, Signal, StopReason};
+use crate::debate::{CallKey, Event, Node, Progress, Signal, StopReason};
 use crate::figures::{duration, named_cost, tokens};
 
 use super::activity::activity;
-use super::progress::Progress;
 use super::sanitize::one_line;
 
 /// Turns signals into lines.
@@ -43,6 +42,13 @@ impl PlainLines {
             }
             Signal::Words { .. } | Signal::Warning { .. } => Vec::new(),
         }
+    }
+
+    /// What is to be printed in place of lines that are left out, because nobody took them in time. `progress` is where
+    /// the debate stands behind them.
+    pub(super) fn gap(&mut self, progress: &Progress) -> String {
+        self.open_round = Some(progress.round()).filter(|round| *round > 0);
+        "… the progress of the meantime is left out: nobody read it …".to_owned()
     }
 
     fn event(&mut self, progress: &Progress, event: &Event) -> Vec<String> {
@@ -90,12 +96,12 @@ fn of(key: &CallKey) -> String {
 mod tests {
     use std::time::Instant;
 
-    use super::super::fixture::{
+    use super::*;
+    use crate::debate::Phase;
+    use crate::debate::fixture::{
         call_ended, call_failed, call_started, contributed, failed, panel, phase_started, recorded, retrying, warning,
         words,
     };
-    use super::*;
-    use crate::debate::Phase;
 
     fn shown(signals: &[Signal]) -> String {
         let now = Instant::now();
@@ -169,7 +175,7 @@ mod tests {
         assert_eq!(shown(&[ended]), "agent-kiss voted in 1.2 s, tokens unknown");
         let signals = [
             recorded(Event::RoundBegun { round: 3 }),
-            super::super::fixture::contributed_unpriced(Phase::Proposal, "agent-kiss"),
+            crate::debate::fixture::contributed_unpriced(Phase::Proposal, "agent-kiss"),
             recorded(Event::Completed),
         ];
         assert_eq!(shown(&signals), "round 3/3 started\nround 3/3 ended: 1,434 tokens, cost unknown so far");

@@ -3,10 +3,10 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep_until};
 
-use crate::debate::{Moment, Signal};
+use crate::debate::Moment;
+use crate::signals::Signals;
 
 /// How fast a past debate is shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,36 +35,35 @@ impl FromStr for Speed {
     }
 }
 
-/// Sends the signals, each when it is due. Returns when all are sent or nobody listens any more.
-pub async fn play(moments: Vec<Moment>, speed: Speed, signals: &UnboundedSender<Signal>) {
+/// Publishes the signals, each when it is due. Waits for whoever watches: what is past is not held up by that.
+pub async fn play(moments: Vec<Moment>, speed: Speed, signals: &Signals) {
     let begun = Instant::now();
     for Moment { at, signal } in moments {
         if let Speed::Times(times) = speed {
             let after = Duration::try_from_secs_f64(at.as_secs_f64() / times).unwrap_or(FOREVER).min(FOREVER);
             sleep_until(begun + after).await;
         }
-        if signals.send(signal).is_err() {
-            return;
-        }
+        signals.room().await;
+        signals.publish(signal);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tokio::sync::mpsc::unbounded_channel;
-
-    use super::super::fixture::warning;
     use super::*;
+    use crate::debate::fixture::{panel, warning};
+    use crate::signals::Words;
 
     /// How long it takes until each of two signals is there, of which the second comes after 10 seconds.
     async fn times(speed: Speed) -> [Duration; 2] {
         let moment = |seconds| Moment { at: Duration::from_secs(seconds), signal: warning("x") };
-        let (sender, mut signals) = unbounded_channel();
+        let signals = Signals::new(panel());
+        let (_, mut subscription) = signals.subscribe(Words::Wanted);
         let begun = Instant::now();
-        let player = tokio::spawn(async move { play(vec![moment(0), moment(10)], speed, &sender).await });
+        let player = tokio::spawn(async move { play(vec![moment(0), moment(10)], speed, &signals).await });
         let mut took = [Duration::ZERO; 2];
         for took in &mut took {
-            signals.recv().await.unwrap();
+            subscription.next().await.unwrap();
             *took = begun.elapsed();
         }
         player.await.unwrap();
@@ -81,11 +80,18 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_player_stops_when_nobody_listens() {
-        let far = || Moment { at: Duration::MAX, signal: warning("x") };
-        let (sender, signals) = unbounded_channel();
-        drop(signals);
-        play(vec![Moment { at: Duration::ZERO, signal: warning("x") }, far()], Speed::Times(0.001), &sender).await;
+    async fn the_player_waits_for_whoever_is_slow() {
+        let signals = Signals::new(panel());
+        let (_, mut subscription) = signals.subscribe(Words::Wanted);
+        let moments = (0..10_000).map(|_| Moment { at: Duration::ZERO, signal: warning("x") }).collect();
+        let player = tokio::spawn(async move { play(moments, Speed::Max, &signals).await });
+        let mut taken = 0;
+        while let Some(news) = subscription.next().await {
+            assert!(matches!(news, crate::signals::News::Signal(_)), "{news:?}");
+            taken += 1;
+        }
+        assert_eq!(taken, 10_000);
+        player.await.unwrap();
     }
 
     #[test]

@@ -178,8 +178,8 @@ fn totals(debate: &Debate) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::debate;
     use super::*;
+    use crate::debate::fixture::debate;
 
     #[test]
     fn the_roster_names_everyone_and_their_prompts() {

@@ -1,59 +1,30 @@
-//! What has come in of an answer that is on its way: how many words, and the last of them.
+//! The last words of an answer that is on its way.
 
 use console::measure_text_width;
 
+use crate::debate::WordsSoFar;
+
 use super::sanitize::one_line;
 
-/// More than any line shows, in bytes.
-const KEPT: usize = 600;
 /// From a cut in the middle of a word, the next beginning of one is looked for this far, in characters.
 const LONGEST_WORD: usize = 16;
 
-/// What has come in of an answer.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct WordsSoFar {
-    count: u64,
-    /// The end of the text, as it came.
-    end: String,
-}
-
-impl WordsSoFar {
-    /// How many words there are; a word may come in pieces.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.count
+/// The last words of an answer, on one line that is at most `columns` wide and cannot steer a terminal.
+pub(super) fn last_words(words: &WordsSoFar, columns: usize) -> String {
+    let line = one_line(words.end());
+    if measure_text_width(&line) <= columns {
+        return line;
     }
-
-    /// Takes in what follows.
-    pub(super) fn hear(&mut self, text: &str) {
-        let mut in_word = self.end.chars().next_back().is_some_and(|c| !c.is_whitespace());
-        for c in text.chars() {
-            self.count += u64::from(!in_word && !c.is_whitespace());
-            in_word = !c.is_whitespace();
-        }
-        self.end.push_str(text);
-        let surplus = self.end.len().saturating_sub(KEPT);
-        let cut = (surplus..=self.end.len()).find(|place| self.end.is_char_boundary(*place));
-        self.end.drain(..cut.unwrap_or(0));
-    }
-
-    /// The last words, on one line that is at most `columns` wide and cannot steer a terminal.
-    pub(super) fn last(&self, columns: usize) -> String {
-        let line = one_line(&self.end);
-        if measure_text_width(&line) <= columns {
-            return line;
-        }
-        let mut left = columns.saturating_sub(1);
-        let fits = |(place, c): (usize, char)| {
-            left = left.checked_sub(measure_text_width(c.encode_utf8(&mut [0; 4])))?;
-            Some(place)
-        };
-        let start = line.char_indices().rev().map_while(fits).last().unwrap_or(line.len());
-        let (before, end) = line.split_at(start);
-        let gap = end.char_indices().take(LONGEST_WORD).find(|(_, c)| *c == ' ').filter(|_| !before.ends_with(' '));
-        let whole = gap.map_or(end, |(gap, _)| end.split_at(gap).1);
-        format!("…{}", whole.trim_start())
-    }
+    let mut left = columns.saturating_sub(1);
+    let fits = |(place, c): (usize, char)| {
+        left = left.checked_sub(measure_text_width(c.encode_utf8(&mut [0; 4])))?;
+        Some(place)
+    };
+    let start = line.char_indices().rev().map_while(fits).last().unwrap_or(line.len());
+    let (before, end) = line.split_at(start);
+    let gap = end.char_indices().take(LONGEST_WORD).find(|(_, c)| *c == ' ').filter(|_| !before.ends_with(' '));
+    let whole = gap.map_or(end, |(gap, _)| end.split_at(gap).1);
+    format!("…{}", whole.trim_start())
 }
 
 #[cfg(test)]
@@ -77,7 +48,7 @@ mod tests {
     #[test]
     fn the_last_words_fit_and_begin_with_a_whole_one() {
         let words = heard(&["## Plan\n\nThe queue keeps", " its order."]);
-        let shown = [40, 34, 20, 10, 7, 1, 0].map(|columns| words.last(columns));
+        let shown = [40, 34, 20, 10, 7, 1, 0].map(|columns| last_words(&words, columns));
         assert_eq!(
             shown,
             [
@@ -95,7 +66,7 @@ mod tests {
     #[test]
     fn text_without_spaces_is_cut_anywhere() {
         let words = heard(&["設計は簡単であるべきです。".repeat(4).as_str()]);
-        let shown = words.last(11);
+        let shown = last_words(&words, 11);
         assert_eq!(shown, "…べきです。");
     }
 
@@ -106,9 +77,9 @@ mod tests {
             let mut words = WordsSoFar::default();
             let characters: Vec<char> = nasty.chars().collect();
             characters.chunks(size).for_each(|piece| words.hear(&piece.iter().collect::<String>()));
-            assert!(words.end.len() <= KEPT);
+            assert!(words.end().len() <= 600);
             for columns in 1..90 {
-                let line = words.last(columns);
+                let line = last_words(&words, columns);
                 assert!(measure_text_width(&line) <= columns, "{columns}: {line:?}");
                 assert!(!line.contains(|c: char| c.is_control() || c == '\u{202e}'), "{line:?}");
             }

@@ -10,19 +10,19 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
-use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Panel, PanelError};
 use crate::debate::{
-    AgentId, AgentSettings, CallKey, Created, DebateId, Forecast, Phase, PlannedCall, PromptSources, Settings, Span,
-    SynthesisMethod, Tokens, Usd,
+    AgentId, AgentSettings, CallKey, Created, DebateId, Forecast, PanelInfo, Phase, PlannedCall, PromptSources,
+    Settings, Span, SynthesisMethod, Tokens, Usd,
 };
 use crate::llm::{
     ANSWER_LIMIT, Budget, CallObserver, Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, Live, ModelError,
     Reply, Request, Timeouts, price_of, request_bytes,
 };
 use crate::protocol::Protocol;
+use crate::signals::Signals;
 use crate::store::{Directory, Record, StoreError};
 
 use super::{Ending, Engine, EngineError, least_closing_cost};
@@ -173,7 +173,7 @@ async fn rehearse(
     let judge = &panel.judge;
     let closing = price_of(&judge.settings, settings).map(|price| Budget::new(Usd::ZERO, Usd::ZERO, price));
     let least_closing = closing.map(|budget| least_closing_cost(&budget, judge, record.debate())).transpose()?;
-    let (signals, _) = unbounded_channel();
+    let signals = Signals::new(PanelInfo::from(settings));
     let mut engine = Engine::new(protocol, panel, record, &[], signals, CancellationToken::new());
     if engine.run().await? != Ending::Completed {
         let reason = engine.debate().error.clone().unwrap_or_default();

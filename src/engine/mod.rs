@@ -16,7 +16,6 @@ mod workshop;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +25,7 @@ use crate::debate::{
 };
 use crate::prompt::PromptError;
 use crate::protocol::{Next, NoTransition, Protocol, Trigger};
+use crate::signals::Signals;
 use crate::store::{Record, StoreError};
 
 pub use budget::{known_cost, least_closing_cost, spent_of_limit};
@@ -74,7 +74,7 @@ pub struct Engine {
     protocol: &'static Protocol,
     panel: Panel,
     record: Record,
-    signals: UnboundedSender<Signal>,
+    signals: Signals,
     cancel: CancellationToken,
     /// Replies that an earlier run paid for and that were not results yet.
     past: HashMap<CallKey, Vec<Past>>,
@@ -93,6 +93,16 @@ pub struct Engine {
     /// and has not been compared yet.
     served: HashMap<(String, String), String>,
     course: Course,
+    /// Whether the user answers questions: not after the end of input.
+    answers: Answers,
+}
+
+/// Whether there is somebody to answer questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answers {
+    Expected,
+    /// The input has ended.
+    Ended,
 }
 
 /// Where a run leads.
@@ -113,7 +123,7 @@ impl Engine {
         panel: Panel,
         record: Record,
         past: &[Recorded],
-        signals: UnboundedSender<Signal>,
+        signals: Signals,
         cancel: CancellationToken,
     ) -> Self {
         let mut replies: HashMap<CallKey, Vec<Past>> = HashMap::new();
@@ -155,6 +165,7 @@ impl Engine {
             cost_warned,
             served,
             course: Course::Regular,
+            answers: Answers::Expected,
         }
     }
 
@@ -253,6 +264,11 @@ impl Engine {
         Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer })?)
     }
 
+    /// From now on nobody answers questions: agents are not asked for any in this run.
+    pub fn end_questions(&mut self) {
+        self.answers = Answers::Ended;
+    }
+
     /// Records that the user interrupted the debate while it waited, and saves it.
     ///
     /// # Errors
@@ -291,9 +307,9 @@ impl Engine {
         }
     }
 
-    /// Shows something that is not kept. Nobody watching is no reason to stop.
+    /// Shows something, to nobody perhaps.
     fn signal(&self, signal: Signal) {
-        drop(self.signals.send(signal));
+        self.signals.publish(signal);
     }
 
     fn warn(&self, message: impl Into<String>) {

@@ -3,6 +3,7 @@
 //! Each line carries the SHA-256 of the line before and one of its own, so that a later change of any line shows.
 
 mod place;
+mod reader;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, Seek, Write};
@@ -14,6 +15,8 @@ use crate::debate::Recorded;
 
 use super::StoreError;
 use super::line::{LineFault, is_cut, open, seal};
+
+pub use reader::JournalReader;
 
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]

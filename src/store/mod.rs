@@ -14,7 +14,7 @@ mod snapshot;
 mod verify;
 
 pub use directory::{Directory, Entry, StateFileError, read_state};
-pub use journal::{Contents, Journal, JournalError, JournalMark, read_journal};
+pub use journal::{Contents, Journal, JournalError, JournalMark, JournalReader, read_journal};
 pub use record::Record;
 pub use saved::{Saved, Wanted};
 pub use snapshot::write_atomically;

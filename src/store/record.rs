@@ -98,6 +98,18 @@ impl Record {
         &self.debate
     }
 
+    /// How many events there are.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.seq
+    }
+
+    /// Where the journal is.
+    #[must_use]
+    pub fn journal_path(&self) -> &std::path::Path {
+        self.journal.path()
+    }
+
     /// Where the state file is.
     #[must_use]
     pub fn state_path(&self) -> &std::path::Path {

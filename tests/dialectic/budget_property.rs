@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use dialectic::config::default_settings;
 use dialectic::debate::{
-    AgentSettings, Debate, DebateId, Event, Node, OutcomeKind, Price, Recorded, Settings, Status, SynthesisMethod,
-    TerminationKind, Timestamp, Tokens, Usd,
+    AgentSettings, Debate, DebateId, Event, Node, OutcomeKind, PanelInfo, Price, Recorded, Settings, Status,
+    SynthesisMethod, TerminationKind, Timestamp, Tokens, Usd,
 };
 use dialectic::engine::{Ending, Engine, least_closing_cost, spent_of_limit};
 use dialectic::llm::{
     Budget, CallerLimits, ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, request_bytes,
 };
 use dialectic::protocol::DIALECTIC;
+use dialectic::signals::Signals;
 use dialectic::store::{Contents, Directory, JournalError, Record, StoreError};
 use futures_util::future::BoxFuture;
 use proptest::prelude::*;
@@ -20,7 +21,6 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::in_process;
@@ -209,7 +209,7 @@ async fn run(graph: &Graph) -> (Usd, Usd, Ending, Debate, bool) {
     let directory = Directory::at(directory.path());
     let first = limited(Usd::ZERO);
     let begun = Record::begin(&directory, |id| in_process::created(&settings, &first, id, graph.seed));
-    let (signals, _) = unbounded_channel();
+    let signals = Signals::new(PanelInfo::from(&settings));
     let cancel = CancellationToken::new();
     let mut engine = Engine::new(&DIALECTIC, first, begun.unwrap().0, &[], signals.clone(), cancel.clone());
     if let Some(after) = graph.interrupted {

@@ -4,17 +4,16 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use tokio::sync::mpsc::unbounded_channel;
-
 use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
 use crate::cli::session::{build_panel, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{ConfigPath, Environment, Loaded, Overrides, Row, schema, show, starter};
-use crate::debate::Usd;
+use crate::debate::{PanelInfo, Usd};
 use crate::error::Error;
 use crate::figures::counted;
 use crate::prompt::Role;
 use crate::protocol::PROTOCOLS;
+use crate::signals::Signals;
 use crate::trace::{Destination, TraceConfigError};
 
 use super::debate::{load_settings, vocabulary};
@@ -53,8 +52,8 @@ fn init(path: &Path, terminal: &mut Terminal) -> Result<(), Error> {
 fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let (loaded, environment) = read(file, terminal)?;
     let settings = &loaded.settings;
-    // Nobody listens: no call is made.
-    let (signals, _) = unbounded_channel();
+    // Nobody subscribes: no call is made.
+    let signals = Signals::new(PanelInfo::from(settings));
     for warning in build_panel(settings, &environment, &loaded.provenance, signals, Usd::ZERO)?.warnings {
         terminal.warning(&warning);
     }

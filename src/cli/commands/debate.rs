@@ -46,7 +46,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         }
         return dry_run::run(protocol, &settings, created, terminal);
     }
-    let mut session = Session::open(&args.run, terminal)?;
+    let mut session = Session::open(&args.run, &settings, terminal)?;
     let panel = session.panel(&settings, &environment, &provenance, Usd::ZERO, terminal)?;
     for warning in warnings.iter().chain(&panel.warnings) {
         terminal.warning(warning);
@@ -55,8 +55,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     check_limit(&panel, created(Directory::new_id()), &[])?;
     warn_of_unknown_costs(&settings, terminal);
     let (record, created) = Record::begin(&Directory::at(DEBATES), created)?;
-    session.show(created);
-    session.run(protocol, panel, record, &[], terminal)
+    session.beginning(created).run(protocol, panel, record, &[], terminal)
 }
 
 fn overrides(args: &DebateArgs) -> Overrides {

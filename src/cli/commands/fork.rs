@@ -34,7 +34,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let not_resumable = |reason| Error::NotResumable { id: created.id.clone(), reason };
     let protocol =
         Protocol::named(&settings.debate.protocol).ok_or_else(|| not_resumable("its protocol is unknown"))?;
-    let mut session = Session::open(&args.run, terminal)?;
+    let mut session = Session::open(&args.run, &settings, terminal)?;
     let journal = super::journal_of(&entry)?;
     let provenance = of_record(&args.vouch, journal, Some(&created.prompt_sources), &environment)?
         .and_changes(&created.settings, &settings);
@@ -65,8 +65,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
         }
     };
     terminal.notice(&format!("Forked {} at {} as {}", created.id, args.at, record.debate().id));
-    session.show(begun);
-    session.run(protocol, panel, record, &past, terminal)
+    session.beginning(begun).run(protocol, panel, record, &past, terminal)
 }
 
 /// What a debate began with.

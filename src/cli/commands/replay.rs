@@ -2,17 +2,19 @@
 
 use std::path::Path;
 
-use tokio::sync::mpsc::unbounded_channel;
+use tokio_util::sync::CancellationToken;
 
 use crate::cli::args::ReplayArgs;
 use crate::cli::conclusion::tell_outcome;
-use crate::cli::interrupt::Interrupts;
+use crate::cli::interrupt::{Interrupts, end_soon, interrupt};
 use crate::cli::output::is_stdout;
 use crate::cli::session::{DEBATES, event_sink};
 use crate::cli::terminal::Terminal;
-use crate::debate::{Debate, Moment, Status, fold, timeline};
-use crate::display::{DisplayEnd, DisplayOptions, EventSink, PanelInfo, Speed, play, run as display};
+use crate::cli::watchers::{Log, Watchers};
+use crate::debate::{Debate, Moment, PanelInfo, Status, fold, timeline};
+use crate::display::{DisplayOptions, EventSink, Speed, StreamEnd, play};
 use crate::error::Error;
+use crate::signals::Signals;
 use crate::store::{Directory, StoreError, read_journal};
 
 pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -21,19 +23,20 @@ pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<
     let events = read_journal(journal).map_err(StoreError::from)?.events;
     let debate = fold(&events).map_err(|source| StoreError::Fold { path: journal.to_owned(), source })?;
     let Some(settings) = &debate.settings else { return Err(Error::NoJournal { id: debate.id }) };
-    let panel = PanelInfo::from(settings);
     let options = DisplayOptions { progress: terminal.progress(args.quiet), color: terminal.color() };
     let sink = event_sink(args.events.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    let shown = runtime.block_on(show(timeline(&events), args.speed, panel, options, sink));
+    let log = Log { journal, before: 0 };
+    let shown =
+        runtime.block_on(show(timeline(&events), args.speed, PanelInfo::from(settings), &log, options, sink))?;
     // A thread that waits for the interrupt must not keep the program.
     runtime.shutdown_background();
     match shown {
         None => Err(Error::ReplayInterrupted),
-        Some(DisplayEnd::PipeClosed) => Err(Error::PipeClosed),
+        Some(StreamEnd::ReaderGone) => Err(Error::PipeClosed),
         Some(end) => {
             tell(&debate, args.events.as_deref(), terminal)?;
-            if end == DisplayEnd::EventsIncomplete { Err(Error::EventsIncomplete) } else { Ok(()) }
+            if end == StreamEnd::Incomplete { Err(Error::EventsIncomplete) } else { Ok(()) }
         }
     }
 }
@@ -43,21 +46,29 @@ async fn show(
     moments: Vec<Moment>,
     speed: Speed,
     panel: PanelInfo,
+    log: &Log<'_>,
     options: DisplayOptions,
     events: Option<EventSink>,
-) -> Option<DisplayEnd> {
-    let mut interrupts = Interrupts::listen();
-    let (signals, received) = unbounded_channel();
-    let shown = tokio::spawn(display(received, panel, options, events));
-    let finished = tokio::select! {
+) -> Result<Option<StreamEnd>, Error> {
+    let interrupts = Interrupts::listen();
+    let cancel = CancellationToken::new();
+    let signals = Signals::new(panel);
+    let mut watchers = Watchers::start(&signals, log, options, events, None)?;
+    tokio::spawn(interrupt(interrupts, cancel.clone(), watchers.view().clone()));
+    tokio::select! {
         biased;
-        () = interrupts.next() => false,
-        () = play(moments, speed, &signals) => true,
-    };
-    // The display ends when nobody sends to it any more.
+        () = cancel.cancelled() => {}
+        () = watchers.reader_gone() => {}
+        () = play(moments, speed, &signals) => {}
+    }
+    // Whoever watches finds the end when nobody can publish any more.
     drop(signals);
-    let end = shown.await.unwrap_or(DisplayEnd::EventsIncomplete);
-    finished.then_some(end)
+    let seen = watchers.finish(&cancel).await;
+    if cancel.is_cancelled() {
+        end_soon();
+        return Ok(None);
+    }
+    Ok(Some(seen.stream))
 }
 
 /// Ends as the debate did: with the solution, or with how it can go on.

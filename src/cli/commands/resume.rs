@@ -51,7 +51,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     if args.finish && debate.final_round().is_none() {
         return Err(Error::NothingToFinish { id: debate.id.clone() });
     }
-    let mut session = Session::open(&args.run, terminal)?.heading(course);
+    let mut session = Session::open(&args.run, &settings, terminal)?.heading(course);
     let journal = entry.journal.as_deref().unwrap_or(&entry.state);
     let provenance = of_record(&args.vouch, journal, debate.prompt_sources.as_ref(), &environment)?;
     let panel = session.panel(&settings, &environment, &provenance, spent_of_limit(&contents.events), terminal)?;

@@ -3,7 +3,7 @@
 use crate::agent::{Questions, read_json};
 use crate::debate::{AgentClarifications, Clarification, Event, Phase, Signal};
 use crate::engine::calls::{Arrival, Calls};
-use crate::engine::{Engine, EngineError};
+use crate::engine::{Answers, Engine, EngineError};
 use crate::protocol::Trigger;
 
 pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
@@ -12,13 +12,17 @@ pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
     if !settings.debate.interactive_clarifications {
         return Ok(Trigger::AllClear);
     }
+    let pending = debate.open_questions().next().is_some();
+    if engine.answers == Answers::Ended && !pending {
+        return Ok(Trigger::AllClear);
+    }
     let (limit, most) = (settings.debate.clarifications_max_iterations, settings.debate.clarifications_max_per_agent);
     let begun = debate.clarification_iterations.unwrap_or(0);
     // A run that was killed while agents were asked goes on with those that are left.
     // The user is asked only when all have spoken, so that nobody's prompt depends on when the run was killed.
     let everybody_asked = engine.panel.debaters.iter().all(|debater| engine.was_asked(begun, debater.id()));
     if begun > 0 && everybody_asked {
-        if debate.open_questions().next().is_some() {
+        if pending {
             return Ok(Trigger::QuestionsPending);
         }
         if engine.asked.iter().all(|((iteration, _), questions)| *iteration != begun || *questions == 0) {

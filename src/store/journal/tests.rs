@@ -25,6 +25,29 @@ fn what_is_appended_is_read_back() {
 }
 
 #[test]
+fn a_reader_follows_a_journal_that_grows_and_waits_for_whole_lines() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.events.jsonl");
+    let mut events = journal_of(2, &path);
+    let mut reader = JournalReader::open(&path).unwrap();
+    let mut read = || reader.next_event().unwrap();
+    assert_eq!([read(), read(), read()], [Some(events[0].clone()), Some(events[1].clone()), None]);
+    let (mut journal, _) = Journal::reopen(&path, 0).unwrap();
+    events.push(event(3));
+    journal.append(&events[2]).unwrap();
+    assert_eq!([read(), read()], [Some(events[2].clone()), None]);
+    let line = serde_json::to_string(&event(4)).unwrap() + "\n";
+    let (beginning, rest) = line.split_at(20);
+    let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+    file.write_all(beginning.as_bytes()).unwrap();
+    assert_eq!(read(), None);
+    // However it is moved, the file that was opened is read on.
+    std::fs::rename(&path, directory.path().join("b")).unwrap();
+    file.write_all(rest.as_bytes()).unwrap();
+    assert_eq!(read().map(|event| event.seq), Some(4));
+}
+
+#[test]
 fn a_cut_last_line_is_dropped_and_writing_goes_on_behind_the_last_whole_one() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.events.jsonl");

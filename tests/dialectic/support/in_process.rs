@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dialectic::agent::Panel;
-use dialectic::debate::{CallKey, Created, Debate, DebateId, Price, Settings};
+use dialectic::debate::{CallKey, Created, Debate, DebateId, PanelInfo, Price, Settings};
 use dialectic::engine::{Ending, Engine};
 use dialectic::llm::{CallObserver, Caller, CallerLimits, ChatModel, ModelError, Timeouts};
 use dialectic::protocol::DIALECTIC;
+use dialectic::signals::Signals;
 use dialectic::store::{Directory, Record};
-use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
 struct Unobserved;
@@ -58,10 +58,14 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 /// Runs a debate to its end.
 pub(crate) async fn run(settings: &Settings, panel: Panel, seed: u64) -> (Ending, Debate) {
+    run_watched(settings, panel, seed, Signals::new(PanelInfo::from(settings))).await
+}
+
+/// Runs a debate to its end. It shows itself through `signals`.
+pub(crate) async fn run_watched(settings: &Settings, panel: Panel, seed: u64, signals: Signals) -> (Ending, Debate) {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let begun = Record::begin(&Directory::at(directory.path()), |id| created(settings, &panel, id, seed));
     let (record, _) = begun.expect("a temporary directory can be written to");
-    let (signals, _) = unbounded_channel();
     let mut engine = Engine::new(&DIALECTIC, panel, record, &[], signals, CancellationToken::new());
     // The thread that saves keeps the clock from going by itself; so it is pushed.
     let clock = tokio::spawn(async {

@@ -1,4 +1,4 @@
-//! Signals of an invented debate, for the tests of this module.
+//! Signals of an invented debate, for tests of what watches a debate.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,14 +6,12 @@ use std::time::Duration;
 use chrono::DateTime;
 use serde_json::{Value, json};
 
-use crate::debate::{
-    AgentId, CallKey, CallRecord, Contribution, ContributionType, Debate, Event, Failure, Metadata, Outcome, Phase,
-    Recorded, Signal, Timestamp, Tokens, Usd,
+use super::{
+    AgentId, CallKey, CallRecord, Contribution, ContributionType, Debate, Event, Failure, Metadata, Outcome, PanelInfo,
+    Participant, Phase, Recorded, Signal, Spent, Timestamp, Tokens, Usd,
 };
 
-use super::{PanelInfo, Participant, Spent};
-
-pub(super) fn panel() -> PanelInfo {
+pub(crate) fn panel() -> PanelInfo {
     let participant = |id: &str, name: &str, role: &str| Participant {
         id: AgentId::new(id),
         name: name.to_owned(),
@@ -32,15 +30,15 @@ pub(super) fn panel() -> PanelInfo {
     }
 }
 
-pub(super) fn recorded(event: Event) -> Signal {
+pub(crate) fn recorded(event: Event) -> Signal {
     Signal::Recorded(Arc::new(Recorded { seq: 1, at: Timestamp::from(DateTime::UNIX_EPOCH), event }))
 }
 
-pub(super) fn key(phase: Phase, agent: &str, target: Option<&str>) -> CallKey {
+pub(crate) fn key(phase: Phase, agent: &str, target: Option<&str>) -> CallKey {
     CallKey { round: 1, phase, agent_id: AgentId::new(agent), target_agent_id: target.map(AgentId::new) }
 }
 
-pub(super) fn call(cost_usd: Option<Usd>) -> CallRecord {
+pub(crate) fn call(cost_usd: Option<Usd>) -> CallRecord {
     CallRecord {
         model: "gpt-4".to_owned(),
         provider: "openai".to_owned(),
@@ -71,15 +69,15 @@ fn contribution(phase: Phase, agent: &str, target: Option<&str>, call: CallRecor
     recorded(Event::Contributed { round: 1, contribution: Arc::new(contribution), call: Some(call) })
 }
 
-pub(super) fn contributed(phase: Phase, agent: &str, target: Option<&str>) -> Signal {
+pub(crate) fn contributed(phase: Phase, agent: &str, target: Option<&str>) -> Signal {
     contribution(phase, agent, target, call(Some(Usd::from_dollars(0.01))))
 }
 
-pub(super) fn contributed_unpriced(phase: Phase, agent: &str) -> Signal {
+pub(crate) fn contributed_unpriced(phase: Phase, agent: &str) -> Signal {
     contribution(phase, agent, None, call(None))
 }
 
-pub(super) fn failed(phase: Phase, agent: &str, error: &str) -> Signal {
+pub(crate) fn failed(phase: Phase, agent: &str, error: &str) -> Signal {
     let failure = Failure {
         agent_id: AgentId::new(agent),
         phase,
@@ -92,39 +90,39 @@ pub(super) fn failed(phase: Phase, agent: &str, error: &str) -> Signal {
     recorded(Event::CallFailed { failure, call: None })
 }
 
-pub(super) fn phase_started(phase: Phase, total: usize) -> Signal {
+pub(crate) fn phase_started(phase: Phase, total: usize) -> Signal {
     Signal::PhaseStarted { phase, round: 1, total }
 }
 
-pub(super) fn call_started(phase: Phase, agent: &str, target: Option<&str>) -> Signal {
+pub(crate) fn call_started(phase: Phase, agent: &str, target: Option<&str>) -> Signal {
     Signal::CallStarted { key: key(phase, agent, target), model: "gpt-4".to_owned(), asked: None }
 }
 
-pub(super) fn call_ended(phase: Phase, agent: &str, target: Option<&str>) -> Signal {
+pub(crate) fn call_ended(phase: Phase, agent: &str, target: Option<&str>) -> Signal {
     let CallRecord { latency_ms, tokens, cost_usd, .. } = call(Some(Usd::from_dollars(0.01)));
     Signal::CallEnded { key: key(phase, agent, target), latency_ms, tokens, cost_usd, error: None }
 }
 
-pub(super) fn call_failed(phase: Phase, agent: &str, target: Option<&str>, error: &str) -> Signal {
+pub(crate) fn call_failed(phase: Phase, agent: &str, target: Option<&str>, error: &str) -> Signal {
     let key = key(phase, agent, target);
     Signal::CallEnded { key, latency_ms: 10, tokens: None, cost_usd: None, error: Some(error.to_owned()) }
 }
 
-pub(super) fn retrying(phase: Phase, agent: &str, target: Option<&str>, error: &str) -> Signal {
+pub(crate) fn retrying(phase: Phase, agent: &str, target: Option<&str>, error: &str) -> Signal {
     let key = key(phase, agent, target);
     Signal::CallRetrying { key, attempt: 2, error: error.to_owned(), wait: Duration::from_secs(4) }
 }
 
-pub(super) fn words(phase: Phase, agent: &str, target: Option<&str>, text: &str) -> Signal {
+pub(crate) fn words(phase: Phase, agent: &str, target: Option<&str>, text: &str) -> Signal {
     Signal::Words { key: key(phase, agent, target), text: text.to_owned() }
 }
 
-pub(super) fn warning(message: &str) -> Signal {
+pub(crate) fn warning(message: &str) -> Signal {
     Signal::Warning { message: message.to_owned() }
 }
 
 /// A saved debate of two agents and a judge: one full round, one in which something failed.
-pub(super) fn debate() -> Debate {
+pub(crate) fn debate() -> Debate {
     let summarization = json!({"enabled": true, "threshold": 5000, "maxLength": 2500, "method": "length-based"});
     let agent = |id: &str, name: &str, role: &str, model: &str| {
         json!({"id": id, "name": name, "role": role, "model": model, "provider": "openrouter", "temperature": 0.5,

@@ -1,11 +1,13 @@
-//! Where a running debate stands, reduced from its signals. No terminal, no clock: both reporters share it.
+//! Where a running debate stands, reduced from its signals. No terminal and no clock: whoever shows a debate shares
+//! it.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::debate::{AgentId, CallKey, CallRecord, Event, Node, Phase, Signal};
+use super::{AgentId, CallKey, CallRecord, Event, Node, PanelInfo, Phase, Signal, Spent};
 
-use super::{PanelInfo, Spent, WordsSoFar};
+/// How much is kept of the end of an answer on its way, in bytes: more than any line shows.
+const KEPT: usize = 600;
 
 /// Where a running debate stands.
 #[derive(Debug, Clone)]
@@ -40,6 +42,40 @@ pub struct CallInFlight {
     pub retry: Option<Retry>,
     /// What has come in of the answer since; nothing where answers come as a whole.
     pub words: WordsSoFar,
+}
+
+/// What has come in of an answer that is on its way.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WordsSoFar {
+    count: u64,
+    end: String,
+}
+
+impl WordsSoFar {
+    /// How many words there are; a word may come in pieces.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The end of the text, as it came: a model wrote it, and it is not cleaned.
+    #[must_use]
+    pub fn end(&self) -> &str {
+        &self.end
+    }
+
+    /// Takes in what follows.
+    pub(crate) fn hear(&mut self, text: &str) {
+        let mut in_word = self.end.chars().next_back().is_some_and(|c| !c.is_whitespace());
+        for c in text.chars() {
+            self.count += u64::from(!in_word && !c.is_whitespace());
+            in_word = !c.is_whitespace();
+        }
+        self.end.push_str(text);
+        let surplus = self.end.len().saturating_sub(KEPT);
+        let cut = (surplus..=self.end.len()).find(|place| self.end.is_char_boundary(*place));
+        self.end.drain(..cut.unwrap_or(0));
+    }
 }
 
 impl CallInFlight {

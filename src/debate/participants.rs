@@ -1,6 +1,6 @@
-//! Who takes part, as far as a display needs to know.
+//! Who takes part in a debate, as far as somebody who watches needs to know.
 
-use crate::debate::{AgentId, AgentSettings, Debate, Settings, Usd};
+use super::{AgentId, AgentSettings, Debate, Settings, Usd};
 
 /// One agent or the judge.
 #[derive(Debug, Clone, PartialEq, Eq)]

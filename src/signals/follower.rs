@@ -1,0 +1,99 @@
+//! A subscriber to whom no event is lost.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+
+use crate::debate::{Recorded, Signal};
+
+use super::{Gap, News, Subscription};
+
+/// The events of a debate, read once from the first to the last that is there.
+pub trait EventLog: Send {
+    /// The next event; nothing where no further one is there yet.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn next_event(&mut self) -> io::Result<Option<Recorded>>;
+}
+
+/// What a follower is told next.
+#[derive(Debug, Clone)]
+pub enum Told {
+    /// A signal. Events come in their order, without one missing.
+    Signal(Arc<Signal>),
+    /// So many signals that are not recorded are left out here.
+    Gap {
+        /// How many.
+        missed: u64,
+    },
+}
+
+/// A subscription that misses no event: those that passed while it was not looked at are read from the journal.
+pub struct Follower {
+    subscription: Subscription,
+    log: Box<dyn EventLog>,
+    /// The last event that was told.
+    last: u64,
+    /// What is read again, up to this event.
+    behind: u64,
+    /// Warnings that come behind what is read again.
+    warnings: VecDeque<Arc<Signal>>,
+}
+
+impl Follower {
+    /// Follows a run whose first event has a number above `before`.
+    #[must_use]
+    pub fn new(subscription: Subscription, log: Box<dyn EventLog>, before: u64) -> Self {
+        Self { subscription, log, last: before, behind: before, warnings: VecDeque::new() }
+    }
+
+    /// What is next; nothing when the run has ended and all of it was told. May read a file.
+    ///
+    /// # Errors
+    /// When events have to be read again and cannot be. Nothing is to be asked for after that.
+    pub async fn next(&mut self) -> io::Result<Option<Told>> {
+        loop {
+            if self.last < self.behind {
+                let event = self.read_again()?;
+                self.last = event.seq;
+                return Ok(Some(Told::Signal(Arc::new(Signal::Recorded(Arc::new(event))))));
+            }
+            if let Some(warning) = self.warnings.pop_front() {
+                return Ok(Some(Told::Signal(warning)));
+            }
+            match self.subscription.next().await {
+                None => return Ok(None),
+                Some(News::Signal(signal)) => {
+                    if let Signal::Recorded(event) = &*signal {
+                        self.last = self.last.max(event.seq);
+                    }
+                    return Ok(Some(Told::Signal(signal)));
+                }
+                Some(News::Gap(gap)) => {
+                    let Gap { missed, warnings, recorded, .. } = *gap;
+                    (self.behind, self.warnings) = (recorded, warnings);
+                    if missed > 0 {
+                        return Ok(Some(Told::Gap { missed }));
+                    }
+                }
+            }
+        }
+    }
+
+    fn read_again(&mut self) -> io::Result<Recorded> {
+        loop {
+            match self.log.next_event()? {
+                Some(event) if event.seq > self.last => return Ok(event),
+                Some(_) => {}
+                None => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the journal ends too early")),
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Follower {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Follower").field("last", &self.last).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,40 @@
+//! A journal that is read while a debate runs.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use crate::debate::Recorded;
+
+/// Reads the events of a journal once, from the first to the last that is there: for somebody who was too slow to take
+/// them when they happened. The hashes are not checked: whoever runs the debate has the journal locked.
+#[derive(Debug)]
+pub struct JournalReader {
+    file: BufReader<File>,
+    /// What is read of a line that is not yet whole.
+    line: Vec<u8>,
+}
+
+impl JournalReader {
+    /// Opens the journal at `path`. It is found again by this reader wherever it is moved to.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: BufReader::new(File::open(path)?), line: Vec::new() })
+    }
+
+    /// The next event; nothing where no further whole line is there yet.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is none.
+    pub fn next_event(&mut self) -> io::Result<Option<Recorded>> {
+        self.file.read_until(b'\n', &mut self.line)?;
+        if !self.line.ends_with(b"\n") {
+            return Ok(None);
+        }
+        let event = serde_json::from_slice(&self.line)?;
+        self.line.clear();
+        Ok(Some(event))
+    }
+}
