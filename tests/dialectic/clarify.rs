@@ -50,10 +50,12 @@ fn questions_are_asked_until_the_limit_and_answers_reach_every_later_prompt() {
     Question 4 of 4, from The kiss (kiss):
     First question of kiss, 2?
 
-    Question 1 of 4, from The architect (architect):
+    The answers led to follow-up questions: second pass, 2 of at most 2.
+
+    Follow-up question 1 of 4, from The architect (architect):
     Second question of architect, 1?
 
-    Question 2 of 4, from The architect (architect):
+    Follow-up question 2 of 4, from The architect (architect):
     Second question of architect, 2?
     Saved debate to ./debates/[id].json
     ");
@@ -155,7 +157,8 @@ fn in_a_terminal_questions_are_asked_one_by_one() {
     let sandbox = sandbox(&server);
     let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue", "--clarify"]);
     for (position, answer) in ["alpha", "beta", "", "delta", "epsilon", "", "zeta", "eta"].into_iter().enumerate() {
-        terminal.wait_for(&format!("Question {} of 4", position % 4 + 1));
+        let kind = if position < 4 { "Question" } else { "Follow-up question" };
+        terminal.wait_for(&format!("{kind} {} of 4", position % 4 + 1));
         terminal.wait_for("Answer");
         terminal.type_line(answer);
     }
@@ -201,4 +204,86 @@ fn an_interrupt_at_a_question_keeps_the_answers_so_far() {
         answers(&sandbox.state(&id)).iter().map(|answer| answer.split(' ').next_back().unwrap().to_owned()).collect();
     assert_eq!(answers, ["alpha", "beta", "epsilon", "NA", "gamma", "delta", "NA", "NA"]);
     assert_eq!(server.requests().len(), 4 + 7);
+}
+
+#[test]
+fn after_the_end_of_input_nobody_is_asked_and_no_agent_looks_for_questions() {
+    let server = MockServer::with(curious);
+    let debate = json!({"clarificationsMaxIterations": 5, "clarificationsMaxPerAgent": 2});
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
+    let arguments = ["debate", "Design a queue", "--clarify", "--quiet"];
+    let finished = sandbox.run_with_input(arguments, "alpha\n").expect_code(0);
+    assert!(finished.stderr.contains("Question 2 of 4"), "{finished}");
+    assert!(!finished.stderr.contains("Question 3 of 4") && !finished.stderr.contains("ollow-up"), "{finished}");
+    // Both agents are asked for questions once, then the debate.
+    assert_eq!(server.requests().len(), 2 + 7);
+    let answers: Vec<String> = answers(&sandbox.state(&sandbox.only_debate()));
+    let ends: Vec<&str> = answers.iter().map(|answer| answer.split(' ').next_back().unwrap()).collect();
+    assert_eq!(ends, ["alpha", "NA", "NA", "NA"]);
+    sandbox.assert_state_is_the_fold(&sandbox.only_debate());
+}
+
+#[test]
+fn in_a_terminal_control_d_skips_the_rest_and_typing_can_be_mended() {
+    let server = MockServer::with(curious);
+    let sandbox = sandbox(&server);
+    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue", "--clarify"]);
+    terminal.wait_for("Question 1 of 4");
+    terminal.wait_for("Ctrl-D: skip the rest): ");
+    // Back over the last two letters.
+    terminal.type_line("alphXY\u{7f}\u{7f}a");
+    terminal.wait_for("Question 2 of 4");
+    terminal.wait_for("Ctrl-D: skip the rest): ");
+    // The earlier answer, and more behind it.
+    terminal.type_text("\u{1b}[A");
+    terminal.wait_for("alpha");
+    terminal.type_line(" too");
+    terminal.wait_for("Question 3 of 4");
+    terminal.wait_for("Ctrl-D: skip the rest): ");
+    terminal.type_control('d');
+    let (code, output, screen) = terminal.finish();
+    assert_eq!(code, 0, "{output}");
+    assert!(!output.contains("Question 4 of 4") && screen.is_left_as_found(), "{output:?}");
+    let answers = answers(&sandbox.state(&sandbox.only_debate()));
+    insta::assert_snapshot!(answers.join("\n"), @"
+    q1 First question of architect, 1? alpha
+    q2 First question of architect, 2? alpha too
+    q3 First question of kiss, 1? NA
+    q4 First question of kiss, 2? NA
+    ");
+    assert_eq!(server.requests().len(), 2 + 7);
+}
+
+#[test]
+fn what_several_agents_ask_alike_is_asked_once_and_the_answer_goes_to_each() {
+    let server = MockServer::with(|request| {
+        if request.purpose != Purpose::Clarify || request.text().contains("How many users") {
+            return short_reply(request);
+        }
+        let texts = match request.model() {
+            "model-architect" => ["How many users?", "Which database?"],
+            _ => ["Which language?", "how many  users"],
+        };
+        Reply::json(json!({"questions": [{"id": "q1", "text": texts[0]}, {"id": "q2", "text": texts[1]}]}))
+    });
+    let sandbox = sandbox(&server);
+    let arguments = ["debate", "Design a queue", "--clarify", "--quiet"];
+    let finished = sandbox.run_with_input(arguments, "a million\nnone\nRust\n").expect_code(0);
+    insta::assert_snapshot!(finished.stderr.trim_start().replace(&sandbox.only_debate(), "[id]"), @"
+    Question 1 of 3, from The architect (architect) and The kiss (kiss):
+    How many users?
+
+    Question 2 of 3, from The architect (architect):
+    Which database?
+
+    Question 3 of 3, from The kiss (kiss):
+    Which language?
+    Saved debate to ./debates/[id].json
+    ");
+    insta::assert_snapshot!(answers(&sandbox.state(&sandbox.only_debate())).join("\n"), @"
+    q1 How many users? a million
+    q2 Which database? none
+    q3 Which language? Rust
+    q4 how many  users a million
+    ");
 }
