@@ -45,7 +45,7 @@ impl EventStream {
     /// Waits until the reader of standard output has gone. Does not come back when the stream ends otherwise.
     pub async fn reader_gone(&mut self) {
         if self.end.wait_for(|end| *end == Some(StreamEnd::ReaderGone)).await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 
