@@ -21,9 +21,9 @@ pub(super) const BALLOT: &AnswerSchema = &AnswerSchema {
         json!({
             "type": "object",
             "properties": {
-                "choice": { "type": "string" },
+                "choice": { "type": "string", "maxLength": 20 },
                 "confidence": { "type": "number", "minimum": 0, "maximum": 100 },
-                "reason": { "type": "string" },
+                "reason": { "type": "string", "maxLength": 1000 },
             },
             "required": ["choice", "confidence", "reason"],
             "additionalProperties": false,

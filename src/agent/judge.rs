@@ -75,13 +75,14 @@ const MERGE: &AnswerSchema = &AnswerSchema {
     name: "merge",
     schema: || {
         let mut properties = solution_properties();
-        properties["base"] = json!({ "type": "string" });
+        properties["base"] = json!({ "type": "string", "maxLength": 20 });
         object(&properties)
     },
 };
 
 fn solution_properties() -> Value {
-    let texts = json!({ "type": "array", "items": { "type": "string" } });
+    // A small model goes on filling a list until its output limit where nothing stops it.
+    let texts = json!({ "type": "array", "items": { "type": "string", "maxLength": 600 }, "maxItems": 12 });
     json!({
         "solutionMarkdown": { "type": "string" },
         "tradeoffs": texts,

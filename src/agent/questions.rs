@@ -38,13 +38,16 @@ pub(super) const QUESTIONS: &AnswerSchema = &AnswerSchema {
     schema: || {
         let question = json!({
             "type": "object",
-            "properties": { "id": { "type": "string" }, "text": { "type": "string" } },
+            "properties": {
+                "id": { "type": "string", "maxLength": 20 },
+                "text": { "type": "string", "maxLength": 1000 },
+            },
             "required": ["id", "text"],
             "additionalProperties": false,
         });
         json!({
             "type": "object",
-            "properties": { "questions": { "type": "array", "items": question } },
+            "properties": { "questions": { "type": "array", "items": question, "maxItems": 20 } },
             "required": ["questions"],
             "additionalProperties": false,
         })

@@ -157,7 +157,8 @@ pub struct Row {
 /// Every effective value with its source, and for each provider in use its endpoint and whether its key is set.
 #[must_use]
 pub fn show(loaded: &Loaded, environment: &Environment) -> Vec<Row> {
-    let settings = serde_json::to_value(&loaded.settings).unwrap_or_default();
+    let mut settings = serde_json::to_value(&loaded.settings).unwrap_or_default();
+    settings.sort_all_objects();
     let mut rows = Vec::new();
     for section in ["agents", "judge", "debate", "providers", "prices", "baseDir", "contextDir"] {
         if let Some(value) = settings.get(section) {
