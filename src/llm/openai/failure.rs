@@ -118,7 +118,7 @@ pub(super) struct Fault {
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum ErrorField {
-    Object(ErrorObject),
+    Object(Box<ErrorObject>),
     Text(String),
 }
 
