@@ -179,18 +179,48 @@ impl ErrorObject {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Envelope {
-    Wrapped { error: ErrorField },
-    Bare(ErrorObject),
+    Wrapped(Wrapped),
+    Bare(Box<ErrorObject>),
     List(Vec<Envelope>),
+}
+
+/// An error in a field, which with some servers is but its name, with the message beside it.
+#[derive(Deserialize)]
+struct Wrapped {
+    error: ErrorField,
+    #[serde(default)]
+    message: Option<Value>,
+    #[serde(default)]
+    detail: Option<Value>,
 }
 
 impl Envelope {
     fn into_fault(self) -> Option<Fault> {
         match self {
-            Self::Wrapped { error } => error.into_fault(),
+            Self::Wrapped(wrapped) => wrapped.into_fault(),
             Self::Bare(object) => object.into_fault(),
             Self::List(list) => list.into_iter().find_map(Self::into_fault),
         }
+    }
+}
+
+impl Wrapped {
+    fn into_fault(self) -> Option<Fault> {
+        let is_name = matches!(&self.error, ErrorField::Text(name) if !name.trim().contains(char::is_whitespace));
+        let beside = self.message.or(self.detail).map(prose).filter(|message| !message.trim().is_empty());
+        let fault = self.error.into_fault();
+        let Some(beside) = beside else { return fault };
+        let mut fault = fault.unwrap_or_default();
+        if is_name {
+            fault.codes.extend(fault.message.clone());
+        }
+        fault.message = Some(match fault.message {
+            Some(message) if message.contains(&beside) => message,
+            Some(name) if is_name => format!("{name}: {beside}"),
+            Some(message) if !beside.contains(&message) => format!("{message}: {beside}"),
+            Some(_) | None => beside,
+        });
+        Some(fault)
     }
 }
 
