@@ -12,6 +12,7 @@ mod failure;
 mod http;
 mod lenient;
 mod quirks;
+mod reasoning;
 mod responses;
 mod sse;
 mod streaming;
