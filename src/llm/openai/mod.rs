@@ -1,9 +1,9 @@
 //! Servers that speak the API of `OpenAI`: the Responses API first, Chat Completions where a server lacks it.
 //!
-//! `async-openai` builds and addresses the requests; the bodies and the reading of answers are ours, because most
-//! servers leave out something that its types insist on. One attempt, no retry: that is the
-//! [`Caller`](super::Caller)'s. Answers are asked for as streams of events, unless the configuration says otherwise.
-//! What a model was found not to take is remembered for the run.
+//! The bodies and the reading of answers are ours, because most servers leave out something that the types of
+//! `async-openai` insist on. One attempt, no retry: that is the [`Caller`](super::Caller)'s. Answers are asked for as
+//! streams of events, unless the configuration says otherwise. What a model was found not to take is remembered for the
+//! run.
 
 mod chat;
 mod diagnosis;
@@ -27,12 +27,13 @@ use serde::de::DeserializeOwned;
 use super::{ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request};
 
 pub use endpoint::{Endpoint, EndpointError as ClientError};
-pub use http::{HttpClientError, http_client};
+pub use http::{CertificateFileError, HttpClient, HttpClientError, http_client};
 
 use endpoint::Address;
 use failure::{ErrorField, Refusal, excerpt, one_line};
 use lenient::{Usage, stated_cost};
 use quirks::{Api, LOOPBACK_PATIENCE, Learned, LimitField, PATIENCE, Presumed, Quirks, Streaming};
+use reasoning::told_apart;
 use streaming::{Followed, Pieces, follow, pieces_in};
 use transport::{Answer, Posted, Transport, broken};
 
@@ -49,8 +50,8 @@ impl OpenAiClient {
     /// A client for `endpoint` over the connections of `http`.
     ///
     /// # Errors
-    /// When the endpoint's URL, key or headers cannot be sent.
-    pub fn new(endpoint: Endpoint, http: reqwest::Client) -> Result<Self, ClientError> {
+    /// When the endpoint's URL, key or headers cannot be sent, or the user's certificates cannot be read.
+    pub fn new(endpoint: Endpoint, http: &HttpClient) -> Result<Self, ClientError> {
         let limit =
             if &*endpoint.name == RENAMED_LIMIT { LimitField::MaxCompletionTokens } else { LimitField::MaxTokens };
         let presumed =
@@ -58,7 +59,7 @@ impl OpenAiClient {
         let address = Address::new(endpoint)?;
         let patience = if address.is_loopback() { LOOPBACK_PATIENCE } else { PATIENCE };
         let learned = Learned::new(presumed, patience);
-        Ok(Self { transport: Transport::new(address, http), learned })
+        Ok(Self { transport: Transport::new(address, http)?, learned })
     }
 
     async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
@@ -149,7 +150,8 @@ impl OpenAiClient {
             let said = if body.is_empty() { body } else { format!(": {body}") };
             return Err(failed(broken(format!("it holds no answer{said}"))));
         }
-        let (reply, refusal) = read.into_reply();
+        let (mut reply, refusal) = read.into_reply();
+        reply.text = told_apart(reply.text).answer;
         if reply.finish == FinishReason::Filtered && reply.text.is_empty() && !refusal.is_empty() {
             return Err(failed(ModelError::Filtered { message: one_line(&refusal, address) }));
         }

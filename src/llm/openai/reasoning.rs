@@ -8,6 +8,7 @@
 mod live;
 mod spellings;
 
+#[cfg(test)]
 pub(super) use live::Spoken;
 
 use serde::de::IgnoredAny;
@@ -102,7 +103,8 @@ fn is_quoted(before: &str, behind: &str) -> bool {
 /// Whether one sentence goes on from `before` to `behind`.
 fn is_in_sentence(before: &str, behind: &str) -> bool {
     let breaks_off = before.trim_end().ends_with(|c: char| c.is_alphanumeric() || matches!(c, ',' | ':' | ';' | '-'));
-    let goes_on = behind.trim_start().starts_with(|c: char| c.is_lowercase() || matches!(c, ',' | '.' | ';' | ':' | ')'));
+    let goes_on =
+        behind.trim_start().starts_with(|c: char| c.is_lowercase() || matches!(c, ',' | '.' | ';' | ':' | ')'));
     breaks_off && goes_on
 }
 

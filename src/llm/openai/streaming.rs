@@ -71,6 +71,7 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>) -
                 live.listener.hear(text);
             });
             if pieces.course() == Course::Closed {
+                streamed.drain().await;
                 return Followed::Pieces(pieces, Ok(()));
             }
         }

@@ -90,7 +90,8 @@ impl Spoken {
                 // An end may have begun in what was looked through.
                 let from = self.held.floor_char_boundary(searched.saturating_sub(LONGEST_END));
                 let end = match block {
-                    Block::Unopened => lone_ending(&self.held, from).filter(|end| self.held[*end..].contains(|c: char| !c.is_whitespace())),
+                    Block::Unopened => lone_ending(&self.held, from)
+                        .filter(|end| self.held[*end..].contains(|c: char| !c.is_whitespace())),
                     Block::Tagged { .. } | Block::Marked(_) => block.end_in(&self.held[from..]).map(|end| from + end),
                 };
                 if let Some(end) = end {

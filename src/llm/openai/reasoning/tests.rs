@@ -124,7 +124,9 @@ fn an_answer_that_speaks_about_tags_stays_whole() {
 
 #[test]
 fn reasoning_alone_is_no_answer() {
-    for text in ["<think>Hm", "<think>Hm.</think>", "<think>Hm.</think>\n\n", "[THINK]Hm.", "<|channel|>analysis<|message|>Hm"] {
+    for text in
+        ["<think>Hm", "<think>Hm.</think>", "<think>Hm.</think>\n\n", "[THINK]Hm.", "<|channel|>analysis<|message|>Hm"]
+    {
         assert_eq!((answer(text), said(text, 3, false)), (String::new(), String::new()), "{text}");
     }
 }

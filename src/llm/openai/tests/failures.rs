@@ -231,7 +231,7 @@ async fn a_server_that_is_not_there_is_unreachable() {
     let port = listener.local_addr().unwrap().port();
     drop(listener);
     let url = format!("http://user:pass-word@127.0.0.1:{port}/v1?key=query-secret");
-    let client = OpenAiClient::new(endpoint(&url, ApiKind::Auto), http_client().unwrap()).unwrap();
+    let client = OpenAiClient::new(endpoint(&url, ApiKind::Auto), &http_client().unwrap()).unwrap();
     let failed = complete(&client, &request()).await.unwrap_err();
     let ModelError::Unreachable { message } = &failed else { panic!("{failed:?}") };
     assert!(message.contains("onnection refused") && message.contains(&format!("127.0.0.1:{port}")), "{message}");
@@ -247,7 +247,7 @@ async fn a_server_that_hangs_up_without_a_word_broke_off() {
             drop(listener.accept().await.unwrap());
         }
     });
-    let client = OpenAiClient::new(endpoint(&url, ApiKind::Chat), http_client().unwrap()).unwrap();
+    let client = OpenAiClient::new(endpoint(&url, ApiKind::Chat), &http_client().unwrap()).unwrap();
     let failed = complete(&client, &request()).await.unwrap_err();
     hanging_up.abort();
     assert!(matches!(&failed, ModelError::Broken { message } if message.starts_with("it broke off")), "{failed:?}");

@@ -10,7 +10,7 @@ use super::*;
 async fn sent(provider: &str, api: ApiKind, request: &Request) -> Seen {
     let server = Server::start(|seen| regular(&seen.path)).await;
     let endpoint = Endpoint { name: provider.into(), ..endpoint(&server.url(), api) };
-    let client = OpenAiClient::new(endpoint, http_client().unwrap()).unwrap();
+    let client = OpenAiClient::new(endpoint, &http_client().unwrap()).unwrap();
     assert_eq!(complete(&client, request).await, Ok(because()));
     let [seen] = server.seen().try_into().unwrap();
     seen
@@ -189,7 +189,7 @@ async fn headers_and_query_of_the_endpoint_go_with_every_request() {
             ],
             ..endpoint("", api)
         };
-        let client = OpenAiClient::new(endpoint, http_client().unwrap()).unwrap();
+        let client = OpenAiClient::new(endpoint, &http_client().unwrap()).unwrap();
         complete(&client, &request()).await.unwrap();
     }
     let seen = server.seen();
@@ -214,7 +214,7 @@ async fn without_a_key_nothing_is_authorised_and_a_header_can_do_it_instead() {
     let basic = ("Authorization".to_owned(), SecretString::from("Basic dTpw"));
     let own = Endpoint { headers: vec![basic], ..endpoint(&server.url(), ApiKind::Chat) };
     for endpoint in [bare, own] {
-        let client = OpenAiClient::new(endpoint, http_client().unwrap()).unwrap();
+        let client = OpenAiClient::new(endpoint, &http_client().unwrap()).unwrap();
         complete(&client, &request()).await.unwrap();
     }
     let [bare, own] = server.seen().try_into().unwrap();
