@@ -87,7 +87,7 @@ impl Refusal {
 
 /// The error that an event of a stream is, if it is one: in a field, as an event of that name, or as an object that
 /// says of itself what it is.
-pub(super) fn error_in(event: &Event) -> Option<ErrorField> {
+pub(super) fn error_in(event: &Event<'_>) -> Option<ErrorField> {
     #[derive(Deserialize)]
     struct Said {
         #[serde(default, deserialize_with = "tolerant")]
@@ -97,13 +97,13 @@ pub(super) fn error_in(event: &Event) -> Option<ErrorField> {
         #[serde(default, deserialize_with = "tolerant")]
         object: Option<String>,
     }
-    let said = serde_json::from_str::<Said>(&event.data).ok();
+    let said = serde_json::from_str::<Said>(event.data).ok();
     let is_error = event.name == "error"
         || said.as_ref().is_some_and(|said| [&said.kind, &said.object].contains(&&Some("error".to_owned())));
     if let Some(error) = said.and_then(|said| said.error) {
         return error.says_something().then_some(error);
     }
-    is_error.then(|| serde_json::from_str(&event.data).unwrap_or_else(|_| ErrorField::Text(event.data.clone())))
+    is_error.then(|| serde_json::from_str(event.data).unwrap_or_else(|_| ErrorField::Text(event.data.to_owned())))
 }
 
 /// An error object, reduced to what matters.

@@ -16,6 +16,7 @@ mod reasoning;
 mod responses;
 mod sse;
 mod streaming;
+mod text;
 mod transport;
 
 #[cfg(test)]
@@ -33,8 +34,9 @@ use endpoint::Address;
 use failure::{ErrorField, Refusal, excerpt, one_line};
 use lenient::{Usage, stated_cost};
 use quirks::{Api, LOOPBACK_PATIENCE, Learned, LimitField, PATIENCE, Presumed, Quirks, Streaming};
-use reasoning::told_apart;
-use streaming::{Followed, Pieces, follow, pieces_in};
+use reasoning::{Spoken, told_apart};
+use streaming::{Ending, Followed, Pieces, follow, pieces_in};
+use text::readable;
 use transport::{Answer, Posted, Transport, broken};
 
 /// The provider whose Chat Completions name the output limit anew.
@@ -72,10 +74,6 @@ impl OpenAiClient {
             let (refusal, figures) = match self.ask_once(request, api, quirks, live).await {
                 Ok(reply) => {
                     learned.reached(model, api);
-                    if quirks.streaming != Streaming::Never && reply.tokens.is_none() {
-                        // What a debate costs matters more than seeing it come.
-                        learned.learn(model, |quirks| quirks.streaming = Streaming::Never);
-                    }
                     return Ok(reply);
                 }
                 Err(Setback::Failed(failed)) => return Err(failed),
@@ -100,45 +98,57 @@ impl OpenAiClient {
             Api::Responses => self.transport.post(api, &responses::Body::new(request, quirks)).await?,
             Api::Chat => self.transport.post(api, &chat::Body::new(request, quirks)).await?,
         };
+        let spoken = Spoken::new(quirks.begins_within);
         match api {
-            Api::Responses => self.receive::<responses::Events>(posted, live).await,
-            Api::Chat => self.receive::<chat::Chunks>(posted, live).await,
+            Api::Responses => self.receive::<responses::Events>(request, posted, live, spoken).await,
+            Api::Chat => self.receive::<chat::Chunks>(request, posted, live, spoken).await,
         }
     }
 
-    async fn receive<P: Pieces>(&self, posted: Posted, live: Live<'_>) -> Result<Reply, Setback> {
+    async fn receive<P: Pieces>(
+        &self,
+        request: &Request,
+        posted: Posted,
+        live: Live<'_>,
+        spoken: Spoken,
+    ) -> Result<Reply, Setback> {
         let mut streamed = match posted {
-            Posted::Whole(answer) => return self.read::<P>(&answer),
+            Posted::Whole(answer) => return self.read::<P>(request, &answer),
             Posted::Streamed(streamed) => streamed,
         };
-        match follow::<P>(&mut streamed, live).await {
-            Followed::Whole(answer) => self.read::<P>(&answer),
+        match follow::<P>(&mut streamed, live, spoken).await {
+            Followed::Whole(answer) => self.read::<P>(request, &answer),
             Followed::Pieces(pieces, ended) => {
                 let (whole, head) = (pieces.into_whole(), streamed.head());
                 let figures = figures(&whole, &head);
-                ended.map_err(|error| Setback::Failed(FailedAttempt { error, figures }))?;
-                self.accept(whole, &head)
+                let ending = ended.map_err(|error| Setback::Failed(FailedAttempt { error, figures }))?;
+                let reply = self.accept(request, whole, &head)?;
+                if ending == Ending::Regular && reply.tokens.is_none() {
+                    // What a debate costs matters more than seeing it come.
+                    self.learned.learn(&request.model, |quirks| quirks.streaming = Streaming::Never);
+                }
+                Ok(reply)
             }
         }
     }
 
-    fn read<P: Pieces>(&self, answer: &Answer) -> Result<Reply, Setback> {
+    fn read<P: Pieces>(&self, request: &Request, answer: &Answer) -> Result<Reply, Setback> {
         let address = self.transport.address();
         if !answer.status.is_success() {
             return Err(Setback::Refused(Box::new(Refusal::of_answer(answer, address)), Figures::default()));
         }
         if let Some(pieces) = pieces_in::<P>(&answer.body) {
-            return self.accept(pieces?.into_whole(), answer);
+            return self.accept(request, pieces?.into_whole(), answer);
         }
-        let whole = serde_json::from_slice(&answer.body).map_err(|error| {
+        let whole = serde_json::from_str(&readable(&answer.body)).map_err(|error| {
             let error = one_line(&error.to_string(), address);
             broken(format!("it is not the JSON of the API ({error}): {}", excerpt(&answer.body, address)))
         })?;
-        self.accept::<P::Whole>(whole, answer)
+        self.accept::<P::Whole>(request, whole, answer)
     }
 
     /// The reply that an answer holds, if it holds one.
-    fn accept<A: ApiAnswer>(&self, mut read: A, answer: &Answer) -> Result<Reply, Setback> {
+    fn accept<A: ApiAnswer>(&self, request: &Request, mut read: A, answer: &Answer) -> Result<Reply, Setback> {
         let address = self.transport.address();
         let figures = figures(&read, answer);
         let failed = |error| Setback::Failed(FailedAttempt { error, figures });
@@ -150,13 +160,27 @@ impl OpenAiClient {
             let said = if body.is_empty() { body } else { format!(": {body}") };
             return Err(failed(broken(format!("it holds no answer{said}"))));
         }
+        let completion = read.usage().and_then(Usage::completion);
         let (mut reply, refusal) = read.into_reply();
-        reply.text = told_apart(reply.text).answer;
+        if reply.finish == FinishReason::Complete && is_limit(completion, request) && reply.tool_calls.is_empty() {
+            reply.finish = FinishReason::Length;
+        }
+        let told = told_apart(reply.text);
+        reply.text = told.answer;
+        if !reply.text.is_empty() {
+            self.learned.learn(&request.model, |quirks| quirks.begins_within = told.began_within);
+        }
         if reply.finish == FinishReason::Filtered && reply.text.is_empty() && !refusal.is_empty() {
             return Err(failed(ModelError::Filtered { message: one_line(&refusal, address) }));
         }
         Ok(Reply { stated_cost: figures.cost, ..reply })
     }
+}
+
+/// Whether an output of exactly as many tokens as were asked for at most has come: some servers do not say that they cut
+/// an answer, and that one ends there by itself happens once in thousands.
+fn is_limit(completion: Option<u64>, request: &Request) -> bool {
+    completion.is_some() && completion == request.max_tokens.map(u64::from)
 }
 
 fn figures(read: &impl ApiAnswer, answer: &Answer) -> Figures {

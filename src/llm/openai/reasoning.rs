@@ -8,18 +8,26 @@
 mod live;
 mod spellings;
 
-#[cfg(test)]
 pub(super) use live::Spoken;
 
 use serde::de::IgnoredAny;
 
 use spellings::{Opening, WRAPPERS, opening};
 
-/// What servers put before texts for no reason.
+/// What some servers put before texts.
 const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Parts of the names of models whose prompt ends with the tag that begins their reasoning.
+const BEGIN_WITHIN: [&str; 4] = ["deepseek-r1", "qwq", "-thinking", "minimax-m2"];
 
 /// Ends of turns that servers let through together with reasoning.
 const ENDS_OF_TURN: [&str; 4] = ["<|return|>", "<|end|>", "<|im_end|>", "<|call|>"];
+
+/// Whether a model begins in the midst of its reasoning, as far as its name says.
+pub(super) fn begins_within(model: &str) -> bool {
+    let model = model.to_lowercase();
+    BEGIN_WITHIN.iter().any(|part| model.contains(part))
+}
 
 /// A text without its reasoning.
 pub(super) struct Told {
@@ -33,14 +41,11 @@ pub(super) struct Told {
 pub(super) fn told_apart(text: String) -> Told {
     let begun = beginning(&text);
     let mut rest = begun;
-    loop {
-        match opening(rest) {
-            Opening::Block { block, len } => match block.end_in(&rest[len..]) {
-                Some(end) => rest = beginning(&rest[len + end..]),
-                None if block.is_certain() => return Told { answer: String::new(), began_within: false },
-                None => break,
-            },
-            Opening::Perhaps | Opening::None => break,
+    while let Opening::Block { block, len } = opening(rest) {
+        match block.end_in(&rest[len..]) {
+            Some(end) => rest = beginning(&rest[len + end..]),
+            None if block.is_certain() => return Told { answer: String::new(), began_within: false },
+            None => break,
         }
     }
     if rest.len() < begun.len() {

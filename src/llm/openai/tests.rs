@@ -10,6 +10,7 @@ mod retry_after;
 mod secrets;
 mod server;
 mod stream_ends;
+mod stream_texts;
 mod streams;
 mod wire;
 

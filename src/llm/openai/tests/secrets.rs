@@ -61,8 +61,7 @@ async fn no_error_tells_a_secret() {
                     headers: vec![("x-auth".to_owned(), token)],
                     ..endpoint(&format!("{}?api_key={QUERY_SECRET}", server.url()), api)
                 };
-                let failed =
-                    complete(&OpenAiClient::new(endpoint, &http).unwrap(), &request()).await.unwrap_err();
+                let failed = complete(&OpenAiClient::new(endpoint, &http).unwrap(), &request()).await.unwrap_err();
                 let told = format!("{failed} {failed:?}");
                 assert!(!told.contains(secret), "{told} tells it, of {echo:?}");
                 assert!(!told.contains(&secret.replace('/', "\\/")), "{told} tells it, of {echo:?}");
