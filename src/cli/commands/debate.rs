@@ -9,7 +9,7 @@ use crate::cli::args::DebateArgs;
 use crate::cli::session::{DEBATES, Session, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{ConfigPath, Environment, Loaded, Overrides, Switch, Vocabulary, load};
-use crate::debate::{Created, Event, PromptSources, Recorded, Settings, Timestamp, Usd, fold};
+use crate::debate::{Created, Event, FORMAT_VERSION, PromptSources, Recorded, Settings, Timestamp, Usd, fold};
 use crate::engine::least_closing_cost;
 use crate::error::Error;
 use crate::llm::{BudgetError, price_of};
@@ -19,9 +19,6 @@ use crate::store::{Directory, Record};
 use crate::tools::TOOL_NAMES;
 
 use super::{dry_run, problem};
-
-/// The format of journal and state that this program writes.
-pub(super) const FORMAT_VERSION: u32 = 1;
 
 pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let problem = problem::read(args.problem.as_deref(), args.problem_description.as_deref())?;

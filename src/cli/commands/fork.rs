@@ -4,13 +4,15 @@ use crate::cli::args::ForkArgs;
 use crate::cli::session::{DEBATES, Session, env_file, of_record};
 use crate::cli::terminal::Terminal;
 use crate::config::{Environment, Overrides, Switch, change};
-use crate::debate::{Created, DebateId, Event, ForkError, ForkedFrom, Recorded, Usd, check_authors, fork};
+use crate::debate::{
+    Created, DebateId, Event, FORMAT_VERSION, ForkError, ForkedFrom, Recorded, Usd, check_authors, fork,
+};
 use crate::error::Error;
 use crate::prompt::Role;
 use crate::protocol::{PROTOCOLS, Protocol};
 use crate::store::{Directory, Record, StoreError, read_journal};
 
-use super::debate::{FORMAT_VERSION, check_limit, vocabulary};
+use super::debate::{check_limit, vocabulary};
 
 pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = Directory::at(DEBATES);
