@@ -275,7 +275,7 @@ impl Error {
                 | StoreError::Pattern { .. }
                 | StoreError::NoMatch { .. }
                 | StoreError::Search { .. } => 2,
-                StoreError::Journal(error) if error.is_damage() || matches!(error, JournalError::Newer { .. }) => 2,
+                StoreError::Journal(error) if error.is_damage() => 2,
                 StoreError::Directory { .. }
                 | StoreError::List { .. }
                 | StoreError::Write { .. }
@@ -335,9 +335,6 @@ impl Error {
             Self::Store(StoreError::State(StateFileError::Invalid { .. })) => {
                 Some("a saved debate is the `.json` file that `dialectic debate` writes".to_owned())
             }
-            Self::Store(
-                StoreError::Journal(JournalError::Newer { .. }) | StoreError::State(StateFileError::Newer { .. }),
-            ) => Some("take a version of the program that is at least as new as the one that wrote it".to_owned()),
             Self::Store(StoreError::Journal(JournalError::EndMissing { .. })) => {
                 Some("put the whole journal back; or remove the state file to go on from what is left".to_owned())
             }

@@ -2,18 +2,28 @@
 
 use serde::de::DeserializeOwned;
 
+use super::written::object_length;
+
 /// Why no answer could be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     /// There is nothing that could be a JSON object.
     #[error("it contains no JSON object")]
     NoObject,
-    /// It was unreadable, and asking again was over the cost limit.
-    #[error("it is unreadable, and {message}")]
+    /// It was unreadable, and asking again failed.
+    #[error("{error}, and asking again failed: {message}")]
     NoSecondChance {
-        /// Why it was not asked again.
+        /// Why it could not be read.
+        error: String,
+        /// Why there is no second answer.
         message: String,
     },
+    /// The judge's answer has no assessment.
+    #[error("it has no assessment")]
+    NoAssessment,
+    /// The judge's answer has no solution.
+    #[error("it has no solution")]
+    NoSolution,
     /// What there is does not fit.
     #[error("{message}")]
     Unfit {
@@ -52,7 +62,7 @@ fn objects(text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         let start = rest.find('{')?;
         let from = &rest[start..];
-        let end = object_end(from);
+        let end = object_length(from);
         // After something that is no object the next brace inside it may still begin one.
         rest = if end == from.len() { &from[1..] } else { &from[end..] };
         Some(&from[..end])
@@ -62,26 +72,6 @@ fn objects(text: &str) -> impl Iterator<Item = &str> {
 
 /// An answer with more braces than this that fit nothing is not JSON; looking further would take quadratic time.
 const MOST_CANDIDATES: usize = 64;
-
-fn object_end(text: &str) -> usize {
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' if !in_string => depth += 1,
-            b'}' if !in_string => {
-                depth -= 1;
-                if depth == 0 {
-                    return at + 1;
-                }
-            }
-            _ => {}
-        }
-    }
-    text.len()
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,15 +1,16 @@
-//! A question to a model up to a usable answer: one call, or more where JSON comes back unreadable.
+//! A question to a model up to a usable answer: one call, or more where what comes back cannot be read.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
 use crate::debate::{CallRecord, Metadata, StoredReply, ToolCall, ToolResult};
 use crate::llm::{Caller, FailedCall, ModelError, Request, Spent, Turn};
-use crate::prompt::{Prompt, SecondChance};
+use crate::prompt::{NoSolution, Prompt, PromptError, SecondChance};
 use crate::tools::Toolbox;
 
-use super::AnswerError;
+use super::{AnswerError, Assessment, Written};
 
 /// Told of each reply that is paid for but not yet a result, so that it can be kept before anything else happens.
 pub type OnReply = Arc<dyn Fn(StoredReply, CallRecord) + Send + Sync>;
@@ -137,54 +138,176 @@ impl Ask {
         self.request.turns.push(Turn::ToolResults(reply.tool_results));
     }
 
-    /// Asks for JSON that `read` understands, and once more with the reason when it does not and the cost limit has
-    /// room for it.
+    /// Asks for JSON that `read` understands, and once more with the reason when it does not. Whatever becomes of the
+    /// second call, the first answer was paid for and is kept.
     ///
     /// # Errors
-    /// When a call fails for good.
+    /// When the first call fails for good.
     pub async fn json<T>(
-        mut self,
+        self,
         read: impl Fn(&str) -> Result<T, AnswerError>,
     ) -> Result<(Result<T, Unreadable>, CallRecord), FailedCall> {
-        let mut first = None;
-        for (reply, _) in std::mem::take(&mut self.past) {
-            if let Some(error) = reply.parse_error {
-                self.give_second_chance(&reply.text, &error);
-                first = Some(reply.text);
+        let (mut replies, mut request) = self.replies();
+        let first = replies.next(&request).await?;
+        let error = match read(&first.text) {
+            Ok(value) => return Ok((Ok(value), first.call)),
+            Err(error) => error,
+        };
+        let raw = first.text.clone();
+        // The template is tested with every value; were it defective, the bare reason says enough.
+        let reason = error.to_string();
+        let again = SecondChance { error: &reason }.render().unwrap_or_else(|_| reason.clone());
+        go_on(&mut request, &first.text, again);
+        replies.keep(first, &error);
+        Ok(match replies.next(&request).await {
+            Ok(second) => (read(&second.text).map_err(|error| Unreadable { raw, error }), second.call),
+            Err(failed) => {
+                let error = AnswerError::NoSecondChance { error: reason, message: failed.error.to_string() };
+                (Err(Unreadable { raw, error }), replies.failed(&request, &failed))
+            }
+        })
+    }
+
+    /// Asks the judge for a solution with its assessment. Where the solution is missing, for all of it once more;
+    /// where the assessment is missing or `check` does not accept it, for that alone, with the request that `assess`
+    /// makes of the solution. The solution stands whatever becomes of that.
+    ///
+    /// # Errors
+    /// When the first call fails for good.
+    pub async fn written(
+        self,
+        assess: impl Fn(&str) -> Result<Request, PromptError> + Send,
+        check: impl Fn(&Assessment) -> Result<(), AnswerError> + Send,
+    ) -> Result<(Solved, CallRecord), FailedCall> {
+        let (mut replies, mut request) = self.replies();
+        let mut answer = replies.next(&request).await?;
+        let mut written = Written::read(&answer.text);
+        if written.solution.is_empty() {
+            let raw = answer.text.clone();
+            let again = NoSolution {}.render().unwrap_or_else(|_| AnswerError::NoSolution.to_string());
+            go_on(&mut request, &raw, again);
+            replies.keep(answer, &AnswerError::NoSolution);
+            let without = |missing| Solved {
+                written: Written { solution: raw.clone(), assessment: Assessment::default(), missing: Some(missing) },
+                truncated: false,
+            };
+            match replies.next(&request).await {
+                Ok(second) => {
+                    written = Written::read(&second.text);
+                    if written.solution.is_empty() {
+                        return Ok((without(AnswerError::NoSolution), second.call));
+                    }
+                    answer = second;
+                }
+                Err(failed) => {
+                    let (error, message) = (AnswerError::NoSolution.to_string(), failed.error.to_string());
+                    let missing = AnswerError::NoSecondChance { error, message };
+                    return Ok((without(missing), replies.failed(&request, &failed)));
+                }
             }
         }
-        loop {
-            let answered = match (self.caller.call(&self.request).await, &first) {
-                (Err(failed), Some(raw)) if failed.was_never_sent() => {
-                    let error = AnswerError::NoSecondChance { message: failed.error.to_string() };
-                    return Ok((Err(Unreadable { raw: raw.clone(), error }), self.caller.unsent(&self.request)));
+        let truncated = answer.call.truncated;
+        let accepted = |assessment: &Assessment, missing: Option<AnswerError>| match missing {
+            Some(missing) => Some(missing),
+            None => check(assessment).err(),
+        };
+        written.missing = accepted(&written.assessment, written.missing);
+        let Some(error) = written.missing.clone() else {
+            return Ok((Solved { written, truncated }, answer.call));
+        };
+        let Ok(assessing) = assess(&written.solution) else {
+            return Ok((Solved { written, truncated }, answer.call));
+        };
+        replies.keep(answer, &error);
+        let call = match replies.next(&assessing).await {
+            Ok(second) => {
+                let (assessment, missing) = Assessment::read(&second.text);
+                let missing = accepted(&assessment, missing);
+                // Half an assessment is no better than the half that was there.
+                if missing.is_none() || written.assessment == Assessment::default() {
+                    written = Written { assessment, missing, ..written };
                 }
-                (answered, _) => answered?,
-            };
-            let text = answered.reply.text;
-            match (read(&text), first) {
-                (Ok(value), _) => return Ok((Ok(value), answered.record)),
-                (Err(error), Some(raw)) => return Ok((Err(Unreadable { raw, error }), answered.record)),
-                (Err(error), None) => {
-                    let error = error.to_string();
-                    self.give_second_chance(&text, &error);
-                    let reply = StoredReply {
-                        text: text.clone(),
-                        tool_calls: Vec::new(),
-                        tool_results: Vec::new(),
-                        parse_error: Some(error),
-                    };
-                    (self.on_reply)(reply, answered.record);
-                    first = Some(text);
-                }
+                second.call
             }
+            Err(failed) => {
+                let message = failed.error.to_string();
+                written.missing = Some(AnswerError::NoSecondChance { error: error.to_string(), message });
+                replies.failed(&assessing, &failed)
+            }
+        };
+        Ok((Solved { written, truncated }, call))
+    }
+
+    fn replies(self) -> (Replies, Request) {
+        let Self { caller, request, past, on_reply, tools: _ } = self;
+        (Replies { caller, past: past.into(), on_reply }, request)
+    }
+}
+
+/// The judge's answer, with what it took to get all of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Solved {
+    /// The answer.
+    pub written: Written,
+    /// Whether the solution was cut at the output limit.
+    pub truncated: bool,
+}
+
+/// Replies to the requests of one question, one after the other: those of an earlier run, then new ones.
+struct Replies {
+    caller: Caller,
+    past: VecDeque<Past>,
+    on_reply: OnReply,
+}
+
+/// One of them.
+struct Heard {
+    text: String,
+    call: CallRecord,
+    /// Whether it is on record already.
+    is_kept: bool,
+}
+
+impl Replies {
+    async fn next(&mut self, request: &Request) -> Result<Heard, FailedCall> {
+        if let Some((reply, call)) = self.past.pop_front() {
+            return Ok(Heard { text: reply.text, call, is_kept: true });
+        }
+        let answered = self.caller.call(request).await?;
+        Ok(Heard { text: answered.reply.text, call: answered.record, is_kept: false })
+    }
+
+    /// Sees to it that a reply which is no result yet is on record before the next call is made.
+    fn keep(&self, heard: Heard, error: &AnswerError) {
+        if !heard.is_kept {
+            let reply = StoredReply {
+                text: heard.text,
+                tool_calls: Vec::new(),
+                tool_results: Vec::new(),
+                parse_error: Some(error.to_string()),
+            };
+            (self.on_reply)(reply, heard.call);
         }
     }
 
-    fn give_second_chance(&mut self, text: &str, error: &str) {
-        // The template is tested with every value; were it defective, the bare reason says enough.
-        let again = SecondChance { error }.render().unwrap_or_else(|_| error.to_owned());
-        self.request.turns.push(Turn::Assistant { text: text.to_owned(), calls: Vec::new() });
-        self.request.turns.push(Turn::User(again));
+    /// What a call took that failed for good.
+    fn failed(&self, request: &Request, failed: &FailedCall) -> CallRecord {
+        let unsent = self.caller.unsent(request);
+        match failed.spent.as_deref() {
+            Some(spent) => {
+                CallRecord { tokens: spent.tokens, cost_usd: spent.cost_usd, attempts: failed.attempts, ..unsent }
+            }
+            None if failed.was_never_sent() => unsent,
+            None => {
+                let cost_usd = unsent.cost_usd.filter(|_| !failed.error.may_be_billed());
+                CallRecord { attempts: failed.attempts, cost_usd, ..unsent }
+            }
+        }
     }
+}
+
+/// Puts an answer, and what is said to it, behind a question.
+fn go_on(request: &mut Request, text: &str, said: String) {
+    request.turns.push(Turn::Assistant { text: text.to_owned(), calls: Vec::new() });
+    request.turns.push(Turn::User(said));
 }

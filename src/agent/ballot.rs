@@ -23,7 +23,7 @@ pub(super) const BALLOT: &AnswerSchema = &AnswerSchema {
             "properties": {
                 "choice": { "type": "string", "maxLength": 20 },
                 "confidence": { "type": "number", "minimum": 0, "maximum": 100 },
-                "reason": { "type": "string", "maxLength": 1000 },
+                "reason": { "type": "string", "maxLength": 1500 },
             },
             "required": ["choice", "confidence", "reason"],
             "additionalProperties": false,

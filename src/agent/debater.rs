@@ -6,14 +6,20 @@ use crate::debate::{
     AgentId, AgentSettings, CallKey, CallRecord, Contribution, ContributionType, Debate, Metadata, Phase, Summary,
     SummaryMetadata, Timestamp,
 };
-use crate::llm::{Caller, Request};
+use crate::llm::{Caller, Material, Request};
 use crate::markdown::truncate;
-use crate::prompt::{Clarify, Critique, Prompt, PromptError, Propose, Refine, Role, Summarize, Vote};
+use crate::prompt::{
+    Clarify, Critique, FocusedRole, OwnHistory, Prompt, PromptError, Propose, Refine, Role, Summarize, Vote,
+};
 
 use super::ballot::BALLOT;
 use super::history::{authored, finished_text, material_of};
 use super::questions::QUESTIONS;
 use super::{Ballot, Ground, Said, Slate, SummaryPlan};
+
+/// Where a summary prompt of the user's wants what is to be condensed. Replaced in one pass: what agents wrote is never
+/// looked through.
+pub(super) const CONTENT: &str = "{content}";
 
 /// An agent of the panel.
 #[derive(Clone)]
@@ -45,7 +51,7 @@ impl Debater {
     /// A defect of the template.
     pub fn clarify(&self, ground: &Ground, most: u32) -> Result<Request, PromptError> {
         let body = Clarify { max_questions: most, role: self.role.clarifying() }.render()?;
-        let request = ground.request(&self.settings, self.key(0, Phase::Clarification, None), None, &body, Vec::new());
+        let request = self.request(ground, self.key(0, Phase::Clarification, None), None, &body, Vec::new());
         Ok(Request { answer: Some(QUESTIONS), ..request })
     }
 
@@ -57,7 +63,7 @@ impl Debater {
         let (own_summary, history) = finished_text(debate, self.id(), round)?;
         let body = Propose { own_summary, role: self.role.proposing() }.render()?;
         let key = self.key(round, Phase::Proposal, None);
-        Ok(ground.request(&self.settings, key, history.as_deref(), &body, Vec::new()))
+        Ok(self.request(ground, key, history.as_deref(), &body, Vec::new()))
     }
 
     /// Asks for a critique of `proposal`.
@@ -74,7 +80,7 @@ impl Debater {
         let (own_summary, history) = finished_text(debate, self.id(), round)?;
         let body = Critique { proposal: authored(proposal), own_summary, role: self.role.critiquing() }.render()?;
         let key = self.key(round, Phase::Critique, Some(&proposal.agent_id));
-        Ok(ground.request(&self.settings, key, history.as_deref(), &body, vec![material_of(proposal)]))
+        Ok(self.request(ground, key, history.as_deref(), &body, vec![material_of(proposal)]))
     }
 
     /// Asks for a refinement of its own `proposal` in the light of `critiques`.
@@ -95,7 +101,7 @@ impl Debater {
             .render()?;
         let material = std::iter::once(material_of(proposal)).chain(critiques.iter().map(|one| material_of(one)));
         let key = self.key(round, Phase::Refinement, None);
-        Ok(ground.request(&self.settings, key, history.as_deref(), &body, material.collect()))
+        Ok(self.request(ground, key, history.as_deref(), &body, material.collect()))
     }
 
     /// Asks for a vote on a slate.
@@ -105,8 +111,19 @@ impl Debater {
     pub fn vote(&self, ground: &Ground, round: u32, slate: &Slate) -> Result<Request, PromptError> {
         let body = Vote { candidates: &slate.candidates(), role: self.role.persona() }.render()?;
         let key = self.key(round, Phase::Vote, None);
-        let request = ground.request(&self.settings, key, None, &body, slate.material());
+        let request = self.request(ground, key, None, &body, slate.material());
         Ok(Request { answer: Some(BALLOT), ..request })
+    }
+
+    fn request(
+        &self,
+        ground: &Ground,
+        key: CallKey,
+        history: Option<&str>,
+        body: &str,
+        material: Vec<Material>,
+    ) -> Request {
+        ground.request(&self.settings, self.role.own_system.as_deref(), key, history, body, material)
     }
 
     /// The contribution that a ballot is: its target is whose text was chosen.
@@ -137,15 +154,18 @@ impl Debater {
         if !settings.enabled || plan.length < settings.threshold || plan.rounds.is_empty() {
             return Ok(None);
         }
-        let body = Summarize {
-            rounds: &plan.rounds,
-            own_summary: plan.previous.map(|summary| summary.summary.as_ref()),
-            max_length: settings.max_length,
-            role: self.role.summarizing(),
-        }
-        .render()?;
+        let own_summary = plan.previous.map(|summary| summary.summary.as_ref());
+        let (max_length, role) = (settings.max_length, self.role.summarizing());
+        let body = if role.focus.contains(CONTENT) {
+            let history = OwnHistory { rounds: &plan.rounds, own_summary }.render()?;
+            let focus = role.focus.replace(CONTENT, &history);
+            Summarize { rounds: &[], own_summary: None, max_length, role: FocusedRole { focus: &focus, ..role } }
+                .render()?
+        } else {
+            Summarize { rounds: &plan.rounds, own_summary, max_length, role }.render()?
+        };
         let key = self.key(round, Phase::Summarization, None);
-        Ok(Some((ground.request(&self.settings, key, None, &body, plan.material), plan.length)))
+        Ok(Some((self.request(ground, key, None, &body, plan.material), plan.length)))
     }
 
     /// The summary that an answer to [`Self::summarize`] is, cut to its limit.

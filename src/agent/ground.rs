@@ -48,11 +48,13 @@ impl Ground {
     }
 
     /// A question to the model of an agent or the judge: this ground, the finished rounds where they are shown, then
-    /// the body. `material` is what the body shows, for those who cannot read prompts.
+    /// the body. `own_system` is the user's system prompt for who is asked. `material` is what the body shows, for
+    /// those who cannot read prompts.
     #[must_use]
     pub fn request(
         &self,
         asked: &AgentSettings,
+        own_system: Option<&str>,
         key: CallKey,
         history: Option<&str>,
         body: &str,
@@ -69,7 +71,9 @@ impl Ground {
             model: asked.model.as_str().into(),
             temperature: asked.temperature,
             max_tokens: asked.max_tokens,
-            system: Arc::clone(&self.charter),
+            // Equal beginnings are cached, so what is of one agent comes behind what is everybody's.
+            system: own_system
+                .map_or_else(|| Arc::clone(&self.charter), |own| format!("{}\n\n{own}", self.charter).into()),
             prompt: prompt::compose(&self.foundation, history, body),
             turns: Vec::new(),
             answer: None,

@@ -1,10 +1,12 @@
-//! What an agent knows of the finished rounds: its newest summary, and the rounds since it in full.
+//! What an agent knows of the finished rounds: its newest summary, or what concerns it in those that none covers.
 
 use std::sync::Arc;
 
-use crate::debate::{AgentId, Contribution, ContributionType, Debate, Round, Summary};
+use crate::debate::{AgentId, Contribution, ContributionType, Debate, DebateSettings, Round, Summary};
 use crate::llm::{Material, MaterialKind};
-use crate::prompt::{Authored, Entry, FinishedRound, History, OwnRound, Prompt, PromptError};
+use crate::prompt::{Authored, History, OwnRound, Prompt, PromptError};
+
+use super::material::{Titled, bounded};
 
 /// What an agent is to condense: its own part of the finished rounds that its newest summary does not cover.
 pub struct SummaryPlan<'a> {
@@ -82,8 +84,9 @@ impl<'a> SummaryPlan<'a> {
     }
 }
 
-/// What `agent` is shown of the rounds before `round`: its newest summary, and the text of the rounds that the
-/// summary does not cover, when `include_full_history` is set.
+/// What `agent` is shown of the rounds before `round`: its newest summary, and of the rounds that no summary of its
+/// covers, when `include_full_history` is set, what concerns it: its own texts, the critiques of them, its own
+/// critiques. Newest first up to `history_limit` characters, so that a round costs no more the more was said before it.
 ///
 /// # Errors
 /// A defect of the template.
@@ -95,34 +98,40 @@ pub fn finished_text<'a>(
     let newest = newest_summary(debate, agent);
     let covered = newest.map_or(0, |(made_in, _)| made_in);
     let summary = newest.map(|(_, summary)| summary.summary.as_ref());
-    let full = debate.settings.as_ref().is_none_or(|settings| settings.debate.include_full_history);
-    let open = debate.rounds.iter().filter(|one| full && (covered..round).contains(&one.round_number));
-    let titled: Vec<(u32, Vec<(String, &Contribution)>)> =
-        open.map(|one| (one.round_number, titles(debate, one))).collect();
-    if titled.is_empty() {
+    let settings = debate.settings.as_ref().map(|settings| &settings.debate);
+    let full = settings.is_none_or(|settings| settings.include_full_history);
+    let limit = settings.map_or(DebateSettings::DEFAULT_HISTORY_LIMIT, |settings| settings.history_limit);
+    let open = debate.rounds.iter().rev().filter(|one| full && (covered..round).contains(&one.round_number));
+    let texts: Vec<Titled<'_>> = open.flat_map(|one| concerning(debate, one, agent)).collect();
+    if texts.is_empty() {
         return Ok((summary, None));
     }
-    let rounds: Vec<FinishedRound<'_>> = titled
-        .iter()
-        .map(|(number, entries)| FinishedRound {
-            number: *number,
-            entries: entries.iter().map(|(title, one)| Entry { title, text: &one.content }).collect(),
-        })
-        .collect();
-    Ok((summary, Some(History { rounds: &rounds }.render()?)))
+    let texts = bounded(texts, limit);
+    let entries: Vec<_> = texts.iter().map(Titled::entry).collect();
+    Ok((summary, Some(History { entries: &entries }.render()?)))
 }
 
-fn titles<'a>(debate: &Debate, round: &'a Round) -> Vec<(String, &'a Contribution)> {
+/// What of a finished round concerns an agent, newest first.
+fn concerning<'a>(debate: &Debate, round: &'a Round, agent: &AgentId) -> Vec<Titled<'a>> {
+    let rank = |one: &Contribution| match one.kind {
+        ContributionType::Refinement if one.agent_id == *agent => Some(0),
+        ContributionType::Critique if one.target_agent_id.as_ref() == Some(agent) => Some(1),
+        ContributionType::Critique if one.agent_id == *agent => Some(2),
+        ContributionType::Proposal if one.agent_id == *agent => Some(3),
+        _ => None,
+    };
     let new = round.contributions.iter().filter(|one| !debate.is_carried_over(round.round_number, one));
-    new.map(|one| {
+    let mut ranked: Vec<(u8, &Contribution)> = new.filter_map(|one| Some((rank(one)?, one.as_ref()))).collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let titled = |(_, one): (u8, &'a Contribution)| {
         let title = match (one.kind, &one.target_agent_id) {
             (ContributionType::Critique, Some(target)) => format!("Critique of {target} by {}", one.agent_id),
             (ContributionType::Refinement, _) => format!("Refinement of {}", one.agent_id),
             _ => format!("Proposal of {}", one.agent_id),
         };
-        (title, one.as_ref())
-    })
-    .collect()
+        Titled::new(format!("Round {}: {title}", round.round_number), &*one.content)
+    };
+    ranked.into_iter().map(titled).collect()
 }
 
 /// A contribution with its author, as other agents see it.

@@ -1,23 +1,24 @@
-//! The judge: scores rounds, condenses the last one, writes the solution.
+//! The judge: scores rounds, condenses those before the last one, writes the solution.
 
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::debate::{
     AgentId, AgentSettings, CallKey, Contribution, ContributionType, Debate, Phase, Round, Summary, TerminationKind,
 };
-use crate::llm::{AnswerSchema, Caller, Request};
+use crate::llm::{AnswerSchema, Caller, Material, Request};
 use crate::markdown::letters;
 use crate::prompt::{
-    Entry, EvaluateConvergence, EvaluateQuality, JudgeSummarize, MaterialPart, Merge, Prompt, PromptError, Role,
-    Synthesize, Vote,
+    Assess, Candidate, EvaluateConvergence, EvaluateQuality, FocusedRole, History, JudgeSummarize, MaterialPart, Merge,
+    Prompt, PromptError, Role, Synthesize, Vote,
 };
 
 use super::ballot::BALLOT;
-use super::debater::summary_of;
+use super::debater::{CONTENT, summary_of};
 use super::history::material_of;
+use super::material::{Titled, as_points, bounded, length, shorten, total};
 use super::solution::percentage;
 use super::{Ground, Said, Slate, shuffled};
 
@@ -48,18 +49,21 @@ pub struct Score {
     pub confidence: f64,
 }
 
-/// What the synthesis rests on.
+/// What the synthesis has of the rounds before the final one; the final one it has in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SynthesisMaterial {
-    /// Every round in full.
-    AllRounds,
-    /// The proposals and refinements of the last round.
-    FinalRound,
-    /// The judge's summary of those, still to be made.
+    /// The texts as they are, newest first up to `historyLimit`.
+    Texts,
+    /// The judge's summary of them, still to be made.
     NeedsSummary,
-    /// The judge's summary of those.
+    /// The judge's summary of them.
     Summary,
 }
+
+/// A critique of the final round that is longer is shown as its points.
+const LONGEST_CRITIQUE: usize = 3000;
+/// Characters that texts may take which are only mentioned.
+const MENTIONS: usize = 8000;
 
 /// The schema of a score.
 const EVALUATION: &AnswerSchema = &AnswerSchema {
@@ -67,30 +71,28 @@ const EVALUATION: &AnswerSchema = &AnswerSchema {
     schema: || object(&json!({ "confidence": { "type": "number", "minimum": 0, "maximum": 100 } })),
 };
 
-/// The schema of a solution.
-const SYNTHESIS: &AnswerSchema = &AnswerSchema { name: "synthesis", schema: || object(&solution_properties()) };
+/// The schema of an assessment that is asked for alone.
+pub const ASSESSMENT: &AnswerSchema =
+    &AnswerSchema { name: "assessment", schema: || object(&Value::Object(assessment_properties())) };
 
-/// The schema of a merged solution.
-const MERGE: &AnswerSchema = &AnswerSchema {
-    name: "merge",
+/// The schema of an assessment of a merge that is asked for alone.
+pub const MERGE_ASSESSMENT: &AnswerSchema = &AnswerSchema {
+    name: "merge_assessment",
     schema: || {
-        let mut properties = solution_properties();
-        properties["base"] = json!({ "type": "string", "maxLength": 20 });
-        object(&properties)
+        let mut properties = Map::from_iter([("base".to_owned(), json!({ "type": "string", "maxLength": 20 }))]);
+        properties.extend(assessment_properties());
+        object(&Value::Object(properties))
     },
 };
 
-fn solution_properties() -> Value {
-    // A small model goes on filling a list until its output limit where nothing stops it.
+/// In the order in which they are to be written: the confidence last, when all it rests on is there.
+fn assessment_properties() -> Map<String, Value> {
+    // Without bounds small models fill a list until their output limit.
     let texts = json!({ "type": "array", "items": { "type": "string", "maxLength": 600 }, "maxItems": 12 });
-    json!({
-        "solutionMarkdown": { "type": "string" },
-        "tradeoffs": texts,
-        "recommendations": texts,
-        "unfulfilledMajorRequirements": texts,
-        "openQuestions": texts,
-        "confidence": { "type": "number", "minimum": 0, "maximum": 100 },
-    })
+    let lists = ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions"];
+    let lists = lists.into_iter().map(|key| (key.to_owned(), texts.clone()));
+    let confidence = json!({ "type": "number", "minimum": 0, "maximum": 100 });
+    lists.chain([("confidence".to_owned(), confidence)]).collect()
 }
 
 /// An object schema as strict structured output wants it: everything required, nothing else allowed.
@@ -139,50 +141,43 @@ impl Judge {
             TerminationKind::Quality => EvaluateQuality { candidates: &candidates, role }.render()?,
         };
         let key = self.key(round.round_number, Phase::Evaluation);
-        Ok(Some(Request {
-            answer: Some(EVALUATION),
-            ..ground.request(&self.settings, key, None, &body, slate.material())
-        }))
+        Ok(Some(Request { answer: Some(EVALUATION), ..self.request(ground, key, &body, slate.material()) }))
     }
 
-    /// What the synthesis of `debate` is to rest on: as much as stays below the judge's summary threshold.
+    /// What the synthesis of `debate` is to have of the rounds before the final one.
     #[must_use]
     pub fn synthesis_material(&self, debate: &Debate) -> SynthesisMaterial {
-        let length = |texts: &[(String, &Contribution)]| -> usize {
-            texts.iter().map(|(_, one)| one.content.chars().count()).sum()
-        };
-        let threshold = self.settings.summarization.threshold;
-        let all: usize =
-            debate.rounds.iter().map(|round| length(&Self::anonymised(debate, round, Scope::Everything))).sum();
-        let last = || {
-            let round = debate.final_round();
-            round.map_or(0, |round| length(&Self::anonymised(debate, round, Scope::Solutions)))
-        };
+        let summarization = &self.settings.summarization;
+        let is_long = || total(&earlier_texts(debate, usize::MAX)) >= summarization.threshold.max(1);
         if debate.judge_summary.is_some() {
             SynthesisMaterial::Summary
-        } else if all < threshold {
-            SynthesisMaterial::AllRounds
-        } else if last() < threshold || !self.settings.summarization.enabled {
-            SynthesisMaterial::FinalRound
-        } else {
+        } else if summarization.enabled && is_long() {
             SynthesisMaterial::NeedsSummary
+        } else {
+            SynthesisMaterial::Texts
         }
     }
 
-    /// Asks for a summary of the last round's proposals and refinements.
+    /// Asks for a summary of the rounds before the final one.
     ///
     /// # Errors
     /// A defect of the template.
     pub fn summarize(&self, ground: &Ground, debate: &Debate) -> Result<Judged, PromptError> {
-        let round = debate.final_round();
-        let texts = round.map(|round| Self::anonymised(debate, round, Scope::Solutions)).unwrap_or_default();
-        let entries: Vec<_> = texts.iter().map(|(title, one)| Entry { title, text: &one.content }).collect();
-        let max_length = self.settings.summarization.max_length;
-        let body = JudgeSummarize { entries: &entries, max_length, role: self.role.summarizing() }.render()?;
-        let length = texts.iter().map(|(_, one)| one.content.chars().count()).sum();
+        let length = total(&earlier_texts(debate, usize::MAX));
+        let mut texts = earlier_texts(debate, LONGEST_CRITIQUE);
+        texts.reverse();
+        let entries: Vec<_> = texts.iter().map(Titled::entry).collect();
+        let (max_length, role) = (self.settings.summarization.max_length, self.role.summarizing());
+        let body = if role.focus.contains(CONTENT) {
+            let focus = role.focus.replace(CONTENT, &History { entries: &entries }.render()?);
+            JudgeSummarize { entries: &[], max_length, role: FocusedRole { focus: &focus, ..role } }.render()?
+        } else {
+            JudgeSummarize { entries: &entries, max_length, role }.render()?
+        };
         let key = self.key(debate.current_round, Phase::JudgeSummary);
-        let material = texts.iter().map(|(_, one)| material_of(one)).collect();
-        Ok(Judged { request: ground.request(&self.settings, key, None, &body, material), length })
+        let material = earlier_rounds(debate).rev().flat_map(|round| round.contributions.iter());
+        let material = material.filter(|one| is_solution(one)).map(|one| material_of(one)).collect();
+        Ok(Judged { request: self.request(ground, key, &body, material), length })
     }
 
     /// The summary that an answer to [`Self::summarize`] is, cut to its limit.
@@ -191,7 +186,7 @@ impl Judge {
         summary_of(&self.settings, said, before_chars)
     }
 
-    /// Asks for the solution.
+    /// Asks for the solution: Markdown, and the assessment as a JSON block at its end.
     ///
     /// # Errors
     /// A defect of the template.
@@ -201,35 +196,76 @@ impl Judge {
         debate: &Debate,
         material: SynthesisMaterial,
     ) -> Result<Request, PromptError> {
-        let scope = if material == SynthesisMaterial::AllRounds { Scope::Everything } else { Scope::Solutions };
-        let rounds = match material {
-            SynthesisMaterial::AllRounds => debate.rounds.as_slice(),
-            _ => debate.final_round().map(std::slice::from_ref).unwrap_or_default(),
+        self.synthesize_within(ground, debate, material, usize::MAX)
+    }
+
+    /// [`synthesize`](Self::synthesize) where the debate's texts may take no more than `room` characters: of the
+    /// earlier rounds what is left beside the final one, else the final one with its longest texts shortened.
+    ///
+    /// # Errors
+    /// A defect of the template.
+    pub fn synthesize_within(
+        &self,
+        ground: &Ground,
+        debate: &Debate,
+        material: SynthesisMaterial,
+        room: usize,
+    ) -> Result<Request, PromptError> {
+        let mut last = final_texts(debate);
+        let left = room.saturating_sub(total(&last));
+        shorten(&mut last, room);
+        let earlier = match (&debate.judge_summary, material) {
+            (Some(summary), SynthesisMaterial::Summary) if length(&summary.summary) <= left => {
+                vec![Titled::new("Your summary of them", &*summary.summary)]
+            }
+            (_, SynthesisMaterial::Texts) if left > MENTIONS => {
+                let limit = debate.settings.as_ref().map(|settings| settings.debate.history_limit);
+                bounded(earlier_texts(debate, usize::MAX), limit.unwrap_or(usize::MAX).min(left - MENTIONS))
+            }
+            _ => Vec::new(),
         };
-        let texts: Vec<_> = rounds
-            .iter()
-            .map(|round| (format!("Round {}", round.round_number), Self::anonymised(debate, round, scope)))
+        let parts: Vec<_> = [("Earlier rounds", &earlier), ("The final round", &last)]
+            .into_iter()
             .filter(|(_, texts)| !texts.is_empty())
+            .map(|(heading, texts)| MaterialPart { heading, entries: texts.iter().map(Titled::entry).collect() })
             .collect();
-        let parts = match (&debate.judge_summary, material) {
-            (Some(summary), SynthesisMaterial::Summary) => vec![MaterialPart {
-                heading: "The final round",
-                entries: vec![Entry { title: "Your summary of it", text: &summary.summary }],
-            }],
-            _ => texts
-                .iter()
-                .map(|(heading, texts)| MaterialPart {
-                    heading,
-                    entries: texts.iter().map(|(title, one)| Entry { title, text: &one.content }).collect(),
-                })
-                .collect(),
-        };
         let body = Synthesize { material: &parts, role: self.role.persona() }.render()?;
         let key = self.key(debate.current_round, Phase::Synthesis);
         // The brief holds the last round's texts whatever the prompt rests on: the offline provider works from them.
-        let brief = debate.final_round().map(|round| Self::anonymised(debate, round, Scope::Solutions));
-        let brief = brief.iter().flatten().map(|(_, one)| material_of(one)).collect();
-        Ok(Request { answer: Some(SYNTHESIS), ..ground.request(&self.settings, key, None, &body, brief) })
+        let brief = debate.final_round().into_iter().flat_map(|round| round.contributions.iter());
+        let brief = brief.filter(|one| is_solution(one)).map(|one| material_of(one)).collect();
+        Ok(self.request(ground, key, &body, brief))
+    }
+
+    /// How many characters the debate's texts take in a synthesis with room for all.
+    #[must_use]
+    pub fn material_length(debate: &Debate, material: SynthesisMaterial) -> usize {
+        let earlier = match material {
+            SynthesisMaterial::Summary => debate.judge_summary.as_ref().map_or(0, |one| length(&one.summary)),
+            SynthesisMaterial::Texts | SynthesisMaterial::NeedsSummary => {
+                let limit = debate.settings.as_ref().map_or(usize::MAX, |settings| settings.debate.history_limit);
+                total(&earlier_texts(debate, usize::MAX)).min(limit)
+            }
+        };
+        total(&final_texts(debate)) + earlier
+    }
+
+    /// Asks for the assessment of a `solution` that came without one; of a merge of `slate`, if there is one.
+    ///
+    /// # Errors
+    /// A defect of the template.
+    pub fn assess(
+        &self,
+        ground: &Ground,
+        round: u32,
+        solution: &str,
+        slate: Option<&Slate>,
+    ) -> Result<Request, PromptError> {
+        let candidates = slate.map(Slate::candidates).unwrap_or_default();
+        let body = Assess { candidates: &candidates, solution, role: self.role.persona() }.render()?;
+        let material = slate.map(Slate::material).unwrap_or_default();
+        let answer = Some(if slate.is_some() { MERGE_ASSESSMENT } else { ASSESSMENT });
+        Ok(Request { answer, ..self.request(ground, self.key(round, Phase::Synthesis), &body, material) })
     }
 
     /// Asks for the casting vote on a slate of tied texts.
@@ -238,10 +274,8 @@ impl Judge {
     /// A defect of the template.
     pub fn break_tie(&self, ground: &Ground, round: u32, slate: &Slate) -> Result<Request, PromptError> {
         let body = Vote { candidates: &slate.candidates(), role: self.role.persona() }.render()?;
-        Ok(Request {
-            answer: Some(BALLOT),
-            ..ground.request(&self.settings, self.key(round, Phase::Vote), None, &body, slate.material())
-        })
+        let request = self.request(ground, self.key(round, Phase::Vote), &body, slate.material());
+        Ok(Request { answer: Some(BALLOT), ..request })
     }
 
     /// Asks for the strongest text of a slate, amended with what the others add.
@@ -249,51 +283,111 @@ impl Judge {
     /// # Errors
     /// A defect of the template.
     pub fn merge(&self, ground: &Ground, round: u32, slate: &Slate) -> Result<Request, PromptError> {
-        let body = Merge { candidates: &slate.candidates(), role: self.role.persona() }.render()?;
-        Ok(Request {
-            answer: Some(MERGE),
-            ..ground.request(&self.settings, self.key(round, Phase::Synthesis), None, &body, slate.material())
-        })
+        self.merge_within(ground, round, slate, usize::MAX)
     }
 
-    /// The texts of a round under anonymous titles, agents in an order that the debate's seed decides.
-    fn anonymised<'a>(debate: &Debate, round: &'a Round, scope: Scope) -> Vec<(String, &'a Contribution)> {
-        let agents = debate.settings.iter().flat_map(|settings| &settings.agents).map(|agent| &agent.id);
-        let order = shuffled(agents, debate.seed.unwrap_or_default(), salt::SYNTHESIS);
-        let label = |id: &AgentId| {
-            let place = order.iter().position(|known| *known == id);
-            format!("Agent {}", letters(place.unwrap_or(order.len())))
-        };
-        let mut texts: Vec<_> = round
-            .contributions
-            .iter()
-            .filter(|one| match one.kind {
-                ContributionType::Proposal | ContributionType::Refinement => true,
-                ContributionType::Critique => scope == Scope::Everything,
-                // Ballots are no material for a solution.
-                _ => false,
-            })
-            .filter(|one| !debate.is_carried_over(round.round_number, one) || scope == Scope::Solutions)
-            .map(|one| {
-                let author = label(&one.agent_id);
-                let title = match (one.kind, &one.target_agent_id) {
-                    (ContributionType::Critique, Some(target)) => format!("Critique of {} by {author}", label(target)),
-                    (ContributionType::Refinement, _) => format!("Refinement of {author}"),
-                    _ => format!("Proposal of {author}"),
-                };
-                (one.kind, author, title, one.as_ref())
-            })
-            .collect();
-        texts.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-        texts.into_iter().map(|(_, _, title, one)| (title, one)).collect()
+    /// [`merge`](Self::merge) where the candidates may take no more than `room` characters: the longest are shortened.
+    ///
+    /// # Errors
+    /// A defect of the template.
+    pub fn merge_within(
+        &self,
+        ground: &Ground,
+        round: u32,
+        slate: &Slate,
+        room: usize,
+    ) -> Result<Request, PromptError> {
+        let mut texts: Vec<_> = slate.candidates().iter().map(|one| Titled::new(one.label, one.text)).collect();
+        shorten(&mut texts, room);
+        let candidates: Vec<_> = texts.iter().map(|one| Candidate { label: &one.title, text: &one.text }).collect();
+        let body = Merge { candidates: &candidates, role: self.role.persona() }.render()?;
+        Ok(self.request(ground, self.key(round, Phase::Synthesis), &body, slate.material()))
+    }
+
+    fn request(&self, ground: &Ground, key: CallKey, body: &str, material: Vec<Material>) -> Request {
+        ground.request(&self.settings, self.role.own_system.as_deref(), key, None, body, material)
     }
 }
 
-/// Which texts of a round are shown.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Scope {
-    /// All, but for proposals that repeat a refinement already shown.
-    Everything,
-    /// Proposals and refinements.
-    Solutions,
+/// The rounds before the final one, newest first.
+fn earlier_rounds(debate: &Debate) -> impl DoubleEndedIterator<Item = &Round> {
+    let last = debate.final_round().map_or(0, |round| round.round_number);
+    debate.rounds.iter().rev().filter(move |round| round.round_number < last)
+}
+
+/// Whether it is a proposal or a refinement.
+fn is_solution(one: &Contribution) -> bool {
+    matches!(one.kind, ContributionType::Proposal | ContributionType::Refinement)
+}
+
+/// Names that say nothing of who is behind them, in an order that the debate's seed decides.
+struct Anonymous<'a> {
+    order: Vec<&'a AgentId>,
+}
+
+impl<'a> Anonymous<'a> {
+    fn of(debate: &'a Debate) -> Self {
+        let agents = debate.settings.iter().flat_map(|settings| &settings.agents).map(|agent| &agent.id);
+        Self { order: shuffled(agents, debate.seed.unwrap_or_default(), salt::SYNTHESIS) }
+    }
+
+    fn place(&self, id: &AgentId) -> usize {
+        self.order.iter().position(|known| *known == id).unwrap_or(self.order.len())
+    }
+
+    fn name(&self, id: &AgentId) -> String {
+        format!("Agent {}", letters(self.place(id)))
+    }
+
+    fn title(&self, one: &Contribution) -> String {
+        let author = self.name(&one.agent_id);
+        match (one.kind, &one.target_agent_id) {
+            (ContributionType::Critique, Some(target)) => format!("Critique of {} by {author}", self.name(target)),
+            (ContributionType::Refinement, _) => format!("Refinement of {author}"),
+            _ => format!("Proposal of {author}"),
+        }
+    }
+
+    /// By author, and critiques by whom they are about: nothing of the configuration's order is left.
+    fn sort(&self, texts: &mut [&'a Contribution]) {
+        let target = |one: &Contribution| one.target_agent_id.as_ref().map(|id| self.place(id));
+        texts.sort_by_key(|one| (target(one), self.place(&one.agent_id)));
+    }
+}
+
+/// What the final round holds under anonymous titles: where each agent stands, then the critiques, long ones as their
+/// points.
+fn final_texts(debate: &Debate) -> Vec<Titled<'_>> {
+    let Some(round) = debate.final_round() else { return Vec::new() };
+    let names = Anonymous::of(debate);
+    let mut positions: Vec<&Contribution> = round.positions().into_iter().map(AsRef::as_ref).collect();
+    names.sort(&mut positions);
+    let critiques = round.contributions.iter().filter(|one| one.kind == ContributionType::Critique);
+    let mut critiques: Vec<&Contribution> = critiques.map(AsRef::as_ref).collect();
+    names.sort(&mut critiques);
+    let positions = positions.into_iter().map(|one| Titled::new(names.title(one), &*one.content));
+    let critiques =
+        critiques.into_iter().map(|one| Titled::new(names.title(one), as_points(&one.content, LONGEST_CRITIQUE)));
+    positions.chain(critiques).collect()
+}
+
+/// The texts of the rounds before the final one under anonymous titles, newest first: of each round the refinements,
+/// the critiques, those longer than `longest_critique` as their points, then the proposals that no earlier refinement
+/// was taken over as.
+fn earlier_texts(debate: &Debate, longest_critique: usize) -> Vec<Titled<'_>> {
+    let names = Anonymous::of(debate);
+    let mut texts = Vec::new();
+    for round in earlier_rounds(debate) {
+        for kind in [ContributionType::Refinement, ContributionType::Critique, ContributionType::Proposal] {
+            let number = round.round_number;
+            let new = |one: &&std::sync::Arc<Contribution>| one.kind == kind && !debate.is_carried_over(number, one);
+            let mut of_kind: Vec<&Contribution> = round.contributions.iter().filter(new).map(AsRef::as_ref).collect();
+            names.sort(&mut of_kind);
+            let longest = if kind == ContributionType::Critique { longest_critique } else { usize::MAX };
+            texts.extend(of_kind.into_iter().map(|one| {
+                Titled::new(format!("Round {number}: {}", names.title(one)), as_points(&one.content, longest))
+            }));
+        }
+    }
+    texts
 }

@@ -67,7 +67,7 @@ impl PromptFiles<'_> {
     /// Puts the user's files in place of a role's prompts. Returns the files of the system and the summary prompt.
     fn apply(&mut self, role: &mut Role, owner: &AgentSettings) -> (Option<PathBuf>, Option<PathBuf>) {
         let system = self.read(owner.system_prompt_path.as_ref(), owner).map(|(text, path)| {
-            role.system = text;
+            role.own_system = Some(text);
             path
         });
         let summary = owner.summary_prompt_path.as_ref().or(owner.summarization.prompt_path.as_ref());

@@ -40,7 +40,7 @@ pub(super) const QUESTIONS: &AnswerSchema = &AnswerSchema {
             "type": "object",
             "properties": {
                 "id": { "type": "string", "maxLength": 20 },
-                "text": { "type": "string", "maxLength": 1000 },
+                "text": { "type": "string", "maxLength": 600 },
             },
             "required": ["id", "text"],
             "additionalProperties": false,

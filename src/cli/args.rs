@@ -124,6 +124,10 @@ pub(super) struct DebateArgs {
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) warn_cost: Option<Usd>,
 
+    /// Shuffle what the judge and voters read as every debate with this seed does
+    #[arg(long, value_name = "NUMBER")]
+    pub(super) seed: Option<u32>,
+
     /// Print each call that the debate would make, its tokens and its cost; call nothing
     #[arg(long)]
     pub(super) dry_run: bool,

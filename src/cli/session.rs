@@ -123,10 +123,7 @@ impl<'a> Session<'a> {
     ) -> Result<Panel, Error> {
         if let Some(target) = settings.debate.trace {
             match Destination::of(target, environment) {
-                Ok(destination) => {
-                    let http = http_client()?.client_for(destination.url()).clone();
-                    self.trace = Some((destination, http));
-                }
+                Ok(destination) => self.trace = Some((destination, http_client()?)),
                 Err(missing @ TraceConfigError::Missing { .. }) => terminal.warning(&missing.to_string()),
                 Err(invalid) => return Err(invalid.into()),
             }

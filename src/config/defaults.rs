@@ -82,6 +82,8 @@ pub(super) fn debate() -> DebateSettings {
         termination_condition: TerminationSettings { kind: TerminationKind::Fixed, threshold: 80.0 },
         synthesis_method: SynthesisMethod::Judge,
         include_full_history: true,
+        history_limit: DebateSettings::DEFAULT_HISTORY_LIMIT,
+        seed: None,
         timeout_per_round: 300_000,
         summarization: summarization(),
         interactive_clarifications: false,

@@ -94,6 +94,11 @@ pub(super) struct DebateSection {
     pub(super) synthesis_method: Option<SynthesisMethod>,
     /// Whether an agent without a summary is shown the finished rounds.
     pub(super) include_full_history: Option<bool>,
+    /// Characters of finished rounds that a prompt shows in full at most; what is beyond is mentioned in a line each.
+    pub(super) history_limit: Option<Whole>,
+    /// The seed of every shuffle: with the same one, texts are shown in the same order. Absent: it is drawn.
+    #[schemars(range(max = 4_294_967_295_u32))]
+    pub(super) seed: Option<Whole>,
     /// The limit of one round in milliseconds; calls still in flight are cancelled.
     #[schemars(range(min = 1))]
     pub(super) timeout_per_round: Option<Whole>,

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::debate::Settings;
+use crate::debate::{AgentSettings, Settings};
+use crate::tools::FILE_TOOLS;
 
 use super::env::Environment;
 use super::error::ConfigError;
@@ -73,7 +74,11 @@ pub fn load(
     let layers = Layers { environment, overrides, vocabulary, own_roles: &own_roles };
     let mut loaded = assemble(path, document, &layers)?;
     loaded.settings.base_dir = Some(base_dir);
-    loaded.settings.context_dir = context_dir;
+    // Without `--context` file tools see the working directory, and prompts have to say so.
+    let reads_files = |agent: &AgentSettings| agent.tools.iter().any(|tool| FILE_TOOLS.contains(&tool.name.as_str()));
+    let working_dir =
+        || loaded.settings.agents.iter().any(reads_files).then(|| open_directory(Path::new(".")).ok()).flatten();
+    loaded.settings.context_dir = context_dir.or_else(working_dir);
     Ok(loaded)
 }
 

@@ -31,6 +31,8 @@ pub struct Overrides {
     pub max_cost: Option<Usd>,
     /// `--warn-cost`.
     pub warn_cost: Option<Usd>,
+    /// `--seed`.
+    pub seed: Option<u32>,
     /// `--context`.
     pub context_dir: Option<PathBuf>,
 }

@@ -99,6 +99,7 @@ fn override_debate(debate: &mut DebateSettings, overrides: &Overrides) {
         debate.protocol.clone_from(protocol);
     }
     debate.interactive_clarifications |= overrides.clarify == Switch::On;
+    debate.seed = overrides.seed.or(debate.seed);
     debate.budget.max_cost_usd = overrides.max_cost.or(debate.budget.max_cost_usd);
     debate.budget.warn_cost_usd = overrides.warn_cost.or(debate.budget.warn_cost_usd);
 }
@@ -132,6 +133,8 @@ fn debate(section: Option<Object<DebateSection>>, vocabulary: &Vocabulary, findi
         ),
         synthesis_method: section.synthesis_method.unwrap_or(default.synthesis_method),
         include_full_history: section.include_full_history.unwrap_or(default.include_full_history),
+        history_limit: findings.whole(at("historyLimit"), section.history_limit, 0, default.history_limit),
+        seed: section.seed.map(|seed| findings.whole(at("seed"), Some(seed), 0, 0)),
         timeout_per_round: findings.whole(
             at("timeoutPerRound"),
             section.timeout_per_round,

@@ -96,6 +96,7 @@ impl Sources {
             "debate.rounds" => (given.rounds.is_some(), "--rounds"),
             "debate.protocol" => (given.protocol.is_some(), "--protocol"),
             "debate.interactiveClarifications" => (given.clarify == Switch::On, "--clarify"),
+            "debate.seed" => (given.seed.is_some(), "--seed"),
             "debate.budget.maxCostUsd" => (given.max_cost.is_some(), "--max-cost"),
             "debate.budget.warnCostUsd" => (given.warn_cost.is_some(), "--warn-cost"),
             _ => match path.0.as_slice() {
@@ -157,8 +158,7 @@ pub struct Row {
 /// Every effective value with its source, and for each provider in use its endpoint and whether its key is set.
 #[must_use]
 pub fn show(loaded: &Loaded, environment: &Environment) -> Vec<Row> {
-    let mut settings = serde_json::to_value(&loaded.settings).unwrap_or_default();
-    settings.sort_all_objects();
+    let settings = serde_json::to_value(&loaded.settings).unwrap_or_default();
     let mut rows = Vec::new();
     for section in ["agents", "judge", "debate", "providers", "prices", "baseDir", "contextDir"] {
         if let Some(value) = settings.get(section) {

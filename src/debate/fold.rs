@@ -111,14 +111,7 @@ impl Debate {
             }
             Event::RoundBegun { round } => {
                 self.current_round = *round;
-                self.rounds.push(Round {
-                    round_number: *round,
-                    contributions: Vec::new(),
-                    summaries: None,
-                    evaluation: None,
-                    timed_out: false,
-                    timestamp: Some(recorded.at),
-                });
+                self.rounds.push(Round { timestamp: Some(recorded.at), ..Round::begun(*round) });
             }
             Event::Replied { call, .. } => self.count(call),
             Event::QuestionsAsked { iteration, questions, call } => {

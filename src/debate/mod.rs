@@ -33,7 +33,7 @@ pub(crate) mod fixture;
 pub use call::{CallKey, CallRecord, Phase, Tokens};
 pub use clarification::{AgentClarifications, Clarification};
 pub use contribution::{Contribution, ContributionType, Metadata, ToolCall, ToolResult};
-pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
+pub use event::{Created, Event, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
 pub use forecast::{Forecast, PlannedCall, Span};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_authors, fork};
@@ -50,7 +50,7 @@ pub use settings::{
     ToolSettings, TraceTarget,
 };
 pub use signal::{Asked, Signal};
-pub use solution::Solution;
+pub use solution::{Shortened, Solution};
 pub use state::{Debate, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary, SummaryMetadata};
 pub use time::Timestamp;
 pub use timeline::{Moment, timeline};

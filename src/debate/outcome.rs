@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ContributionType, Debate, Phase, StopReason};
+use crate::figures::thousands;
+
+use super::{ContributionType, Debate, Phase, Shortened, StopReason};
 
 /// How a finished debate went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,8 +74,19 @@ impl Outcome {
         if debate.voting.as_ref().is_some_and(|voting| voting.winner.is_none()) {
             reasons.push("the vote was tied, and nobody broke the tie".to_owned());
         }
-        if let Some(error) = debate.final_solution.as_ref().and_then(|solution| solution.parse_error.as_ref()) {
-            reasons.push(format!("the synthesis was not the JSON that was asked for ({error})"));
+        if let Some(solution) = &debate.final_solution {
+            if let Some(Shortened { from, to }) = solution.shortened {
+                let (from, to) = (thousands(from as u64), thousands(to as u64));
+                reasons.push(format!(
+                    "the judge was shown {to} of {from} characters of the debate: its model's context has no room for more"
+                ));
+            }
+            if solution.truncated {
+                reasons.push("the solution was cut at the output limit".to_owned());
+            }
+            if let Some(error) = &solution.parse_error {
+                reasons.push(format!("the judge's assessment is missing ({error})"));
+            }
         }
         let kind = match debate.stop_reason {
             Some(StopReason::Budget) => {

@@ -109,6 +109,12 @@ pub struct DebateSettings {
     pub synthesis_method: SynthesisMethod,
     /// Whether agents without a summary see the finished rounds.
     pub include_full_history: bool,
+    /// Characters of finished rounds that a prompt shows in full at most.
+    #[serde(default = "default_history_limit")]
+    pub history_limit: usize,
+    /// The seed of every shuffle; drawn when absent.
+    #[serde(default)]
+    pub seed: Option<u32>,
     /// The limit of one round, in milliseconds.
     pub timeout_per_round: u64,
     /// When and how history is condensed, unless an agent says otherwise.
@@ -147,6 +153,12 @@ pub struct DebateSettings {
 impl DebateSettings {
     /// [`idle_timeout`](Self::idle_timeout) where nothing is configured, and in states of before there was one.
     pub const DEFAULT_IDLE_TIMEOUT: u64 = 60_000;
+    /// [`history_limit`](Self::history_limit) where nothing is configured, and in states of before there was one.
+    pub const DEFAULT_HISTORY_LIMIT: usize = 20_000;
+}
+
+fn default_history_limit() -> usize {
+    DebateSettings::DEFAULT_HISTORY_LIMIT
 }
 
 fn default_idle_timeout() -> u64 {

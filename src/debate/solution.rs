@@ -34,7 +34,22 @@ pub struct Solution {
     /// Whose refinement it is, or is built on (voting and merge).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<AgentId>,
-    /// Why the judge's answer could not be read as the JSON that was asked for; its raw text is then the description.
+    /// What the judge's answer lacks of what was asked for: its assessment, or all that could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse_error: Option<String>,
+    /// Set when the text was cut at the output limit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+    /// How much of the debate's texts the judge was shown, where not all of them fit its model's context window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortened: Option<Shortened>,
+}
+
+/// What was left of texts that were too long, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shortened {
+    /// Before.
+    pub from: usize,
+    /// After, at most.
+    pub to: usize,
 }

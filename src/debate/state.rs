@@ -252,6 +252,19 @@ pub enum StopReason {
 }
 
 impl Round {
+    /// A round in which nothing was said yet.
+    #[must_use]
+    pub fn begun(round_number: u32) -> Self {
+        Self {
+            round_number,
+            contributions: Vec::new(),
+            summaries: None,
+            evaluation: None,
+            timed_out: false,
+            timestamp: None,
+        }
+    }
+
     /// The contribution of that kind by that agent, about `target` if it is a critique.
     #[must_use]
     pub fn find(

@@ -147,7 +147,7 @@ pub(super) fn cost_of(event: &Event) -> Option<Usd> {
 /// A defect of a template.
 pub fn least_closing_cost(budget: &Budget, judge: &Judge, debate: &Debate) -> Result<Usd, EngineError> {
     let ground = Ground::of(debate)?;
-    let request = judge.synthesize(&ground, debate, SynthesisMaterial::FinalRound)?;
+    let request = judge.synthesize(&ground, debate, SynthesisMaterial::Texts)?;
     Ok(budget.bound(request_bytes(&request), SHORTEST_CLOSING, price(judge.caller.price.as_ref())))
 }
 
@@ -182,7 +182,7 @@ struct Closing<'a> {
 
 impl<'a> Closing<'a> {
     fn of(judge: &'a Judge, ground: &Ground, debate: &Debate) -> Result<Self, EngineError> {
-        let with_texts = request_bytes(&judge.synthesize(ground, debate, SynthesisMaterial::FinalRound)?);
+        let with_texts = request_bytes(&judge.synthesize(ground, debate, SynthesisMaterial::Texts)?);
         let to_condense = request_bytes(&judge.summarize(ground, debate)?.request);
         let solutions = [ContributionType::Proposal, ContributionType::Refinement];
         let last = debate.final_round().into_iter().flat_map(|round| &round.contributions);

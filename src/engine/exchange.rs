@@ -230,7 +230,7 @@ impl Exchange {
         }
         let ground = engine.ground()?;
         let request = debater.propose(&ground, engine.debate(), self.round)?;
-        self.call(engine, &debater, request);
+        self.call(engine, &debater, request, Vec::new());
         self.proposals[agent] = Slot::Called;
         Ok(())
     }
@@ -257,7 +257,7 @@ impl Exchange {
                     let debater = engine.panel.debaters[critic].clone();
                     let ground = engine.ground()?;
                     let request = debater.critique(&ground, engine.debate(), self.round, &proposal)?;
-                    self.call(engine, &debater, request);
+                    self.call(engine, &debater, request, vec![Arc::clone(&proposal)]);
                     self.critiques[target][critic] = Slot::Called;
                 }
             }
@@ -268,15 +268,23 @@ impl Exchange {
                 let debater = engine.panel.debaters[target].clone();
                 let ground = engine.ground()?;
                 let request = debater.refine(&ground, engine.debate(), self.round, &proposal, &critiques)?;
-                self.call(engine, &debater, request);
+                let given = std::iter::once(proposal).chain(critiques).collect();
+                self.call(engine, &debater, request, given);
                 self.refinements[target] = Slot::Called;
             }
         }
         Ok(())
     }
 
-    fn call(&mut self, engine: &mut Engine, debater: &crate::agent::Debater, request: crate::llm::Request) {
-        let tools = self.workshop.tools_of(&debater.settings);
+    /// Starts a call whose prompt shows the texts of this round that are `given`.
+    fn call(
+        &mut self,
+        engine: &mut Engine,
+        debater: &crate::agent::Debater,
+        request: crate::llm::Request,
+        given: Vec<Arc<Contribution>>,
+    ) {
+        let tools = self.workshop.tools_of(&debater.settings, given);
         let answer = |ask: Ask| Ask { tools, ..ask }.text();
         self.calls.start(engine, &debater.caller, request, answer, |said| &said.call);
     }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Panel, PanelError};
+use crate::agent::{MERGE_ASSESSMENT, Panel, PanelError};
 use crate::debate::{
     AgentId, AgentSettings, CallKey, Created, DebateId, Forecast, PanelInfo, Phase, PlannedCall, PromptSources,
     Settings, Span, SynthesisMethod, Tokens, Usd,
@@ -231,7 +231,10 @@ impl ChatModel for Gauge {
         self.measures.lock().unwrap_or_else(PoisonError::into_inner).insert(request.brief.key.clone(), call);
         let filler = "word ".repeat((f64::from(tokens) * self.bytes_per_token() / 5.0) as usize + 1);
         let text = match request.answer {
-            Some(answer) => instance(&(answer.schema)(), &filler).to_string(),
+            Some(answer) => instance(&(answer.schema)()).to_string(),
+            None if request.brief.key.phase == Phase::Synthesis => {
+                format!("{filler}\n\n```json\n{}\n```", instance(&(MERGE_ASSESSMENT.schema)()))
+            }
             None => filler,
         };
         Box::pin(std::future::ready(Ok(Reply {
@@ -245,21 +248,15 @@ impl ChatModel for Gauge {
     }
 }
 
-/// The property that holds an answer's text; other strings are labels.
-const TEXT_PROPERTY: &str = "solutionMarkdown";
 /// A label that every slate has.
 const LABEL: &str = "A";
 
-/// The least value that a schema allows, with `filler` as the text.
-fn instance(schema: &Value, filler: &str) -> Value {
+/// The least value that a schema allows.
+fn instance(schema: &Value) -> Value {
     match schema["type"].as_str() {
         Some("object") => {
             let properties = schema["properties"].as_object().into_iter().flatten();
-            let values = properties.map(|(name, of)| {
-                let value = if name == TEXT_PROPERTY { json!(filler) } else { instance(of, filler) };
-                (name.clone(), value)
-            });
-            Value::Object(values.collect::<Map<_, _>>())
+            Value::Object(properties.map(|(name, of)| (name.clone(), instance(of))).collect::<Map<_, _>>())
         }
         Some("array") => json!([]),
         Some("number" | "integer") => schema.get("minimum").cloned().unwrap_or_else(|| json!(0)),

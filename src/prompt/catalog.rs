@@ -54,6 +54,8 @@ templates! {
     Critique => "phases/critique.md",
     /// An agent reworks its proposal.
     Refine => "phases/refine.md",
+    /// An agent's own history, where its summary prompt wants it.
+    OwnHistory => "phases/own-history.md",
     /// An agent condenses its own history.
     Summarize => "phases/summarize.md",
     /// An agent asks what is unclear.
@@ -64,14 +66,18 @@ templates! {
     EvaluateConvergence => "judge/evaluate-convergence.md",
     /// The judge scores the best candidate.
     EvaluateQuality => "judge/evaluate-quality.md",
-    /// The judge condenses the final round.
+    /// The judge condenses the rounds before the final one.
     JudgeSummarize => "judge/summarize.md",
     /// The judge writes the solution.
     Synthesize => "judge/synthesize.md",
+    /// The judge assesses a solution that came without an assessment.
+    Assess => "judge/assess.md",
     /// The judge amends the strongest candidate with what the others add.
     Merge => "judge/merge.md",
     /// What is said after an answer that could not be read.
     SecondChance => "second-chance.md",
+    /// What is said after an answer of the judge without a solution.
+    NoSolution => "judge/no-solution.md",
     /// What an evaluator is shown of the user's answers.
     EvaluatorClarifications => "evaluator/clarifications.md",
 }

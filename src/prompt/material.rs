@@ -60,15 +60,6 @@ pub struct Clarification<'a> {
     pub answer: &'a str,
 }
 
-/// What was said in a finished round.
-#[derive(Debug, Clone, Serialize)]
-pub struct FinishedRound<'a> {
-    /// The number, from 1.
-    pub number: u32,
-    /// The contributions, in the order of the record.
-    pub entries: Vec<Entry<'a>>,
-}
-
 /// An agent's own part of a finished round.
 #[derive(Debug, Clone, Serialize)]
 pub struct OwnRound<'a> {
@@ -83,7 +74,7 @@ pub struct OwnRound<'a> {
 /// A part of what the judge's synthesis rests on.
 #[derive(Debug, Clone, Serialize)]
 pub struct MaterialPart<'a> {
-    /// Its heading, such as `Round 2`.
+    /// Its heading, such as `The final round`.
     pub heading: &'a str,
     /// Its texts.
     pub entries: Vec<Entry<'a>>,

@@ -22,14 +22,12 @@ use std::sync::{Arc, LazyLock};
 
 pub use catalog::{PromptError, Template};
 pub use evaluator::{EvaluatorValues, SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user};
-pub use material::{
-    Authored, Candidate, Clarification, Entry, FinishedRound, FocusedRole, MaterialPart, OwnRound, Persona,
-};
+pub use material::{Authored, Candidate, Clarification, Entry, FocusedRole, MaterialPart, OwnRound, Persona};
 pub use role::{Role, RoleError};
 pub use source::{PromptFileError, read_prompt};
 pub use values::{
-    Clarify, Critique, EvaluateConvergence, EvaluateQuality, EvaluatorClarifications, Foundation, History,
-    JudgeSummarize, Merge, Prompt, Propose, Refine, SecondChance, Summarize, Synthesize, Vote,
+    Assess, Clarify, Critique, EvaluateConvergence, EvaluateQuality, EvaluatorClarifications, Foundation, History,
+    JudgeSummarize, Merge, NoSolution, OwnHistory, Prompt, Propose, Refine, SecondChance, Summarize, Synthesize, Vote,
 };
 pub use version::version;
 

@@ -35,6 +35,8 @@ pub struct Role {
     pub title: String,
     /// What it cares about and how it thinks.
     pub system: Arc<str>,
+    /// The user's system prompt, which is sent as such and takes the place of `system`.
+    pub own_system: Option<Arc<str>>,
     /// What it looks at when it proposes.
     pub propose: Arc<str>,
     /// What it looks at when it criticises.
@@ -133,6 +135,7 @@ impl Role {
             name: name.to_owned(),
             title,
             system: section("System")?,
+            own_system: None,
             propose: section("Propose")?,
             critique: section("Critique")?,
             refine: section("Refine")?,
@@ -144,7 +147,7 @@ impl Role {
     /// The role where the template alone says what is to be done: votes and what the judge does.
     #[must_use]
     pub fn persona(&self) -> Persona<'_> {
-        Persona { title: &self.title, system: &self.system }
+        Persona { title: &self.title, system: self.shown_system() }
     }
 
     /// The role when it proposes.
@@ -178,7 +181,12 @@ impl Role {
     }
 
     fn focused<'a>(&'a self, focus: &'a str) -> FocusedRole<'a> {
-        FocusedRole { title: &self.title, system: &self.system, focus }
+        FocusedRole { title: &self.title, system: self.shown_system(), focus }
+    }
+
+    /// What the prompt says about the role; nothing where the system message says it.
+    fn shown_system(&self) -> &str {
+        if self.own_system.is_some() { "" } else { &self.system }
     }
 }
 

@@ -5,9 +5,7 @@ use minijinja::value::Serde;
 use serde::Serialize;
 
 use super::catalog::{PromptError, Template, render};
-use super::material::{
-    Authored, Candidate, Clarification, Entry, FinishedRound, FocusedRole, MaterialPart, OwnRound, Persona,
-};
+use super::material::{Authored, Candidate, Clarification, Entry, FocusedRole, MaterialPart, OwnRound, Persona};
 
 /// Values that render into the text of one template.
 pub trait Prompt: Serialize {
@@ -54,10 +52,10 @@ prompt! {
 }
 
 prompt! {
-    /// The finished rounds, for agents that see the full history.
+    /// What concerns an agent in the finished rounds.
     History, History {
-        /// The rounds, at least one.
-        rounds: &'a [FinishedRound<'a>],
+        /// The texts, newest first, at least one.
+        entries: &'a [Entry<'a>],
     }
 }
 
@@ -98,9 +96,19 @@ prompt! {
 }
 
 prompt! {
+    /// The texts of an agent's own history, for a summary prompt of the user's that says where they belong.
+    OwnHistory, OwnHistory {
+        /// The agent's own part of the finished rounds.
+        rounds: &'a [OwnRound<'a>],
+        /// The summary that the new one takes the place of.
+        own_summary: Option<&'a str>,
+    }
+}
+
+prompt! {
     /// Body: condense one's own history.
     Summarize, Summarize {
-        /// The agent's own part of the finished rounds.
+        /// The agent's own part of the finished rounds; none where the role's text holds it.
         rounds: &'a [OwnRound<'a>],
         /// The summary that the new one takes the place of.
         own_summary: Option<&'a str>,
@@ -152,9 +160,9 @@ prompt! {
 }
 
 prompt! {
-    /// Body: condense the final round for the synthesis.
+    /// Body: condense the rounds before the final one for the synthesis.
     JudgeSummarize, JudgeSummarize {
-        /// The texts of the round, anonymised.
+        /// Their texts in the order in which they were written, anonymised; none where the role's text holds them.
         entries: &'a [Entry<'a>],
         /// The limit, in characters.
         max_length: usize,
@@ -164,9 +172,9 @@ prompt! {
 }
 
 prompt! {
-    /// Body: write the solution. Answers are JSON with the keys of a solution.
+    /// Body: write the solution. Answers are Markdown with a JSON block at the end.
     Synthesize, Synthesize {
-        /// What it rests on, anonymised: all rounds, the final round, or a summary of it.
+        /// What it rests on, anonymised: the earlier rounds or a summary of them, and the final round.
         material: &'a [MaterialPart<'a>],
         /// The judge.
         role: Persona<'a>,
@@ -174,7 +182,19 @@ prompt! {
 }
 
 prompt! {
-    /// Body: amend the strongest candidate. Answers are JSON with the keys of a solution and `base`.
+    /// Body: assess a solution that came without an assessment. Answers are JSON with the keys of an assessment.
+    Assess, Assess {
+        /// What it was merged from, if it was.
+        candidates: &'a [Candidate<'a>],
+        /// The solution.
+        solution: &'a str,
+        /// The judge.
+        role: Persona<'a>,
+    }
+}
+
+prompt! {
+    /// Body: amend the strongest candidate. Answers are Markdown with a JSON block at the end, which names the base.
     Merge, Merge {
         /// The refinements, anonymised and shuffled.
         candidates: &'a [Candidate<'a>],
@@ -189,6 +209,14 @@ prompt! {
         /// Why it could not be read.
         error: &'a str,
     }
+}
+
+/// What is said after an answer of the judge without a solution. A turn of its own, not a body.
+#[derive(Debug, Clone, Serialize)]
+pub struct NoSolution {}
+
+impl Prompt for NoSolution {
+    const TEMPLATE: Template = Template::NoSolution;
 }
 
 prompt! {

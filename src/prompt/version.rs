@@ -29,10 +29,10 @@ impl Role {
     /// The SHA-256 of all its texts, in hexadecimal: another one as soon as a word of them is.
     #[must_use]
     pub fn sha256(&self) -> String {
-        let Self { name: _, title, system, propose, critique, refine, summarize, clarify } = self;
+        let Self { name: _, title, system, own_system, propose, critique, refine, summarize, clarify } = self;
         let texts: [(&str, &str); 7] = [
             ("title", title),
-            ("system", system),
+            ("system", own_system.as_ref().unwrap_or(system)),
             ("propose", propose),
             ("critique", critique),
             ("refine", refine),
@@ -84,6 +84,7 @@ mod tests {
         for change in [
             |role: &mut Role| role.title.push('!'),
             |role: &mut Role| role.system = "x".into(),
+            |role: &mut Role| role.own_system = Some("y".into()),
             |role: &mut Role| role.propose = "x".into(),
             |role: &mut Role| role.critique = "x".into(),
             |role: &mut Role| role.refine = "x".into(),
@@ -96,7 +97,7 @@ mod tests {
         }
         hashes.sort();
         hashes.dedup();
-        assert_eq!(hashes.len(), 8);
+        assert_eq!(hashes.len(), 9);
         assert!(hashes.iter().all(|hash| hash.len() == 64));
     }
 

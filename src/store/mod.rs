@@ -6,7 +6,6 @@
 mod directory;
 mod journal;
 mod line;
-mod older;
 mod record;
 mod saved;
 mod saver;

@@ -1,4 +1,4 @@
-//! `context_search`: where a term occurs in the finished rounds.
+//! `context_search`: where a term occurs in the finished rounds and in the texts that the call was given.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ const MATCHES: usize = 100;
 const TERM: Text =
     Text { name: "term", expected: "the text to search for as a string, such as \"rate limit\"", limit: SNIPPET };
 
-/// Searches what was said in finished rounds.
+/// Searches what was said.
 pub(super) struct ContextSearch;
 
 #[derive(Serialize)]
@@ -40,8 +40,8 @@ impl Tool for ContextSearch {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: Self::NAME.to_owned(),
-            description: "Searches the contributions of all finished rounds of this debate for a word or phrase, \
-                ignoring case. Returns for each contribution that has it the round, its author, its type and the \
+            description: "Searches what was said in the finished rounds of this debate, and the texts that you were \
+                given to work on, for a word or phrase, ignoring case. Returns for each contribution that has it the round, its author, its type and the \
                 text around the first occurrence."
                 .to_owned(),
             parameters: json!({

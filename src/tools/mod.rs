@@ -31,7 +31,7 @@ pub use toolbox::Toolbox;
 pub struct ToolContext {
     /// The only directory whose files they can read.
     pub directory: Arc<ContextDirectory>,
-    /// The finished rounds of the debate.
+    /// The finished rounds of the debate, then what the call was given of the one in progress.
     pub rounds: Arc<[Round]>,
 }
 
@@ -62,6 +62,9 @@ register! {
     file_read::FileRead,
     list_files::ListFiles,
 }
+
+/// The names of the tools that read files.
+pub const FILE_TOOLS: &[&str] = &[file_read::FileRead::NAME, list_files::ListFiles::NAME];
 
 /// Every tool there is, in the order of [`TOOL_NAMES`].
 #[must_use]

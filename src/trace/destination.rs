@@ -98,12 +98,6 @@ impl TraceConfigError {
 }
 
 impl Destination {
-    /// The full address of what takes them.
-    #[must_use]
-    pub fn url(&self) -> &Url {
-        &self.url
-    }
-
     /// Where traces for `target` go.
     ///
     /// # Errors

@@ -198,13 +198,13 @@ fn all_problems_are_reported_in_one_go() {
 
     --- stderr
     error: the configuration `./debate-config.json` cannot be used, 7 problems:
-        agents[0].name (line 5, column 15): is empty
-        agents[0].provider (line 8, column 19): unknown provider `nope` (known: `openai`, `openrouter`, `anthropic`, `google`, `mistral`, `ollama`, `offline`)
+        agents[0].name (line 6, column 15): is empty
+        agents[0].provider (line 7, column 19): unknown provider `nope` (known: `openai`, `openrouter`, `anthropic`, `google`, `mistral`, `ollama`, `offline`)
         agents[0].temperature (line 9, column 22): must be from 0 to 2, not 3
         agents[1].id (line 12, column 13): `a` is already the id of `agents[0]`
-        judge.id (line 20, column 11): is empty
-        debate.terminationCondition.threshold (line 29, column 20): must be from 0 to 100, not 101
-        debate.budget.warnCostUsd (line 32, column 22): must not be negative: -1
+        debate.budget.warnCostUsd (line 21, column 22): must not be negative: -1
+        debate.terminationCondition.threshold (line 24, column 20): must be from 0 to 100, not 101
+        judge.id (line 29, column 11): is empty
     hint: `dialectic config schema` prints every key with its type; `dialectic config check` checks a file
     ");
     assert_eq!(server.requests().len(), 0);

@@ -187,7 +187,7 @@ fn an_answer_without_json_stays_the_solution_when_nothing_is_left_to_ask_again()
     assert_eq!(state["usage"]["model-judge"]["requests"], 1);
     assert_eq!(state["outcome"]["kind"], "stopped");
     let reasons = state["outcome"]["reasons"].to_string();
-    assert!(reasons.contains("the synthesis was not the JSON that was asked for"), "{reasons}");
+    assert!(reasons.contains("the judge's assessment is missing"), "{reasons}");
 }
 
 #[test]

@@ -90,8 +90,8 @@ fn what_is_odd_but_usable_is_warned_of() {
     --- stdout
 
     --- stderr
-    warning: unknown key `debate.round` is ignored (did you mean `rounds`?)
     warning: unknown key `debate.maxConcurency` is ignored (did you mean `maxConcurrency`?)
+    warning: unknown key `debate.round` is ignored (did you mean `rounds`?)
     warning: unknown key `debates` is ignored (did you mean `debate`?)
     warning: `agents[0].temperature` is 1.2; above 1 answers tend to become erratic
     warning: unknown tool `browse` (known: `context_search`, `file_read`, `list_files`) at `agents[0].tools[1]` is skipped
@@ -104,8 +104,8 @@ fn what_is_odd_but_usable_is_warned_of() {
     let warnings: Vec<&str> = finished.stderr.lines().filter(|line| line.starts_with("warning: ")).collect();
     let warnings = warnings.join("\n").replace(&*sandbox.directory().to_string_lossy(), "[directory]");
     insta::assert_snapshot!(warnings, @"
-    warning: unknown key `debate.round` is ignored (did you mean `rounds`?)
     warning: unknown key `debate.maxConcurency` is ignored (did you mean `maxConcurrency`?)
+    warning: unknown key `debate.round` is ignored (did you mean `rounds`?)
     warning: unknown key `debates` is ignored (did you mean `debate`?)
     warning: `agents[0].temperature` is 1.2; above 1 answers tend to become erratic
     warning: unknown tool `browse` (known: `context_search`, `file_read`, `list_files`) at `agents[0].tools[1]` is skipped

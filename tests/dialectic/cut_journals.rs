@@ -13,9 +13,10 @@ fn reply(request: &Incoming) -> Reply {
         (Purpose::Vote, "model-kiss") => Reply::text("I abstain."),
         (Purpose::Vote, _) => Reply::json(json!({"choice": "A", "confidence": 60, "reason": "It is first."})),
         (Purpose::Refine, "model-kiss") => Reply::error(400, "no"),
-        (Purpose::Synthesize, _) => Reply::json(json!({
-            "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
-            "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
+        (Purpose::Synthesize, _) => Reply::text("Use a ring."),
+        (Purpose::Assess, _) => Reply::json(json!({
+            "tradeoffs": [], "recommendations": [], "unfulfilledMajorRequirements": [], "openQuestions": [],
+            "confidence": 70,
         })),
         _ => default_reply(request),
     }
@@ -57,6 +58,34 @@ fn behind_every_line_a_debate_goes_on_to_the_same_end_without_paying_twice() {
         let made = server.requests().len() - before;
         let left = paid(&journal) - paid(&journal[..length]);
         assert!((left..=left + refused).contains(&made), "{made} calls, {left} were left behind line {length}: {last}");
+    }
+}
+
+#[test]
+fn a_reply_of_the_judge_is_not_paid_for_again_whatever_form_it_has() {
+    // The first is what judges were asked for by versions before this one, cut.
+    for (text, solution) in [
+        (r##"{"solutionMarkdown": "# Ring\n\nUse it.", "tradeoffs": ["space"], "confidence": 7"##, "# Ring\n\nUse it."),
+        ("I would rather talk.", "I would rather talk."),
+    ] {
+        let server = MockServer::with(move |request| match request.purpose {
+            Purpose::Synthesize => Reply::text(text),
+            _ => reply(request),
+        });
+        let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+        sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+        let id = sandbox.only_debate();
+        let journal = sandbox.journal(&id);
+        let replied = journal.iter().position(|line| line.contains("\"type\":\"replied\"")).unwrap();
+        let place = cut(&server, &id, &journal[..=replied]);
+        let before = server.requests().len();
+        place.run(["resume", &id, "--quiet"]).expect_code(0);
+        let made = server.requests().split_off(before);
+        assert_eq!(made.iter().map(|request| request.purpose).collect::<Vec<_>>(), [Purpose::Assess], "{text}");
+        let state = place.state(&id);
+        assert_eq!(without_times(&state), without_times(&sandbox.state(&id)));
+        let description = state["finalSolution"]["description"].as_str().unwrap();
+        assert!(description.starts_with(&format!("{solution}\n\n---\n\n## Judge Assessment\n")), "{description}");
     }
 }
 

@@ -162,7 +162,7 @@ fn long_histories_are_condensed_and_the_summaries_are_used() {
 }
 
 #[test]
-fn the_judge_works_from_its_own_summary_when_the_final_round_is_long() {
+fn the_judge_has_the_final_round_in_full_and_its_summary_of_what_came_before() {
     let server = MockServer::with(long_reply);
     let sandbox = Sandbox::new().model_server(&server);
     sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
@@ -172,9 +172,135 @@ fn the_judge_works_from_its_own_summary_when_the_final_round_is_long() {
     let synthesis = asked(&server, Purpose::Synthesize)[0].text();
     assert!(synthesis.contains(summary));
     for contribution in of_kind(&state["rounds"][1], "refinement") {
-        let beginning: String = contribution["content"].as_str().unwrap().chars().take(200).collect();
-        assert!(!synthesis.contains(&beginning), "the full texts are not sent again");
+        assert!(synthesis.contains(contribution["content"].as_str().unwrap()));
     }
+    // A critique without numbered points is shown up to 3,000 characters.
+    for contribution in of_kind(&state["rounds"][1], "critique") {
+        let content: Vec<char> = contribution["content"].as_str().unwrap().chars().collect();
+        let shown: String = content[..3000].iter().collect();
+        assert!(content.len() > 3100 && synthesis.contains(shown.trim_end()));
+        assert!(!synthesis.contains(&content.iter().collect::<String>()));
+    }
+    let earlier = of_kind(&state["rounds"][0], "proposal")[0]["content"].as_str().unwrap();
+    assert!(!synthesis.contains(earlier), "of the first round the judge has its summary");
+    let summarize = asked(&server, Purpose::Summarize);
+    let summarize = summarize.iter().find(|request| request.prompt().contains("# Your role: Judge")).unwrap().text();
+    assert!(summarize.contains(earlier));
+    for contribution in of_kind(&state["rounds"][1], "refinement") {
+        assert!(!summarize.contains(contribution["content"].as_str().unwrap()), "the summary is of what came before");
+    }
+}
+
+#[test]
+fn without_a_summary_the_judge_is_shown_what_came_before_up_to_a_limit() {
+    let server = MockServer::with(long_reply);
+    let debate = json!({"rounds": 2, "summarization": {"enabled": false}, "historyLimit": 9500});
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert!(asked(&server, Purpose::Summarize).is_empty());
+    let state = sandbox.state(&sandbox.only_debate());
+    let synthesis = asked(&server, Purpose::Synthesize)[0].text();
+    for (kind, in_full) in [("refinement", true), ("critique", false), ("proposal", false)] {
+        for contribution in of_kind(&state["rounds"][0], kind) {
+            let content = contribution["content"].as_str().unwrap();
+            assert_eq!(synthesis.contains(content), in_full, "{kind}");
+            // What has no place is mentioned.
+            let words: String = content.chars().take(100).collect();
+            assert!(synthesis.contains(&words), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn an_agent_is_shown_what_concerns_it_newest_first_up_to_a_limit() {
+    let script = |request: &Incoming| match request.purpose {
+        Purpose::Confidence => Reply::json(json!({"confidence": 1})),
+        purpose => Reply::text(format!("<{purpose:?}> {}", prose(request.digest, 120))),
+    };
+    let server = MockServer::with(script);
+    let roles = ["architect", "kiss", "testing", "security"];
+    let debate = json!({"rounds": 5, "summarization": {"enabled": false}, "historyLimit": 6000});
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&roles, &debate));
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    let refines: Vec<_> =
+        asked(&server, Purpose::Refine).into_iter().filter(|one| one.model() == "model-kiss").collect();
+    // Of the first round: what it said, what was said to it and by it, and nothing else.
+    let second = refines[1].text();
+    for contribution in state["rounds"][0]["contributions"].as_array().unwrap() {
+        let concerns = contribution["agentId"] == "agent-kiss" || contribution["targetAgentId"] == "agent-kiss";
+        let beginning: String = contribution["content"].as_str().unwrap().chars().take(80).collect();
+        assert_eq!(second.contains(&beginning), concerns, "{contribution}");
+    }
+    let place = |title: &str| second.find(title).unwrap();
+    assert!(place("Round 1: Refinement of agent-kiss") < place("Round 1: Proposal of"), "the newest come first");
+    // A round costs no more the more was said before it.
+    let size = |round: usize| refines[round].text().len();
+    assert!(size(4) < size(2) + 6000, "{} after {}", size(4), size(2));
+    let history =
+        |text: String| text[text.find("# Finished rounds").unwrap()..text.find("# Proposal of").unwrap()].len();
+    for request in &refines[1..] {
+        assert!(history(request.text()) < 6000 + 9000, "{}", history(request.text()));
+    }
+}
+
+#[test]
+fn an_agent_with_a_summary_is_shown_that_and_no_round() {
+    let server = MockServer::with(long_reply);
+    let sandbox = Sandbox::new().model_server(&server);
+    sandbox.run(["debate", "Design a queue", "--rounds", "2"]).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    let summary = state["rounds"][1]["summaries"]["agent-kiss"]["summary"].as_str().unwrap();
+    let with = asked(&server, Purpose::Critique).into_iter().find(|one| one.text().contains(summary)).unwrap();
+    assert!(!with.text().contains("# Finished rounds"));
+}
+
+#[test]
+fn the_same_seed_shuffles_alike() {
+    let synthesis_of = |arguments: &[&str], debate: &Value| {
+        let server = MockServer::with(short_reply);
+        let mut debate = debate.clone();
+        debate["maxConcurrency"] = json!(1);
+        let roles = ["architect", "kiss", "testing", "security", "performance"];
+        let sandbox = Sandbox::new().model_server(&server).config(&config(&roles, &debate));
+        sandbox.run(["debate", "Design a queue"].iter().chain(arguments)).expect_code(0);
+        let seed = sandbox.state(&sandbox.only_debate())["seed"].clone();
+        (seed, asked(&server, Purpose::Synthesize)[0].text())
+    };
+    let (seed, prompt) = synthesis_of(&["--seed", "7"], &json!({"seed": 8}));
+    assert_eq!(seed, 7);
+    assert_eq!(synthesis_of(&[], &json!({"seed": 7})), (seed, prompt.clone()));
+    let (seed, other) = synthesis_of(&["--seed", "8"], &json!({}));
+    assert_eq!(seed, 8);
+    assert_ne!(other, prompt);
+}
+
+#[test]
+fn a_system_prompt_of_the_users_is_sent_as_the_system_message() {
+    let server = MockServer::with(short_reply);
+    let mut configured = config(&["architect", "kiss"], &json!({}));
+    configured["agents"][0]["systemPromptPath"] = json!("mine.md");
+    configured["judge"]["systemPromptPath"] = json!("judge.md");
+    let sandbox = Sandbox::new().model_server(&server).config(&configured);
+    let sandbox = sandbox.file("mine.md", "You count every {joule}.").file("judge.md", "You are strict.");
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    for request in server.requests() {
+        let own = match request.model() {
+            "model-architect" => Some("You count every {joule}."),
+            "model-judge" => Some("You are strict."),
+            _ => None,
+        };
+        let common = "You take part in a structured debate about one problem.";
+        assert!(request.system().starts_with(common));
+        match own {
+            Some(own) => {
+                assert!(request.system().ends_with(own), "{}", request.system());
+                assert!(!request.prompt().contains(own));
+            }
+            None => assert!(!request.system().contains("You count") && !request.system().contains("You are strict")),
+        }
+    }
+    server.assert_clean();
 }
 
 #[test]

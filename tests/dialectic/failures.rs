@@ -113,11 +113,11 @@ fn retries_end() {
     [
       {
         "agentId": "agent-kiss",
-        "phase": "proposal",
-        "round": 1,
-        "error": "the server failed (503): overloaded",
+        "at": "[time]",
         "attempts": 3,
-        "at": "[time]"
+        "error": "the server failed (503): overloaded",
+        "phase": "proposal",
+        "round": 1
       }
     ]
     "#);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+use crate::support::{Ending, Incoming, MockServer, Purpose, Reply, Sandbox, answer, config, prose, short_reply};
 
 fn two_agents(server: &MockServer, debate: &Value) -> Sandbox {
     Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], debate))
@@ -14,66 +14,203 @@ fn asked(server: &MockServer, purpose: Purpose) -> Vec<Arc<Incoming>> {
     server.requests().into_iter().filter(|request| request.purpose == purpose).collect()
 }
 
-/// A server whose judge says that instead of its solution, first and when asked again.
-fn judge_says(first: &'static str, second: &'static str) -> MockServer {
+/// A server whose judge says that instead of its solution, and then that.
+fn judge_says(first: &'static str, second: impl Fn() -> Reply + Send + Sync + 'static) -> MockServer {
     MockServer::with(move |request| match request.purpose {
-        Purpose::Synthesize if request.messages.iter().any(|message| message.role == "assistant") => {
-            Reply::text(second)
-        }
+        Purpose::Assess => second(),
+        Purpose::Synthesize if request.messages.iter().any(|message| message.role == "assistant") => second(),
         Purpose::Synthesize => Reply::text(first),
         _ => short_reply(request),
     })
 }
 
-const SOLUTION: &str = r#"{"solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
+const ASSESSMENT: &str = r#"{"tradeoffs": [], "recommendations": ["Measure"],
     "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70}"#;
 
 #[test]
-fn a_solution_that_is_not_json_is_asked_for_once_more() {
-    let server = judge_says("I would rather talk.", SOLUTION);
+fn the_judge_writes_markdown_and_its_assessment_behind_it() {
+    let server = MockServer::with(short_reply);
     let sandbox = two_agents(&server, &json!({}));
     let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
-    assert!(finished.stdout.starts_with("Use a ring.\n"), "{finished}");
     let synthesis = asked(&server, Purpose::Synthesize);
-    assert_eq!((synthesis.len(), server.requests().len()), (2, 8));
-    assert!(synthesis[1].text().contains("I would rather talk."), "the second chance shows the first answer");
-    server.assert_clean();
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    let state = sandbox.state(&id);
+    assert_eq!((synthesis.len(), server.requests().len()), (1, 7));
+    assert!(synthesis[0].schema().is_none(), "a schema would force the solution into JSON");
+    assert!(!finished.stdout.contains("```json"), "{finished}");
+    let state = sandbox.state(&sandbox.only_debate());
+    let solution = &state["finalSolution"];
+    assert_eq!(
+        (&solution["confidence"], &solution["recommendations"]),
+        (&json!(82), &json!(["Measure before the launch"]))
+    );
+    let description = solution["description"].as_str().unwrap();
+    assert!(description.contains("- All of it.\n\n---\n\n## Judge Assessment\n\n**Confidence Score**: 82/100\n"));
     assert_eq!(state["outcome"], json!({"kind": "full", "reasons": []}));
-    assert_eq!(state["usage"]["model-judge"]["requests"], 2);
 }
 
 #[test]
-fn a_solution_that_is_never_json_is_taken_as_it_is_and_said_to_be_that() {
-    let server = judge_says("I would rather talk.", "Use a ring, {I say.");
+fn an_assessment_that_is_missing_is_asked_for_alone() {
+    for first in [
+        "# Ring\n\nUse a ring.",
+        "# Ring\n\nUse a ring.\n\n```json\n{\"tradeoffs\": [\"space\"], \"recommendations\": [\"meas",
+        "# Ring\n\nUse a ring.\n\n```json\n{\"tradeoffs\": , \"recommendations\": ., \"confidence\": high}\n```",
+    ] {
+        let server = judge_says(first, || Reply::text(ASSESSMENT));
+        let sandbox = two_agents(&server, &json!({}));
+        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        assert!(finished.stdout.starts_with("# Ring\n\nUse a ring.\n\n---\n"), "{finished}");
+        let assess = asked(&server, Purpose::Assess);
+        assert_eq!((assess.len(), server.requests().len()), (1, 8));
+        assert!(assess[0].prompt().contains("# Ring\n\nUse a ring."));
+        let schema = assess[0].schema().expect("here JSON is wanted, and nothing else");
+        for list in ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions"] {
+            let list = &schema["properties"][list];
+            assert!(list["maxItems"].is_u64() && list["items"]["maxLength"].is_u64(), "{schema}");
+        }
+        server.assert_clean();
+        let id = sandbox.only_debate();
+        sandbox.assert_state_is_the_fold(&id);
+        let state = sandbox.state(&id);
+        // It is a short call: what the agents said is not sent once more.
+        for said in state["rounds"][0]["contributions"].as_array().unwrap() {
+            assert!(!assess[0].prompt().contains(said["content"].as_str().unwrap()));
+        }
+        assert_eq!(state["finalSolution"]["confidence"], 70);
+        assert_eq!(state["outcome"], json!({"kind": "full", "reasons": []}));
+        assert_eq!(state["usage"]["model-judge"]["requests"], 2);
+    }
+}
+
+#[test]
+fn an_assessment_that_never_comes_leaves_the_solution_and_is_said() {
+    let server = judge_says("Use a ring.", || Reply::text("I would rather not."));
     let sandbox = two_agents(&server, &json!({}));
     let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
     insta::assert_snapshot!(finished, @"
     exit: 0
     --- stdout
-    I would rather talk.
+    Use a ring.
 
     --- stderr
-    warning: the judge's answer is not the JSON that was asked for (`?`: key must be a string at line 1 column 2); its text is the solution
+    warning: the judge's answer stands without its full assessment: it has no assessment
     Saved debate to ./debates/[id].json
     warning: this debate ended degraded:
-      - the synthesis was not the JSON that was asked for (`?`: key must be a string at line 1 column 2)
+      - the judge's assessment is missing (it has no assessment)
     ");
-    assert_eq!(asked(&server, Purpose::Synthesize).len(), 2);
     let state = sandbox.state(&sandbox.only_debate());
-    assert_eq!(state["outcome"]["kind"], "degraded");
+    assert_eq!(state["finalSolution"]["confidence"], Value::Null);
     assert_eq!(state["outcome"]["reasons"].as_array().unwrap().len(), 1);
     two_agents(&server, &json!({})).run(["debate", "Design a queue", "--strict"]).expect_code(5);
 }
 
 #[test]
-fn json_is_read_out_of_a_fence_and_out_of_prose() {
+fn whatever_becomes_of_the_second_call_the_first_answer_stands() {
+    let long = r#"{"error": {"message": "the request exceeds the available context size", "code": "context_length_exceeded"}}"#;
+    let failures: [fn() -> Reply; 3] = [
+        || Reply::error(400, "no"),
+        || Reply::error(500, "oops").header("retry-after", "0"),
+        || Reply::html().status(403),
+    ];
+    let too_long = move || Reply::raw("application/json", long).status(400);
+    for failure in failures
+        .into_iter()
+        .map(|failure| Box::new(failure) as Box<dyn Fn() -> Reply + Send + Sync>)
+        .chain([Box::new(too_long) as Box<dyn Fn() -> Reply + Send + Sync>])
+    {
+        let server = judge_says("Use a ring.", failure);
+        let sandbox = two_agents(&server, &json!({"maxRetries": 1}));
+        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        assert_eq!(finished.stdout.trim(), "Use a ring.");
+        let state = sandbox.state(&sandbox.only_debate());
+        assert_eq!((&state["status"], &state["outcome"]["kind"]), (&json!("completed"), &json!("degraded")));
+        let reason = state["outcome"]["reasons"][0].as_str().unwrap();
+        assert!(
+            reason.starts_with("the judge's assessment is missing (it has no assessment, and asking again failed: ")
+        );
+    }
+}
+
+#[test]
+fn a_score_whose_second_chance_fails_is_unreadable_and_no_more() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Confidence if request.messages.iter().any(|message| message.role == "assistant") => {
+            Reply::error(400, "too long")
+        }
+        Purpose::Confidence => Reply::text("Rather good."),
+        _ => short_reply(request),
+    });
+    let sandbox = two_agents(&server, &json!({"terminationCondition": {"type": "quality"}}));
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(state["rounds"][0]["evaluation"]["score"], Value::Null);
+    assert_eq!(state["usage"]["model-judge"]["requests"], 3, "both calls for the score count, and the synthesis");
+    assert_eq!(state["outcome"]["kind"], "degraded");
+}
+
+#[test]
+fn an_answer_without_a_solution_is_asked_for_once_more() {
+    const BLOCK: &str = "```json\n{\"tradeoffs\": [], \"unfulfilledMajorRequirements\": [], \"confidence\": 70}\n```";
+    let whole: &'static str = format!("Use a ring.\n\n{BLOCK}").leak();
+    let server = judge_says(BLOCK, move || Reply::text(whole));
+    let sandbox = two_agents(&server, &json!({}));
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert!(finished.stdout.starts_with("Use a ring.\n"), "{finished}");
+    assert_eq!(asked(&server, Purpose::Synthesize).len(), 2);
+    assert_eq!(sandbox.state(&sandbox.only_debate())["outcome"]["kind"], "full");
+}
+
+#[test]
+fn a_solution_that_was_cut_is_said_to_be_cut() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Synthesize => Reply::text("# Ring\n\nUse a ri").ending(Ending::OutputLimit),
+        _ => short_reply(request),
+    });
+    let sandbox = two_agents(&server, &json!({}));
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert!(finished.stdout.starts_with("# Ring\n\nUse a ri\n\n---\n"), "{finished}");
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(state["outcome"]["reasons"], json!(["the solution was cut at the output limit"]));
+    assert_eq!(state["finalSolution"]["confidence"], 82);
+}
+
+#[test]
+fn a_request_of_the_judge_that_does_not_fit_is_shortened_and_sent_again() {
+    const WINDOW: usize = 9000;
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Synthesize if request.text().len() > WINDOW => {
+            let body = json!({"error": {"message": "maximum context length is 2048 tokens", "code": "context_length_exceeded"}});
+            Reply::raw("application/json", body.to_string()).status(400)
+        }
+        Purpose::Propose | Purpose::Critique => Reply::text(format!("Short: {}", prose(request.digest, 8))),
+        Purpose::Refine if request.model() == "model-kiss" => Reply::text(format!("KISS {}", prose(1, 12))),
+        Purpose::Refine => Reply::text(format!("LONG {}", prose(request.digest, 3000))),
+        _ => short_reply(request),
+    });
+    let sandbox = two_agents(&server, &json!({}));
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert!(finished.stdout.contains("## Judge Assessment"), "{finished}");
+    assert!(finished.stderr.contains("the longest texts shortened"), "{finished}");
+    let synthesis = asked(&server, Purpose::Synthesize);
+    let last = synthesis.last().unwrap().text();
+    assert!(synthesis.len() > 1 && last.len() <= WINDOW, "{} requests", synthesis.len());
+    // The longest is shortened, the others are whole.
+    assert!(last.contains(&format!("KISS {}\n", prose(1, 12))) && last.contains("LONG "));
+    assert!(last.contains("more characters are left out here]"));
+    let id = sandbox.only_debate();
+    sandbox.assert_state_is_the_fold(&id);
+    let state = sandbox.state(&id);
+    assert_eq!(state["outcome"]["kind"], "degraded");
+    let reasons = state["outcome"]["reasons"].as_array().unwrap();
+    assert!(reasons.len() == 1 && reasons[0].as_str().unwrap().starts_with("the judge was shown "), "{reasons:?}");
+    server.assert_clean();
+}
+
+#[test]
+fn an_answer_that_is_json_as_a_whole_is_read_all_the_same() {
     for wrapped in ["Gladly:\n\n```json\n{}\n```\n\nAnything else?", "Here it is: {} I hope {it} helps.", "\u{feff}{}"]
     {
-        let answer: &'static str = wrapped.replacen("{}", SOLUTION, 1).leak();
-        let server = judge_says(answer, "not again");
+        let solution = ASSESSMENT.replacen('{', r#"{"solutionMarkdown": "Use a ring.", "#, 1);
+        let answer: &'static str = wrapped.replacen("{}", &solution, 1).leak();
+        let server = judge_says(answer, || Reply::text("not again"));
         let sandbox = two_agents(&server, &json!({}));
         let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
         assert!(finished.stdout.starts_with("Use a ring.\n"), "{wrapped}: {finished}");
@@ -84,10 +221,13 @@ fn json_is_read_out_of_a_fence_and_out_of_prose() {
 #[test]
 fn an_unfulfilled_requirement_bounds_the_confidence() {
     let server = MockServer::with(|request| match request.purpose {
-        Purpose::Synthesize => Reply::json(json!({
-            "solutionMarkdown": "Use a ring.", "tradeoffs": ["a\nb"], "recommendations": ["Measure"],
-            "unfulfilledMajorRequirements": ["It must fly"], "openQuestions": ["Why?"], "confidence": 95,
-        })),
+        Purpose::Synthesize => Reply::text(answer(
+            "Use a ring.",
+            &json!({
+                "tradeoffs": ["a\nb"], "recommendations": ["Measure"],
+                "unfulfilledMajorRequirements": ["It must fly"], "openQuestions": ["Why?"], "confidence": 95,
+            }),
+        )),
         _ => short_reply(request),
     });
     let sandbox = two_agents(&server, &json!({}));

@@ -83,6 +83,8 @@ fn the_help_of_debate() {
           --max-cost <USD>             Close the debate before it costs more than this many dollars; the
                                        judge's answer is within it
           --warn-cost <USD>            Warn once when the debate has cost this many dollars
+          --seed <NUMBER>              Shuffle what the judge and voters read as every debate with this
+                                       seed does
           --dry-run                    Print each call that the debate would make, its tokens and its
                                        cost; call nothing
       -o, --output <PATH>              Write the result to a file: `.json` the whole state, anything

@@ -78,7 +78,8 @@ fn a_summary_that_fails_is_a_warning_and_the_history_is_shown() {
     let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(summarised(&state), ["agent-architect"]);
     assert_eq!(state["outcome"]["kind"], "degraded");
-    let first = state["rounds"][0]["contributions"][0]["content"].as_str().unwrap();
+    let contributions = state["rounds"][0]["contributions"].as_array().unwrap();
+    let first = contributions.iter().find(|one| one["agentId"] == "agent-kiss").unwrap()["content"].as_str().unwrap();
     let in_round_two: Vec<_> = server
         .requests()
         .into_iter()
@@ -90,4 +91,29 @@ fn a_summary_that_fails_is_a_warning_and_the_history_is_shown() {
     for (model, sees_history) in in_round_two {
         assert_eq!(sees_history, model == "model-kiss", "{model}");
     }
+}
+
+#[test]
+fn a_summary_prompt_of_the_users_can_say_where_the_history_belongs() {
+    let server = MockServer::with(long);
+    let mut configured = two_rounds();
+    configured["agents"][0]["summaryPromptPath"] = json!("mine.md");
+    configured["judge"]["summaryPromptPath"] = json!("judge.md");
+    let mine = "Begin.\n\n{content}\n\nEnd, and count {{ twice }}.";
+    let sandbox = Sandbox::new()
+        .model_server(&server)
+        .config(&configured)
+        .file("mine.md", mine)
+        .file("judge.md", "Now: {content} !");
+    sandbox.run(["debate", "Design a queue, and keep {content} as it is"]).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    let mut asked = server.requests();
+    asked.retain(|request| request.prompt().contains("# Your task: summarise"));
+    let of = |model: &str| asked.iter().find(|request| request.model() == model).unwrap().prompt().to_owned();
+    let (mine, judges) = (of("model-architect"), of("model-judge"));
+    let own = state["rounds"][0]["contributions"][0]["content"].as_str().unwrap();
+    let (begin, at, end) = (mine.find("Begin.").unwrap(), mine.find(own).unwrap(), mine.find("End, and").unwrap());
+    assert!(begin < at && at < end && mine.matches(own).count() == 1, "{mine}");
+    assert!(mine.contains("count {{ twice }}") && mine.contains("keep {content} as it is"), "{mine}");
+    assert!(judges.find("Now: ").unwrap() < judges.find(own).unwrap() && judges.matches(own).count() == 1);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, answer, config, short_reply};
 
 const THREE: [&str; 3] = ["architect", "performance", "kiss"];
 
@@ -155,11 +155,13 @@ fn a_spoiled_ballot_counts_for_nobody_and_is_named() {
 #[test]
 fn a_merge_amends_the_base_and_says_who_is_behind_the_labels() {
     let (server, printed, state) = debate("merge", |request| match request.purpose {
-        Purpose::Synthesize => Reply::json(json!({
-            "base": label_of(request, "Refined by model-architect."),
-            "solutionMarkdown": "# Merged", "tradeoffs": [], "recommendations": ["measure"],
-            "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 61,
-        })),
+        Purpose::Synthesize => Reply::text(answer(
+            "# Merged",
+            &json!({
+                "base": label_of(request, "Refined by model-architect."), "tradeoffs": [], "recommendations": ["measure"],
+                "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 61,
+            }),
+        )),
         _ => signed(request),
     });
     assert!(printed.starts_with("# Merged\n"), "{printed}");
@@ -167,4 +169,27 @@ fn a_merge_amends_the_base_and_says_who_is_behind_the_labels() {
     assert_eq!(state["finalSolution"]["base"], agent("architect"));
     assert_eq!(state["finalSolution"]["confidence"], 61);
     assert_eq!(server.requests().len(), 13);
+}
+
+#[test]
+fn a_merge_without_a_base_is_asked_for_its_assessment_with_the_candidates() {
+    for base in [json!("Z"), Value::Null] {
+        let (server, printed, state) = debate("merge", move |request| match request.purpose {
+            Purpose::Synthesize => Reply::text(answer(
+                "# Merged",
+                &json!({
+                    "base": base, "tradeoffs": [], "recommendations": [], "unfulfilledMajorRequirements": [],
+                    "openQuestions": [], "confidence": 61,
+                }),
+            )),
+            Purpose::Assess => Reply::json(json!({
+                "base": label_of(request, "Refined by model-kiss."), "tradeoffs": [], "recommendations": [],
+                "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 55,
+            })),
+            _ => signed(request),
+        });
+        assert!(printed.starts_with("# Merged\n") && printed.contains("agent-kiss (the base)"), "{printed}");
+        assert_eq!(state["finalSolution"]["base"], agent("kiss"));
+        assert_eq!((server.requests().len(), &state["outcome"]["kind"]), (14, &json!("full")));
+    }
 }

@@ -125,3 +125,49 @@ fn a_debate_that_is_killed_between_tool_calls_does_not_pay_them_again() {
     assert!(server.requests().len() > before);
     sandbox.assert_state_is_the_fold(&sandbox.only_debate());
 }
+
+#[test]
+fn a_search_finds_what_the_call_was_given_and_nothing_else_of_this_round() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Propose => Reply::text(format!("needle of {}", request.model())),
+        Purpose::Critique if request.model() == "model-architect" && request.tool_results().is_empty() => {
+            Reply::tool_calls([("context_search", json!({"term": "NEEDLE"}))])
+        }
+        Purpose::Refine if request.model() == "model-architect" && request.tool_results().is_empty() => {
+            Reply::tool_calls([("context_search", json!({"term": "needle"}))])
+        }
+        Purpose::Critique => Reply::text(format!("needle by {}", request.model())),
+        _ => short_reply(request),
+    });
+    let state = run(&sandbox(&server, 10));
+    let found = |kind: &str| -> Vec<Value> {
+        let contributions = state["rounds"][0]["contributions"].as_array().unwrap();
+        let own = contributions.iter().find(|one| one["type"] == kind && one["agentRole"] == "architect").unwrap();
+        let result = own["metadata"]["toolResults"][0]["content"].as_str().unwrap();
+        serde_json::from_str::<Value>(result).unwrap()["result"]["matches"].as_array().unwrap().clone()
+    };
+    let snippets = |matches: Vec<Value>| -> Vec<String> {
+        matches
+            .iter()
+            .map(|one| format!("{} {}", one["roundNumber"], one["contentSnippet"].as_str().unwrap()))
+            .collect()
+    };
+    assert_eq!(snippets(found("critique")), ["1 needle of model-kiss"]);
+    assert_eq!(snippets(found("refinement")), ["1 needle of model-architect", "1 needle by model-kiss"]);
+}
+
+#[test]
+fn without_a_context_directory_the_prompt_names_the_one_that_the_tools_see() {
+    let server = MockServer::with(short_reply);
+    let sandbox = sandbox(&server, 10);
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let directory = sandbox.directory().canonicalize().unwrap();
+    for request in server.requests() {
+        assert!(request.prompt().contains(&format!("```path\n{}\n```", directory.display())), "{}", request.prompt());
+    }
+    // Nobody can read files: nothing is said of any.
+    let server = MockServer::with(short_reply);
+    let plain = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+    plain.run(["debate", "Design a queue"]).expect_code(0);
+    assert!(server.requests().iter().all(|request| !request.prompt().contains("# Files")));
+}

@@ -9,7 +9,7 @@ use crate::cli::args::DebateArgs;
 use crate::cli::session::{DEBATES, Session, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{ConfigPath, Environment, Loaded, Overrides, Switch, Vocabulary, load};
-use crate::debate::{Created, Event, FORMAT_VERSION, PromptSources, Recorded, Settings, Timestamp, Usd, fold};
+use crate::debate::{Created, Event, PromptSources, Recorded, Settings, Timestamp, Usd, fold};
 use crate::engine::least_closing_cost;
 use crate::error::Error;
 use crate::llm::{BudgetError, price_of};
@@ -20,13 +20,16 @@ use crate::tools::TOOL_NAMES;
 
 use super::{dry_run, problem};
 
+/// The format of journal and state that this program writes.
+pub(super) const FORMAT_VERSION: u32 = 1;
+
 pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let problem = problem::read(args.problem.as_deref(), args.problem_description.as_deref())?;
     let environment = Environment::capture(&env_file(args.run.env_file.as_ref()))?;
     let path = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
     let Loaded { settings, warnings, provenance, .. } = load_settings(&path, &environment, &overrides(args))?;
     let protocol = Protocol::named(&settings.debate.protocol).unwrap_or(&DIALECTIC);
-    let seed = rand::rng().random();
+    let seed = settings.debate.seed.unwrap_or_else(|| rand::rng().random());
     let created = |sources: &PromptSources, id| Created {
         format_version: FORMAT_VERSION,
         id,
@@ -65,6 +68,7 @@ fn overrides(args: &DebateArgs) -> Overrides {
         offline: switch(args.offline),
         max_cost: args.max_cost,
         warn_cost: args.warn_cost,
+        seed: args.seed,
         context_dir: args.context.clone(),
     }
 }

@@ -4,15 +4,13 @@ use crate::cli::args::ForkArgs;
 use crate::cli::session::{DEBATES, Session, env_file, of_record};
 use crate::cli::terminal::Terminal;
 use crate::config::{Environment, Overrides, Switch, change};
-use crate::debate::{
-    Created, DebateId, Event, FORMAT_VERSION, ForkError, ForkedFrom, Recorded, Usd, check_authors, fork,
-};
+use crate::debate::{Created, DebateId, Event, ForkError, ForkedFrom, Recorded, Usd, check_authors, fork};
 use crate::error::Error;
 use crate::prompt::Role;
 use crate::protocol::{PROTOCOLS, Protocol};
 use crate::store::{Directory, Record, StoreError, read_journal};
 
-use super::debate::{check_limit, vocabulary};
+use super::debate::{FORMAT_VERSION, check_limit, vocabulary};
 
 pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = Directory::at(DEBATES);
@@ -51,6 +49,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
         format_version: FORMAT_VERSION,
         id,
         settings: settings.clone(),
+        seed: settings.debate.seed.unwrap_or(created.seed),
         prompt_sources: panel.sources.clone(),
         forked_from: Some(ForkedFrom { id: created.id.clone(), at: args.at }),
         ..created.clone()

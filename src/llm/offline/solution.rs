@@ -24,26 +24,26 @@ const QUOTED_CHARS: usize = 500;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SolutionAnswer {
-    solution_markdown: String,
+struct Assessment {
+    /// Read by a merge only: the text that holds most.
+    base: String,
     tradeoffs: Vec<String>,
     recommendations: Vec<String>,
     unfulfilled_major_requirements: Vec<String>,
     open_questions: Vec<String>,
     confidence: u32,
-    /// Read by a merge only: the text that holds most.
-    base: String,
 }
 
 impl Judge<'_> {
-    /// The solution, as JSON.
+    /// The solution, and its assessment as a block of JSON.
     pub(super) fn synthesis(&self) -> String {
         let all = self.union();
         let unfulfilled: Vec<String> = self.open_majors(&all).map(|requirement| requirement.text.clone()).collect();
         let confidence = self.score();
         let open_questions = self.open_questions(&all);
-        json(&SolutionAnswer {
-            solution_markdown: self.solution(&all, &open_questions),
+        let solution = self.solution(&all, &open_questions);
+        let assessment = json(&Assessment {
+            base: self.richest().map(|one| one.material.author.as_str().to_owned()).unwrap_or_default(),
             tradeoffs: called_first(&self.problem, &all)
                 .take(LISTED)
                 .map(|entry| format!("{}: {}", entry.title, self.problem.about(&entry.cost)))
@@ -52,8 +52,8 @@ impl Judge<'_> {
             confidence: if unfulfilled.is_empty() { confidence } else { confidence.min(UNFULFILLED_CONFIDENCE) },
             unfulfilled_major_requirements: unfulfilled,
             open_questions,
-            base: self.richest().map(|one| one.material.author.as_str().to_owned()).unwrap_or_default(),
-        })
+        });
+        format!("{solution}\n```json\n{assessment}\n```")
     }
 
     /// The text that holds most points, the first of several.

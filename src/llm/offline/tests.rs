@@ -123,7 +123,7 @@ impl Table {
             record.refinements.push(refinements);
         }
         let last = self.labelled(record.refinements.last().unwrap());
-        record.solution = serde_json::from_str(&self.ask(rounds, Phase::Synthesis, "generalist", None, last)).unwrap();
+        record.solution = taken_apart(&self.ask(rounds, Phase::Synthesis, "generalist", None, last));
         record
     }
 
@@ -140,6 +140,14 @@ impl Table {
             })
             .collect()
     }
+}
+
+/// A judge's answer as one value: its assessment, and the solution before it.
+fn taken_apart(answer: &str) -> Value {
+    let (solution, block) = answer.rsplit_once("```json\n").unwrap();
+    let mut value: Value = serde_json::from_str(block.strip_suffix("\n```").unwrap()).unwrap();
+    value["solution"] = solution.into();
+    value
 }
 
 fn points_of(text: &str) -> usize {
@@ -180,7 +188,7 @@ fn a_debate_grows_is_answered_and_rises() {
 #[test]
 fn the_answer_is_about_the_problem() {
     let record = Table::new(RATE_LIMITING, &ROLES).debate(3);
-    let solution = record.solution["solutionMarkdown"].as_str().unwrap();
+    let solution = record.solution["solution"].as_str().unwrap();
     for part in ["the rate limiting system", "token bucket", "rate limit", "## Design", "## Requirements Coverage"] {
         assert!(solution.contains(part), "{part} is missing in\n{solution}");
     }
@@ -303,8 +311,8 @@ fn summaries_are_short_and_can_be_judged() {
     let labelled = table.labelled(&record.refinements[2]);
     let summary = table.ask(3, Phase::JudgeSummary, "generalist", None, labelled);
     let material = vec![Table::material("judge", MaterialKind::Summary, &summary)];
-    let solution: Value = serde_json::from_str(&table.ask(3, Phase::Synthesis, "generalist", None, material)).unwrap();
-    let points = |solution: &Value| points_of(solution["solutionMarkdown"].as_str().unwrap());
+    let solution: Value = taken_apart(&table.ask(3, Phase::Synthesis, "generalist", None, material));
+    let points = |solution: &Value| points_of(solution["solution"].as_str().unwrap());
     assert_eq!(points(&solution), points(&record.solution));
 }
 
@@ -358,7 +366,7 @@ fn large_and_strange_problems_are_answered() {
     let large = "It must do x, y and {subject} — ünïcödé 🦀. ".repeat(2200);
     for problem in ["", "\n\n", "...", "{subject}", "Design {{subject}} {% raw %}", "**", "- ", "1. ", &large] {
         let record = Table::new(problem, &ROLES[..2]).debate(1);
-        assert!(record.solution["solutionMarkdown"].as_str().unwrap().contains("## Design"));
+        assert!(record.solution["solution"].as_str().unwrap().contains("## Design"));
     }
 }
 

@@ -33,7 +33,6 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample>
     let critiques: Vec<_> = critiques.map(|(author, text)| Authored { author, text }).collect();
     let entries = vec![Entry { title: "title-1", text: &first }, Entry { title: "title-2", text: &second }];
     let candidates = [Candidate { label: "AA", text: &first }, Candidate { label: "BB", text: &second }];
-    let rounds = [FinishedRound { number: 7, entries: entries.clone() }];
     let own = [OwnRound {
         proposal: Some(proposal),
         critiques: critiques.clone(),
@@ -44,10 +43,11 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample>
     let persona = judge.persona();
     vec![
         sample(&Foundation { problem: &problem, context_dir: Some(&path), clarifications: &clarifications }),
-        sample(&History { rounds: &rounds }),
+        sample(&History { entries: &entries }),
         sample(&Propose { own_summary, role: role.proposing() }),
         sample(&Critique { proposal, own_summary, role: role.critiquing() }),
         sample(&Refine { proposal, critiques: &critiques, own_summary, role: role.refining() }),
+        sample(&OwnHistory { rounds: &own, own_summary }),
         sample(&Summarize { rounds: &own, own_summary, max_length: 2345, role: role.summarizing() }),
         sample(&Clarify { max_questions: 9, role: role.clarifying() }),
         sample(&Vote { candidates: &candidates, role: role.persona() }),
@@ -55,8 +55,10 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample>
         sample(&EvaluateQuality { candidates: &candidates, role: persona }),
         sample(&JudgeSummarize { entries: &entries, max_length: 2345, role: judge.summarizing() }),
         sample(&Synthesize { material: &material, role: persona }),
+        sample(&Assess { candidates: &candidates, solution: &refinement, role: persona }),
         sample(&Merge { candidates: &candidates, role: persona }),
         sample(&SecondChance { error: &error }),
+        sample(&NoSolution {}),
         sample(&EvaluatorClarifications { clarifications: &clarifications }),
     ]
 }
@@ -70,7 +72,9 @@ fn bare(role: &Role) -> Vec<Sample> {
         sample(&Propose { own_summary: None, role: role.proposing() }),
         sample(&Critique { proposal, own_summary: None, role: role.critiquing() }),
         sample(&Refine { proposal, critiques: &[], own_summary: None, role: role.refining() }),
+        sample(&OwnHistory { rounds: &own, own_summary: None }),
         sample(&Summarize { rounds: &own, own_summary: None, max_length: 2345, role: role.summarizing() }),
+        sample(&Assess { candidates: &[], solution: "solution", role: role.persona() }),
         sample(&EvaluatorClarifications { clarifications: &[] }),
     ]
 }
@@ -107,7 +111,7 @@ fn every_value_reaches_the_text_with_every_role() {
         for Sample { template, values, text } in full(&role, &Role::judge(), |name| format!("<{name}>")) {
             let mut expected = Vec::new();
             leaves(&values, &mut expected);
-            assert!(!expected.is_empty());
+            assert!(!expected.is_empty() || template == Template::NoSolution);
             for leaf in expected {
                 assert!(text.contains(&leaf), "{template} lacks {leaf}");
             }
@@ -141,7 +145,9 @@ fn absent_values_leave_no_heading_behind() {
             Template::Propose => &["# Your role: Testing", "# Your task: propose"],
             Template::Critique => &["# Proposal of author", "# Your role: Testing", "# Your task: critique"],
             Template::Refine => &["# Proposal of author", "# Your role: Testing", "# Your task: refine"],
+            Template::OwnHistory => &["# Refinement by author"],
             Template::Summarize => &["# Refinement by author", "# Your role: Testing", "# Your task: summarise"],
+            Template::Assess => &["# Solution", "# Your role: Testing", "# Your task: assess"],
             Template::EvaluatorClarifications => &[],
             other => panic!("{other} has no optional values"),
         };
@@ -151,15 +157,20 @@ fn absent_values_leave_no_heading_behind() {
 
 #[test]
 fn json_keys_are_named_where_json_is_asked_for() {
-    let solution =
-        "`solutionMarkdown` `tradeoffs` `recommendations` `unfulfilledMajorRequirements` `openQuestions` `confidence`";
+    let keys = "`tradeoffs` `recommendations` `unfulfilledMajorRequirements` `openQuestions` `confidence`";
+    let rest =
+        r#""tradeoffs":[],"recommendations":[],"unfulfilledMajorRequirements":[],"openQuestions":[],"confidence":0}"#;
+    let block = format!("\n```json\n{{{rest}\n```\n");
+    let merged = format!("\n```json\n{{\"base\":\"B\",{rest}\n```\n");
+    let alone = format!("`{{\"base\":\"B\",{rest}`");
     for sample in full(&Role::built_in("kiss").unwrap(), &Role::judge(), str::to_owned) {
         let needed: Vec<_> = match sample.template {
             Template::Clarify => vec![r#"{"questions":[{"id":"q1","text":"..."}]}"#],
             Template::Vote => vec![r#"{"choice":"B","confidence":0,"reason":"..."}"#],
             Template::EvaluateConvergence | Template::EvaluateQuality => vec![r#"{"confidence":0}"#],
-            Template::Synthesize => solution.split(' ').chain(["at most 40"]).collect(),
-            Template::Merge => solution.split(' ').chain(["`base`", "at most 40"]).collect(),
+            Template::Synthesize => keys.split(' ').chain(["at most 40", &block]).collect(),
+            Template::Merge => keys.split(' ').chain(["`base`", "at most 40", &merged]).collect(),
+            Template::Assess => keys.split(' ').chain(["`base`", "at most 40", &alone]).collect(),
             _ => vec![],
         };
         for key in needed {
@@ -175,7 +186,9 @@ fn what_is_paid_on_every_call_stays_short() {
     for role in roles() {
         for Sample { template, text, .. } in bare(&role) {
             let own = text.find("# Your role").map_or(0, |start| text[start..].chars().count());
-            assert!(own <= 1200, "{template}, {}: {own} characters", role.name);
+            // The judge's one call more comes once at most.
+            let most = if template == Template::Assess { 2000 } else { 1200 };
+            assert!(own <= most, "{template}, {}: {own} characters", role.name);
         }
         let clarify = Clarify { max_questions: 5, role: role.clarifying() }.render().unwrap();
         assert!(clarify.chars().count() <= 1200, "{}: {}", role.name, clarify.chars().count());
@@ -206,9 +219,9 @@ fn critique_refinement_and_summary_begin_alike() {
 
 #[test]
 fn prompts_of_all_phases_begin_with_the_foundation() {
-    let rounds = [FinishedRound { number: 1, entries: vec![Entry { title: "Proposal of a", text: "x" }] }];
+    let entries = [Entry { title: "Proposal of a", text: "x" }];
     let foundation = Foundation { problem: "p", context_dir: None, clarifications: &[] }.render().unwrap();
-    let history = History { rounds: &rounds }.render().unwrap();
+    let history = History { entries: &entries }.render().unwrap();
     let shared = format!("{foundation}\n\n{history}\n\n");
     for Sample { text, .. } in bare(&Role::built_in("kiss").unwrap()).into_iter().skip(1) {
         assert_eq!(*compose(&foundation, Some(&history), &text), format!("{shared}{text}"));

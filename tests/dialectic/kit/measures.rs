@@ -49,7 +49,7 @@ fn a_round_waits_for_the_one_before_it_and_for_its_summaries() {
         ("summarise", &[1, 3, 5], 30),
         ("critique", &[5, 6], 10),
         ("refine", &[5, 7], 10),
-        ("write `solutionMarkdown`", &[8], 5),
+        ("synthesise", &[8], 5),
     ];
     assert_eq!(path(rounds, Barrier::Rounds), Ok(1 + 1 + 100 + 30 + 10 + 10 + 5));
     // By its texts alone the second round need not wait for the slow refinement.
@@ -70,7 +70,7 @@ fn scores_hold_up_the_next_round_and_the_judge_comes_last() {
         ("critique", &[2], 10),
         ("refine", &[2, 4], 10),
         ("summarise", &[5], 7),
-        ("write `solutionMarkdown`", &[6], 5),
+        ("synthesise", &[6], 5),
     ];
     assert_eq!(path(scored, Barrier::Rounds), Ok(30 + 40 + 20 + 7 + 5));
     let started_early = &scored[..5];

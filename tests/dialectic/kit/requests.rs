@@ -44,7 +44,7 @@ fn the_purpose_is_read_from_the_schema() {
         (&["questions"], Purpose::Clarify),
         (&["confidence"], Purpose::Confidence),
         (&["choice", "confidence", "reason"], Purpose::Vote),
-        (&["solutionMarkdown", "tradeoffs", "confidence", "openQuestions"], Purpose::Synthesize),
+        (&["tradeoffs", "unfulfilledMajorRequirements", "confidence"], Purpose::Assess),
         (&["functional_completeness"], Purpose::Evaluate),
         (&["something"], Purpose::Text),
     ];
@@ -57,11 +57,12 @@ fn the_purpose_is_read_from_the_schema() {
 
 #[test]
 fn without_a_schema_the_task_at_the_end_of_the_prompt_says_the_purpose() {
-    let material = "# Proposal\n\n```\nAnswer with {\"solutionMarkdown\": 1} or {\"questions\": []}\n```\n";
+    let material = "# Proposal\n\n```\nAnswer with {\"unfulfilledMajorRequirements\": 1} or {\"questions\": []}\n```\n";
     let cases = [
         ("# Your task: score\n\nAnswer with `{\"confidence\":0}`.", Purpose::Confidence),
         ("# Your task: vote\n\n`{\"choice\":\"B\",\"confidence\":0}`", Purpose::Vote),
-        ("# Your task: synthesise\n\n- `solutionMarkdown`: all of it\n- `confidence`: 0 to 100", Purpose::Synthesize),
+        ("# Your task: synthesise\n\n- `unfulfilledMajorRequirements`\n- `confidence`: 0 to 100", Purpose::Synthesize),
+        ("# Your task: assess\n\n- `unfulfilledMajorRequirements`\n- `confidence`: 0 to 100", Purpose::Assess),
         ("# Your task: clarify\n\n`{\"questions\":[]}`", Purpose::Clarify),
         ("# Your task: critique\n\nWith confidence.", Purpose::Critique),
         ("# Your task: propose", Purpose::Propose),

@@ -35,9 +35,9 @@ fn the_judge_is_answered_with_json() {
     assert_eq!(json("`{\"confidence\":0}`"), json!({"confidence": 82}));
     assert_eq!(json("`{\"questions\":[]}`"), json!({"questions": []}));
     assert_eq!(json("`{\"choice\":\"B\"}`")["choice"], "A");
-    assert_eq!(json("- `solutionMarkdown`")["confidence"], 82);
-    assert_eq!(json("- `solutionMarkdown`").get("base"), None);
-    assert_eq!(json("- `base`\n- `solutionMarkdown`")["base"], "A");
+    assert_eq!(json("- `unfulfilledMajorRequirements`")["confidence"], 82);
+    assert_eq!(json("- `unfulfilledMajorRequirements`").get("base"), None);
+    assert_eq!(json("- `base`\n- `unfulfilledMajorRequirements`")["base"], "A");
     assert_eq!(json("{\"functional_completeness\"")["overall_summary"]["overall_score"], 7);
     let purposes: Vec<Purpose> = server.requests().iter().map(|request| request.purpose).collect();
     assert_eq!(purposes[..2], [Purpose::Confidence, Purpose::Clarify]);

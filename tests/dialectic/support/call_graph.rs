@@ -77,7 +77,7 @@ impl Call {
             Purpose::Refine => newest(Purpose::Critique),
             Purpose::Clarify => 0,
             // After everything: these may be made from a summary alone.
-            Purpose::Vote | Purpose::Synthesize => usize::MAX,
+            Purpose::Vote | Purpose::Synthesize | Purpose::Assess => usize::MAX,
             Purpose::Evaluate | Purpose::Text => {
                 return Err(format!("cannot tell what request {} was for", request.index));
             }

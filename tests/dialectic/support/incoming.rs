@@ -24,8 +24,10 @@ pub(crate) enum Purpose {
     Confidence,
     /// `{"choice": "A", "confidence": 0, "reason": ""}`
     Vote,
-    /// The judge's solution.
+    /// The judge's solution, and its assessment as a block of JSON.
     Synthesize,
+    /// The assessment alone, of a solution that came without.
+    Assess,
     /// An evaluator's scores.
     Evaluate,
     /// Text, and the kit cannot tell what for.
@@ -179,7 +181,7 @@ fn purpose_of(body: &Value, messages: &[Message]) -> Purpose {
     let keyed = |has: &dyn Fn(&str) -> bool| {
         let by_key = [
             ("functional_completeness", Purpose::Evaluate),
-            ("solutionMarkdown", Purpose::Synthesize),
+            ("unfulfilledMajorRequirements", Purpose::Assess),
             ("questions", Purpose::Clarify),
             ("choice", Purpose::Vote),
             ("confidence", Purpose::Confidence),
@@ -192,8 +194,12 @@ fn purpose_of(body: &Value, messages: &[Message]) -> Purpose {
     }
     let prompt = messages.iter().find(|message| message.role == "user").map_or("", |message| &message.text);
     let task = prompt.rfind("\n# ").map_or(prompt, |start| &prompt[start..]);
+    let heading = task.trim_start().lines().next().unwrap_or_default();
+    // Their tasks name the keys of the block that the answer ends with.
+    if heading.contains("synthesise") || heading.contains("merge") {
+        return Purpose::Synthesize;
+    }
     keyed(&|key| task.contains(&format!("\"{key}\"")) || task.contains(&format!("`{key}`"))).unwrap_or_else(|| {
-        let heading = task.trim_start().lines().next().unwrap_or_default();
         let by_heading = [
             ("propose", Purpose::Propose),
             ("critique", Purpose::Critique),

@@ -33,7 +33,7 @@ pub(crate) use prose::prose;
 pub(crate) use record::Plan;
 pub(crate) use sandbox::{Sandbox, TEST_KEY};
 pub(crate) use screen::Screen;
-pub(crate) use script::{Ending, Reply, default_reply, short_reply};
+pub(crate) use script::{Ending, Reply, answer, default_reply, short_reply};
 pub(crate) use server::{Exchange, MockServer};
 pub(crate) use stream::Gate;
 pub(crate) use terminal::Terminal;

@@ -206,7 +206,8 @@ pub(crate) fn default_reply(request: &Incoming) -> Reply {
         Purpose::Clarify => Reply::json(json!({"questions": []})),
         Purpose::Confidence => Reply::json(json!({"confidence": 82})),
         Purpose::Vote => Reply::json(json!({"choice": "A", "confidence": 70, "reason": text(12)})),
-        Purpose::Synthesize => Reply::json(solution(request, &text(80))),
+        Purpose::Synthesize => Reply::text(solution(request, &text(80))),
+        Purpose::Assess => Reply::json(assessment(request)),
         Purpose::Evaluate => Reply::json(scores(&text(10))),
         Purpose::Summarize => Reply::text(text(40)),
         Purpose::Critique => Reply::text(format!("1. {}\n2. {}", text(30), text(20))),
@@ -225,14 +226,22 @@ pub(crate) fn short_reply(request: &Incoming) -> Reply {
         Purpose::Propose | Purpose::Critique | Purpose::Refine | Purpose::Summarize => {
             Reply::text(prose(request.digest, 6))
         }
-        Purpose::Synthesize => Reply::json(solution(request, &prose(request.digest, 6))),
+        Purpose::Synthesize => Reply::text(solution(request, &prose(request.digest, 6))),
         _ => default_reply(request),
     }
 }
 
-fn solution(request: &Incoming, markdown: &str) -> Value {
-    let mut solution = json!({
-        "solutionMarkdown": format!("{markdown}\n\n## Requirements Coverage\n\n- All of it."),
+fn solution(request: &Incoming, markdown: &str) -> String {
+    answer(&format!("{markdown}\n\n## Requirements Coverage\n\n- All of it."), &assessment(request))
+}
+
+/// A judge's answer: the solution, and its assessment as a block of JSON.
+pub(crate) fn answer(markdown: &str, assessment: &Value) -> String {
+    format!("{markdown}\n\n```json\n{assessment}\n```")
+}
+
+fn assessment(request: &Incoming) -> Value {
+    let mut assessment = json!({
         "tradeoffs": ["More storage for less waiting"],
         "recommendations": ["Measure before the launch"],
         "unfulfilledMajorRequirements": [],
@@ -242,9 +251,9 @@ fn solution(request: &Incoming, markdown: &str) -> Value {
     // A merge names its base in addition.
     let names_base = request.schema().is_some_and(|schema| schema["properties"].get("base").is_some());
     if names_base || request.prompt().contains("`base`") {
-        solution["base"] = json!("A");
+        assessment["base"] = json!("A");
     }
-    solution
+    assessment
 }
 
 fn scores(reasoning: &str) -> Value {

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::agent::{Ask, MergeAnswer, Slate};
+use crate::agent::Slate;
 use crate::engine::{Engine, EngineError};
 use crate::protocol::Trigger;
 
-use super::{positions, salt};
+use super::{Writing, positions, salt, write};
 
 pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
     let seed = engine.debate().seed.unwrap_or_default();
-    let slate = Arc::new(Slate::new(positions(engine), seed, salt::MERGE));
+    let texts = positions(engine);
+    let length = texts.iter().map(|text| text.content.chars().count()).sum();
+    let slate = Arc::new(Slate::new(texts, seed, salt::MERGE));
     let ground = engine.ground()?;
     let judge = engine.panel.judge.clone();
     let request = judge.merge(&ground, engine.debate().current_round, &slate)?;
@@ -19,10 +21,14 @@ pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
         return super::judge::run(engine).await;
     }
     let candidates = Arc::clone(&slate);
-    let ask = move |ask: Ask| ask.json(move |text| MergeAnswer::read(text, &candidates));
-    super::write(engine, &judge.caller, request, ask, |engine, answer| match answer {
-        Ok(answer) => answer.into_solution(judge.id(), &slate),
-        Err(unreadable) => super::unread(engine, unreadable),
-    })
-    .await
+    let request = move |engine: &mut Engine, room| {
+        let ground = engine.ground()?;
+        Ok(engine.panel.judge.merge_within(&ground, engine.debate().current_round, &candidates, room)?)
+    };
+    let writing = Writing {
+        length,
+        slate: Some(Arc::clone(&slate)),
+        solution: Box::new(move |solved| solved.written.into_merged_solution(judge.id(), &slate)),
+    };
+    write(engine, request, writing).await
 }

@@ -6,10 +6,11 @@ mod voting;
 
 use std::sync::Arc;
 
-use crate::debate::{CallRecord, Contribution, Event, Phase, Signal, Solution, StopReason, SynthesisMethod};
+use crate::agent::{AnswerError, Assessment, Slate, Solved};
+use crate::debate::{Contribution, Event, Phase, Shortened, Signal, Solution, StopReason, SynthesisMethod};
 use crate::engine::calls::Calls;
 use crate::engine::{Engine, EngineError};
-use crate::llm::{Caller, FailedCall, Request};
+use crate::llm::{ModelError, Request};
 use crate::protocol::Trigger;
 
 pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
@@ -42,33 +43,73 @@ fn positions(engine: &Engine) -> Vec<Arc<Contribution>> {
     last.map(|round| round.positions().into_iter().cloned().collect()).unwrap_or_default()
 }
 
-/// Has the judge write the solution: records it, or why there is none.
-async fn write<T, F>(
+/// What the judge writes a solution from, and what becomes of its answer.
+struct Writing {
+    /// Characters of the debate's texts in the request, when all are there.
+    length: usize,
+    /// The candidates of a merge: its assessment has to name one as the base.
+    slate: Option<Arc<Slate>>,
+    /// Makes the solution.
+    solution: Box<dyn FnOnce(Solved) -> Solution + Send>,
+}
+
+/// Has the judge write the solution: records it, or why there is none. `request` makes the request with room for so
+/// many characters of the debate's texts; where it exceeds the model's context window, they are shortened, and the
+/// judge is asked again: the debate has been paid for.
+async fn write(
     engine: &mut Engine,
-    caller: &Caller,
-    request: Request,
-    answer: impl FnOnce(crate::agent::Ask) -> F,
-    solution: impl FnOnce(&Engine, T) -> Solution,
-) -> Result<Trigger, EngineError>
-where
-    T: Clone + Send + 'static,
-    F: Future<Output = Result<(T, CallRecord), FailedCall>> + Send + 'static,
-{
+    request: impl Fn(&mut Engine, usize) -> Result<Request, EngineError>,
+    writing: Writing,
+) -> Result<Trigger, EngineError> {
     let (phase, round) = (Phase::Synthesis, engine.debate().current_round);
+    let (judge, ground) = (engine.panel.judge.clone(), engine.ground()?);
     engine.signal(Signal::PhaseStarted { phase, round, total: 1 });
     let mut calls = Calls::new();
     engine.keep_nothing();
-    calls.start(engine, caller, request, answer, |answer| &answer.1);
-    let Some(finished) = calls.only(engine).await? else { return Ok(Trigger::Retry) };
-    let trigger = match &finished.result {
-        Ok((answer, call)) => {
-            let solution = solution(engine, answer.clone());
-            engine.append(Event::Synthesized { solution: Box::new(solution), call: Some(call.clone()) })?;
-            Trigger::Complete
-        }
-        Err(failed) => {
-            engine.record_failed_call(&finished.key, failed)?;
-            engine.fail(format!("the judge could not write the solution: {failed}"))?
+    let mut room = usize::MAX;
+    let (trigger, finished) = loop {
+        let request = request(engine, room)?;
+        let (assessor, ground, slate) = (judge.clone(), ground.clone(), writing.slate.clone());
+        let candidates = slate.clone();
+        let assess = move |solution: &str| assessor.assess(&ground, round, solution, candidates.as_deref());
+        let check = move |assessment: &Assessment| match (&slate, &assessment.base) {
+            (None, _) => Ok(()),
+            (Some(slate), Some(base)) => slate.author(base).map(drop),
+            (Some(_), None) => Err(AnswerError::Unfit { message: "it has no `base`".to_owned() }),
+        };
+        calls.start(engine, &judge.caller, request, |ask| ask.written(assess, check), |answer| &answer.1);
+        let Some(finished) = calls.only(engine).await? else { return Ok(Trigger::Retry) };
+        match &finished.result {
+            Ok((solved, call)) => {
+                let solved = solved.clone();
+                let (truncated, missing) = (solved.truncated, solved.written.missing.clone());
+                if let Some(missing) = missing {
+                    engine.warn(format!("the judge's answer stands without its full assessment: {missing}"));
+                }
+                if truncated {
+                    engine.warn("the judge's solution was cut at the output limit");
+                }
+                let shortened = (room < writing.length).then_some(Shortened { from: writing.length, to: room });
+                let solution = Solution { truncated, shortened, ..(writing.solution)(solved) };
+                engine.append(Event::Synthesized { solution: Box::new(solution), call: Some(call.clone()) })?;
+                break (Trigger::Complete, finished);
+            }
+            Err(failed) => {
+                engine.record_failed_call(&finished.key, failed)?;
+                let too_long = matches!(failed.error, ModelError::ContextExceeded { .. });
+                let half = room.min(writing.length) / 2;
+                if too_long && half >= LEAST_MATERIAL {
+                    finished.show(engine);
+                    let length = writing.length;
+                    engine.warn(format!(
+                        "the judge's model has no room for the {length} characters of the debate: it is asked again \
+                         with {half} of them, the longest texts shortened"
+                    ));
+                    room = half;
+                    continue;
+                }
+                break (engine.fail(format!("the judge could not write the solution: {failed}"))?, finished);
+            }
         }
     };
     finished.show(engine);
@@ -77,9 +118,5 @@ where
     Ok(trigger)
 }
 
-/// The judge's text as it came, when it stayed unreadable.
-fn unread(engine: &Engine, unreadable: crate::agent::Unreadable) -> Solution {
-    let error = &unreadable.error;
-    engine.warn(format!("the judge's answer is not the JSON that was asked for ({error}); its text is the solution"));
-    unreadable.into_solution(engine.panel.judge.id())
-}
+/// A solution that rests on less than so many characters is none.
+const LEAST_MATERIAL: usize = 500;

@@ -1,0 +1,207 @@
+//! JSON that a model did not write to its end, or not quite as JSON wants it, made whole.
+
+use serde_json::{Map, Value};
+
+/// The object that `text` begins with, as far as it goes: as it is where it is JSON, else [`mended`].
+pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
+    if let Ok(whole) = serde_json::from_str(text) {
+        return Some(whole);
+    }
+    let Mended { closed, safe } = mended(text);
+    [closed, safe].iter().find_map(|text| serde_json::from_str(text).ok())
+}
+
+/// Two attempts at making JSON whole.
+struct Mended {
+    /// With an unfinished text closed where it breaks off.
+    closed: String,
+    /// Without what is unfinished: up to the last value that is complete for sure.
+    safe: String,
+}
+
+/// What a reader of JSON knows at a place in it.
+#[derive(Default)]
+struct Reader {
+    /// What has been read, mended on the way.
+    out: String,
+    /// The brackets that are open.
+    open: Vec<char>,
+    /// Whether a string is being read, and whether that is a value and no key.
+    string: Option<bool>,
+    escaped: bool,
+    /// The last character outside strings that was no space.
+    last: Option<char>,
+    /// Up to where all is complete, and what was open there.
+    safe: (usize, Vec<char>),
+}
+
+/// Line breaks and other control characters inside strings are escaped, commas before a closing bracket dropped, and
+/// what is open at the end is closed. A number that the text ends with is left out: `8` may have been on its way to
+/// become `82`.
+fn mended(text: &str) -> Mended {
+    let mut reader = Reader::default();
+    for c in text.chars() {
+        if reader.string.is_some() {
+            reader.in_string(c);
+        } else if reader.between(c) {
+            break;
+        }
+    }
+    reader.finish()
+}
+
+impl Reader {
+    fn in_string(&mut self, c: char) {
+        match c {
+            _ if self.escaped => {
+                self.escaped = false;
+                self.out.push(c);
+            }
+            '\\' => {
+                self.escaped = true;
+                self.out.push(c);
+            }
+            '"' => {
+                self.out.push(c);
+                let is_value = self.string.take() == Some(true);
+                self.last = Some('"');
+                if is_value {
+                    self.all_is_complete();
+                }
+            }
+            '\n' => self.out.push_str("\\n"),
+            '\t' => self.out.push_str("\\t"),
+            '\r' => {}
+            c if c.is_control() => self.out.push(' '),
+            c => self.out.push(c),
+        }
+    }
+
+    /// Reads a character outside strings; true when the object is closed by it.
+    fn between(&mut self, c: char) -> bool {
+        match c {
+            '"' => {
+                let in_list = self.open.last() == Some(&'[');
+                self.string = Some(in_list || self.last == Some(':'));
+                self.out.push(c);
+            }
+            '{' | '[' => {
+                self.open.push(c);
+                self.out.push(c);
+                self.all_is_complete();
+            }
+            '}' | ']' => {
+                let end = self.out.trim_end().trim_end_matches(',').len();
+                self.out.truncate(end);
+                self.open.pop();
+                self.out.push(c);
+                self.all_is_complete();
+                if self.open.is_empty() {
+                    return true;
+                }
+            }
+            ',' => {
+                self.all_is_complete();
+                self.out.push(c);
+            }
+            c => self.out.push(c),
+        }
+        if !c.is_whitespace() {
+            self.last = Some(c);
+        }
+        false
+    }
+
+    fn all_is_complete(&mut self) {
+        self.safe = (self.out.len(), self.open.clone());
+    }
+
+    fn finish(mut self) -> Mended {
+        let closers =
+            |open: &[char]| -> String { open.iter().rev().map(|open| if *open == '{' { '}' } else { ']' }).collect() };
+        let (end, open) = &self.safe;
+        let safe = format!("{}{}", &self.out[..*end], closers(open));
+        let closed = match self.string {
+            Some(true) => {
+                self.out.truncate(without_half_escape(&self.out, self.escaped));
+                format!("{}\"{}", self.out, closers(&self.open))
+            }
+            Some(false) | None => safe.clone(),
+        };
+        Mended { closed, safe }
+    }
+}
+
+/// The length of an unfinished string without the half of an escape that it may end with.
+fn without_half_escape(text: &str, escaped: bool) -> usize {
+    if escaped {
+        return text.len() - 1;
+    }
+    let digits = text.bytes().rev().take(3).take_while(u8::is_ascii_hexdigit).count();
+    let half = (0..=digits).find_map(|digits| text[..text.len() - digits].strip_suffix("\\u"));
+    half.map_or(text.len(), str::len)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(text: &str) -> Value {
+        object(text).map_or(Value::Null, Value::Object)
+    }
+
+    #[test]
+    fn cut_json_is_read_as_far_as_it_goes() {
+        for (text, expected) in [
+            (r#"{"a": "one", "b": ["x", "y"#, json!({"a": "one", "b": ["x", "y"]})),
+            (r#"{"a": "one", "b": ["x", "#, json!({"a": "one", "b": ["x"]})),
+            (r#"{"a": "one", "confidence": 8"#, json!({"a": "one"})),
+            (r#"{"a": "one", "conf"#, json!({"a": "one"})),
+            (r#"{"a": "one", "b":"#, json!({"a": "one"})),
+            (r#"{"a": "say \"hi\" \"#, json!({"a": "say \"hi\" "})),
+            (r#"{"a": "caf\u00e"#, json!({"a": "caf"})),
+            (r#"{"a": "caf\u00e9"#, json!({"a": "café"})),
+            (r#"{"a": "dead beef"#, json!({"a": "dead beef"})),
+            (r#"{"a": {"b": "c"#, json!({"a": {"b": "c"}})),
+            (r#"{"a": "one""#, json!({"a": "one"})),
+            ("{", json!({})),
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn small_mistakes_are_mended() {
+        assert_eq!(
+            read("{\"a\": \"two\nlines\", \"b\": [\"x\", ], } and prose"),
+            json!({"a": "two\nlines", "b": ["x"]})
+        );
+        assert_eq!(read("no object"), Value::Null);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_cut_where_keeps_what_was_before(texts in prop::collection::vec("\\PC{0,12}", 1..5), cut in 0_usize..400) {
+            let whole = json!({"texts": texts, "confidence": 82}).to_string();
+            let end = (0..=cut.min(whole.len())).rev().find(|end| whole.is_char_boundary(*end)).unwrap();
+            let read = object(&whole[..end]);
+            prop_assert_eq!(read.is_some(), end > 0);
+            // An object without an order of its own begins with the number, which then is complete or left out.
+            let confidence = read.as_ref().and_then(|read| read.get("confidence"));
+            prop_assert!(confidence.is_none_or(|confidence| *confidence == json!(82)), "{:?}", confidence);
+            let found = read.and_then(|read| read.get("texts").cloned()).unwrap_or_default();
+            let found: Vec<&str> = found.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            for (found, text) in found.iter().zip(&texts) {
+                prop_assert!(text.starts_with(found), "{} of {}", found, text);
+            }
+        }
+
+        #[test]
+        fn nothing_panics(text in "\\PC{0,100}|[{}\\[\\]\"\\\\ua:,0-9 \\n]{0,100}") {
+            let _ = object(&text);
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! The judge's answer taken apart: the solution in Markdown, and the assessment in the JSON block at its end.
+
+use serde_json::{Map, Value};
+
+use super::AnswerError;
+use super::mend::object;
+use super::solution::percentage_of;
+
+/// The keys of an assessment.
+const KEYS: [&str; 5] = ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions", "confidence"];
+/// The key by which an assessment is known: nothing else that a solution shows has it.
+const TELLING_KEY: &str = "unfulfilledMajorRequirements";
+/// The key of the solution in answers that are JSON as a whole.
+const SOLUTION_KEY: &str = "solutionMarkdown";
+/// Further braces are not looked at: looking would take quadratic time.
+const MOST_CANDIDATES: usize = 64;
+
+/// What the judge thinks of its solution.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Assessment {
+    /// The label of the candidate that a merge is based on.
+    pub base: Option<String>,
+    /// What is given up for what.
+    pub tradeoffs: Vec<String>,
+    /// What it advises.
+    pub recommendations: Vec<String>,
+    /// Major requirements that are not fulfilled.
+    pub unfulfilled_major_requirements: Vec<String>,
+    /// What is left to be answered.
+    pub open_questions: Vec<String>,
+    /// How sure it is; absent when its answer does not say so.
+    pub confidence: Option<f64>,
+}
+
+/// An answer of the judge as far as it can be read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Written {
+    /// The solution in Markdown; empty when there is none.
+    pub solution: String,
+    /// The assessment, as far as there is one.
+    pub assessment: Assessment,
+    /// What the assessment lacks.
+    pub missing: Option<AnswerError>,
+}
+
+impl Assessment {
+    /// Reads an answer that is to be an assessment and nothing else.
+    #[must_use]
+    pub fn read(text: &str) -> (Self, Option<AnswerError>) {
+        let Written { assessment, missing, .. } = Written::read(text);
+        (assessment, missing)
+    }
+
+    /// Each key is read by itself, so that one that does not fit costs no other.
+    fn of(object: &Map<String, Value>) -> (Self, Option<AnswerError>) {
+        let list = |key: &str| object.get(key).map(texts_of).unwrap_or_default();
+        let confidence = object.get("confidence").and_then(percentage_of);
+        let assessment = Self {
+            base: object.get("base").and_then(Value::as_str).map(str::to_owned),
+            tradeoffs: list("tradeoffs"),
+            recommendations: list("recommendations"),
+            unfulfilled_major_requirements: list(TELLING_KEY),
+            open_questions: list("openQuestions"),
+            confidence,
+        };
+        let missing = match (confidence, object.get("confidence")) {
+            (Some(_), _) => None,
+            (None, Some(_)) => Some("`confidence`: expected a number from 0 to 100"),
+            (None, None) => Some("it has no `confidence`"),
+        };
+        (assessment, missing.map(|message| AnswerError::Unfit { message: message.to_owned() }))
+    }
+}
+
+impl Written {
+    /// Reads an answer: Markdown with the assessment in a fenced block at its end, wherever models put it instead;
+    /// also one that is a JSON object as a whole.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        let text = text.trim_start_matches('\u{feff}');
+        if let Some(all) = all_in_json(text) {
+            return all;
+        }
+        let Some(block) = fenced_block(text).or_else(|| bare_object(text)) else {
+            let missing = Some(AnswerError::NoAssessment);
+            let (solution, _) = unwrapped(text.trim());
+            return Self { solution: solution.to_owned(), assessment: Assessment::default(), missing };
+        };
+        let (assessment, missing) = match &block.content {
+            Content::Assessment(object) => Assessment::of(object),
+            Content::Damaged => {
+                let message = "its JSON block cannot be read".to_owned();
+                (Assessment::default(), Some(AnswerError::Unfit { message }))
+            }
+        };
+        Self { solution: tidy(&text[..block.start], &text[block.end..]), assessment, missing }
+    }
+}
+
+/// Where in an answer the assessment stands, and what it holds.
+struct Block {
+    start: usize,
+    end: usize,
+    content: Content,
+}
+
+/// What a block holds that is an assessment.
+enum Content {
+    /// The assessment, as far as it goes.
+    Assessment(Map<String, Value>),
+    /// One that is damaged beyond reading.
+    Damaged,
+}
+
+/// An answer that has the solution inside a JSON object, as other versions of this program asked for it.
+fn all_in_json(text: &str) -> Option<Written> {
+    if !text.contains(SOLUTION_KEY) {
+        return None;
+    }
+    let braces = text.match_indices('{').take(MOST_CANDIDATES);
+    let mut objects = braces.filter_map(|(start, _)| object(&text[start..]));
+    objects.find_map(|object| {
+        let solution = object.get(SOLUTION_KEY)?.as_str().filter(|solution| !solution.trim().is_empty())?;
+        let (assessment, missing) = Assessment::of(&object);
+        Some(Written { solution: solution.trim_end().to_owned(), assessment, missing })
+    })
+}
+
+/// The last fenced block that is an assessment. Fences are not matched in pairs: models put the whole answer into one
+/// more, and break off inside them.
+fn fenced_block(text: &str) -> Option<Block> {
+    let mut lines = Vec::new();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        lines.push((at, line));
+        at += line.len();
+    }
+    let mut is_last = true;
+    for (index, &(start, line)) in lines.iter().enumerate().rev() {
+        let Some((marker, info)) = fence_of(line) else { continue };
+        if !matches!(info.to_ascii_lowercase().as_str(), "" | "json" | "jsonc" | "json5" | "javascript" | "assessment")
+        {
+            continue;
+        }
+        let behind = &lines[index + 1..];
+        let closing = behind.iter().find(|(_, line)| {
+            fence_of(line).is_some_and(|(closing, info)| info.is_empty() && closing.starts_with(marker))
+        });
+        let from = start + line.len();
+        let (until, end) = closing.map_or((text.len(), text.len()), |(at, line)| (*at, at + line.len()));
+        let content = text[from..until].trim();
+        if !content.starts_with('{') {
+            continue;
+        }
+        if let Some(content) = assessed(content, is_last) {
+            return Some(Block { start, end, content });
+        }
+        is_last = false;
+    }
+    None
+}
+
+/// The fence that a line is, with what is written behind it.
+fn fence_of(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim();
+    let first = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let info = line.trim_start_matches(first);
+    let marker = &line[..line.len() - info.len()];
+    (marker.len() >= 3 && !info.contains('`')).then_some((marker, info.trim()))
+}
+
+/// The assessment that `content` is. Other JSON is part of the solution.
+fn assessed(content: &str, is_last: bool) -> Option<Content> {
+    let Some(object) = object(content) else {
+        let named = KEYS.iter().filter(|key| content.contains(&format!("\"{key}\""))).count();
+        return (named >= 3).then_some(Content::Damaged);
+    };
+    let known = KEYS.iter().filter(|key| object.contains_key(**key)).count();
+    let is_pure = object.keys().all(|key| key == "base" || KEYS.contains(&key.as_str()));
+    let is_one = (object.contains_key(TELLING_KEY) && known >= 2)
+        || (is_pure && (known >= 3 || (is_last && (object.contains_key("confidence") || known >= 2))));
+    is_one.then_some(Content::Assessment(object))
+}
+
+/// The last assessment that stands in no fence.
+fn bare_object(text: &str) -> Option<Block> {
+    let braces = text.rmatch_indices('{').take(MOST_CANDIDATES);
+    braces.map(|(start, _)| start).find_map(|start| {
+        let end = start + object_length(&text[start..]);
+        let content = assessed(&text[start..end], text[end..].trim().is_empty())?;
+        Some(Block { start, end, content })
+    })
+}
+
+/// The length of the JSON object that `text` begins with; all of it when it has no end.
+pub(super) fn object_length(text: &str) -> usize {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' if !in_string => depth += 1,
+            b'}' if !in_string => {
+                depth -= 1;
+                if depth == 0 {
+                    return at + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// What is left of an answer when its block is taken out, without what announced the block.
+fn tidy(before: &str, after: &str) -> String {
+    let (before, after) = (before.trim(), after.trim());
+    // The fence of an answer that was put into one as a whole is closed behind the block.
+    let (unwrapped, was_wrapped) = unwrapped(before);
+    let after = if was_wrapped || fence_of(after).is_some() { after.trim_matches(['`', '~']).trim() } else { after };
+    let before = if after.is_empty() { without_announcement(unwrapped) } else { unwrapped };
+    [before, after].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// An answer without the Markdown fence around all of it.
+fn unwrapped(text: &str) -> (&str, bool) {
+    let Some((first, rest)) = text.split_once('\n') else { return (text, false) };
+    match fence_of(first) {
+        Some((marker, info)) if matches!(info.to_ascii_lowercase().as_str(), "markdown" | "md") => {
+            (rest.trim_end().strip_suffix(marker).unwrap_or(rest).trim(), true)
+        }
+        _ => (text, false),
+    }
+}
+
+/// A text without the heading, rule or line at its end that announced what is no longer there.
+fn without_announcement(mut text: &str) -> &str {
+    loop {
+        let (rest, last) = text.rsplit_once('\n').unwrap_or(("", text));
+        let last = last.trim();
+        let plain = last.trim_matches(['*', '_', '#', ' ', ':']).to_ascii_lowercase();
+        let is_rule = last.len() >= 3 && ["-", "*", "_"].iter().any(|mark| last.replace(mark, "").is_empty());
+        let announces = plain == "json"
+            || last.starts_with('#')
+            || ((last.ends_with(':') || last.starts_with("**"))
+                && last.chars().count() <= LONGEST_ANNOUNCEMENT
+                && ["assessment", "json"].iter().any(|word| plain.contains(word)));
+        if last.is_empty() || !(is_rule || announces) || rest.trim().is_empty() {
+            return text;
+        }
+        text = rest.trim_end();
+    }
+}
+
+/// A longer line is more than the announcement of a block.
+const LONGEST_ANNOUNCEMENT: usize = 120;
+
+/// The texts of a list, read leniently: a single text is a list of one, an object the texts in it, blanks are left out.
+fn texts_of(value: &Value) -> Vec<String> {
+    let items = match value {
+        Value::Array(items) => items.iter().map(text_of).collect(),
+        other => vec![text_of(other)],
+    };
+    items.into_iter().filter(|text| !text.is_empty()).collect()
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.trim().to_owned(),
+        Value::Array(parts) => joined(parts.iter()),
+        Value::Object(parts) => joined(parts.values()),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+fn joined<'a>(parts: impl Iterator<Item = &'a Value>) -> String {
+    parts.map(text_of).filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BLOCK: &str = r#"{"tradeoffs": ["memory"], "recommendations": ["measure"],
+        "unfulfilledMajorRequirements": [], "openQuestions": ["which region?"], "confidence": 82}"#;
+
+    fn read(text: &str) -> (String, Option<f64>) {
+        let written = Written::read(text);
+        assert_eq!(written.missing.is_none(), written.assessment.confidence.is_some());
+        (written.solution, written.assessment.confidence)
+    }
+
+    #[test]
+    fn the_block_is_taken_out_wherever_models_put_it() {
+        for answer in [
+            "# Ring\n\nUse a ring.\n\n```json\n{}\n```",
+            "# Ring\n\nUse a ring.\n\n```json\n{}",
+            "# Ring\n\nUse a ring.\n\n~~~~ JSON\n{}\n~~~~\n",
+            "# Ring\n\nUse a ring.\n\n  ```\n  {}\n  ```",
+            "# Ring\n\nUse a ring.\n\n---\n\n## Judge Assessment\n\n```json\n{}\n```\n",
+            "# Ring\n\nUse a ring.\n\n**Assessment:**\n\n```json\n{}\n```",
+            "# Ring\n\nUse a ring.\n\nHere is the assessment as JSON:\n\n{}",
+            "# Ring\n\nUse a ring.\n{}\n",
+            "# Ring\n\nUse a ring.\n\njson\n{}",
+            "```json\n{}\n```\n\n# Ring\n\nUse a ring.",
+            "```markdown\n# Ring\n\nUse a ring.\n\n```json\n{}\n```\n```",
+            "```markdown\n# Ring\n\nUse a ring.\n```\n\n```json\n{}\n```",
+            "\u{feff}# Ring\n\nUse a ring.\r\n\r\n```json\r\n{}\r\n```\r\n",
+        ] {
+            let read = read(&answer.replace("{}", BLOCK));
+            assert_eq!(read, ("# Ring\n\nUse a ring.".to_owned(), Some(82.0)), "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_behind_the_block_stays() {
+        let (solution, confidence) = read(&format!("Use a ring.\n\n```json\n{BLOCK}\n```\n\nMeasure it first."));
+        assert_eq!((solution.as_str(), confidence), ("Use a ring.\n\nMeasure it first.", Some(82.0)));
+    }
+
+    #[test]
+    fn other_json_is_part_of_the_solution() {
+        let sample = "Answers look so:\n\n```json\n{\"recommendations\": [\"a\"], \"confidence\": 0.7, \"id\": 7}\n```";
+        let settings = "```json\n{\"confidence\": 1}\n```\n\nThat is all.";
+        for solution in [sample, "```json\n{\"a\": 1}\n```", "A set {1, 2}.", "fn main() {\n}\n"] {
+            let with_block = format!("{solution}\n\n```json\n{BLOCK}\n```");
+            assert_eq!(read(&with_block), (solution.trim().to_owned(), Some(82.0)), "{solution}");
+            let written = Written::read(solution);
+            assert_eq!(
+                (written.solution.as_str(), written.missing),
+                (solution.trim(), Some(AnswerError::NoAssessment))
+            );
+        }
+        assert_eq!(read(&format!("{settings}\n\n```json\n{BLOCK}\n```")), (settings.to_owned(), Some(82.0)));
+    }
+
+    #[test]
+    fn a_heading_with_text_under_it_stays() {
+        let answer = format!("Use a ring.\n\n## Assessment of risks\n\nNone.\n\n```json\n{BLOCK}\n```");
+        assert_eq!(read(&answer).0, "Use a ring.\n\n## Assessment of risks\n\nNone.");
+    }
+
+    #[test]
+    fn a_block_that_was_cut_is_read_as_far_as_it_goes() {
+        let cut = "Use a ring.\n\n```json\n{\"tradeoffs\": [\"memory\"], \"recommendations\": [\"meas";
+        let written = Written::read(cut);
+        assert_eq!(written.solution, "Use a ring.");
+        assert_eq!(written.assessment.tradeoffs, ["memory"]);
+        assert_eq!(written.assessment.recommendations, ["meas"]);
+        assert_eq!(written.missing.unwrap().to_string(), "it has no `confidence`");
+        let damaged = format!("Use a ring.\n\n```json\n{}\n```", BLOCK.replace("\"tradeoffs\":", "\"tradeoffs\" = "));
+        let written = Written::read(&damaged);
+        assert_eq!(written.solution, "Use a ring.");
+        assert!(written.missing.is_some());
+    }
+
+    #[test]
+    fn an_answer_that_is_json_as_a_whole_is_read_too() {
+        let whole = format!("{{\"solutionMarkdown\": \"# Ring\\n\\nUse {{a}} ring.\", {}", &BLOCK[1..]);
+        for answer in [whole.clone(), format!("Gladly:\n\n```json\n{whole}\n```\n\nAnything else?")] {
+            assert_eq!(read(&answer), ("# Ring\n\nUse {a} ring.".to_owned(), Some(82.0)), "{answer}");
+        }
+        // Cut inside the solution: what is there is the solution.
+        let cut = Written::read("{\"solutionMarkdown\": \"# Ring\\n\\nUse a \\\"rin");
+        assert_eq!(cut.solution, "# Ring\n\nUse a \"rin");
+        assert!(cut.missing.is_some());
+        let raw_lines = Written::read("{\"solutionMarkdown\": \"# Ring\n\nUse it.\", \"confidence\": 70}");
+        assert_eq!((raw_lines.solution.as_str(), raw_lines.assessment.confidence), ("# Ring\n\nUse it.", Some(70.0)));
+    }
+
+    #[test]
+    fn an_assessment_alone_leaves_no_solution() {
+        for answer in [BLOCK.to_owned(), format!("```json\n{BLOCK}\n```")] {
+            assert_eq!(read(&answer), (String::new(), Some(82.0)));
+        }
+    }
+
+    #[test]
+    fn lists_are_read_leniently_and_no_confidence_is_invented() {
+        let text = r#"x
+            {"tradeoffs": null, "recommendations": "measure", "openQuestions": [{"question": "why?", "blocks": "all"}],
+            "unfulfilledMajorRequirements": ["300 ms ", ""], "confidence": "90%"}"#;
+        let Assessment {
+            tradeoffs, recommendations, unfulfilled_major_requirements, open_questions, confidence, ..
+        } = Written::read(text).assessment;
+        assert_eq!((tradeoffs.len(), confidence), (0, Some(90.0)));
+        assert_eq!((recommendations, unfulfilled_major_requirements), (vec!["measure".into()], vec!["300 ms".into()]));
+        assert!(open_questions == ["why?: all"] || open_questions == ["all: why?"], "{open_questions:?}");
+        for confidence in ["null", "101", "-1", "\"high\"", "\"\""] {
+            let text = BLOCK.replace("82", confidence);
+            let written = Written::read(&text);
+            assert_eq!(written.missing.unwrap().to_string(), "`confidence`: expected a number from 0 to 100");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn markdown_without_a_block_comes_out_as_it_was(lines in prop::collection::vec(
+            prop::sample::select(vec!["# H", "text", "", "```", "```rust", "fn f() {}", "{\"a\": 1}", "- x", "~~~"]), 0..12,
+        )) {
+            let text = lines.join("\n");
+            let written = Written::read(&text);
+            prop_assert_eq!(written.solution.replace(['`', '~', '\n'], ""), text.trim().replace(['`', '~', '\n'], ""));
+            let with_block = format!("{text}\n\nEnd.\n\n```json\n{BLOCK}\n```");
+            let written = Written::read(&with_block);
+            prop_assert_eq!(written.assessment.confidence, Some(82.0));
+            prop_assert!(written.solution.ends_with("End."), "{}", written.solution);
+        }
+
+        #[test]
+        fn nothing_panics(text in "\\PC{0,100}|[`~{}\\[\\]\"\\\\a:,#\\n ]{0,120}") {
+            let _ = Written::read(&text);
+        }
+    }
+}
