@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::agent::PanelError;
-use crate::config::{Blame, ConfigError, EndpointError, EnvError, EvaluatorsError, MissingKeys, NoKey, StrangerError};
+use crate::config::{Blame, ConfigError, EndpointError, EnvError, EvaluatorsError, MissingKeys, StrangerError};
 use crate::debate::{DebateId, ForkError};
 use crate::encoding::NotUtf8;
 use crate::engine::{EngineError, ForecastError};
@@ -28,9 +28,6 @@ pub enum Error {
     /// Keys are missing.
     #[error(transparent)]
     Keys(#[from] MissingKeys),
-    /// There is no key to ask any model with.
-    #[error(transparent)]
-    NoKey(#[from] NoKey),
     /// A provider cannot be called as configured.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
@@ -251,7 +248,6 @@ impl Error {
         match self {
             Self::Environment(EnvError::NotANumber { .. })
             | Self::Keys(_)
-            | Self::NoKey(_)
             | Self::Endpoint(_)
             | Self::Client(_)
             | Self::Panel(_)
@@ -279,7 +275,7 @@ impl Error {
                 | StoreError::Pattern { .. }
                 | StoreError::NoMatch { .. }
                 | StoreError::Search { .. } => 2,
-                StoreError::Journal(error) if error.is_damage() => 2,
+                StoreError::Journal(error) if error.is_damage() || matches!(error, JournalError::Newer { .. }) => 2,
                 StoreError::Directory { .. }
                 | StoreError::List { .. }
                 | StoreError::Write { .. }
@@ -327,7 +323,6 @@ impl Error {
             Self::Keys(error) => Some(error.hint()),
             Self::Endpoint(error) => error.hint(),
             Self::Stranger(error) => Some(error.hint()),
-            Self::NoKey(error) => Some(error.hint()),
             Self::Trace(error) => Some(error.hint()),
             Self::Budget(BudgetError::Unpriced { .. }) => {
                 Some("give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned())
@@ -340,6 +335,9 @@ impl Error {
             Self::Store(StoreError::State(StateFileError::Invalid { .. })) => {
                 Some("a saved debate is the `.json` file that `dialectic debate` writes".to_owned())
             }
+            Self::Store(
+                StoreError::Journal(JournalError::Newer { .. }) | StoreError::State(StateFileError::Newer { .. }),
+            ) => Some("take a version of the program that is at least as new as the one that wrote it".to_owned()),
             Self::Store(StoreError::Journal(JournalError::EndMissing { .. })) => {
                 Some("put the whole journal back; or remove the state file to go on from what is left".to_owned())
             }

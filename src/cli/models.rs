@@ -48,7 +48,7 @@ impl Models {
                     streams: resolved.streams,
                     takes_schemas: resolved.takes_schemas,
                 };
-                Arc::new(OpenAiClient::new(endpoint, http.clone())?)
+                Arc::new(OpenAiClient::new(endpoint, http)?)
             };
             models.by_provider.push((name.to_owned(), chat));
         }

@@ -123,7 +123,10 @@ impl<'a> Session<'a> {
     ) -> Result<Panel, Error> {
         if let Some(target) = settings.debate.trace {
             match Destination::of(target, environment) {
-                Ok(destination) => self.trace = Some((destination, http_client()?)),
+                Ok(destination) => {
+                    let http = http_client()?.client_for(destination.url()).clone();
+                    self.trace = Some((destination, http));
+                }
                 Err(missing @ TraceConfigError::Missing { .. }) => terminal.warning(&missing.to_string()),
                 Err(invalid) => return Err(invalid.into()),
             }

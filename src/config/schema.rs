@@ -32,12 +32,16 @@ pub fn schema(vocabulary: &Vocabulary) -> Value {
     annotate("Tool", "name", "examples", vocabulary.tools);
     annotate("Debate", "protocol", "enum", vocabulary.protocols);
     annotate("Summarization", "method", "enum", vocabulary.summarization_methods);
+    schema.sort_all_objects();
     schema
 }
 
 /// The schema as derived, without anything that is only for readers.
 pub(super) fn plain_schema<T: JsonSchema>() -> Value {
-    schemars::schema_for!(T).to_value()
+    let mut schema = schemars::schema_for!(T).to_value();
+    // Keys are listed for people, who look them up by their names.
+    schema.sort_all_objects();
+    schema
 }
 
 /// The keys that mean something in the object at `path`.

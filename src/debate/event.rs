@@ -159,6 +159,9 @@ pub enum Event {
     Completed,
 }
 
+/// The format of journal and state that this version writes, and the latest that it reads.
+pub const FORMAT_VERSION: u32 = 1;
+
 /// What a debate begins with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

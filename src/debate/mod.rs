@@ -33,7 +33,7 @@ pub(crate) mod fixture;
 pub use call::{CallKey, CallRecord, Phase, Tokens};
 pub use clarification::{AgentClarifications, Clarification};
 pub use contribution::{Contribution, ContributionType, Metadata, ToolCall, ToolResult};
-pub use event::{Created, Event, Recorded, StoredReply};
+pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
 pub use forecast::{Forecast, PlannedCall, Span};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_authors, fork};
@@ -45,8 +45,8 @@ pub use participants::{PanelInfo, Participant, Spent};
 pub use progress::{Busy, CallInFlight, PhaseProgress, Progress, Retry, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use settings::{
-    AgentFailurePolicy, AgentSettings, ApiKind, BudgetSettings, DebateSettings, LongPrice, ModelLimits, Position,
-    Price, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TerminationKind, TerminationSettings,
+    AgentFailurePolicy, AgentSettings, ApiKind, BudgetSettings, DebateSettings, LongPrice, Position, Price,
+    ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TerminationKind, TerminationSettings,
     ToolSettings, TraceTarget,
 };
 pub use signal::{Asked, Signal};

@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use chrono::Local;
 use rand::RngExt;
 
-use crate::debate::{Debate, DebateId};
+use serde_json::Value;
+
+use crate::debate::{Debate, DebateId, FORMAT_VERSION};
 
 use super::StoreError;
+use super::older::mend;
 use super::saver::read_mark;
 
 const JOURNAL_SUFFIX: &str = ".events.jsonl";
@@ -46,6 +49,14 @@ pub enum StateFileError {
     IsDirectory {
         /// The directory.
         path: PathBuf,
+    },
+    /// A later version of the program wrote it.
+    #[error("{path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
     },
     /// It is not JSON, or not a debate.
     #[error("{path} is not a saved debate{}", place(key))]
@@ -208,13 +219,39 @@ pub fn read_state(path: &Path) -> Result<Debate, StateFileError> {
     }
     let bytes = fs::read(path).map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source })?;
     // Keeping track of where one is takes time; that is needed only to say where it went wrong.
-    if let Ok(debate) = serde_json::from_slice(&bytes) {
-        return Ok(debate);
+    match serde_json::from_slice::<Debate>(&bytes) {
+        Ok(debate) => known_format(path, debate.format_version).map(|()| debate),
+        Err(_) => parse_state(path, &bytes).or_else(|error| parse_older(path, &bytes).unwrap_or(Err(error))),
     }
-    parse_state(path, &bytes)
 }
 
-/// [`read_state`] without the file system; `path` is for messages.
+/// A state that does not read as it stands, mended; nothing when there is nothing to mend.
+fn parse_older(path: &Path, bytes: &[u8]) -> Option<Result<Debate, StateFileError>> {
+    let written: Value = serde_json::from_slice(bytes).ok()?;
+    let version = written.get("formatVersion").and_then(Value::as_u64);
+    if let Err(newer) = known_format(path, version.and_then(|version| u32::try_from(version).ok())) {
+        return Some(Err(newer));
+    }
+    let mut mended = written.clone();
+    mend(&mut mended);
+    if mended == written {
+        return None;
+    }
+    Some(serde_path_to_error::deserialize(mended).map_err(|error| StateFileError::Invalid {
+        path: path.to_owned(),
+        key: error.path().to_string(),
+        source: error.into_inner(),
+    }))
+}
+
+fn known_format(path: &Path, version: Option<u32>) -> Result<(), StateFileError> {
+    match version {
+        Some(found) if found > FORMAT_VERSION => Err(StateFileError::Newer { path: path.to_owned(), found }),
+        _ => Ok(()),
+    }
+}
+
+/// [`read_state`] without the file system and as the state stands; `path` is for messages.
 pub(super) fn parse_state(path: &Path, bytes: &[u8]) -> Result<Debate, StateFileError> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let read = serde_path_to_error::deserialize(&mut deserializer);

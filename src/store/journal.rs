@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::debate::Recorded;
+use crate::debate::{FORMAT_VERSION, Recorded};
 
 use super::StoreError;
 use super::line::{LineFault, is_cut, open, seal};
@@ -42,6 +42,16 @@ pub enum JournalError {
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// A later version of the program wrote it.
+    #[error(
+        "the journal {path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}"
+    )]
+    Newer {
+        /// The journal.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
     },
     /// A line is not an event.
     #[error("line {line} of the journal {path} is not an event")]
@@ -138,6 +148,7 @@ impl JournalError {
             Self::Open { .. }
             | Self::Locked { .. }
             | Self::Read { .. }
+            | Self::Newer { .. }
             | Self::EndMissing { .. }
             | Self::Displaced { .. }
             | Self::Changed { .. }
@@ -154,6 +165,17 @@ impl JournalError {
             LineFault::NotAnEvent(source) => Self::Line { path, line, source },
         }
     }
+}
+
+/// The format that the first line of a journal names, where this version does not know it.
+fn newer_format(line: &[u8]) -> Option<u32> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Format {
+        format_version: u32,
+    }
+    let Format { format_version } = serde_json::from_slice(line).ok()?;
+    (format_version > FORMAT_VERSION).then_some(format_version)
 }
 
 fn before(line: usize) -> String {
@@ -333,6 +355,12 @@ pub(super) fn scan(file: &File, path: &Path) -> Result<(Contents, Option<Journal
             contents.cut_short = true;
             break;
         };
+        // Before anything else: what is in a later format need not read at all.
+        if line == 1
+            && let Some(found) = newer_format(text)
+        {
+            return Ok((contents, Some(JournalError::Newer { path: path.to_owned(), found })));
+        }
         let previous = contents.hashes.last().map(String::as_str).unwrap_or_default();
         let checked = match open(text, previous) {
             Ok(checked) => checked,

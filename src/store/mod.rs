@@ -6,6 +6,7 @@
 mod directory;
 mod journal;
 mod line;
+mod older;
 mod record;
 mod saved;
 mod saver;

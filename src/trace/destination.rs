@@ -98,6 +98,12 @@ impl TraceConfigError {
 }
 
 impl Destination {
+    /// The full address of what takes them.
+    #[must_use]
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
     /// Where traces for `target` go.
     ///
     /// # Errors

@@ -109,8 +109,8 @@ fn keys() {
     --- stdout
 
     --- stderr
-    error: no API key is set, and nothing says which model to ask
-    hint: put one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY, OPENROUTER_API_KEY into the environment or a `.env` file; or try `--offline`, which needs no key; or name provider and model in a configuration
+    error: missing environment variable OPENAI_API_KEY (provider `openai`, needed by agent-architect, agent-performance, agent-kiss, judge-main)
+    hint: put OPENAI_API_KEY=... into the environment or a `.env` file, or try `--offline`, which needs no key
     ");
     // An empty one is none, and every provider in use is looked at.
     let mut settings = config(&["architect", "kiss"], &json!({}));
@@ -198,13 +198,13 @@ fn all_problems_are_reported_in_one_go() {
 
     --- stderr
     error: the configuration `./debate-config.json` cannot be used, 7 problems:
-        agents[0].name (line 6, column 15): is empty
-        agents[0].provider (line 7, column 19): unknown provider `nope` (known: `openai`, `openrouter`, `anthropic`, `google`, `mistral`, `ollama`, `offline`)
+        agents[0].name (line 5, column 15): is empty
+        agents[0].provider (line 8, column 19): unknown provider `nope` (known: `openai`, `openrouter`, `anthropic`, `google`, `mistral`, `ollama`, `offline`)
         agents[0].temperature (line 9, column 22): must be from 0 to 2, not 3
         agents[1].id (line 12, column 13): `a` is already the id of `agents[0]`
-        debate.budget.warnCostUsd (line 21, column 22): must not be negative: -1
-        debate.terminationCondition.threshold (line 24, column 20): must be from 0 to 100, not 101
-        judge.id (line 29, column 11): is empty
+        judge.id (line 20, column 11): is empty
+        debate.terminationCondition.threshold (line 29, column 20): must be from 0 to 100, not 101
+        debate.budget.warnCostUsd (line 32, column 22): must not be negative: -1
     hint: `dialectic config schema` prints every key with its type; `dialectic config check` checks a file
     ");
     assert_eq!(server.requests().len(), 0);

@@ -113,11 +113,11 @@ fn retries_end() {
     [
       {
         "agentId": "agent-kiss",
-        "at": "[time]",
-        "attempts": 3,
-        "error": "the server failed (503): overloaded",
         "phase": "proposal",
-        "round": 1
+        "round": 1,
+        "error": "the server failed (503): overloaded",
+        "attempts": 3,
+        "at": "[time]"
       }
     ]
     "#);

@@ -58,14 +58,14 @@ fn debates_are_listed_newest_first_whatever_their_files_are_called() {
     let rows: Value = serde_json::from_str(&sandbox.run(["list", "--json"]).expect_code(0).stdout).unwrap();
     insta::assert_json_snapshot!(rows[1], @r#"
     {
+      "id": "deb-20250101-030000-cccc",
+      "createdAt": "2025-01-01T03:00:00.000Z",
+      "status": "completed",
+      "outcome": "degraded",
+      "rounds": 1,
       "confidence": 82.5,
       "costUsd": 0.625,
-      "createdAt": "2025-01-01T03:00:00.000Z",
-      "id": "deb-20250101-030000-cccc",
-      "outcome": "degraded",
-      "problem": "Problem of deb-20250101-030000-cccc",
-      "rounds": 1,
-      "status": "completed"
+      "problem": "Problem of deb-20250101-030000-cccc"
     }
     "#);
     assert_eq!(rows.as_array().unwrap().len(), 4);

@@ -27,7 +27,6 @@ mod judge;
 mod kill;
 mod kit;
 mod list;
-mod models;
 mod old_files;
 mod other_commands;
 mod providers;

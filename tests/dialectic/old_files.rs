@@ -3,7 +3,67 @@
 use serde_json::{Value, json};
 
 use crate::fixtures::states;
-use crate::support::Sandbox;
+use crate::support::{Sandbox, config};
+
+/// A debate that waited for answers in the older program.
+const SUSPENDED: &str = include_str!("../fixtures/older/suspended.json");
+/// A finished one with what was seen in files of several programs.
+const ODD: &str = include_str!("../fixtures/older/odd.json");
+
+#[test]
+fn a_state_of_an_older_program_is_read_for_what_it_is_worth() {
+    let sandbox = Sandbox::new().file("debates/suspended.json", SUSPENDED).file("debates/odd.json", ODD);
+    let before = sandbox.files();
+    let list = sandbox.run(["list"]).expect_code(0);
+    insta::assert_snapshot!(list.stdout, @"
+    ID         WHEN              STATUS     OUTCOME  ROUNDS  CONFIDENCE  COST  PROBLEM
+    odd        2025-10-02 08:00  completed  -        1       82          -     A cache for thumbnails.
+    suspended  2025-10-01 07:59  paused     -        0       -           -     A cache for thumbnails.
+    ");
+    let report = sandbox.run(["report", "-d", "odd", "-v"]).expect_code(0);
+    for part in ["A cache for thumbnails.", "Who clears it?", "latency=1812ms", "Keep thumbnails on disk for a week."] {
+        assert!(report.stdout.contains(part), "{part}\n{report}");
+    }
+    assert_eq!(report.stderr, "");
+    sandbox.run(["report", "-d", "suspended"]).expect_code(0);
+    let scores = sandbox.run(["eval", "--offline", "-d", "odd"]).expect_code(0);
+    assert!(scores.stdout.contains("Overall Score"), "{scores}");
+    let refused = sandbox.run(["eval", "--offline", "-d", "suspended"]).expect_code(2);
+    assert!(refused.stderr.contains("only a debate that ended with a solution can be evaluated"), "{refused}");
+    let finished = sandbox.run(["resume", "odd"]).expect_code(0);
+    assert!(finished.stderr.contains("is finished; nothing is left to do"), "{finished}");
+    for arguments in [["resume", "suspended"], ["replay", "suspended"], ["verify", "suspended"]] {
+        let refused = sandbox.run(arguments).expect_code(2);
+        assert!(refused.stderr.contains("older versions kept none"), "{refused}");
+    }
+    assert!(sandbox.files() == before, "old files are left as they are");
+}
+
+#[test]
+fn a_format_of_a_later_version_is_named_and_not_guessed_at() {
+    let sandbox = Sandbox::new().config(&config(&["architect", "kiss"], &json!({})));
+    sandbox.run(["debate", "Design a queue", "--offline", "-r", "1"]).expect_code(0);
+    let id = sandbox.only_debate();
+    let state = sandbox.read(format!("debates/{id}.json")).replace("\"formatVersion\": 1", "\"formatVersion\": 2");
+    let first = sandbox.journal(&id)[0].replace("\"formatVersion\":1", "\"formatVersion\":2");
+    sandbox.write("debates/whole.json", &state);
+    // What else a later version writes need not read.
+    sandbox.write("debates/other.json", state.replace("\"completed\"", "\"transcended\""));
+    sandbox.write("debates/journaled.json", &state);
+    sandbox.write("debates/journaled.events.jsonl", format!("{first}\n{{\"type\":\"of a later version\"}}\n"));
+    let list = sandbox.run(["list"]).expect_code(0);
+    assert_eq!(list.stdout.matches("newer format").count(), 3, "{list}");
+    for name in ["whole", "other", "journaled"] {
+        for arguments in [&["report", "-d", name][..], &["resume", name], &["eval", "--offline", "-d", name]] {
+            let refused = sandbox.run(arguments).expect_code(2);
+            for part in ["is in format 2, which a newer version wrote", "formats up to 1", "hint: "] {
+                assert!(refused.stderr.contains(part), "{part}\n{refused}");
+            }
+        }
+    }
+    let refused = sandbox.run(["fork", "journaled", "--at", "start"]).expect_code(2);
+    assert!(refused.stderr.contains("is in format 2"), "{refused}");
+}
 
 /// A sandbox whose `debates` holds every fixture, under the id of the debate.
 fn installed() -> (Sandbox, Vec<String>) {

@@ -10,7 +10,7 @@ use crate::debate::{Debate, Timestamp, Usd};
 use crate::display::one_line;
 use crate::error::Error;
 use crate::markdown::truncate;
-use crate::store::{Directory, Entry, read_journal, read_state};
+use crate::store::{Directory, Entry, StateFileError, read_journal, read_state};
 
 /// How much of a problem's first line a row shows, in characters.
 const PROBLEM_WIDTH: usize = 60;
@@ -50,7 +50,9 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
 
 /// What a debate's files say. A debate that cannot be read is listed as that, not left out.
 fn row(entry: &Entry) -> Row {
-    let read = read_state(&entry.state).ok().or_else(|| {
+    let state = read_state(&entry.state);
+    let is_newer = matches!(state, Err(StateFileError::Newer { .. }));
+    let read = state.ok().or_else(|| {
         let contents = read_journal(entry.journal.as_deref()?).ok()?;
         crate::debate::fold(&contents.events).ok()
     });
@@ -59,7 +61,7 @@ fn row(entry: &Entry) -> Row {
         None => Row {
             id: entry.id(),
             created_at: None,
-            status: "unreadable",
+            status: if is_newer { "newer format" } else { "unreadable" },
             outcome: None,
             rounds: 0,
             confidence: None,

@@ -3,6 +3,7 @@
 
 mod chunks;
 
+use async_openai::types::chat::ChatCompletionStreamOptions;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -34,14 +35,12 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     stream: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    stream_options: Option<StreamOptions>,
+    stream_options: Option<ChatCompletionStreamOptions>,
 }
 
 /// Without it the API keeps the token counts of a stream to itself.
-#[derive(Serialize)]
-struct StreamOptions {
-    include_usage: bool,
-}
+const WITH_USAGE: ChatCompletionStreamOptions =
+    ChatCompletionStreamOptions { include_usage: Some(true), include_obfuscation: None };
 
 #[derive(Serialize)]
 struct Message<'a> {
@@ -139,7 +138,7 @@ impl<'a> Body<'a> {
             }),
             tools: request.tools.iter().map(tool).collect(),
             stream: (quirks.streaming != Streaming::Never).then_some(true),
-            stream_options: (quirks.streaming == Streaming::WithUsage).then_some(StreamOptions { include_usage: true }),
+            stream_options: (quirks.streaming == Streaming::WithUsage).then_some(WITH_USAGE),
         }
     }
 }

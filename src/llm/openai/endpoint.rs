@@ -3,12 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use async_openai::config::Config;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::debate::ApiKind;
+
+use super::http::{CertificateFileError, is_on_this_machine};
 
 /// A server that speaks the API of OpenAI, as configured.
 #[derive(Clone)]
@@ -64,6 +65,9 @@ pub enum EndpointError {
         /// The header's name.
         header: String,
     },
+    /// Its certificate cannot be checked as the user wants.
+    #[error(transparent)]
+    Certificates(#[from] CertificateFileError),
 }
 
 /// Headers whose values are labels, not secrets: they need not be kept out of messages.
@@ -73,13 +77,11 @@ const LABELS: [&str; 2] = ["http-referer", "x-title"];
 /// nothing to read.
 const SHORTEST_SECRET: usize = 4;
 
-/// A checked [`Endpoint`]. async-openai's own `OpenAIConfig` is not used: it reads `OPENAI_API_KEY` and organisation
-/// for every base URL, and panics on a key that no header can carry.
+/// A checked [`Endpoint`].
 pub(super) struct Address {
     base: Url,
     query: Vec<(String, String)>,
     headers: HeaderMap,
-    key: SecretString,
     secrets: Vec<SecretString>,
 }
 
@@ -124,7 +126,7 @@ impl Address {
         secrets.retain(|secret| secret.expose_secret().len() >= SHORTEST_SECRET);
         // The longest first, so that none leaves a piece of another behind.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.expose_secret().len()));
-        Ok(Self { base, query, headers, key: SecretString::from(key), secrets })
+        Ok(Self { base, query, headers, secrets })
     }
 
     /// `text` without anything that is to stay secret.
@@ -134,12 +136,29 @@ impl Address {
         self.secrets.iter().fold(text, |text, secret| text.replace(secret.expose_secret(), "[redacted]"))
     }
 
+    /// The base of the server's URLs, without its query.
+    pub(super) fn base(&self) -> &Url {
+        &self.base
+    }
+
+    /// The URL of `path`, with what the base URL asks for.
+    pub(super) fn url(&self, path: &str) -> Url {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
+        if !self.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&self.query);
+        }
+        url
+    }
+
+    /// What every request carries.
+    pub(super) fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
     /// Whether the server is on this machine.
     pub(super) fn is_loopback(&self) -> bool {
-        self.base.host_str().is_some_and(|host| {
-            let host = host.trim_start_matches('[').trim_end_matches(']');
-            host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
-        })
+        is_on_this_machine(&self.base)
     }
 
     /// Scheme, host and port, for messages.
@@ -158,28 +177,6 @@ fn sensitive(value: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(value).ok()?;
     value.set_sensitive(true);
     Some(value)
-}
-
-impl Config for Address {
-    fn headers(&self) -> HeaderMap {
-        self.headers.clone()
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base.as_str().trim_end_matches('/'))
-    }
-
-    fn query(&self) -> Vec<(&str, &str)> {
-        self.query.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
-    }
-
-    fn api_base(&self) -> &str {
-        self.base.as_str()
-    }
-
-    fn api_key(&self) -> &SecretString {
-        &self.key
-    }
 }
 
 #[cfg(test)]
@@ -208,10 +205,12 @@ mod tests {
             ("https://h:8443/openai/v1?api-version=preview#x", "https://h:8443/openai/v1/responses"),
         ] {
             let address = Address::new(endpoint(base, "k")).unwrap();
-            assert_eq!(address.url("/responses"), url);
+            let mut asked = address.url("/responses");
+            asked.set_query(None);
+            assert_eq!(asked.as_str(), url);
         }
         let address = Address::new(endpoint("https://h/v1?api-version=preview", "k")).unwrap();
-        assert_eq!(address.query(), [("api-version", "preview")]);
+        assert_eq!(address.url("/responses").as_str(), "https://h/v1/responses?api-version=preview");
     }
 
     #[test]
@@ -225,7 +224,6 @@ mod tests {
     fn white_space_around_the_key_is_dropped_and_inside_it_is_a_typed_error() {
         let address = Address::new(endpoint("http://h", " sk-1\r\n")).unwrap();
         assert_eq!(address.headers()[AUTHORIZATION], "Bearer sk-1");
-        assert_eq!(address.api_key().expose_secret(), "sk-1");
         assert!(Address::new(endpoint("http://h", "\n")).unwrap().headers().is_empty());
         let error = Address::new(endpoint("http://h", "sk-geheim\nx")).err().unwrap();
         assert!(matches!(error, EndpointError::Key { .. }));

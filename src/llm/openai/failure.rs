@@ -87,7 +87,7 @@ impl Refusal {
 
 /// The error that an event of a stream is, if it is one: in a field, as an event of that name, or as an object that
 /// says of itself what it is.
-pub(super) fn error_in(event: &Event) -> Option<ErrorField> {
+pub(super) fn error_in(event: &Event<'_>) -> Option<ErrorField> {
     #[derive(Deserialize)]
     struct Said {
         #[serde(default, deserialize_with = "tolerant")]
@@ -97,13 +97,13 @@ pub(super) fn error_in(event: &Event) -> Option<ErrorField> {
         #[serde(default, deserialize_with = "tolerant")]
         object: Option<String>,
     }
-    let said = serde_json::from_str::<Said>(&event.data).ok();
+    let said = serde_json::from_str::<Said>(event.data).ok();
     let is_error = event.name == "error"
         || said.as_ref().is_some_and(|said| [&said.kind, &said.object].contains(&&Some("error".to_owned())));
     if let Some(error) = said.and_then(|said| said.error) {
         return error.says_something().then_some(error);
     }
-    is_error.then(|| serde_json::from_str(&event.data).unwrap_or_else(|_| ErrorField::Text(event.data.clone())))
+    is_error.then(|| serde_json::from_str(event.data).unwrap_or_else(|_| ErrorField::Text(event.data.to_owned())))
 }
 
 /// An error object, reduced to what matters.
@@ -118,7 +118,7 @@ pub(super) struct Fault {
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum ErrorField {
-    Object(ErrorObject),
+    Object(Box<ErrorObject>),
     Text(String),
 }
 
@@ -179,18 +179,49 @@ impl ErrorObject {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Envelope {
-    Wrapped { error: ErrorField },
-    Bare(ErrorObject),
+    // First: a list would do for the fields of the others, in their order.
     List(Vec<Envelope>),
+    Wrapped(Wrapped),
+    Bare(Box<ErrorObject>),
+}
+
+/// An error in a field, which with some servers is but its name, with the message beside it.
+#[derive(Deserialize)]
+struct Wrapped {
+    error: ErrorField,
+    #[serde(default)]
+    message: Option<Value>,
+    #[serde(default)]
+    detail: Option<Value>,
 }
 
 impl Envelope {
     fn into_fault(self) -> Option<Fault> {
         match self {
-            Self::Wrapped { error } => error.into_fault(),
+            Self::Wrapped(wrapped) => wrapped.into_fault(),
             Self::Bare(object) => object.into_fault(),
             Self::List(list) => list.into_iter().find_map(Self::into_fault),
         }
+    }
+}
+
+impl Wrapped {
+    fn into_fault(self) -> Option<Fault> {
+        let is_name = matches!(&self.error, ErrorField::Text(name) if !name.trim().contains(char::is_whitespace));
+        let beside = self.message.or(self.detail).map(prose).filter(|message| !message.trim().is_empty());
+        let fault = self.error.into_fault();
+        let Some(beside) = beside else { return fault };
+        let mut fault = fault.unwrap_or_default();
+        if is_name {
+            fault.codes.extend(fault.message.clone());
+        }
+        fault.message = Some(match fault.message {
+            Some(message) if message.contains(&beside) => message,
+            Some(name) if is_name => format!("{name}: {beside}"),
+            Some(message) if !beside.contains(&message) => format!("{message}: {beside}"),
+            Some(_) | None => beside,
+        });
+        Some(fault)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The parts of an answer that both APIs share, read so that no surprise in one field costs the answer.
 
+use std::borrow::Cow;
+
 use reqwest::header::HeaderMap;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
@@ -35,6 +37,11 @@ pub(super) fn tolerant_list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     };
     Ok(list.map(|list| list.into_iter().filter_map(expected).collect()))
 }
+
+/// A text that is not copied where it holds no escapes.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(super) struct Borrowed<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 /// A text, or a number in place of one: error codes are either.
 #[derive(Debug)]
@@ -99,9 +106,15 @@ pub(super) struct Usage {
     #[serde(default, deserialize_with = "tolerant")]
     completion_tokens: Option<Count>,
     #[serde(default, deserialize_with = "tolerant")]
+    total_tokens: Option<Count>,
+    #[serde(default, deserialize_with = "tolerant")]
     input_tokens_details: Option<InputDetails>,
     #[serde(default, deserialize_with = "tolerant")]
     prompt_tokens_details: Option<InputDetails>,
+    #[serde(default, deserialize_with = "tolerant")]
+    output_tokens_details: Option<OutputDetails>,
+    #[serde(default, deserialize_with = "tolerant")]
+    completion_tokens_details: Option<OutputDetails>,
     #[serde(default, deserialize_with = "tolerant")]
     cost: Option<f64>,
 }
@@ -112,21 +125,58 @@ struct InputDetails {
     cached_tokens: Option<Count>,
 }
 
+#[derive(Deserialize)]
+struct OutputDetails {
+    #[serde(default, deserialize_with = "tolerant")]
+    reasoning_tokens: Option<Count>,
+}
+
 impl Usage {
-    /// The counts; nothing when none is stated.
+    /// The counts; nothing when none is stated, or nothing but zeros: no answer takes none.
+    ///
+    /// Reasoning belongs to the output. Most servers count it there; some (Google, xAI) leave it out of the completion,
+    /// and in the total.
     pub(super) fn tokens(&self) -> Option<Tokens> {
-        let input = self.input_tokens.or(self.prompt_tokens);
-        let output = self.output_tokens.or(self.completion_tokens);
-        if input.is_none() && output.is_none() {
+        let count = |count: Option<Count>| count.map_or(0, |count| count.0);
+        let input = count(self.input_tokens.or(self.prompt_tokens));
+        let output = self.completion().unwrap_or_default();
+        if input == 0 && output == 0 {
             return None;
         }
-        let details = self.input_tokens_details.as_ref().or(self.prompt_tokens_details.as_ref());
-        let count = |count: Option<Count>| count.map_or(0, |count| count.0);
-        Some(Tokens {
-            input_tokens: count(input),
-            cached_input_tokens: count(details.and_then(|details| details.cached_tokens)),
-            output_tokens: count(output),
-        })
+        let input_details = self.input_tokens_details.as_ref().or(self.prompt_tokens_details.as_ref());
+        let output_details = self.output_tokens_details.as_ref().or(self.completion_tokens_details.as_ref());
+        let cached = count(input_details.and_then(|details| details.cached_tokens));
+        let reasoning = count(output_details.and_then(|details| details.reasoning_tokens));
+        // A total that is less than its parts is none.
+        let outside = count(self.total_tokens).saturating_sub(input + output);
+        // Where what was read from a cache is more than the input, it was counted beside it.
+        let beside = if cached > input { cached.min(outside) } else { 0 };
+        // More reasoning than output cannot be a part of it, whatever the total says.
+        let reasoned = (outside - beside).max(if reasoning > output { reasoning } else { 0 });
+        Some(Tokens { input_tokens: input + beside, cached_input_tokens: cached, output_tokens: output + reasoned })
+    }
+
+    /// The output as the server counts it against the limit.
+    pub(super) fn completion(&self) -> Option<u64> {
+        self.output_tokens.or(self.completion_tokens).map(|count| count.0)
+    }
+
+    /// What is known of an answer after `next` has come in behind `known`. Servers that are asked for figures at the end
+    /// send some on the way, and some send a last one that is empty.
+    pub(super) fn later(known: Option<Self>, next: Option<Self>) -> Option<Self> {
+        match (known, next) {
+            (Some(known), Some(next)) => {
+                let is_less = |of: fn(&Tokens) -> u64| match (known.tokens(), next.tokens()) {
+                    (Some(known), Some(next)) => of(&next) == 0 && of(&known) > 0,
+                    (known, next) => known.is_some() && next.is_none(),
+                };
+                let is_empty = is_less(|tokens| tokens.output_tokens) || is_less(|tokens| tokens.input_tokens);
+                let stated = |usage: &Self| usage.cost.filter(|cost| *cost > 0.0);
+                let cost = stated(&next).or(known.cost).or(next.cost);
+                Some(Self { cost, ..if is_empty { known } else { next } })
+            }
+            (known, next) => next.or(known),
+        }
     }
 }
 

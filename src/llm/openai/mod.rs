@@ -1,9 +1,9 @@
 //! Servers that speak the API of `OpenAI`: the Responses API first, Chat Completions where a server lacks it.
 //!
-//! `async-openai` builds and addresses the requests; the bodies and the reading of answers are ours, because most
-//! servers leave out something that its types insist on. One attempt, no retry: that is the
-//! [`Caller`](super::Caller)'s. Answers are asked for as streams of events, unless the configuration says otherwise.
-//! What a model was found not to take is remembered for the run.
+//! The bodies and the reading of answers are ours, because most servers leave out something that the types of
+//! `async-openai` insist on. One attempt, no retry: that is the [`Caller`](super::Caller)'s. Answers are asked for as
+//! streams of events, unless the configuration says otherwise. What a model was found not to take is remembered for the
+//! run.
 
 mod chat;
 mod diagnosis;
@@ -12,9 +12,11 @@ mod failure;
 mod http;
 mod lenient;
 mod quirks;
+mod reasoning;
 mod responses;
 mod sse;
 mod streaming;
+mod text;
 mod transport;
 
 #[cfg(test)]
@@ -26,13 +28,15 @@ use serde::de::DeserializeOwned;
 use super::{ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request};
 
 pub use endpoint::{Endpoint, EndpointError as ClientError};
-pub use http::{HttpClientError, http_client};
+pub use http::{CertificateFileError, HttpClient, HttpClientError, http_client};
 
 use endpoint::Address;
 use failure::{ErrorField, Refusal, excerpt, one_line};
 use lenient::{Usage, stated_cost};
 use quirks::{Api, LOOPBACK_PATIENCE, Learned, LimitField, PATIENCE, Presumed, Quirks, Streaming};
-use streaming::{Followed, Pieces, follow, pieces_in};
+use reasoning::{Spoken, told_apart};
+use streaming::{Ending, Followed, Pieces, follow, pieces_in};
+use text::readable;
 use transport::{Answer, Posted, Transport, broken};
 
 /// The provider whose Chat Completions name the output limit anew.
@@ -48,8 +52,8 @@ impl OpenAiClient {
     /// A client for `endpoint` over the connections of `http`.
     ///
     /// # Errors
-    /// When the endpoint's URL, key or headers cannot be sent.
-    pub fn new(endpoint: Endpoint, http: reqwest::Client) -> Result<Self, ClientError> {
+    /// When the endpoint's URL, key or headers cannot be sent, or the user's certificates cannot be read.
+    pub fn new(endpoint: Endpoint, http: &HttpClient) -> Result<Self, ClientError> {
         let limit =
             if &*endpoint.name == RENAMED_LIMIT { LimitField::MaxCompletionTokens } else { LimitField::MaxTokens };
         let presumed =
@@ -57,7 +61,7 @@ impl OpenAiClient {
         let address = Address::new(endpoint)?;
         let patience = if address.is_loopback() { LOOPBACK_PATIENCE } else { PATIENCE };
         let learned = Learned::new(presumed, patience);
-        Ok(Self { transport: Transport::new(address, http), learned })
+        Ok(Self { transport: Transport::new(address, http)?, learned })
     }
 
     async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
@@ -70,10 +74,6 @@ impl OpenAiClient {
             let (refusal, figures) = match self.ask_once(request, api, quirks, live).await {
                 Ok(reply) => {
                     learned.reached(model, api);
-                    if quirks.streaming != Streaming::Never && reply.tokens.is_none() {
-                        // What a debate costs matters more than seeing it come.
-                        learned.learn(model, |quirks| quirks.streaming = Streaming::Never);
-                    }
                     return Ok(reply);
                 }
                 Err(Setback::Failed(failed)) => return Err(failed),
@@ -98,45 +98,57 @@ impl OpenAiClient {
             Api::Responses => self.transport.post(api, &responses::Body::new(request, quirks)).await?,
             Api::Chat => self.transport.post(api, &chat::Body::new(request, quirks)).await?,
         };
+        let spoken = Spoken::new(quirks.begins_within);
         match api {
-            Api::Responses => self.receive::<responses::Events>(posted, live).await,
-            Api::Chat => self.receive::<chat::Chunks>(posted, live).await,
+            Api::Responses => self.receive::<responses::Events>(request, posted, live, spoken).await,
+            Api::Chat => self.receive::<chat::Chunks>(request, posted, live, spoken).await,
         }
     }
 
-    async fn receive<P: Pieces>(&self, posted: Posted, live: Live<'_>) -> Result<Reply, Setback> {
+    async fn receive<P: Pieces>(
+        &self,
+        request: &Request,
+        posted: Posted,
+        live: Live<'_>,
+        spoken: Spoken,
+    ) -> Result<Reply, Setback> {
         let mut streamed = match posted {
-            Posted::Whole(answer) => return self.read::<P>(&answer),
+            Posted::Whole(answer) => return self.read::<P>(request, &answer),
             Posted::Streamed(streamed) => streamed,
         };
-        match follow::<P>(&mut streamed, live).await {
-            Followed::Whole(answer) => self.read::<P>(&answer),
+        match follow::<P>(&mut streamed, live, spoken).await {
+            Followed::Whole(answer) => self.read::<P>(request, &answer),
             Followed::Pieces(pieces, ended) => {
                 let (whole, head) = (pieces.into_whole(), streamed.head());
                 let figures = figures(&whole, &head);
-                ended.map_err(|error| Setback::Failed(FailedAttempt { error, figures }))?;
-                self.accept(whole, &head)
+                let ending = ended.map_err(|error| Setback::Failed(FailedAttempt { error, figures }))?;
+                let reply = self.accept(request, whole, &head)?;
+                if ending == Ending::Regular && reply.tokens.is_none() {
+                    // What a debate costs matters more than seeing it come.
+                    self.learned.learn(&request.model, |quirks| quirks.streaming = Streaming::Never);
+                }
+                Ok(reply)
             }
         }
     }
 
-    fn read<P: Pieces>(&self, answer: &Answer) -> Result<Reply, Setback> {
+    fn read<P: Pieces>(&self, request: &Request, answer: &Answer) -> Result<Reply, Setback> {
         let address = self.transport.address();
         if !answer.status.is_success() {
             return Err(Setback::Refused(Box::new(Refusal::of_answer(answer, address)), Figures::default()));
         }
         if let Some(pieces) = pieces_in::<P>(&answer.body) {
-            return self.accept(pieces?.into_whole(), answer);
+            return self.accept(request, pieces?.into_whole(), answer);
         }
-        let whole = serde_json::from_slice(&answer.body).map_err(|error| {
+        let whole = serde_json::from_str(&readable(&answer.body)).map_err(|error| {
             let error = one_line(&error.to_string(), address);
             broken(format!("it is not the JSON of the API ({error}): {}", excerpt(&answer.body, address)))
         })?;
-        self.accept::<P::Whole>(whole, answer)
+        self.accept::<P::Whole>(request, whole, answer)
     }
 
     /// The reply that an answer holds, if it holds one.
-    fn accept<A: ApiAnswer>(&self, mut read: A, answer: &Answer) -> Result<Reply, Setback> {
+    fn accept<A: ApiAnswer>(&self, request: &Request, mut read: A, answer: &Answer) -> Result<Reply, Setback> {
         let address = self.transport.address();
         let figures = figures(&read, answer);
         let failed = |error| Setback::Failed(FailedAttempt { error, figures });
@@ -148,12 +160,27 @@ impl OpenAiClient {
             let said = if body.is_empty() { body } else { format!(": {body}") };
             return Err(failed(broken(format!("it holds no answer{said}"))));
         }
-        let (reply, refusal) = read.into_reply();
+        let completion = read.usage().and_then(Usage::completion);
+        let (mut reply, refusal) = read.into_reply();
+        if reply.finish == FinishReason::Complete && is_limit(completion, request) && reply.tool_calls.is_empty() {
+            reply.finish = FinishReason::Length;
+        }
+        let told = told_apart(reply.text);
+        reply.text = told.answer;
+        if !reply.text.is_empty() {
+            self.learned.learn(&request.model, |quirks| quirks.begins_within = told.began_within);
+        }
         if reply.finish == FinishReason::Filtered && reply.text.is_empty() && !refusal.is_empty() {
             return Err(failed(ModelError::Filtered { message: one_line(&refusal, address) }));
         }
         Ok(Reply { stated_cost: figures.cost, ..reply })
     }
+}
+
+/// Whether an output of exactly as many tokens as were asked for at most has come: some servers do not say that they cut
+/// an answer, and that one ends there by itself happens once in thousands.
+fn is_limit(completion: Option<u64>, request: &Request) -> bool {
+    completion.is_some() && completion == request.max_tokens.map(u64::from)
 }
 
 fn figures(read: &impl ApiAnswer, answer: &Answer) -> Figures {

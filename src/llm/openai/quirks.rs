@@ -9,6 +9,8 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::debate::ApiKind;
 
+use super::reasoning::begins_within;
+
 /// One of the two APIs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Api {
@@ -54,6 +56,9 @@ pub(super) struct Quirks {
     pub(super) limit: LimitField,
     /// How it streams, as far as is known.
     pub(super) streaming: Streaming,
+    /// Whether its answers begin in the midst of reasoning, as far as is known: what streams is held back until that has
+    /// ended, so that nobody sees it.
+    pub(super) begins_within: bool,
 }
 
 /// How long calls wait for the finding of the first one. A server that lacks the Responses API says so at once; one
@@ -193,6 +198,7 @@ impl Learned {
             takes_temperature: true,
             limit: self.presumed.limit,
             streaming: if self.presumed.streams { Streaming::WithUsage } else { Streaming::Never },
+            begins_within: begins_within(model),
         }
     }
 

@@ -42,12 +42,17 @@ enum Input<'a> {
     Items(Vec<Item<'a>>),
 }
 
+/// Each says what it is: OpenAI would know a message without, other servers refuse it (llama.cpp: "Cannot determine type
+/// of 'item'").
 #[derive(Serialize)]
-#[serde(untagged)]
+#[serde(tag = "type")]
 enum Item<'a> {
+    #[serde(rename = "message")]
     Message { role: &'static str, content: &'a str },
-    Call { r#type: &'static str, call_id: &'a str, name: &'a str, arguments: &'a str },
-    Output { r#type: &'static str, call_id: &'a str, output: &'a str },
+    #[serde(rename = "function_call")]
+    Call { call_id: &'a str, name: &'a str, arguments: &'a str },
+    #[serde(rename = "function_call_output")]
+    Output { call_id: &'a str, output: &'a str },
 }
 
 #[derive(Serialize)]
@@ -111,17 +116,14 @@ fn input(request: &Request) -> Input<'_> {
                     items.push(Item::Message { role: "assistant", content: text });
                 }
                 items.extend(calls.iter().map(|call| Item::Call {
-                    r#type: "function_call",
                     call_id: &call.id,
                     name: &call.name,
                     arguments: &call.arguments,
                 }));
             }
-            Turn::ToolResults(results) => items.extend(results.iter().map(|result| Item::Output {
-                r#type: "function_call_output",
-                call_id: &result.tool_call_id,
-                output: &result.content,
-            })),
+            Turn::ToolResults(results) => items.extend(
+                results.iter().map(|result| Item::Output { call_id: &result.tool_call_id, output: &result.content }),
+            ),
         }
     }
     Input::Items(items)

@@ -1,83 +1,120 @@
 //! Server-sent events, from bytes as the network cuts them.
 //! Source of the format: WHATWG, HTML Living Standard, "Server-sent events", "Interpreting an event stream".
 
+use memchr::memchr2;
+
 /// An event.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Event {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Event<'a> {
     /// What it calls itself; empty when it does not.
-    pub(super) name: String,
+    pub(super) name: &'a str,
     /// Its data, never empty; lines are joined by `\n`.
-    pub(super) data: String,
+    pub(super) data: &'a str,
 }
 
 /// Turns bytes into events. Comments, ids and reconnection times mean nothing here and are passed over, and so are
-/// events without data.
+/// events without data. An answer has an event for each of its words: nothing is allocated for one.
 #[derive(Default)]
 pub(super) struct EventParser {
-    line: Vec<u8>,
-    /// The last byte was a CR: a LF that follows belongs to it.
+    /// What has come in; up to `at` it has been read, up to `searched` there is no end of a line.
+    bytes: Vec<u8>,
+    at: usize,
+    searched: usize,
+    /// The last byte that was read was a CR: a LF that follows belongs to it.
     after_cr: bool,
     /// The first line has been read; before it there may be a byte order mark.
     begun: bool,
-    event: Event,
+    /// Of the event that is being read.
+    name: String,
+    data: String,
+    /// That event has been handed out.
+    is_over: bool,
 }
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 impl EventParser {
-    /// The events that `bytes` complete.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<Event> {
-        let mut events = Vec::new();
-        for piece in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
-            let (text, end) = match piece.split_last() {
-                Some((end @ (b'\n' | b'\r'), text)) => (text, Some(*end)),
-                _ => (piece, None),
-            };
-            let is_second_half = self.after_cr && text.is_empty() && end == Some(b'\n');
-            self.after_cr = end == Some(b'\r');
-            if is_second_half {
-                continue;
+    /// Takes in bytes; what they complete is [`next`](Self::next).
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.drain(..self.at);
+        self.searched -= self.at;
+        self.at = 0;
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The next event that is complete.
+    pub(super) fn next(&mut self) -> Option<Event<'_>> {
+        self.forget_event();
+        loop {
+            if self.after_cr && self.at < self.bytes.len() {
+                self.after_cr = false;
+                self.at += usize::from(self.bytes[self.at] == b'\n');
+                self.searched = self.searched.max(self.at);
             }
-            self.line.extend_from_slice(text);
-            if end.is_some() {
-                events.extend(self.end_line());
+            let Some(length) = memchr2(b'\n', b'\r', &self.bytes[self.searched..]) else {
+                self.searched = self.bytes.len();
+                return None;
+            };
+            let (start, end) = (self.at, self.searched + length);
+            self.after_cr = self.bytes[end] == b'\r';
+            (self.at, self.searched) = (end + 1, end + 1);
+            if self.take_line(start, end) && self.has_data() {
+                return Some(self.event());
             }
         }
-        events
     }
 
     /// The event that the end of the stream leaves unfinished: the standard drops it, but some servers forget the
-    /// empty line behind their last one.
-    pub(super) fn finish(mut self) -> Option<Event> {
-        self.end_line().or_else(|| self.end_event())
+    /// empty line behind their last one. To be asked for when there is no next event.
+    pub(super) fn finish(&mut self) -> Option<Event<'_>> {
+        let (start, end) = (self.at, self.bytes.len());
+        self.at = end;
+        // An empty line has ended the event, with data or without.
+        let is_over = start < end && self.take_line(start, end) && !self.has_data();
+        (!is_over && self.has_data()).then(|| self.event())
     }
 
-    fn end_line(&mut self) -> Option<Event> {
+    /// Reads a line; whether it ends an event.
+    fn take_line(&mut self, start: usize, end: usize) -> bool {
         // A line is read as a whole, so that no character is cut in two.
-        let line = std::mem::take(&mut self.line);
-        let line = String::from_utf8_lossy(&line);
+        let line = String::from_utf8_lossy(&self.bytes[start..end]);
         let line = if self.begun { &line } else { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line) };
         self.begun = true;
         if line.is_empty() {
-            return self.end_event();
+            if !self.has_data() {
+                self.name.clear();
+                self.data.clear();
+            }
+            return true;
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
-            "event" => value.clone_into(&mut self.event.name),
+            "event" => value.clone_into(&mut self.name),
             "data" => {
-                self.event.data.push_str(value);
-                self.event.data.push('\n');
+                self.data.push_str(value);
+                self.data.push('\n');
             }
             _ => {}
         }
-        None
+        false
     }
 
-    fn end_event(&mut self) -> Option<Event> {
-        let mut event = std::mem::take(&mut self.event);
-        event.data.pop();
-        (!event.data.is_empty()).then_some(event)
+    /// Whether there is more than the end of one line.
+    fn has_data(&self) -> bool {
+        self.data.len() > 1
+    }
+
+    fn event(&mut self) -> Event<'_> {
+        self.is_over = true;
+        Event { name: &self.name, data: &self.data[..self.data.len() - 1] }
+    }
+
+    fn forget_event(&mut self) {
+        if std::mem::take(&mut self.is_over) {
+            self.name.clear();
+            self.data.clear();
+        }
     }
 }
 
@@ -93,15 +130,30 @@ mod tests {
 
     use super::*;
 
-    fn event(name: &str, data: &str) -> Event {
-        Event { name: name.to_owned(), data: data.to_owned() }
+    /// Name and data.
+    type Owned = (String, String);
+
+    fn event(name: &str, data: &str) -> Owned {
+        (name.to_owned(), data.to_owned())
     }
 
-    /// The events of `text`, which arrives in chunks of `size` bytes.
-    fn in_chunks(text: &str, size: usize) -> Vec<Event> {
+    /// The events of `bytes`, which arrive in chunks of `size`, and the one that their end leaves unfinished.
+    fn read(bytes: &[u8], size: usize) -> (Vec<Owned>, Option<Owned>) {
         let mut parser = EventParser::default();
-        let mut events: Vec<Event> = text.as_bytes().chunks(size).flat_map(|chunk| parser.push(chunk)).collect();
-        events.extend(parser.finish());
+        let mut events = Vec::new();
+        for chunk in bytes.chunks(size) {
+            parser.push(chunk);
+            while let Some(Event { name, data }) = parser.next() {
+                events.push(event(name, data));
+            }
+        }
+        (events, parser.finish().map(|Event { name, data }| event(name, data)))
+    }
+
+    /// All of them.
+    fn in_chunks(text: &str, size: usize) -> Vec<Owned> {
+        let (mut events, last) = read(text.as_bytes(), size);
+        events.extend(last);
         events
     }
 
@@ -143,11 +195,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_break_it(bytes in prop::collection::vec(any::<u8>(), 0..200), size in 1_usize..20) {
-            let mut parser = EventParser::default();
-            let events: Vec<Event> = bytes.chunks(size).flat_map(|chunk| parser.push(chunk)).collect();
-            let mut whole = EventParser::default();
-            prop_assert_eq!(events, whole.push(&bytes));
-            prop_assert_eq!(parser.finish(), whole.finish());
+            prop_assert_eq!(read(&bytes, size), read(&bytes, bytes.len().max(1)));
         }
     }
 }

@@ -1,26 +1,90 @@
 //! From a stream of events to an answer: when it is complete, when it has ended early, when it has gone silent.
 
+use std::time::Duration;
+
 use serde::de::IgnoredAny;
 
-use crate::llm::{Live, ModelError};
+use crate::llm::{Listener, Live, ModelError};
 
 use super::ApiAnswer;
+use super::reasoning::Spoken;
 use super::sse::{Event, EventParser, looks_like_events};
+use super::text::Mender;
 use super::transport::{Answer, Streamed, broken};
 
 /// What servers send behind the last event of either API.
 pub(super) const DONE: &str = "[DONE]";
 
+/// How long the figures are waited for, once the answer is there.
+const FIGURES_PATIENCE: Duration = Duration::from_secs(10);
+
 /// An answer that comes in pieces.
 pub(super) trait Pieces: Default {
     /// What they come to.
     type Whole: ApiAnswer;
-    /// Takes in an event, and tells `say` what it adds to the text; nothing, where it adds tokens elsewhere.
-    fn take(&mut self, event: &Event, say: &mut dyn FnMut(&str));
+    /// Takes in an event that brings words and nothing else, which nearly all of them are, and tells `ear`; whether it
+    /// was one. This is done for every word of a debate.
+    fn take_words(&mut self, event: &Event<'_>, ear: &mut Ear<'_>) -> bool;
+    /// Takes in any event, and tells `ear` what it adds.
+    fn take(&mut self, event: &Event<'_>, ear: &mut Ear<'_>);
     /// How far the answer is.
     fn course(&self) -> Course;
     /// What has come in.
     fn into_whole(self) -> Self::Whole;
+}
+
+/// Hears an answer while it comes in.
+pub(super) struct Ear<'a> {
+    listener: Option<&'a dyn Listener>,
+    spoken: Spoken,
+    has_begun: bool,
+}
+
+impl<'a> Ear<'a> {
+    /// Passes on words, and the empty text for tokens that are no words of the answer.
+    pub(super) fn new(listener: Option<&'a dyn Listener>, spoken: Spoken) -> Self {
+        Self { listener, spoken, has_begun: false }
+    }
+
+    /// `text` has come in; it may be the reasoning that some models begin with.
+    pub(super) fn say(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.has_begun = true;
+        let (listener, mut is_heard) = (self.listener, false);
+        self.spoken.take(text, &mut |words| {
+            is_heard = true;
+            hear(listener, words);
+        });
+        if !is_heard {
+            hear(listener, "");
+        }
+    }
+
+    /// Tokens have come in that are no text: they show that the model is at work.
+    pub(super) fn work(&mut self) {
+        self.has_begun = true;
+        hear(self.listener, "");
+    }
+
+    /// Reasoning has come in, which the server tells apart from the text by itself.
+    pub(super) fn reason(&mut self) {
+        let listener = self.listener;
+        self.spoken.is_told_apart(&mut |words| hear(listener, words));
+        self.work();
+    }
+
+    fn finish(&mut self) {
+        let listener = self.listener;
+        self.spoken.finish(&mut |words| hear(listener, words));
+    }
+}
+
+fn hear(listener: Option<&dyn Listener>, text: &str) {
+    if let Some(listener) = listener {
+        listener.hear(text);
+    }
 }
 
 /// How far an answer is that comes in pieces.
@@ -37,49 +101,68 @@ pub(super) enum Course {
 /// What a server made of the wish for a stream.
 pub(super) enum Followed<P> {
     /// Events, and how they ended.
-    Pieces(P, Result<(), ModelError>),
+    Pieces(P, Result<Ending, ModelError>),
     /// An answer as a whole, under a false name.
     Whole(Answer),
 }
 
+/// How a stream ended that brought all of its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// As it should.
+    Regular,
+    /// It broke behind the answer, where its figures may have come.
+    Broken,
+}
+
 /// Reads a stream to its end. Until its first token a stream may be silent for as long as the caller waits; from then on
 /// whatever a server sends is a sign of life, comments too: while a model thinks, some send nothing else.
-pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>) -> Followed<P> {
+pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, spoken: Spoken) -> Followed<P> {
     let (mut parser, mut pieces) = (EventParser::default(), P::default());
-    let (mut is_first, mut has_begun) = (true, false);
-    let ended = loop {
-        let patience = has_begun.then_some(live.timeouts.idle);
+    let (mut ear, mut mender) = (Ear::new(Some(live.listener), spoken), Mender::default());
+    let (mut is_first, mut patience) = (true, None);
+    let ended = 'stream: loop {
         let chunk = match streamed.next(patience).await {
             Ok(Some(chunk)) => chunk,
-            Ok(None) => break Ok(()),
+            Ok(None) => break Ok(Ending::Regular),
             Err(error) => break Err(error),
         };
-        let text = chunk.trim_ascii_start();
-        if is_first && text.starts_with(b"{") {
-            return match streamed.rest(chunk, patience).await {
-                Ok(answer) => Followed::Whole(answer),
-                Err(error) => Followed::Pieces(pieces, Err(error)),
-            };
-        }
-        is_first &= text.is_empty();
-        for event in parser.push(&chunk) {
-            if is_damaged(&event) {
-                return Followed::Pieces(pieces, Err(damaged()));
+        if is_first {
+            let text = chunk.trim_ascii_start();
+            if text.starts_with(b"{") {
+                return match streamed.rest(chunk, patience).await {
+                    Ok(answer) => Followed::Whole(answer),
+                    Err(error) => Followed::Pieces(pieces, Err(error)),
+                };
             }
-            pieces.take(&event, &mut |text| {
-                has_begun = true;
-                live.listener.hear(text);
-            });
+            is_first = text.is_empty();
+        }
+        parser.push(&chunk);
+        while let Some(event) = parser.next() {
+            if let Err(error) = take(&mut pieces, event, &mut ear, &mut mender) {
+                break 'stream Err(error);
+            }
             if pieces.course() == Course::Closed {
-                return Followed::Pieces(pieces, Ok(()));
+                streamed.drain().await;
+                break 'stream Ok(Ending::Regular);
             }
         }
+        patience = match pieces.course() {
+            Course::Open => ear.has_begun.then_some(live.timeouts.idle),
+            Course::Complete | Course::Closed => Some(live.timeouts.idle.min(FIGURES_PATIENCE)),
+        };
     };
-    if let Some(event) = parser.finish().filter(|event| ended.is_ok() && !is_damaged(event)) {
-        pieces.take(&event, &mut |text| live.listener.hear(text));
+    if let Some(event) = parser.finish().filter(|_| ended.is_ok() && pieces.course() != Course::Closed) {
+        // An event that was cut in two adds nothing; whether anything is missing is said below.
+        let _ = take(&mut pieces, event, &mut ear, &mut mender);
     }
-    // What breaks behind the end of the answer breaks nothing of it.
-    let ended = if pieces.course() == Course::Open { ended.and_then(|()| Err(ended_early())) } else { Ok(()) };
+    ear.finish();
+    let ended = match (pieces.course(), ended) {
+        (Course::Open, ended) => ended.and_then(|_| Err(ended_early())),
+        (Course::Complete | Course::Closed, Ok(ending)) => Ok(ending),
+        // What breaks behind the end of the answer breaks nothing of it.
+        (Course::Complete | Course::Closed, Err(_)) => Ok(Ending::Broken),
+    };
     Followed::Pieces(pieces, ended)
 }
 
@@ -87,26 +170,34 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>) -
 pub(super) fn pieces_in<P: Pieces>(body: &[u8]) -> Option<Result<P, ModelError>> {
     looks_like_events(body).then(|| {
         let (mut parser, mut pieces) = (EventParser::default(), P::default());
-        let events = parser.push(body);
-        for event in events.into_iter().chain(parser.finish()) {
-            if is_damaged(&event) {
-                return Err(damaged());
-            }
+        let (mut ear, mut mender) = (Ear::new(None, Spoken::new(false)), Mender::default());
+        parser.push(body);
+        while let Some(event) = parser.next() {
             if pieces.course() != Course::Closed {
-                pieces.take(&event, &mut |_| {});
+                take(&mut pieces, event, &mut ear, &mut mender)?;
             }
+        }
+        if let Some(event) = parser.finish()
+            && pieces.course() != Course::Closed
+        {
+            take(&mut pieces, event, &mut ear, &mut mender)?;
         }
         if pieces.course() == Course::Open { Err(ended_early()) } else { Ok(pieces) }
     })
 }
 
-/// What is no JSON at all is something that nobody expects, and passed over; what began as JSON was a piece.
-fn is_damaged(event: &Event) -> bool {
-    event.data.starts_with('{') && serde_json::from_str::<IgnoredAny>(&event.data).is_err()
-}
-
-fn damaged() -> ModelError {
-    broken("a piece of the stream is not JSON")
+/// Hands an event to the pieces. What is no JSON at all is something that nobody expects, and theirs to pass over; what
+/// began as JSON was a piece.
+fn take(pieces: &mut impl Pieces, event: Event<'_>, ear: &mut Ear<'_>, mender: &mut Mender) -> Result<(), ModelError> {
+    if pieces.take_words(&event, ear) {
+        return Ok(());
+    }
+    let data = mender.mend(event.data);
+    if data.starts_with('{') && serde_json::from_str::<IgnoredAny>(&data).is_err() {
+        return Err(broken("a piece of the stream is not JSON"));
+    }
+    pieces.take(&Event { data: &data, ..event }, ear);
+    Ok(())
 }
 
 fn ended_early() -> ModelError {

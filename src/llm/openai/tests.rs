@@ -1,6 +1,7 @@
 //! The client against a server of its own on loopback: what is sent, what is made of answers and refusals.
 
 mod chat_variants;
+mod connections;
 mod failures;
 mod fallback;
 mod remembered;
@@ -9,6 +10,7 @@ mod retry_after;
 mod secrets;
 mod server;
 mod stream_ends;
+mod stream_texts;
 mod streams;
 mod wire;
 
@@ -51,13 +53,13 @@ fn endpoint(base_url: &str, api: ApiKind) -> Endpoint {
 /// A client for `server` that wants whole answers, with a connection pool of its own: pools do not outlive a test's
 /// runtime.
 fn client(server: &Server, api: ApiKind) -> OpenAiClient {
-    OpenAiClient::new(endpoint(&server.url(), api), http_client().unwrap()).unwrap()
+    OpenAiClient::new(endpoint(&server.url(), api), &http_client().unwrap()).unwrap()
 }
 
 /// The same, asking for streams.
 fn streaming(server: &Server, api: ApiKind) -> OpenAiClient {
     let endpoint = Endpoint { streams: true, ..endpoint(&server.url(), api) };
-    OpenAiClient::new(endpoint, http_client().unwrap()).unwrap()
+    OpenAiClient::new(endpoint, &http_client().unwrap()).unwrap()
 }
 
 /// What comes of a request, whatever was heard of it on the way.
@@ -146,6 +148,11 @@ async fn read(api: ApiKind, answer: Answer) -> Result<Reply, ModelError> {
     let result = complete(&client(&server, api), &request()).await;
     assert_eq!(server.paths(), [if api == ApiKind::Chat { CHAT } else { RESPONSES }], "there is no second request");
     result
+}
+
+/// What becomes of one attempt.
+async fn ask(client: &OpenAiClient) -> Result<Reply, ModelError> {
+    complete(client, &request()).await
 }
 
 /// Remembers what it hears.

@@ -2,23 +2,18 @@
 //! as a stream of events. One attempt, no retry.
 
 use std::error::Error as _;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-use async_openai::Client;
-use async_openai::error::OpenAIError;
-use async_openai::middleware::HttpRequestFactory;
-use futures_util::future::BoxFuture;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
-use reqwest::{Response, StatusCode};
+use reqwest::{Client, Request, Response, StatusCode};
 use serde::Serialize;
-use serde::de::IgnoredAny;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::llm::ModelError;
 
-use super::endpoint::Address;
+use super::endpoint::{Address, EndpointError};
+use super::http::{HttpClient, Route, over_old_connection};
 use super::quirks::Api;
 
 /// No answer is longer; more is not read.
@@ -27,6 +22,16 @@ const LONGEST_ANSWER: usize = 8 << 20;
 const LONGEST_STREAM: usize = 8 * LONGEST_ANSWER;
 /// What is read of a refusal: enough for any message, and for servers that send the request back with it.
 const LONGEST_REFUSAL: usize = 512 << 10;
+
+/// A connection that the other side has closed says so within a round trip. What breaks later had been taken.
+const LONGEST_STALE: Duration = Duration::from_secs(2);
+/// No pool holds more connections that all have been closed.
+const MOST_STALE: u32 = 64;
+
+/// What is read behind the end of an answer, so that its connection can be used again: for as long as a round trip takes,
+/// and no more than marks and comments.
+const LONGEST_REST: usize = 64 << 10;
+const DRAIN_PATIENCE: Duration = Duration::from_millis(100);
 
 /// What a server answered, of any status.
 pub(super) struct Answer {
@@ -75,6 +80,22 @@ impl Streamed {
         Ok(chunk)
     }
 
+    /// Reads what follows on the end of an answer, which is nothing that matters. A connection is used again only when
+    /// all was read.
+    pub(super) async fn drain(&mut self) {
+        let rest = async {
+            let mut read = 0;
+            while let Ok(Some(chunk)) = self.response.chunk().await {
+                read += chunk.len();
+                if read > LONGEST_REST {
+                    break;
+                }
+            }
+        };
+        // Where it goes on for longer, the connection is given up.
+        let _ = timeout(DRAIN_PATIENCE, rest).await;
+    }
+
     /// The whole answer of which `body` is the beginning.
     ///
     /// # Errors
@@ -90,52 +111,24 @@ impl Streamed {
     }
 }
 
-/// How an exchange ended.
-///
-/// It leaves the executor as an error even when it is an answer: past the executor async-openai drops the headers
-/// (which hold `Retry-After` and costs), drops the status of refusals in a shape of their own, reads bodies without a
-/// bound, and logs those it cannot decode. The box of its error is the one way out that keeps everything.
-#[derive(thiserror::Error)]
-enum Exchange {
-    #[error("the server answered")]
-    Answered(Posted),
-    #[error("the exchange failed")]
-    Failed(#[source] ModelError),
-}
-
-/// Bodies may quote what is to stay secret.
-impl std::fmt::Debug for Exchange {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Answered(Posted::Whole(answer)) => f.debug_tuple("Answered").field(&answer.status).finish(),
-            Self::Answered(Posted::Streamed(_)) => f.write_str("Streamed"),
-            Self::Failed(error) => f.debug_tuple("Failed").field(error).finish(),
-        }
-    }
-}
-
-impl From<Exchange> for OpenAIError {
-    fn from(exchange: Exchange) -> Self {
-        Self::Boxed(Box::new(exchange))
-    }
-}
-
 /// A connection to one server.
 pub(super) struct Transport {
-    client: Client<Address>,
+    address: Address,
+    client: Client,
+    /// The proxy on the way, for messages.
+    proxy: Option<String>,
 }
 
 impl Transport {
     /// Sends to `address` through `http`.
-    pub(super) fn new(address: Address, http: reqwest::Client) -> Self {
-        let executor = Executor { http: http.clone(), origin: address.origin().into() };
-        // The service comes last: setting the HTTP client would put the retrying executor back.
-        Self { client: Client::build(http, address).with_http_service(executor) }
+    pub(super) fn new(address: Address, http: &HttpClient) -> Result<Self, EndpointError> {
+        let Route { client, proxy } = http.route(address.base())?;
+        Ok(Self { address, client, proxy })
     }
 
     /// Where to.
     pub(super) fn address(&self) -> &Address {
-        self.client.config()
+        &self.address
     }
 
     /// Posts `body` to the API's path.
@@ -143,75 +136,51 @@ impl Transport {
     /// # Errors
     /// When there is no answer, or not all of it. A refusal is an answer.
     pub(super) async fn post(&self, api: Api, body: &(impl Serialize + Sync)) -> Result<Posted, ModelError> {
-        let sent: Result<IgnoredAny, OpenAIError> = match api {
-            Api::Responses => self.client.responses().create_byot(body).await,
-            Api::Chat => self.client.chat().create_byot(body).await,
-        };
-        match sent {
-            Err(OpenAIError::Boxed(error)) => match error.downcast::<Exchange>() {
-                Ok(exchange) => match *exchange {
-                    Exchange::Answered(posted) => Ok(posted),
-                    Exchange::Failed(error) => Err(error),
-                },
-                Err(error) => Err(unsendable(&error.to_string())),
-            },
-            // Nothing is decoded past the executor, so that what is left concerns the request.
-            Err(OpenAIError::Reqwest(error)) => Err(unsendable(&root_cause(error))),
-            Err(error) => Err(unsendable(&error.to_string())),
-            Ok(_) => Err(broken("the executor was passed by")),
-        }
-    }
-}
-
-fn unsendable(message: &str) -> ModelError {
-    ModelError::Unsendable { message: message.to_owned() }
-}
-
-pub(super) fn broken(message: impl Into<String>) -> ModelError {
-    ModelError::Broken { message: message.into() }
-}
-
-fn broken_off(error: reqwest::Error) -> ModelError {
-    broken(format!("it broke off: {}", root_cause(error)))
-}
-
-/// Executes a request once.
-#[derive(Clone)]
-struct Executor {
-    http: reqwest::Client,
-    /// Where to, for messages.
-    origin: Arc<str>,
-}
-
-impl tower::Service<HttpRequestFactory> for Executor {
-    type Response = Response;
-    type Error = OpenAIError;
-    type Future = BoxFuture<'static, Result<Response, OpenAIError>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: HttpRequestFactory) -> Self::Future {
-        let executor = self.clone();
-        Box::pin(async move {
-            let request = request.build().await?;
-            let exchange = match executor.exchange(request).await {
-                Ok(posted) => Exchange::Answered(posted),
-                Err(error) => Exchange::Failed(error),
-            };
-            Err(exchange.into())
-        })
-    }
-}
-
-impl Executor {
-    async fn exchange(&self, request: reqwest::Request) -> Result<Posted, ModelError> {
-        let response = self.http.execute(request).await.map_err(|error| self.failure(error))?;
+        let body = serde_json::to_vec(body).map_err(|error| unsendable(&error.to_string()))?;
+        let request = self
+            .client
+            .post(self.address.url(match api {
+                Api::Responses => "/responses",
+                Api::Chat => "/chat/completions",
+            }))
+            .headers(self.address.headers().clone())
+            .header(CONTENT_TYPE, "application/json")
+            .body(body)
+            .build()
+            .map_err(|error| unsendable(&root_cause(error)))?;
+        let response = self.send(&request).await?;
         if response.status().is_success() && is_event_stream(response.headers()) {
             return Ok(Posted::Streamed(Box::new(Streamed { response, read: 0 })));
         }
         self.whole(response).await.map(Posted::Whole)
+    }
+
+    /// Sends until there is an answer or a failure that is one. Whether a connection that was kept is still alive is
+    /// known only when it is used: when it turns out to be closed the request has not been taken, and it is sent again.
+    async fn send(&self, request: &Request) -> Result<Response, ModelError> {
+        let mut left = MOST_STALE;
+        loop {
+            let copy = request.try_clone().ok_or_else(|| unsendable("its body cannot be sent twice"))?;
+            let sent = Instant::now();
+            let (result, over_old_connection) = over_old_connection(self.client.execute(copy)).await;
+            let error = match result {
+                Ok(response) => return self.past_proxy(response),
+                Err(error) => error,
+            };
+            let was_stale = over_old_connection && sent.elapsed() < LONGEST_STALE && is_hang_up(&error);
+            if !was_stale || left == 0 {
+                return Err(self.failure(error));
+            }
+            left -= 1;
+        }
+    }
+
+    /// A response, unless it is the proxy's own.
+    fn past_proxy(&self, response: Response) -> Result<Response, ModelError> {
+        match &self.proxy {
+            Some(proxy) if response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => Err(wants_password(proxy)),
+            Some(_) | None => Ok(response),
+        }
     }
 
     async fn whole(&self, mut response: Response) -> Result<Answer, ModelError> {
@@ -235,13 +204,68 @@ impl Executor {
 
     fn failure(&self, error: reqwest::Error) -> ModelError {
         if error.is_connect() {
-            ModelError::Unreachable { message: format!("{} ({})", root_cause(error), self.origin) }
+            let (cause, origin) = (root_cause(error), self.address.origin());
+            // What a tunnel through a proxy fails of is the proxy's; TLS errors behind it are the server's.
+            let tunnel = cause.contains("tunnel error");
+            match &self.proxy {
+                Some(proxy) if cause.contains("proxy authorization required") => wants_password(proxy),
+                Some(proxy) if tunnel || self.address.base().scheme() == "http" => {
+                    ModelError::Unreachable { message: format!("{cause} (the proxy {proxy}, on the way to {origin})") }
+                }
+                Some(proxy) => {
+                    ModelError::Unreachable { message: format!("{cause} ({origin}, through the proxy {proxy})") }
+                }
+                None => ModelError::Unreachable { message: format!("{cause} ({origin})") },
+            }
         } else if error.is_builder() {
             unsendable(&root_cause(error))
         } else {
             broken_off(error)
         }
     }
+}
+
+fn wants_password(proxy: &str) -> ModelError {
+    let message = format!("by the proxy {proxy}, which wants a user and a password (`http://user:password@host:port`)");
+    ModelError::Refused { status: StatusCode::PROXY_AUTHENTICATION_REQUIRED.as_u16(), message }
+}
+
+/// Whether the other side hung up before it said a word.
+fn is_hang_up(error: &reqwest::Error) -> bool {
+    let mut next = error.source();
+    while let Some(cause) = next {
+        if cause.downcast_ref::<hyper::Error>().is_some_and(|error| {
+            error.is_incomplete_message() || error.is_canceled() || error.is_closed() || error.is_body_write_aborted()
+        }) {
+            return true;
+        }
+        if cause.downcast_ref::<io::Error>().is_some_and(|error| {
+            matches!(
+                error.kind(),
+                ErrorKind::ConnectionReset
+                    | ErrorKind::ConnectionAborted
+                    | ErrorKind::BrokenPipe
+                    | ErrorKind::NotConnected
+                    | ErrorKind::UnexpectedEof
+            )
+        }) {
+            return true;
+        }
+        next = cause.source();
+    }
+    false
+}
+
+fn unsendable(message: &str) -> ModelError {
+    ModelError::Unsendable { message: message.to_owned() }
+}
+
+pub(super) fn broken(message: impl Into<String>) -> ModelError {
+    ModelError::Broken { message: message.into() }
+}
+
+fn broken_off(error: reqwest::Error) -> ModelError {
+    broken(format!("it broke off: {}", root_cause(error)))
 }
 
 fn is_event_stream(headers: &HeaderMap) -> bool {

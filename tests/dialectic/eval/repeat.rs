@@ -91,7 +91,7 @@ fn repetitions_have_a_mean_and_a_spread() {
     assert_eq!(runs.len(), 3);
     // Each run has the form of an evaluation without repetitions.
     let keys: Vec<&String> = runs[0].as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["agents", "evaluation", "overall_score"]);
+    assert_eq!(keys, ["evaluation", "overall_score", "agents"]);
     assert_eq!(runs[0]["evaluation"]["functional_completeness"].as_object().unwrap().len(), 1);
 
     sandbox.run([&repeat[..], &["-o", "s.csv"]].concat()).expect_code(0);

@@ -2,11 +2,12 @@
 //! Source of the format: platform.openai.com, "API reference", "Chat Completions", "Streaming".
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::llm::openai::failure::{ErrorField, error_in};
-use crate::llm::openai::lenient::{Arguments, Content, Usage, tolerant, tolerant_list};
+use crate::llm::openai::lenient::{Arguments, Borrowed, Content, Usage, tolerant, tolerant_list};
 use crate::llm::openai::sse::Event;
-use crate::llm::openai::streaming::{Course, DONE, Pieces};
+use crate::llm::openai::streaming::{Course, DONE, Ear, Pieces};
 
 use super::{Answer, AnswerCall, AnswerFunction, AnswerMessage, Choice};
 
@@ -93,21 +94,102 @@ struct DeltaFunction {
     arguments: Option<Arguments>,
 }
 
+/// A chunk as nearly all of a stream are. What is read from it is borrowed, and where it holds anything else, it is read
+/// as a [`Chunk`].
+#[derive(Deserialize)]
+struct Words<'a> {
+    #[serde(borrow)]
+    choices: [WordsChoice<'a>; 1],
+    #[serde(borrow, default)]
+    model: Option<Borrowed<'a>>,
+    #[serde(borrow, default)]
+    object: Option<Borrowed<'a>>,
+    #[serde(default)]
+    usage: Option<IgnoredAny>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+    #[serde(default, rename = "type")]
+    kind: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct WordsChoice<'a> {
+    #[serde(borrow)]
+    delta: WordsDelta<'a>,
+    #[serde(default)]
+    finish_reason: Option<IgnoredAny>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+    #[serde(default)]
+    message: Option<IgnoredAny>,
+    #[serde(default)]
+    text: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct WordsDelta<'a> {
+    #[serde(borrow, default)]
+    content: Option<Borrowed<'a>>,
+    #[serde(borrow, default)]
+    reasoning_content: Option<Borrowed<'a>>,
+    #[serde(borrow, default)]
+    reasoning: Option<Borrowed<'a>>,
+    #[serde(default)]
+    refusal: Option<IgnoredAny>,
+    #[serde(default)]
+    tool_calls: Option<IgnoredAny>,
+}
+
+impl Words<'_> {
+    fn is_all(&self) -> bool {
+        let [choice] = &self.choices;
+        let others = [&self.usage, &self.error, &self.kind, &choice.finish_reason, &choice.error, &choice.message];
+        let more = [&choice.text, &choice.delta.refusal, &choice.delta.tool_calls];
+        let is_error = self.object.as_ref().is_some_and(|object| object.0 == "error");
+        !is_error && others.into_iter().chain(more).all(Option::is_none)
+    }
+}
+
 impl Pieces for Chunks {
     type Whole = Answer;
 
-    fn take(&mut self, event: &Event, say: &mut dyn FnMut(&str)) {
+    fn take_words(&mut self, event: &Event<'_>, ear: &mut Ear<'_>) -> bool {
+        let words =
+            serde_json::from_str::<Words>(event.data).ok().filter(|words| event.name.is_empty() && words.is_all());
+        let Some(Words { choices: [WordsChoice { delta, .. }], model, .. }) = words else { return false };
+        if let Some(Borrowed(model)) = model
+            && self.model.as_deref() != Some(&*model)
+        {
+            self.name_model(model.into_owned());
+        }
+        self.has_choice = true;
+        if [delta.reasoning_content, delta.reasoning].into_iter().flatten().any(|thought| !thought.0.is_empty()) {
+            ear.reason();
+        }
+        if let Some(Borrowed(said)) = delta.content {
+            ear.say(&said);
+            self.text.push_str(&said);
+        }
+        true
+    }
+
+    fn take(&mut self, event: &Event<'_>, ear: &mut Ear<'_>) {
         if event.data.trim() == DONE {
             self.is_done = true;
             return;
         }
-        self.error = error_in(event);
-        let Ok(chunk) = serde_json::from_str::<Chunk>(&event.data) else { return };
-        self.model = chunk.model.or(self.model.take());
-        self.usage = chunk.usage.or(self.usage.take());
+        // An error behind the end of an answer is about nothing of it.
+        if self.course() == Course::Open {
+            self.error = error_in(event);
+        }
+        let Ok(chunk) = serde_json::from_str::<Chunk>(event.data) else { return };
+        if let Some(model) = chunk.model {
+            self.name_model(model);
+        }
+        self.usage = Usage::later(self.usage.take(), chunk.usage);
         // One answer is asked for; the last chunk, with the figures, has none.
         if let Some(choice) = chunk.choices.and_then(|choices| choices.into_iter().next()) {
-            self.take_choice(choice, say);
+            self.take_choice(choice, ear);
         }
     }
 
@@ -144,10 +226,19 @@ impl Pieces for Chunks {
 }
 
 impl Chunks {
-    fn take_choice(&mut self, choice: ChunkChoice, say: &mut dyn FnMut(&str)) {
+    /// Some servers send empty names with what comes before the answer.
+    fn name_model(&mut self, model: String) {
+        if !model.is_empty() {
+            self.model = Some(model);
+        }
+    }
+
+    fn take_choice(&mut self, choice: ChunkChoice, ear: &mut Ear<'_>) {
         self.has_choice = true;
-        self.finish_reason = choice.finish_reason.filter(|it| !it.is_empty()).or(self.finish_reason.take());
-        self.error = self.error.take().or(choice.error);
+        if self.course() == Course::Open {
+            self.error = self.error.take().or(choice.error);
+            self.finish_reason = choice.finish_reason.filter(|it| !it.is_empty());
+        }
         self.whole = choice.message.or(self.whole.take());
         let mut said = choice.text.unwrap_or_default();
         if let Some(delta) = choice.delta {
@@ -157,18 +248,18 @@ impl Chunks {
             self.refusal.push_str(&delta.refusal.unwrap_or_default());
             let calls = delta.tool_calls.unwrap_or_default();
             // Neither is told, but both show that the model is at work.
-            let mut thoughts = delta.reasoning_content.iter().chain(&delta.reasoning);
-            if !calls.is_empty() || thoughts.any(|text| !text.is_empty()) {
-                say("");
+            if delta.reasoning_content.iter().chain(&delta.reasoning).any(|text| !text.is_empty()) {
+                ear.reason();
+            }
+            if !calls.is_empty() {
+                ear.work();
             }
             for call in calls {
                 self.take_call(call);
             }
         }
-        if !said.is_empty() {
-            say(&said);
-            self.text.push_str(&said);
-        }
+        ear.say(&said);
+        self.text.push_str(&said);
     }
 
     /// Adds a piece to its call. The id is in the first piece or in each, the index in each or in none; some servers

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::llm::openai::failure::{ErrorField, error_in};
-use crate::llm::openai::lenient::{Arguments, Content, tolerant};
+use crate::llm::openai::lenient::{Arguments, Borrowed, Content, Usage, tolerant};
 use crate::llm::openai::sse::Event;
-use crate::llm::openai::streaming::{Course, DONE, Pieces};
+use crate::llm::openai::streaming::{Course, DONE, Ear, Pieces};
 
 use super::{Answer, OutputItem};
 
@@ -49,30 +50,62 @@ struct Piece {
     response: Option<Answer>,
 }
 
+/// An event's data as nearly all of a stream is, borrowed. What holds anything else is read as a [`Piece`].
+#[derive(Deserialize)]
+struct Words<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Borrowed<'a>,
+    #[serde(borrow)]
+    delta: Borrowed<'a>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+    #[serde(default)]
+    response: Option<IgnoredAny>,
+}
+
 impl Pieces for Events {
     type Whole = Answer;
 
-    fn take(&mut self, event: &Event, say: &mut dyn FnMut(&str)) {
+    fn take_words(&mut self, event: &Event<'_>, ear: &mut Ear<'_>) -> bool {
+        let words = serde_json::from_str::<Words>(event.data);
+        match words {
+            Ok(Words { kind: Borrowed(kind), delta: Borrowed(text), error: None, response: None }) => match &*kind {
+                "response.output_text.delta" => {
+                    ear.say(&text);
+                    self.text.push_str(&text);
+                    true
+                }
+                "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
+                    ear.reason();
+                    true
+                }
+                _ => false,
+            },
+            Ok(_) | Err(_) => false,
+        }
+    }
+
+    fn take(&mut self, event: &Event<'_>, ear: &mut Ear<'_>) {
         if event.data.trim() == DONE {
             self.is_done = true;
             return;
         }
         self.error = error_in(event);
-        let Ok(piece) = serde_json::from_str::<Piece>(&event.data) else { return };
-        let kind = piece.kind.as_deref().unwrap_or(&event.name);
+        let Ok(piece) = serde_json::from_str::<Piece>(event.data) else { return };
+        let kind = piece.kind.as_deref().unwrap_or(event.name);
         let place = piece.output_index.unwrap_or_default();
         match kind {
             "response.output_text.delta" => {
                 let text = piece.delta.unwrap_or_default();
-                say(&text);
+                ear.say(&text);
                 self.text.push_str(&text);
             }
             "response.refusal.delta" => {
-                say("");
+                ear.work();
                 self.refusal.push_str(&piece.delta.unwrap_or_default());
             }
             "response.function_call_arguments.delta" => {
-                say("");
+                ear.work();
                 self.calls.entry(place).or_default().arguments.push_str(&piece.delta.unwrap_or_default());
             }
             "response.function_call_arguments.done" => {
@@ -89,6 +122,8 @@ impl Pieces for Events {
                 let status = kind.trim_start_matches("response.");
                 let mut answer = piece.response.unwrap_or_default();
                 answer.status.get_or_insert_with(|| status.to_owned());
+                let shown = self.shown.take().and_then(|shown| shown.usage);
+                answer.usage = Usage::later(shown, answer.usage);
                 self.shown = Some(answer);
                 self.is_done = true;
             }
@@ -96,7 +131,7 @@ impl Pieces for Events {
             _ => {
                 // Of reasoning, of its summary, of tools that the server runs: not told, but a sign of life.
                 if kind.rsplit('.').next() == Some("delta") {
-                    say("");
+                    ear.work();
                 }
                 self.shown = piece.response.or(self.shown.take());
             }

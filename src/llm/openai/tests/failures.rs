@@ -107,6 +107,14 @@ async fn what_was_said_is_found_in_every_shape() {
         (json!({"error": {"message": "why", "code": 400}}), "why"),
         (json!({"error": "why"}), "why"),
         (json!({"message": "why", "object": "error", "code": 400}), "why"),
+        (json!({"error": "SyntaxError", "message": "why"}), "SyntaxError: why"),
+        (json!({"error": "SyntaxError", "detail": "why"}), "SyntaxError: why"),
+        (json!({"error": "Bad Request", "message": "why", "statusCode": 400}), "Bad Request: why"),
+        (json!({"error": "it failed", "message": "it failed: why"}), "it failed: why"),
+        (json!({"error": {"message": "why"}, "message": "why"}), "why"),
+        (json!({"error": {"code": 400}, "message": "why"}), "why"),
+        (json!({"error": null, "message": "why"}), "why"),
+        (json!({"error": true, "message": "why"}), "why"),
         (json!({"detail": "why"}), "why"),
         (json!({"detail": [{"loc": ["body"], "msg": "why"}]}), r#"[{"loc":["body"],"msg":"why"}]"#),
         (json!([{"error": {"code": 400, "message": "why", "status": "INVALID_ARGUMENT"}}]), "why"),
@@ -223,7 +231,7 @@ async fn a_server_that_is_not_there_is_unreachable() {
     let port = listener.local_addr().unwrap().port();
     drop(listener);
     let url = format!("http://user:pass-word@127.0.0.1:{port}/v1?key=query-secret");
-    let client = OpenAiClient::new(endpoint(&url, ApiKind::Auto), http_client().unwrap()).unwrap();
+    let client = OpenAiClient::new(endpoint(&url, ApiKind::Auto), &http_client().unwrap()).unwrap();
     let failed = complete(&client, &request()).await.unwrap_err();
     let ModelError::Unreachable { message } = &failed else { panic!("{failed:?}") };
     assert!(message.contains("onnection refused") && message.contains(&format!("127.0.0.1:{port}")), "{message}");
@@ -239,7 +247,7 @@ async fn a_server_that_hangs_up_without_a_word_broke_off() {
             drop(listener.accept().await.unwrap());
         }
     });
-    let client = OpenAiClient::new(endpoint(&url, ApiKind::Chat), http_client().unwrap()).unwrap();
+    let client = OpenAiClient::new(endpoint(&url, ApiKind::Chat), &http_client().unwrap()).unwrap();
     let failed = complete(&client, &request()).await.unwrap_err();
     hanging_up.abort();
     assert!(matches!(&failed, ModelError::Broken { message } if message.starts_with("it broke off")), "{failed:?}");

@@ -61,8 +61,7 @@ async fn no_error_tells_a_secret() {
                     headers: vec![("x-auth".to_owned(), token)],
                     ..endpoint(&format!("{}?api_key={QUERY_SECRET}", server.url()), api)
                 };
-                let failed =
-                    complete(&OpenAiClient::new(endpoint, http.clone()).unwrap(), &request()).await.unwrap_err();
+                let failed = complete(&OpenAiClient::new(endpoint, &http).unwrap(), &request()).await.unwrap_err();
                 let told = format!("{failed} {failed:?}");
                 assert!(!told.contains(secret), "{told} tells it, of {echo:?}");
                 assert!(!told.contains(&secret.replace('/', "\\/")), "{told} tells it, of {echo:?}");
@@ -88,7 +87,7 @@ fn an_endpoint_shows_no_secret() {
 async fn a_short_key_does_not_garble_messages() {
     let server = Server::start(|_| Answer::text(500, "an example of six words here")).await;
     let endpoint = Endpoint { api_key: Some(SecretString::from("x")), ..endpoint(&server.url(), ApiKind::Chat) };
-    let client = OpenAiClient::new(endpoint, http_client().unwrap()).unwrap();
+    let client = OpenAiClient::new(endpoint, &http_client().unwrap()).unwrap();
     let failed = complete(&client, &request()).await.unwrap_err();
     assert!(failed.to_string().ends_with("an example of six words here"), "{failed}");
 }

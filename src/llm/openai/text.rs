@@ -1,0 +1,137 @@
+//! Text that is not quite text: what servers send in place of characters is replaced, since an answer is worth more than
+//! one of its characters.
+
+use std::borrow::Cow;
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// What stands for a character that is none, as JSON escapes it.
+const REPLACEMENT: &str = "\\ufffd";
+
+/// A body as JSON can be read: without a byte-order mark, bytes that are no UTF-8, and halves of surrogate pairs.
+pub(super) fn readable(body: &[u8]) -> Cow<'_, str> {
+    match String::from_utf8_lossy(body) {
+        Cow::Borrowed(text) => well_formed(text.trim_start_matches(BYTE_ORDER_MARK)),
+        Cow::Owned(text) => Cow::Owned(well_formed(text.trim_start_matches(BYTE_ORDER_MARK)).into_owned()),
+    }
+}
+
+/// `json` without escapes of surrogates that have no other half.
+pub(super) fn well_formed(json: &str) -> Cow<'_, str> {
+    Mender::default().mend(json)
+}
+
+/// Mends the pieces of one text. Where a server cuts a text between the halves of a pair, one piece ends with the first
+/// and the next begins with the second.
+#[derive(Default)]
+pub(super) struct Mender {
+    /// The first half that the last piece ended with, as it was escaped.
+    first_half: Option<String>,
+}
+
+/// What a surrogate is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    First,
+    Second,
+}
+
+impl Mender {
+    /// `json` without escapes of surrogates that have no other half, there or at the end of the piece before.
+    pub(super) fn mend<'a>(&mut self, json: &'a str) -> Cow<'a, str> {
+        if !json.contains("\\ud") && !json.contains("\\uD") {
+            return Cow::Borrowed(json);
+        }
+        let mut mended = String::new();
+        // Up to here it has been taken over.
+        let (mut taken, mut at) = (0, 0);
+        while let Some(backslash) = json[at..].find('\\').map(|found| at + found) {
+            let Some(half) = surrogate_at(json, backslash) else {
+                // Also of an escaped backslash the second character begins nothing.
+                at = json.ceil_char_boundary((backslash + 2).min(json.len()));
+                continue;
+            };
+            let end = backslash + REPLACEMENT.len();
+            if half == Half::First && surrogate_at(json, end) == Some(Half::Second) {
+                at = end + REPLACEMENT.len();
+                continue;
+            }
+            mended.push_str(&json[taken..backslash]);
+            match half {
+                Half::First if json[end..].starts_with('"') => self.first_half = Some(json[backslash..end].to_owned()),
+                Half::Second if json[..backslash].ends_with('"') && self.first_half.is_some() => {
+                    mended.extend(self.first_half.take());
+                    mended.push_str(&json[backslash..end]);
+                }
+                Half::First | Half::Second => mended.push_str(REPLACEMENT),
+            }
+            (taken, at) = (end, end);
+        }
+        if taken == 0 {
+            return Cow::Borrowed(json);
+        }
+        mended.push_str(&json[taken..]);
+        Cow::Owned(mended)
+    }
+}
+
+/// The surrogate that is escaped at `at`, if one is.
+fn surrogate_at(json: &str, at: usize) -> Option<Half> {
+    let digits = json.get(at..at + REPLACEMENT.len())?.strip_prefix("\\u")?;
+    match u32::from_str_radix(digits, 16).ok()? {
+        0xd800..=0xdbff => Some(Half::First),
+        0xdc00..=0xdfff => Some(Half::Second),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text_of(json: &str) -> String {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn what_is_no_character_is_replaced() {
+        for (json, text) in [
+            (r#""a\ud800b""#, "a\u{fffd}b"),
+            (r#""\udc00""#, "\u{fffd}"),
+            (r#""\uD83D\uDE00 \ud83d!""#, "😀 \u{fffd}!"),
+            (r#""\ud83d\ud83d\ude00""#, "\u{fffd}😀"),
+            (r#""\\ud800""#, "\\ud800"),
+            (r#""\\\ud800.""#, "\\\u{fffd}."),
+            (r#""ü\u00fc""#, "üü"),
+        ] {
+            assert_eq!(text_of(&well_formed(json)), text, "{json}");
+        }
+        assert_eq!(readable(b"\xef\xbb\xbf{}"), "{}");
+        assert_eq!(text_of(&readable(b"\"a\xff\xc3\"")), "a\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn a_pair_that_was_cut_is_one_again() {
+        let mut mender = Mender::default();
+        let pieces = [r#""a\ud83d""#, r#""\ude00b\ud83d""#, r#""\ude01""#].map(|piece| text_of(&mender.mend(piece)));
+        assert_eq!(pieces.concat(), "a😀b😁");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_json_stays_readable(text in "[a\\\\\"\u{1f600}ud8]{0,30}") {
+            let json = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(text_of(&well_formed(&json)), text);
+        }
+
+        #[test]
+        fn no_escapes_break_it(escapes in prop::collection::vec(prop::sample::select(vec![
+            "\\ud83d", "\\ude00", "\\\\", "a", "\\n", "\\u00e4", "ä",
+        ]), 0..9)) {
+            let json = format!("\"{}\"", escapes.concat());
+            prop_assert!(serde_json::from_str::<String>(&well_formed(&json)).is_ok());
+        }
+    }
+}

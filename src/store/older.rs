@@ -1,0 +1,302 @@
+//! State files as older versions and other programs wrote them, read for what they are worth.
+//!
+//! A state that does not read as it stands is put into today's form, field by field and as JSON, and then read once
+//! more. What tells nothing is left out, and what is wrong beyond that stays wrong: only what is known to occur is
+//! mended. Today's own files never get here.
+
+use serde_json::{Map, Value, json};
+
+use crate::debate::{AgentId, Node, Status, Timestamp};
+
+type Object = Map<String, Value>;
+
+/// Whole numbers in the metadata of contributions and summaries.
+const COUNTS: &[&str] = &[
+    "tokensUsed",
+    "latencyMs",
+    "inputTokens",
+    "cachedInputTokens",
+    "outputTokens",
+    "attempts",
+    "toolCallIterations",
+    "beforeChars",
+    "afterChars",
+];
+
+/// Texts there.
+const TEXTS: &[&str] = &["model", "servedModel", "provider", "method"];
+
+/// Lists of texts in a solution.
+const LISTS: &[&str] = &["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions"];
+
+/// Puts a state into today's form as far as it can be.
+pub(super) fn mend(state: &mut Value) {
+    drop_nulls(state);
+    let Some(state) = state.as_object_mut() else { return };
+    if let Some(id) = state.get_mut("id").filter(|id| id.is_number()) {
+        *id = json!(id.to_string());
+    }
+    mend_status(state);
+    for key in ["currentNode", "suspendedAtNode"] {
+        mend_with(state, key, node);
+    }
+    for key in ["createdAt", "updatedAt", "suspendedAt"] {
+        mend_with(state, key, time);
+    }
+    for key in ["currentRound", "clarificationIterations"] {
+        mend_with(state, key, count);
+    }
+    mend_with(state, "userFeedback", number);
+    for (round, place) in objects(state.get_mut("rounds")).zip(1..) {
+        mend_round(round, place);
+    }
+    let mut asked = 0;
+    for group in objects(state.get_mut("clarifications")) {
+        mend_author(group, "role", 0);
+        let name = group.get("agentId").cloned().unwrap_or_default();
+        group.entry("agentName").or_insert(name);
+        group.entry("items").or_insert(json!([]));
+        for item in objects(group.get_mut("items")) {
+            asked += 1;
+            mend_with(item, "id", text);
+            item.entry("id").or_insert(json!(format!("q{asked}")));
+            item.entry("question").or_insert(json!(""));
+        }
+    }
+    state.get_mut("finalSolution").and_then(Value::as_object_mut).into_iter().for_each(mend_solution);
+    state.get_mut("judgeSummary").and_then(Value::as_object_mut).into_iter().for_each(|summary| {
+        mend_author(summary, "agentRole", 0);
+        mend_metadata(summary);
+    });
+}
+
+/// `null` says what an absent key says.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(entries) => {
+            entries.retain(|_, value| !value.is_null());
+            entries.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(drop_nulls),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// A status that nobody knows: the rest of the state tells whether there is an answer, or whether somebody waits.
+fn mend_status(state: &mut Object) {
+    let Some(written) = state.get("status") else { return };
+    let lower = written.as_str().unwrap_or_default().trim().to_lowercase();
+    let known = serde_json::from_value::<Status>(json!(lower)).ok();
+    let status = known.unwrap_or(match (state.contains_key("finalSolution"), state.contains_key("suspendedAtNode")) {
+        (true, _) => Status::Completed,
+        (false, true) => Status::Paused,
+        (false, false) => Status::Pending,
+    });
+    state.insert("status".to_owned(), json!(status));
+}
+
+fn mend_round(round: &mut Object, place: usize) {
+    mend_with(round, "roundNumber", count);
+    round.entry("roundNumber").or_insert(json!(place));
+    mend_with(round, "timestamp", time);
+    mend_with(round, "timedOut", |value| value.is_boolean().then(|| value.clone()));
+    round.entry("contributions").or_insert(json!([]));
+    for (contribution, place) in objects(round.get_mut("contributions")).zip(1..) {
+        mend_author(contribution, "agentRole", place);
+        mend_with(contribution, "type", |kind| Some(json!(kind.as_str()?.to_lowercase())));
+        mend_with(contribution, "targetAgentId", text);
+        contribution.entry("content").or_insert(json!(""));
+        mend_metadata(contribution);
+    }
+    let summaries = round.get_mut("summaries").and_then(Value::as_object_mut);
+    for (id, summary) in summaries.into_iter().flatten() {
+        if let Some(summary) = summary.as_object_mut() {
+            summary.entry("agentId").or_insert(json!(id));
+            mend_author(summary, "agentRole", 0);
+            summary.entry("summary").or_insert(json!(""));
+            mend_metadata(summary);
+        }
+    }
+    if let Some(evaluation) = round.get_mut("evaluation").and_then(Value::as_object_mut) {
+        mend_with(evaluation, "score", number);
+        mend_with(evaluation, "threshold", number);
+    }
+}
+
+/// Who wrote something: by its id, else by its role, else by its place. A role that is missing is the id.
+fn mend_author(object: &mut Object, role: &str, place: usize) {
+    mend_with(object, "agentId", text);
+    mend_with(object, role, text);
+    let unknown = || if place == 0 { json!("unknown") } else { json!(format!("unknown-{place}")) };
+    let known = object.get("agentId").or_else(|| object.get(role)).cloned();
+    let id = known.unwrap_or_else(unknown);
+    object.entry("agentId").or_insert_with(|| json!(AgentId::new(id.as_str().unwrap_or_default())));
+    object.entry(role).or_insert(id);
+}
+
+fn mend_metadata(object: &mut Object) {
+    mend_with(object, "metadata", |metadata| metadata.is_object().then(|| metadata.clone()));
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    for key in COUNTS {
+        mend_with(metadata, key, count);
+    }
+    for key in TEXTS {
+        mend_with(metadata, key, text);
+    }
+    mend_with(metadata, "timestamp", time);
+    for key in ["temperature", "confidence"] {
+        mend_with(metadata, key, number);
+    }
+}
+
+fn mend_solution(solution: &mut Object) {
+    for key in LISTS {
+        mend_with(solution, key, |list| match list {
+            Value::Array(points) => Some(points.iter().filter_map(text).collect()),
+            single => Some(json!([text(single)?])),
+        });
+    }
+    mend_with(solution, "confidence", number);
+    for key in ["implementation", "synthesizedBy", "description"] {
+        mend_with(solution, key, text);
+    }
+    let description = solution.get("implementation").cloned().unwrap_or(json!(""));
+    solution.entry("description").or_insert(description);
+}
+
+/// Replaces a value by what `mended` makes of it, or leaves it out.
+fn mend_with(object: &mut Object, key: &str, mended: impl Fn(&Value) -> Option<Value>) {
+    match object.get(key).map(mended) {
+        Some(Some(value)) => drop(object.insert(key.to_owned(), value)),
+        Some(None) => drop(object.remove(key)),
+        None => {}
+    }
+}
+
+/// `clarification_input` and `ClarificationInput` are `clarification-input`; a place that does not exist is none.
+fn node(value: &Value) -> Option<Value> {
+    let mut name = String::new();
+    for c in value.as_str()?.trim().chars() {
+        if c.is_ascii_uppercase() && name.ends_with(|before: char| before.is_ascii_lowercase()) {
+            name.push('-');
+        }
+        name.push(if matches!(c, '_' | ' ') { '-' } else { c.to_ascii_lowercase() });
+    }
+    let node: Node = serde_json::from_value(json!(name.trim_end_matches("-node"))).ok()?;
+    Some(json!(node))
+}
+
+/// A number, also where it is written as a text.
+fn number(value: &Value) -> Option<Value> {
+    let number = value.as_f64().or_else(|| value.as_str()?.trim().trim_end_matches('%').parse().ok());
+    number.filter(|number| number.is_finite()).map(|number| json!(number))
+}
+
+/// A whole number of at least 0: measured ones have decimals.
+fn count(value: &Value) -> Option<Value> {
+    let number = number(value)?.as_f64()?.round();
+    // What is larger was never counted.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a whole number in these bounds")]
+    (0.0..=f64::from(u32::MAX)).contains(&number).then(|| json!(number as u32))
+}
+
+fn text(value: &Value) -> Option<Value> {
+    match value {
+        Value::String(_) => Some(value.clone()),
+        Value::Number(number) => Some(json!(number.to_string())),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// A time, also where it is written in milliseconds since 1970.
+fn time(value: &Value) -> Option<Value> {
+    let of_millis = || chrono::DateTime::from_timestamp_millis(value.as_i64()?).map(Timestamp::from);
+    let time = serde_json::from_value(value.clone()).ok().or_else(of_millis)?;
+    Some(json!(time))
+}
+
+fn objects(list: Option<&mut Value>) -> impl Iterator<Item = &mut Object> {
+    list.and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::debate::Debate;
+
+    fn read(mut state: Value) -> Result<Debate, serde_json::Error> {
+        mend(&mut state);
+        serde_json::from_value(state)
+    }
+
+    fn with(more: Value) -> Result<Debate, serde_json::Error> {
+        let mut state = json!({"id": "d", "problem": "p", "status": "completed", "rounds": []});
+        let Value::Object(more) = more else { panic!("an object") };
+        state.as_object_mut().unwrap().extend(more);
+        read(state)
+    }
+
+    #[test]
+    fn nodes_are_known_in_every_spelling() {
+        for name in ["clarification-input", "clarification_input", "ClarificationInput", "clarificationInputNode"] {
+            let debate = with(json!({"suspendedAtNode": name})).unwrap();
+            assert_eq!(debate.suspended_at_node, Some(Node::ClarificationInput), "{name}");
+        }
+        assert_eq!(with(json!({"suspendedAtNode": "nowhere"})).unwrap().suspended_at_node, None);
+    }
+
+    #[test]
+    fn an_unknown_status_is_what_the_rest_says() {
+        for (more, status) in [
+            (json!({"status": "archived", "finalSolution": {"description": "d"}}), Status::Completed),
+            (json!({"status": "waiting", "suspendedAtNode": "clarification_input"}), Status::Paused),
+            (json!({"status": "queued"}), Status::Pending),
+            (json!({"status": "Completed"}), Status::Completed),
+            (json!({"status": 3}), Status::Pending),
+        ] {
+            assert_eq!(with(more.clone()).unwrap().status, status, "{more}");
+        }
+    }
+
+    #[test]
+    fn odd_numbers_are_read_as_far_as_they_are_numbers() {
+        let metadata =
+            json!({"latencyMs": 812.6, "tokensUsed": "120", "attempts": -1, "model": 4, "timestamp": "soon"});
+        let contribution = json!({"agentRole": "kiss", "type": "Proposal", "content": "c", "metadata": metadata});
+        let debate = with(json!({
+            "currentRound": 1.0, "userFeedback": "none", "createdAt": 1_735_693_323_000_i64, "updatedAt": "yesterday",
+            "rounds": [{"contributions": [contribution, {"type": "critique", "metadata": null}], "timestamp": null}],
+        }))
+        .unwrap();
+        let round = &debate.rounds[0];
+        let [proposal, critique] = round.contributions.as_slice() else { panic!("two contributions") };
+        assert_eq!((round.round_number, debate.current_round), (1, 1));
+        assert_eq!((proposal.metadata.latency_ms, proposal.metadata.tokens_used), (Some(813), Some(120)));
+        assert_eq!((proposal.metadata.attempts, proposal.metadata.model.as_deref()), (None, Some("4")));
+        assert_eq!((proposal.agent_id.as_str(), &*proposal.agent_role), ("kiss", "kiss"));
+        assert_eq!((critique.agent_id.as_str(), &*critique.content), ("unknown-2", ""));
+        assert_eq!(debate.created_at.unwrap().to_string(), "2025-01-01T01:02:03.000Z");
+        assert_eq!((debate.updated_at, debate.user_feedback), (None, None));
+    }
+
+    #[test]
+    fn a_solution_is_read_for_what_it_says() {
+        let solution = json!({"implementation": "i", "tradeoffs": null, "recommendations": "one", "confidence": "82%"});
+        let solution = with(json!({"finalSolution": solution})).unwrap().final_solution.unwrap();
+        assert_eq!((solution.description.as_str(), solution.confidence), ("i", Some(82.0)));
+        assert_eq!((solution.tradeoffs.len(), solution.recommendations), (0, vec!["one".to_owned()]));
+    }
+
+    #[test]
+    fn what_a_debate_cannot_do_without_is_missed() {
+        for key in ["id", "problem", "status", "rounds"] {
+            let mut state = json!({"id": 7, "problem": "p", "status": "completed", "rounds": []});
+            assert!(read(state.clone()).is_ok());
+            state.as_object_mut().unwrap().remove(key);
+            let error = read(state).unwrap_err().to_string();
+            assert!(error.contains(&format!("missing field `{key}`")), "{error}");
+        }
+        let unknown = json!({"rounds": [{"contributions": [{"type": "sermon"}]}]});
+        assert!(with(unknown).unwrap_err().to_string().contains("sermon"));
+    }
+}
