@@ -209,7 +209,12 @@ impl Provenance {
 
     /// Who wrote the entry of a provider.
     fn of_provider(&self, name: &str, entry: &ProviderSettings) -> &Author {
-        if self.vouched.get(name) == Some(entry) { &Author::User } else { &self.author }
+        // What is sent where; how it is said is nobody's secret.
+        let sends_alike = |vouched: &ProviderSettings| {
+            (&vouched.base_url, &vouched.api_key_env, &vouched.headers)
+                == (&entry.base_url, &entry.api_key_env, &entry.headers)
+        };
+        if self.vouched.get(name).is_some_and(sends_alike) { &Author::User } else { &self.author }
     }
 
     /// Holds what a provider is sent against who said so.
@@ -227,17 +232,16 @@ impl Provenance {
             (None, Some(_)) => entry_author,
             (None, None) => &Author::User,
         };
-        let headers = outline.headers();
-        let in_headers = headers
-            .iter()
-            .flat_map(|(header, value)| headers::variables(value).into_iter().map(move |variable| (*header, variable)));
         let key = outline.api_key_env();
-        if *entry_author != Author::User
-            && let Some((header, variable)) = in_headers.clone().find(|(_, variable)| Some(*variable) != key)
-        {
+        let own_headers = outline.entry.iter().flat_map(|entry| &entry.headers);
+        let mut foreign = own_headers.filter_map(|(header, value)| {
+            let variable = headers::variables(value).into_iter().find(|variable| Some(*variable) != key)?;
+            Some((header, variable))
+        });
+        if let Some((header, variable)) = foreign.next().filter(|_| *entry_author != Author::User) {
             return Err(StrangerError::Header {
                 variable: variable.to_owned(),
-                header: header.to_owned(),
+                header: header.clone(),
                 provider: name.to_owned(),
                 author: entry_author.clone(),
             });
@@ -245,17 +249,17 @@ impl Provenance {
         let Some(url) = outline.base_url(environment).and_then(|text| Url::parse(text.trim()).ok()) else {
             return Ok(());
         };
-        let sent = key.into_iter().chain(in_headers.map(|(_, variable)| variable));
+        let headers = outline.headers();
+        let in_headers = headers.iter().flat_map(|(_, value)| headers::variables(value));
+        let sent = key.into_iter().chain(in_headers);
         check_url(url_author, &url, sent.clone(), environment)?;
-        let foreign = |variable: &&str| is_key_of_another(variable, &url);
-        match sent.into_iter().find(foreign).filter(|_| *entry_author != Author::User && !is_loopback(&url)) {
-            Some(variable) if environment.has(variable) => Err(StrangerError::Key {
-                variable: variable.to_owned(),
-                host: origin(&url),
-                author: entry_author.clone(),
-            }),
-            _ => Ok(()),
+        if *entry_author == Author::User || is_loopback(&url) {
+            return Ok(());
         }
+        let foreign = |variable: &&str| environment.has(variable) && is_key_of_another(variable, &url);
+        sent.into_iter().find(foreign).map_or(Ok(()), |variable| {
+            Err(StrangerError::Key { variable: variable.to_owned(), host: origin(&url), author: entry_author.clone() })
+        })
     }
 
     /// Holds the prompt files of a panel against who named them. What a record knows by its hash is no secret to whoever
@@ -380,4 +384,57 @@ fn is_loopback(url: &Url) -> bool {
 /// Scheme, host and port.
 fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_known_by_its_addresses() {
+        for (url, expected) in [
+            ("http://localhost:1/v1", true),
+            ("http://LOCALHOST/v1", true),
+            ("http://127.0.0.1", true),
+            ("http://127.1:1", true),
+            ("http://127.200.3.4:1", true),
+            ("http://[::1]:1", true),
+            ("http://0.0.0.0:1", false),
+            ("http://10.0.0.1", false),
+            ("http://[::ffff:10.0.0.1]", false),
+            ("http://localhost.example", false),
+            ("http://127.0.0.1.example", false),
+        ] {
+            assert_eq!(is_loopback(&Url::parse(url).unwrap()), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_built_in_providers_server_is_scheme_host_and_port() {
+        for (url, expected) in [
+            ("https://api.openai.com/v1", true),
+            ("https://API.openai.com:443/else", true),
+            ("http://api.openai.com/v1", false),
+            ("https://api.openai.com:8443/v1", false),
+            ("https://api.openai.com.example/v1", false),
+            ("https://eu.api.openai.com/v1", false),
+        ] {
+            assert_eq!(preset_at(&Url::parse(url).unwrap()).next().is_some(), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_variable_of_a_found_file_may_go_where_that_file_says() {
+        let found = Author::EnvFile(Path::new(".env").into());
+        let environment = Environment::from_text("URL=x\nKEY=theirs", Path::new(".env"), &found);
+        let url = Url::parse("https://models.example/v1").unwrap();
+        assert_eq!(environment.check_server("URL", &url, &["KEY", "UNSET"]), Ok(()));
+        let others = Author::EnvFile(Path::new("other.env").into());
+        let error = check_url(&others, &url, ["KEY"], &environment).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "KEY would go to https://models.example, because `other.env` says so, which was found and not named"
+        );
+        assert_eq!(error.hint(), "if you trust that file, name it: --env-file other.env");
+    }
 }

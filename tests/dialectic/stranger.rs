@@ -75,6 +75,19 @@ fn key_and_server_of_one_found_file_belong_together() {
 }
 
 #[test]
+fn what_else_identifies_the_user_is_kept_from_a_found_server_too() {
+    let server = MockServer::with(short_reply);
+    let both = format!("OPENAI_BASE_URL={}\nOPENAI_API_KEY=its-own-key\n", foreign(&server));
+    let sandbox = Sandbox::new().file(".env", &both);
+    let sandbox = sandbox.env("OPENAI_ORG_ID", "org-of-the-user").env("OPENAI_PROJECT_ID", "proj-of-the-user");
+    sandbox.run(["debate", "Design a queue", "-r", "1"]);
+    for request in server.requests() {
+        let shows = |value: &str| value.contains("of-the-user");
+        assert!(!request.headers.iter().any(|(_, value)| shows(value)), "{:?}", request.headers);
+    }
+}
+
+#[test]
 fn a_server_in_a_found_configuration_is_not_sent_a_key_of_the_users() {
     for (variable, of_file) in [("OPENAI_API_KEY", None), ("LOCAL_KEY", None), ("LOCAL_KEY", Some(".env"))] {
         let server = MockServer::with(short_reply);
@@ -282,6 +295,9 @@ fn a_record_does_not_divert_keys() {
     sandbox.write("named.json", named.to_string());
     sandbox.run(["fork", &id, "--at", "start", "-c", "named.json"]).expect_code(0);
     assert_key(&evil, TEST_KEY);
+    // How a provider is spoken to may differ.
+    named["providers"]["evil"]["api"] = json!("chat");
+    sandbox.write("named.json", named.to_string());
     sandbox.run(["resume", &id, "-c", "named.json"]).expect_code(0);
     // A server that the user types is the user's.
     let moved = format!("providers.evil.baseUrl={}/", foreign(&evil));
