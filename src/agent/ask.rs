@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
-use crate::debate::{CallRecord, Metadata, StoredReply, ToolCall, ToolResult};
+use crate::debate::{CallRecord, Cut, Metadata, StoredReply, ToolCall, ToolResult};
 use crate::llm::{Caller, FailedCall, ModelError, Request, Spent, Turn};
 use crate::prompt::{NoSolution, Prompt, PromptError, SecondChance};
 use crate::tools::Toolbox;
@@ -189,7 +189,7 @@ impl Ask {
             replies.keep(answer, &AnswerError::NoSolution);
             let without = |missing| Solved {
                 written: Written { solution: raw.clone(), assessment: Assessment::default(), missing: Some(missing) },
-                truncated: false,
+                cut: None,
             };
             match replies.next(&request).await {
                 Ok(second) => {
@@ -206,17 +206,17 @@ impl Ask {
                 }
             }
         }
-        let truncated = answer.call.truncated;
+        let cut = answer.call.cut();
         let accepted = |assessment: &Assessment, missing: Option<AnswerError>| match missing {
             Some(missing) => Some(missing),
             None => check(assessment).err(),
         };
         written.missing = accepted(&written.assessment, written.missing);
         let Some(error) = written.missing.clone() else {
-            return Ok((Solved { written, truncated }, answer.call));
+            return Ok((Solved { written, cut }, answer.call));
         };
         let Ok(assessing) = assess(&written.solution) else {
-            return Ok((Solved { written, truncated }, answer.call));
+            return Ok((Solved { written, cut }, answer.call));
         };
         replies.keep(answer, &error);
         let call = match replies.next(&assessing).await {
@@ -235,7 +235,7 @@ impl Ask {
                 replies.failed(&assessing, &failed)
             }
         };
-        Ok((Solved { written, truncated }, call))
+        Ok((Solved { written, cut }, call))
     }
 
     fn replies(self) -> (Replies, Request) {
@@ -249,8 +249,8 @@ impl Ask {
 pub struct Solved {
     /// The answer.
     pub written: Written,
-    /// Whether the solution was cut at the output limit.
-    pub truncated: bool,
+    /// How the solution was cut, if it was.
+    pub cut: Option<Cut>,
 }
 
 /// Replies to the requests of one question, one after the other: those of an earlier run, then new ones.

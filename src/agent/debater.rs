@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::debate::{
-    AgentId, AgentSettings, CallKey, CallRecord, Contribution, ContributionType, Debate, Metadata, Phase, Summary,
+    AgentId, AgentSettings, CallKey, CallRecord, Contribution, ContributionType, Cut, Debate, Metadata, Phase, Summary,
     SummaryMetadata, Timestamp,
 };
 use crate::llm::{Caller, Material, Request};
@@ -200,7 +200,8 @@ impl Debater {
 
 /// A summary as the record keeps it, cut to the limit of `settings`.
 pub(super) fn summary_of(settings: &AgentSettings, said: &Said, before_chars: usize) -> Summary {
-    let text = truncate(said.text.trim(), settings.summarization.max_length);
+    let said_text = said.text.trim();
+    let text = truncate(said_text, settings.summarization.max_length);
     Summary {
         agent_id: settings.id.clone(),
         agent_role: settings.role.as_str().into(),
@@ -215,6 +216,7 @@ pub(super) fn summary_of(settings: &AgentSettings, said: &Said, before_chars: us
             model: Some(settings.model.clone()),
             temperature: Some(settings.temperature),
             provider: Some(settings.provider.clone()),
+            cut: said.call.cut().or((text.len() < said_text.len()).then_some(Cut::MaxLength)),
         },
     }
 }

@@ -103,11 +103,55 @@ pub struct CallRecord {
     pub latency_ms: u64,
     /// Attempts made, the successful one included; 0 when the cost limit had no room for any.
     pub attempts: u32,
-    /// Set when the answer was cut at the output limit.
+    /// Set when the answer was cut: at the output limit, unless it was [`filtered`](Self::filtered).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+    /// Set when it was a content filter that cut the answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub filtered: bool,
     /// Set in a debate that branched off another one, where that one made the call and paid for it: it counts for
     /// nothing here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub copied: bool,
+}
+
+/// How an answer was cut that stands all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cut {
+    /// At the output limit of the call.
+    OutputLimit,
+    /// By a filter of the provider's.
+    ContentFilter,
+    /// At the length that summaries may have.
+    MaxLength,
+}
+
+impl Cut {
+    /// Of an answer with these marks.
+    pub(super) fn marked(truncated: bool, filtered: bool) -> Option<Self> {
+        match (truncated, filtered) {
+            (_, true) => Some(Self::ContentFilter),
+            (true, false) => Some(Self::OutputLimit),
+            (false, false) => None,
+        }
+    }
+
+    /// What cut it, behind "was cut".
+    #[must_use]
+    pub fn how(self) -> &'static str {
+        match self {
+            Self::OutputLimit => "at the output limit",
+            Self::ContentFilter => "by a content filter",
+            Self::MaxLength => "at `maxLength`",
+        }
+    }
+}
+
+impl CallRecord {
+    /// How its answer was cut, if it was.
+    #[must_use]
+    pub fn cut(&self) -> Option<Cut> {
+        Cut::marked(self.truncated, self.filtered)
+    }
 }

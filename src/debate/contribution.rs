@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, CallRecord, Phase};
+use super::{AgentId, CallRecord, Cut, Phase};
 
 /// The kind of a contribution, in the order in which a round stores them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -94,9 +94,12 @@ pub struct Metadata {
     /// How sure a voter is, 0 to 100 (votes only).
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
     pub confidence: Option<f64>,
-    /// Set when the text was cut at the output limit.
+    /// Set when the text was cut: at the output limit, unless it was [`filtered`](Self::filtered).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+    /// Set when it was a content filter that cut the text.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub filtered: bool,
     /// Tools that the model called.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
@@ -140,6 +143,12 @@ impl ToolResult {
 }
 
 impl Metadata {
+    /// How the text was cut, if it was.
+    #[must_use]
+    pub fn cut(&self) -> Option<Cut> {
+        Cut::marked(self.truncated, self.filtered)
+    }
+
     /// Of a proposal that is the refinement of the round before: nothing was called, nothing was paid.
     #[must_use]
     pub fn carried_over(model: &str) -> Self {
@@ -155,7 +164,7 @@ impl Metadata {
             metadata.served_model.clone_from(&call.served_model);
             metadata.latency_ms = Some(metadata.latency_ms.unwrap_or(0) + call.latency_ms);
             metadata.attempts = Some(metadata.attempts.unwrap_or(0) + call.attempts);
-            metadata.truncated = call.truncated;
+            (metadata.truncated, metadata.filtered) = (call.truncated, call.filtered);
             if let Some(tokens) = call.tokens {
                 let add = |sum: &mut Option<u64>, more: u64| *sum = Some(sum.unwrap_or(0) + more);
                 add(&mut metadata.tokens_used, tokens.total());

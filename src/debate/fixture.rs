@@ -48,6 +48,7 @@ pub(crate) fn call(cost_usd: Option<Usd>) -> CallRecord {
         latency_ms: 1_234,
         attempts: 1,
         truncated: false,
+        filtered: false,
         copied: false,
     }
 }

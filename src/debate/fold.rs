@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    AgentClarifications, AgentId, CallRecord, Contribution, Created, Debate, Event, Failure, ModelUsage, Node, Outcome,
-    Phase, Recorded, Round, Status, Usd,
+    AgentClarifications, AgentId, CallRecord, Contribution, Created, CutAnswer, Debate, Event, Failure, ModelUsage,
+    Node, Outcome, Phase, Recorded, Round, Status, Usd,
 };
 
 /// Why a sequence of events is not the record of a debate.
@@ -88,6 +88,7 @@ impl Debate {
             seed: Some(seed),
             forked_from,
             failures: Vec::new(),
+            cuts: Vec::new(),
             usage: std::collections::BTreeMap::new(),
             stop_reason: None,
             error: None,
@@ -103,6 +104,7 @@ impl Debate {
     /// When the event cannot follow; the state is unchanged then.
     pub fn apply(&mut self, recorded: &Recorded) -> Result<(), FoldError> {
         let seq = recorded.seq;
+        let cut = self.cut_in(&recorded.event);
         match &recorded.event {
             Event::Created(_) => return Err(FoldError::Creation { seq }),
             Event::NodeEntered { node } => {
@@ -182,8 +184,39 @@ impl Debate {
                 self.outcome = Some(Outcome::derive(self));
             }
         }
+        if let Some(cut) = cut
+            && let Err(place) = self.cuts.binary_search(&cut)
+        {
+            self.cuts.insert(place, cut);
+        }
         self.updated_at = Some(recorded.at);
         Ok(())
+    }
+
+    /// The answer that `event` brings and that was cut, if one was; contributions and solutions say so themselves.
+    #[must_use]
+    pub fn cut_in(&self, event: &Event) -> Option<CutAnswer> {
+        let judge = || self.settings.as_ref().map(|settings| settings.judge.id.clone());
+        let of_call = |call: &CallRecord| call.cut();
+        let (round, phase, agent_id, cut) = match event {
+            Event::QuestionsAsked { questions, call, .. } => {
+                (0, Phase::Clarification, Some(questions.agent_id.clone()), call.cut())
+            }
+            Event::Summarized { round, summary, call } => {
+                let cut = call.cut().or(summary.metadata.cut);
+                (*round, Phase::Summarization, Some(summary.agent_id.clone()), cut)
+            }
+            Event::JudgeSummarized { summary, call } => {
+                let cut = call.cut().or(summary.metadata.cut);
+                (self.current_round, Phase::JudgeSummary, Some(summary.agent_id.clone()), cut)
+            }
+            Event::Evaluated { round, call, .. } => {
+                (*round, Phase::Evaluation, judge(), call.as_ref().and_then(of_call))
+            }
+            Event::Voted { call, .. } => (self.current_round, Phase::Vote, judge(), call.as_ref().and_then(of_call)),
+            _ => return None,
+        };
+        Some(CutAnswer { round, phase, agent_id: agent_id?, cut: cut? })
     }
 
     fn round_mut(&mut self, number: u32, seq: u64) -> Result<&mut Round, FoldError> {

@@ -30,7 +30,7 @@ mod voting;
 #[cfg(test)]
 pub(crate) mod fixture;
 
-pub use call::{CallKey, CallRecord, Phase, Tokens};
+pub use call::{CallKey, CallRecord, Cut, Phase, Tokens};
 pub use clarification::{AgentClarifications, Clarification};
 pub use contribution::{Contribution, ContributionType, Metadata, ToolCall, ToolResult};
 pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
@@ -51,7 +51,9 @@ pub use settings::{
 };
 pub use signal::{Asked, Signal};
 pub use solution::{Shortened, Solution};
-pub use state::{Debate, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary, SummaryMetadata};
+pub use state::{
+    CutAnswer, Debate, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary, SummaryMetadata,
+};
 pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
 pub use voting::{Decider, Voting};

@@ -61,16 +61,19 @@ impl Outcome {
             {
                 reasons.push(format!("the {} score of round {number} could not be read", evaluation.kind.name()));
             }
-            for cut in round.contributions.iter().filter(|contribution| contribution.metadata.truncated) {
-                let kind = match cut.kind {
+            for one in &round.contributions {
+                let Some(cut) = one.metadata.cut() else { continue };
+                let kind = match one.kind {
                     ContributionType::Critique => "critique",
                     ContributionType::Refinement => "refinement",
                     ContributionType::Proposal => "proposal",
+                    ContributionType::Vote => "vote",
                     _ => "contribution",
                 };
-                reasons.push(format!("{}'s {kind} in round {number} was cut at the output limit", cut.agent_id));
+                reasons.push(format!("{}'s {kind} in round {number} was cut {}", one.agent_id, cut.how()));
             }
         }
+        reasons.extend(debate.cuts.iter().map(ToString::to_string));
         if debate.voting.as_ref().is_some_and(|voting| voting.winner.is_none()) {
             reasons.push("the vote was tied, and nobody broke the tie".to_owned());
         }
@@ -81,8 +84,8 @@ impl Outcome {
                     "the judge was shown {to} of {from} characters of the debate: its model's context has no room for more"
                 ));
             }
-            if solution.truncated {
-                reasons.push("the solution was cut at the output limit".to_owned());
+            if let Some(cut) = solution.cut {
+                reasons.push(format!("the solution was cut {}", cut.how()));
             }
             if let Some(error) = &solution.parse_error {
                 reasons.push(format!("the judge's assessment is missing ({error})"));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::AgentId;
+use super::{AgentId, Cut};
 
 /// The final solution of a debate.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -37,9 +37,9 @@ pub struct Solution {
     /// What the judge's answer lacks of what was asked for: its assessment, or all that could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse_error: Option<String>,
-    /// Set when the text was cut at the output limit.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub truncated: bool,
+    /// How the text was cut, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
     /// How much of the debate's texts the judge was shown, where not all of them fit its model's context window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortened: Option<Shortened>,

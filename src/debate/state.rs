@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentClarifications, AgentId, Clarification, Contribution, ContributionType, DebateId, ForkedFrom, Node, Outcome,
-    Phase, PromptSources, Settings, Solution, TerminationKind, Timestamp, Usd, Voting,
+    AgentClarifications, AgentId, Clarification, Contribution, ContributionType, Cut, DebateId, ForkedFrom, Node,
+    Outcome, Phase, PromptSources, Settings, Solution, TerminationKind, Timestamp, Usd, Voting,
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
@@ -73,6 +73,9 @@ pub struct Debate {
     /// Calls that failed for good, sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
+    /// Answers that were cut and stand all the same, sorted; contributions and solutions say so themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cuts: Vec<CutAnswer>,
     /// Calls, tokens and cost, by model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub usage: BTreeMap<String, ModelUsage>,
@@ -188,6 +191,34 @@ pub struct SummaryMetadata {
     /// The provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
+    /// How it was cut, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
+}
+
+/// An answer that was cut.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CutAnswer {
+    /// In which round, 0 before the first.
+    pub round: u32,
+    /// What it answered.
+    pub phase: Phase,
+    /// Whose it is.
+    pub agent_id: AgentId,
+    /// How it was cut.
+    pub cut: Cut,
+}
+
+impl std::fmt::Display for CutAnswer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { round, phase, agent_id, cut } = self;
+        write!(f, "{agent_id}'s answer in the {}", phase.name())?;
+        if *round > 0 {
+            write!(f, " of round {round}")?;
+        }
+        write!(f, " was cut {}", cut.how())
+    }
 }
 
 /// The judge's score of a round.

@@ -299,8 +299,8 @@ impl Exchange {
             return Ok(());
         };
         let contribution = Arc::new(debater.contribution(kind, key.target_agent_id.as_ref(), said));
-        if said.call.truncated {
-            engine.warn(format!("{}'s {} was cut at the output limit", key.agent_id, key.phase.name()));
+        if let Some(cut) = said.call.cut() {
+            engine.warn(format!("{}'s {} was cut {}", key.agent_id, key.phase.name(), cut.how()));
         }
         self.set(engine, key, Slot::Done(Arc::clone(&contribution)));
         engine.append(Event::Contributed { round: self.round, contribution, call: Some(said.call.clone()) })?;

@@ -58,6 +58,7 @@ impl Engine {
             latency_ms: 0,
             attempts: failed.attempts,
             truncated: false,
+            filtered: false,
             copied: false,
         });
         self.record_failure(key, failed.error.to_string(), failed.attempts, call)

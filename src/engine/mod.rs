@@ -288,6 +288,9 @@ impl Engine {
     /// Records an event, then shows it.
     fn append(&mut self, event: Event) -> Result<(), StoreError> {
         self.record_assumed_cost()?;
+        if let Some(cut) = self.debate().cut_in(&event) {
+            self.warn(cut.to_string());
+        }
         let recorded = self.record.append(event)?;
         self.signal(Signal::Recorded(Arc::clone(&recorded)));
         self.known_cost += budget::cost_of(&recorded.event).unwrap_or_default();

@@ -284,6 +284,7 @@ impl Caller {
             latency_ms: 0,
             attempts: 0,
             truncated: false,
+            filtered: false,
             copied: false,
         }
     }
@@ -297,7 +298,8 @@ impl Caller {
             cost_usd: spent.cost_usd,
             latency_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             attempts,
-            truncated: reply.finish == FinishReason::Length,
+            truncated: reply.finish != FinishReason::Complete,
+            filtered: reply.finish == FinishReason::Filtered,
             copied: false,
         }
     }

@@ -8,8 +8,8 @@ use opentelemetry::trace::{Event, SpanBuilder, SpanKind, Status};
 use serde_json::{Value, json};
 
 use crate::debate::{
-    AgentId, Asked, CallKey, CallRecord, ContributionType, Debate, Event as DebateEvent, Phase, Recorded, StoredReply,
-    Tokens, Usd,
+    AgentId, Asked, CallKey, CallRecord, ContributionType, Cut, Debate, Event as DebateEvent, Phase, Recorded,
+    StoredReply, Tokens, Usd,
 };
 
 use super::attributes as names;
@@ -170,8 +170,11 @@ impl Generation {
 
 /// Why an answer ended, in the words of the OpenTelemetry conventions.
 fn finish_reason(call: &CallRecord, called_tools: bool) -> &'static str {
-    if call.truncated {
-        "length"
+    if let Some(cut) = call.cut() {
+        match cut {
+            Cut::OutputLimit | Cut::MaxLength => "length",
+            Cut::ContentFilter => "content_filter",
+        }
     } else if called_tools {
         "tool_calls"
     } else {

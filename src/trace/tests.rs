@@ -185,6 +185,7 @@ fn record() -> CallRecord {
         latency_ms: 1_000,
         attempts: 2,
         truncated: false,
+        filtered: false,
         copied: false,
     }
 }

@@ -11,6 +11,7 @@ mod budget;
 mod budget_property;
 mod clarify;
 mod config_command;
+mod cut_answers;
 mod cut_journals;
 mod debate;
 mod debate_output;

@@ -120,9 +120,8 @@ pub(super) fn figures(contribution: &Contribution) -> Markup {
 
 /// That a text is not whole.
 pub(super) fn cut(contribution: &Contribution) -> Markup {
-    if contribution.metadata.truncated {
-        html!("<p class=\"notice warn\">This text was cut at the output limit.</p>\n")
-    } else {
-        Markup::default()
+    match contribution.metadata.cut() {
+        Some(cut) => html!("<p class=\"notice warn\">This text was cut {}.</p>\n", cut.how()),
+        None => Markup::default(),
     }
 }

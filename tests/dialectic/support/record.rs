@@ -228,6 +228,7 @@ impl Plan {
             latency_ms: draw % 900,
             attempts: 1,
             truncated: false,
+            filtered: false,
             copied: false,
         }
     }

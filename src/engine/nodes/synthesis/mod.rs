@@ -82,15 +82,15 @@ async fn write(
         match &finished.result {
             Ok((solved, call)) => {
                 let solved = solved.clone();
-                let (truncated, missing) = (solved.truncated, solved.written.missing.clone());
+                let (cut, missing) = (solved.cut, solved.written.missing.clone());
                 if let Some(missing) = missing {
                     engine.warn(format!("the judge's answer stands without its full assessment: {missing}"));
                 }
-                if truncated {
-                    engine.warn("the judge's solution was cut at the output limit");
+                if let Some(cut) = cut {
+                    engine.warn(format!("the judge's solution was cut {}", cut.how()));
                 }
                 let shortened = (room < writing.length).then_some(Shortened { from: writing.length, to: room });
-                let solution = Solution { truncated, shortened, ..(writing.solution)(solved) };
+                let solution = Solution { cut, shortened, ..(writing.solution)(solved) };
                 engine.append(Event::Synthesized { solution: Box::new(solution), call: Some(call.clone()) })?;
                 break (Trigger::Complete, finished);
             }

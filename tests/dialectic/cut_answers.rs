@@ -1,0 +1,72 @@
+//! Answers that were cut and stand all the same: no debate is full that rests on one, whatever call it was.
+
+use serde_json::{Value, json};
+
+use crate::support::{Ending, Incoming, MockServer, Purpose, Reply, Sandbox, config, prose, short_reply};
+
+/// Long texts, so that the second round begins with summaries and the judge scores each.
+fn long(request: &Incoming) -> Reply {
+    match request.purpose {
+        Purpose::Propose | Purpose::Critique | Purpose::Refine => Reply::text(prose(request.digest, 400)),
+        _ => short_reply(request),
+    }
+}
+
+fn two_rounds() -> Value {
+    let termination = json!({"type": "convergence", "threshold": 99});
+    config(&["architect", "kiss"], &json!({"rounds": 2, "terminationCondition": termination}))
+}
+
+/// The reasons of the outcome of a debate in which the answers to `purpose` end like that.
+fn reasons(configured: &Value, purpose: Purpose, ending: Ending) -> Vec<String> {
+    let server = MockServer::with(move |request| {
+        let reply = long(request);
+        if request.purpose == purpose { reply.ending(ending) } else { reply }
+    });
+    let sandbox = Sandbox::new().model_server(&server).config(configured);
+    let finished = sandbox.run(["debate", "Design a queue", "--strict"]).expect_code(5);
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(state["outcome"]["kind"], "degraded");
+    let reasons: Vec<String> = serde_json::from_value(state["outcome"]["reasons"].clone()).unwrap();
+    let how =
+        if ending == Ending::ContentFilter { "was cut by a content filter" } else { "was cut at the output limit" };
+    assert!(reasons.iter().all(|reason| reason.ends_with(how)), "{reasons:?}");
+    assert!(finished.stderr.contains(how), "a warning says it when it happens: {finished}");
+    reasons
+}
+
+#[test]
+fn whatever_call_it_was() {
+    for ending in [Ending::ContentFilter, Ending::OutputLimit] {
+        for (purpose, subject, count) in [
+            (Purpose::Propose, "agent-architect's proposal in round 1", 2),
+            (Purpose::Critique, "agent-kiss's critique in round 2", 4),
+            (Purpose::Refine, "agent-architect's refinement in round 2", 4),
+            (Purpose::Summarize, "agent-kiss's answer in the summarization of round 2", 2),
+            (Purpose::Confidence, "judge's answer in the evaluation of round 1", 2),
+            (Purpose::Synthesize, "the solution", 1),
+        ] {
+            let reasons = reasons(&two_rounds(), purpose, ending);
+            assert!(reasons.iter().any(|reason| reason.starts_with(subject)), "{subject}: {reasons:?}");
+            assert_eq!(reasons.len(), count, "{reasons:?}");
+        }
+        let mut voting = config(&["architect", "kiss"], &json!({"rounds": 1, "synthesisMethod": "voting"}));
+        voting["debate"]["summarization"] = json!({"enabled": false});
+        let reasons = reasons(&voting, Purpose::Vote, ending);
+        assert!(reasons[0].starts_with("agent-architect's vote in round 1"), "{reasons:?}");
+    }
+}
+
+#[test]
+fn a_summary_that_is_longer_than_it_may_be_is_cut_too() {
+    let server = MockServer::with(long);
+    let mut configured = config(&["architect", "kiss"], &json!({"rounds": 2}));
+    configured["agents"][1]["summarization"] = json!({"maxLength": 10});
+    let sandbox = Sandbox::new().model_server(&server).config(&configured);
+    let finished = sandbox.run(["debate", "Design a queue", "--strict"]).expect_code(5);
+    let state = sandbox.state(&sandbox.only_debate());
+    let reason = "agent-kiss's answer in the summarization of round 2 was cut at `maxLength`";
+    assert_eq!(state["outcome"]["reasons"], json!([reason]));
+    assert!(finished.stderr.contains(reason), "{finished}");
+    assert_eq!(state["rounds"][1]["summaries"]["agent-kiss"]["metadata"]["cut"], "max-length");
+}
