@@ -42,7 +42,7 @@ fn whatever_call_it_was() {
             (Purpose::Propose, "agent-architect's proposal in round 1", 2),
             (Purpose::Critique, "agent-kiss's critique in round 2", 4),
             (Purpose::Refine, "agent-architect's refinement in round 2", 4),
-            (Purpose::Summarize, "agent-kiss's answer in the summarization of round 2", 2),
+            (Purpose::Summarize, "agent-kiss's answer in the summarization of round 2", 3),
             (Purpose::Confidence, "judge's answer in the evaluation of round 1", 2),
             (Purpose::Synthesize, "the solution", 1),
         ] {
