@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::agent::PanelError;
-use crate::config::{Blame, ConfigError, EndpointError, EnvError, EvaluatorsError, MissingKeys, StrangerError};
+use crate::config::{Blame, ConfigError, EndpointError, EnvError, EvaluatorsError, MissingKeys, NoKey, StrangerError};
 use crate::debate::{DebateId, ForkError};
 use crate::encoding::NotUtf8;
 use crate::engine::{EngineError, ForecastError};
@@ -28,6 +28,9 @@ pub enum Error {
     /// Keys are missing.
     #[error(transparent)]
     Keys(#[from] MissingKeys),
+    /// There is no key to ask any model with.
+    #[error(transparent)]
+    NoKey(#[from] NoKey),
     /// A provider cannot be called as configured.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
@@ -248,6 +251,7 @@ impl Error {
         match self {
             Self::Environment(EnvError::NotANumber { .. })
             | Self::Keys(_)
+            | Self::NoKey(_)
             | Self::Endpoint(_)
             | Self::Client(_)
             | Self::Panel(_)
@@ -323,6 +327,7 @@ impl Error {
             Self::Keys(error) => Some(error.hint()),
             Self::Endpoint(error) => error.hint(),
             Self::Stranger(error) => Some(error.hint()),
+            Self::NoKey(error) => Some(error.hint()),
             Self::Trace(error) => Some(error.hint()),
             Self::Budget(BudgetError::Unpriced { .. }) => {
                 Some("give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned())

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::debate::{AgentId, AgentSettings, SummarizationSettings, ToolSettings};
 use crate::llm::presets::OFFLINE;
 
+use super::choice::Served;
 use super::defaults::{self, OFFLINE_MODEL};
 use super::file::{AgentEntry, SummarizationSection, ToolEntry};
 use super::findings::{Findings, unknown};
@@ -62,13 +63,36 @@ pub(super) fn enabled_agents(
         .collect()
 }
 
-/// The judge of the file; what it leaves out is the default judge's.
-pub(super) fn judge(entry: AgentEntry, scope: &AgentScope, findings: &mut Findings) -> AgentSettings {
+/// Provider and model of an entry that names both.
+pub(super) fn served(entry: &AgentEntry) -> Option<Served> {
+    Some(Served { provider: entry.provider.clone()?, model: entry.model.clone()? })
+}
+
+/// The judge of the file; what it leaves out is the default judge's, but for provider and model: without both it has
+/// those of the first agent.
+pub(super) fn judge(
+    mut entry: AgentEntry,
+    of_first: &Served,
+    scope: &AgentScope,
+    findings: &mut Findings,
+) -> AgentSettings {
     let path = KeyPath::root().key("judge");
+    let mut default = defaults::judge();
+    match (&entry.provider, &entry.model) {
+        (None, None) => default = of_first.lent_to(default),
+        (Some(provider), None) if provider != OFFLINE => {
+            let like_first = Some(of_first).filter(|first| first.provider == *provider).cloned();
+            entry.model = like_first.or_else(|| Served::by(provider)).map(|served| served.model);
+            if entry.model.is_none() {
+                findings.problem(path.key("model"), "is missing");
+            }
+        }
+        (_, Some(_)) | (Some(_), None) => {}
+    }
     if entry.enabled == Some(false) {
         findings.warn("`judge.enabled` has no effect: a debate needs its judge");
     }
-    agent(entry, &path, &defaults::judge(), scope, findings)
+    agent(entry, &path, &default, scope, findings)
 }
 
 fn agent(

@@ -292,7 +292,7 @@ mod tests {
         --set agents[2].role has no effect as "alchemist": unknown role `alchemist` (known: `architect`, `performance`, `kiss`, `generalist`, `security`) at `agents[2].role`; architect is used
         --set agents[2].id: `agent-architect` is already the id of `agents[0]`
         --set judge.model: expected a string, found a number
-        --set baseDir: unknown key `baseDir` (known: `agents`, `debate`, `judge`, `prices`, `providers`)
+        --set baseDir: unknown key `baseDir` (known: `agents`, `debate`, `judge`, `models`, `prices`, `providers`)
         expected `<key>=<value>`, such as `debate.rounds=4`
         `` is no key; write `debate.rounds`
         "#);

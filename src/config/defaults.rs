@@ -1,20 +1,20 @@
 //! The built-in settings, the lowest layer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::debate::{
     AgentFailurePolicy, AgentId, AgentSettings, BudgetSettings, DebateSettings, Settings, SummarizationSettings,
     SynthesisMethod, TerminationKind, TerminationSettings,
 };
+use crate::llm::presets::DEFAULT_MODELS;
 
 /// The model name that debates of the offline provider record.
 pub const OFFLINE_MODEL: &str = "rehearsal";
 
 /// The provider of an agent that names none.
 pub(super) const PROVIDER: &str = "openai";
-const MODEL: &str = "gpt-4";
 
-/// What a debate runs with when nothing is configured.
+/// What a debate runs with when nothing is configured and no key is there that would choose another provider.
 #[must_use]
 pub fn default_settings() -> Settings {
     Settings {
@@ -23,6 +23,8 @@ pub fn default_settings() -> Settings {
         debate: debate(),
         providers: BTreeMap::new(),
         prices: BTreeMap::new(),
+        models: BTreeMap::new(),
+        elsewhere: BTreeSet::new(),
         base_dir: None,
         context_dir: None,
     }
@@ -50,8 +52,8 @@ fn agent(id: &str, name: &str, role: &str, temperature: f64) -> AgentSettings {
         id: AgentId::new(id),
         name: name.to_owned(),
         role: role.to_owned(),
-        model: MODEL.to_owned(),
-        provider: PROVIDER.to_owned(),
+        model: DEFAULT_MODELS[0].1.to_owned(),
+        provider: DEFAULT_MODELS[0].0.to_owned(),
         temperature,
         system_prompt_path: None,
         summary_prompt_path: None,

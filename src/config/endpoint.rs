@@ -1,11 +1,11 @@
 //! Where a provider's calls go and what they carry: preset, configured entry and environment put together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use secrecy::SecretString;
 
-use crate::debate::{ApiKind, ProviderSettings};
+use crate::debate::{ApiKind, ProviderSettings, Settings};
 use crate::llm::presets::{Preset, preset};
 
 use super::env::Environment;
@@ -134,6 +134,30 @@ impl<'a> Outline<'a> {
         let inherited = preset.filter(|(name, _)| !own.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)));
         inherited.chain(own.iter().copied()).collect()
     }
+}
+
+/// The built-in providers among those that `settings` use whose calls go to another host than the provider's own:
+/// what is known of a provider's models (prices, limits, retirement) says nothing about a server elsewhere.
+#[must_use]
+pub fn elsewhere(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
+    let everybody = settings.agents.iter().chain([&settings.judge]);
+    let used = everybody
+        .map(|agent| agent.provider.as_str())
+        .filter(|provider| is_elsewhere(provider, &settings.providers, environment));
+    used.map(str::to_owned).collect()
+}
+
+/// Whether the calls of a built-in provider go to another host than its own.
+#[must_use]
+pub fn is_elsewhere(
+    provider: &str,
+    configured: &BTreeMap<String, ProviderSettings>,
+    environment: &Environment,
+) -> bool {
+    let Some(outline) = Outline::of(provider, configured) else { return false };
+    let Some(own) = outline.preset.map(|preset| preset.base_url).filter(|url| !url.is_empty()) else { return false };
+    let host = |url: &str| Some(reqwest::Url::parse(url.trim()).ok()?.host_str()?.to_owned());
+    outline.base_url(environment).and_then(host) != host(own)
 }
 
 /// Puts together where and how `provider` is called.

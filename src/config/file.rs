@@ -26,6 +26,8 @@ pub(super) struct ConfigFile {
     pub(super) providers: Option<Named<Object<ProviderEntry>>>,
     /// Prices by model name, over the built-in table.
     pub(super) prices: Option<Named<Object<PriceEntry>>>,
+    /// Limits by model name, over the built-in table.
+    pub(super) models: Option<Named<Object<ModelEntry>>>,
 }
 
 /// An agent, or the judge.
@@ -42,7 +44,7 @@ pub(super) struct AgentEntry {
     /// Its perspective: a built-in role, or the name of a file `prompts/roles/<role>.md` beside the configuration.
     pub(super) role: Option<String>,
     /// The model, as its provider names it. With the provider `offline` it is always `rehearsal`.
-    #[schemars(length(min = 1), example = &"gpt-4")]
+    #[schemars(length(min = 1), example = &"gpt-5.6-luna")]
     pub(super) model: Option<String>,
     /// Who serves the model: a built-in provider, or a name from `providers`.
     pub(super) provider: Option<String>,
@@ -210,6 +212,19 @@ pub(super) struct ProviderEntry {
     pub(super) schemas: Option<bool>,
     /// Headers to send. `${NAME}` in a value is read from the environment; credentials must be given that way.
     pub(super) headers: Option<Named<String>>,
+}
+
+/// What a model can take and give, in tokens.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Model")]
+pub(super) struct ModelEntry {
+    /// What it reads at most. Absent: as listed, if it is.
+    #[schemars(range(min = 1))]
+    pub(super) context_window: Option<Whole>,
+    /// What it writes at most in one answer. Absent: as listed, if it is.
+    #[schemars(range(min = 1))]
+    pub(super) max_output: Option<Whole>,
 }
 
 /// What a model costs, in US dollars for a million tokens.

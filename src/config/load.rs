@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::debate::{AgentSettings, Settings};
 use crate::tools::FILE_TOOLS;
 
+use super::choice::ModelChoice;
 use super::env::Environment;
 use super::error::ConfigError;
 use super::file::ConfigFile;
@@ -52,6 +53,8 @@ pub struct Loaded {
     pub file: Option<PathBuf>,
     /// Whether the settings are the user's or were found.
     pub provenance: Provenance,
+    /// The model that was chosen for agents without a configuration; nothing when none was needed.
+    pub choice: Option<ModelChoice>,
 }
 
 /// Reads and resolves all layers. API keys are not asked for here but by [`missing_keys`](super::missing_keys()):
@@ -105,13 +108,14 @@ pub(super) fn assemble(
     }
     warnings.extend(document.warnings);
     warnings.extend(resolved.findings.warnings);
-    let origin = Origin { path, agents: resolved.origins, file: document.value };
+    let choice = resolved.choice;
+    let origin = Origin { path, agents: resolved.origins, file: document.value, choice: choice.clone() };
     let sources = Sources::new(origin, layers.overrides);
     let provenance = match path {
         ConfigPath::Default if file.is_some() => Provenance::of_found_config(path.as_path()),
         ConfigPath::Default | ConfigPath::Named(_) => Provenance::of_user(),
     };
-    Ok(Loaded { settings: resolved.settings, warnings, sources, file, provenance })
+    Ok(Loaded { settings: resolved.settings, warnings, sources, file, provenance, choice })
 }
 
 /// The command line's own mistakes, which are not the file's.

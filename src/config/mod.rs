@@ -7,8 +7,10 @@
 //! Nothing here prints, and only [`Environment::capture`] reads the process environment. A secret is never part of
 //! the settings, a warning or an error: headers keep `${NAME}` until [`endpoint`] builds what a client needs.
 
+mod advice;
 mod agents;
 mod change;
+mod choice;
 mod defaults;
 mod dotenv;
 mod endpoint;
@@ -35,9 +37,11 @@ mod suggest;
 #[cfg(test)]
 mod tests;
 
+pub use advice::{model_warnings, one_family};
 pub use change::{Change, Changed, change};
+pub use choice::{Because, ModelChoice, NoKey};
 pub use defaults::{OFFLINE_MODEL, default_settings};
-pub use endpoint::{EndpointError, ResolvedEndpoint, endpoint};
+pub use endpoint::{EndpointError, ResolvedEndpoint, elsewhere, endpoint, is_elsewhere};
 pub use env::{EnvError, EnvFile, Environment};
 pub use error::{Blame, ConfigError, Expected, Found, Problem, SyntaxFault};
 pub use evaluators::{

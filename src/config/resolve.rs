@@ -2,14 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::debate::{AgentSettings, BudgetSettings, DebateSettings, Price, Settings, TerminationSettings, Usd};
+use crate::debate::{
+    AgentSettings, BudgetSettings, DebateSettings, ModelLimits, Price, Settings, TerminationSettings, Usd,
+};
 use crate::llm::presets::OFFLINE;
 
 use super::agents::{self, AgentScope, Placed};
+use super::choice::{ModelChoice, Served};
 use super::defaults::{self, OFFLINE_MODEL};
-use super::endpoint::Outline;
+use super::endpoint::{Outline, elsewhere};
 use super::env::Environment;
-use super::file::{BudgetSection, ConfigFile, DebateSection, OrchestratorType, PriceEntry, TerminationSection};
+use super::file::{
+    BudgetSection, ConfigFile, DebateSection, ModelEntry, OrchestratorType, PriceEntry, TerminationSection,
+};
 use super::findings::Findings;
 use super::overrides::{Overrides, Switch, Vocabulary};
 use super::place::KeyPath;
@@ -31,6 +36,8 @@ pub(super) struct Resolved {
     pub(super) findings: Findings,
     /// For each agent its index in the file; built-in agents have none.
     pub(super) origins: Vec<Option<usize>>,
+    /// What was chosen for agents that have no configuration, if it was needed.
+    pub(super) choice: Option<ModelChoice>,
 }
 
 /// Decides every value. Without a file all is built in, and only the command line is laid over it.
@@ -40,6 +47,7 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
     let file = file.unwrap_or_default();
     let providers = providers::resolve(file.providers, &mut findings);
     let prices = prices(file.prices, &mut findings);
+    let models = models(file.models, &mut findings);
     let mut debate = debate(file.debate, layers.vocabulary, &mut findings);
     let names = providers::names(&providers);
     let scope = AgentScope {
@@ -49,13 +57,19 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
         summarization: &debate.summarization,
     };
     let judge_is_configured = file.judge.is_some();
-    let mut judge = if let Some(Object(entry)) = file.judge {
-        agents::judge(entry, &scope, &mut findings)
-    } else {
-        if has_file {
-            findings.warn("no judge is configured; the default judge is used");
-        }
-        AgentSettings { summarization: debate.summarization.clone(), ..defaults::judge() }
+    let judge_entry = file.judge.map(|Object(entry)| entry);
+    if has_file && judge_entry.is_none() {
+        findings.warn("no judge is configured; the default judge is used");
+    }
+    // A configured judge says whom the user means: agents without a configuration of their own are asked there too.
+    let of_judge = judge_entry.as_ref().and_then(agents::served);
+    let mut choice = None;
+    let mut built_in = || {
+        let served = of_judge.clone().unwrap_or_else(|| {
+            let choice: &ModelChoice = choice.get_or_insert_with(|| ModelChoice::of(&providers, layers.environment));
+            choice.into()
+        });
+        built_in_agents(&debate, &served)
     };
     let configured = match file.agents {
         Some(entries) if entries.iter().any(Option::is_some) => agents::enabled_agents(entries, &scope, &mut findings),
@@ -63,7 +77,7 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
             if has_file {
                 findings.warn("no agents are configured; the built-in agents are used");
             }
-            built_in_agents(&debate)
+            built_in()
         }
     };
     let mut agents = match &layers.overrides.agents {
@@ -72,25 +86,43 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
     };
     if agents.is_empty() {
         findings.warn("no agent is left; the built-in agents are used");
-        agents = built_in_agents(&debate);
+        agents = built_in();
     }
+    let of_first = Served::like(&agents[0].1);
+    let mut judge = if let Some(entry) = judge_entry {
+        agents::judge(entry, &of_first, &scope, &mut findings)
+    } else {
+        of_first.lent_to(AgentSettings { summarization: debate.summarization.clone(), ..defaults::judge() })
+    };
     agents::check_ids(&agents, &judge, judge_is_configured, &mut findings);
     if layers.overrides.offline == Switch::On {
         for agent in agents.iter_mut().map(|(_, agent)| agent).chain([&mut judge]) {
             OFFLINE.clone_into(&mut agent.provider);
             OFFLINE_MODEL.clone_into(&mut agent.model);
         }
+        choice = None;
     }
     override_debate(&mut debate, layers.overrides);
     let (origins, agents) = agents.into_iter().unzip();
-    let settings = Settings { agents, judge, debate, providers, prices, base_dir: None, context_dir: None };
+    let mut settings = Settings {
+        agents,
+        judge,
+        debate,
+        providers,
+        prices,
+        models,
+        elsewhere: BTreeSet::new(),
+        base_dir: None,
+        context_dir: None,
+    };
     check_moved_endpoints(&settings, layers.environment, &mut findings);
-    Resolved { settings, findings, origins }
+    settings.elsewhere = elsewhere(&settings, layers.environment);
+    Resolved { settings, findings, origins, choice }
 }
 
-fn built_in_agents(debate: &DebateSettings) -> Vec<Placed> {
-    let agents = defaults::agents().into_iter();
-    agents.map(|agent| (None, AgentSettings { summarization: debate.summarization.clone(), ..agent })).collect()
+fn built_in_agents(debate: &DebateSettings, served: &Served) -> Vec<Placed> {
+    let summarized = |agent| AgentSettings { summarization: debate.summarization.clone(), ..agent };
+    defaults::agents().into_iter().map(|agent| (None, served.lent_to(summarized(agent)))).collect()
 }
 
 fn override_debate(debate: &mut DebateSettings, overrides: &Overrides) {
@@ -197,6 +229,25 @@ fn budget(section: Option<Object<BudgetSection>>, path: &KeyPath, findings: &mut
         max_cost_usd: dollars("maxCostUsd", section.max_cost_usd),
         warn_cost_usd: dollars("warnCostUsd", section.warn_cost_usd),
     }
+}
+
+/// Checks the configured limits of models.
+pub(super) fn models(
+    entries: Option<Named<Object<ModelEntry>>>,
+    findings: &mut Findings,
+) -> BTreeMap<String, ModelLimits> {
+    let path = KeyPath::root().key("models");
+    let limits = |(model, Object(entry)): (String, Object<ModelEntry>)| {
+        let path = path.key(&model);
+        let limits = ModelLimits {
+            context_window: entry
+                .context_window
+                .map(|tokens| findings.whole(path.key("contextWindow"), Some(tokens), 1, 1)),
+            max_output: entry.max_output.map(|tokens| findings.whole(path.key("maxOutput"), Some(tokens), 1, 1)),
+        };
+        (model, limits)
+    };
+    entries.unwrap_or_default().0.into_iter().map(limits).collect()
 }
 
 /// Checks the configured prices.

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::llm::presets::OFFLINE;
 
+use super::choice::{Because, ModelChoice};
 use super::endpoint::Outline;
 use super::env::Environment;
 use super::load::{ConfigPath, Loaded};
@@ -25,6 +26,10 @@ pub enum Source {
     Variable(String),
     /// An option of the command line.
     Option(&'static str),
+    /// Nothing was said about it, and this was chosen.
+    Chosen(Because),
+    /// Nothing was said about it, and it is taken from the agent or judge of this name.
+    Like(&'static str),
 }
 
 impl fmt::Display for Source {
@@ -34,6 +39,8 @@ impl fmt::Display for Source {
             Self::File(path) => write!(f, "file {}", path.display()),
             Self::Variable(name) => write!(f, "environment variable {name}"),
             Self::Option(name) => write!(f, "option {name}"),
+            Self::Chosen(because) => write!(f, "chosen: {because}"),
+            Self::Like(other) => write!(f, "like {other}"),
         }
     }
 }
@@ -46,6 +53,7 @@ pub struct Sources {
     agents: Vec<Option<usize>>,
     file: Value,
     overrides: Overrides,
+    choice: Option<ModelChoice>,
 }
 
 /// What resolution knows about the origin of values.
@@ -55,6 +63,8 @@ pub(super) struct Origin<'a> {
     pub(super) agents: Vec<Option<usize>>,
     /// The file as untyped JSON.
     pub(super) file: Value,
+    /// What was chosen for agents without a configuration.
+    pub(super) choice: Option<ModelChoice>,
 }
 
 impl Sources {
@@ -65,6 +75,7 @@ impl Sources {
             agents: origin.agents,
             file: origin.file,
             overrides: overrides.clone(),
+            choice: origin.choice,
         }
     }
 
@@ -84,7 +95,24 @@ impl Sources {
                     [Segment::Key("debate".to_owned())].iter().chain(&path.0[position..]).cloned().collect();
                 self.of(&KeyPath(inherited), value)
             }
-            _ => Source::BuiltIn,
+            _ => self.lent(path).unwrap_or(Source::BuiltIn),
+        }
+    }
+
+    /// Where the provider and the model are from of somebody whose configuration names none.
+    fn lent(&self, path: &KeyPath) -> Option<Source> {
+        let [Segment::Key(section), .., Segment::Key(key)] = path.0.as_slice() else { return None };
+        if !is_agent(section) || !is_model(key) {
+            return None;
+        }
+        let built_in = self.agents.first().is_some_and(Option::is_none);
+        match (section.as_str(), &self.choice) {
+            ("agents", None) if built_in => Some(Source::Like("the judge")),
+            ("judge", None) if self.in_file(&KeyPath::root().key("judge").key("model")).is_none() => {
+                Some(Source::Like("the first agent"))
+            }
+            (_, Some(choice)) => Some(Source::Chosen(choice.because.clone())),
+            _ => None,
         }
     }
 
@@ -161,7 +189,7 @@ pub fn show(loaded: &Loaded, environment: &Environment) -> Vec<Row> {
     let mut settings = serde_json::to_value(&loaded.settings).unwrap_or_default();
     settings.sort_all_objects();
     let mut rows = Vec::new();
-    for section in ["agents", "judge", "debate", "providers", "prices", "baseDir", "contextDir"] {
+    for section in ["agents", "judge", "debate", "providers", "prices", "models", "baseDir", "contextDir"] {
         if let Some(value) = settings.get(section) {
             add_leaves(&KeyPath::root().key(section), value, &loaded.sources, &mut rows);
         }

@@ -45,8 +45,8 @@ pub use participants::{PanelInfo, Participant, Spent};
 pub use progress::{Busy, CallInFlight, PhaseProgress, Progress, Retry, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use settings::{
-    AgentFailurePolicy, AgentSettings, ApiKind, BudgetSettings, DebateSettings, LongPrice, Position, Price,
-    ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TerminationKind, TerminationSettings,
+    AgentFailurePolicy, AgentSettings, ApiKind, BudgetSettings, DebateSettings, LongPrice, ModelLimits, Position,
+    Price, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TerminationKind, TerminationSettings,
     ToolSettings, TraceTarget,
 };
 pub use signal::{Asked, Signal};

@@ -3,7 +3,7 @@
 //! It has the shape of the configuration file and is saved with the state, so that a debate can be resumed and
 //! reported without its configuration file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,13 @@ pub struct Settings {
     /// Prices by model, over the built-in table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prices: BTreeMap<String, Price>,
+    /// Limits by model, over the built-in table.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, ModelLimits>,
+    /// Built-in providers whose calls go somewhere else than to the provider itself: what is known of its models does
+    /// not hold there. Not saved: it is found out for every run, from the environment of the day.
+    #[serde(skip)]
+    pub elsewhere: BTreeSet<String>,
     /// The directory that prompt paths are relative to: the configuration file's, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_dir: Option<PathBuf>,
@@ -294,6 +301,18 @@ pub enum ApiKind {
     Responses,
     /// Chat Completions only.
     Chat,
+}
+
+/// What a model can take and give, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelLimits {
+    /// What it reads at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    /// What it writes at most in one answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output: Option<u32>,
 }
 
 /// What a model costs, in dollars for a million tokens.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
+use chrono::Utc;
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -14,6 +15,7 @@ use crate::debate::{CallKey, CallRecord, Tokens, Usd};
 
 use super::budget::{Bill, Hold};
 use super::live::Batch;
+use super::models::explained;
 use super::{Budget, ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request, Timeouts};
 
 /// The first wait between attempts; each further one doubles. To each, up to as much again is added at random, so that
@@ -177,6 +179,7 @@ impl Caller {
             let again = waits.next().filter(|_| !(timed_out && error.is_timeout()));
             timed_out |= error.is_timeout();
             let Some(wait) = again.and_then(|own| wait_after(&error, own)) else {
+                let error = explained(error, &self.provider, &request.model, Utc::now().date_naive());
                 return Err(FailedCall { error, attempts, spent: spent.map(Box::new) });
             };
             self.observer.retrying(&request.brief.key, attempts, &error, wait);

@@ -20,7 +20,7 @@ pub use budget::{ANSWER_LIMIT, Budget, BudgetError, SHORTEST_CLOSING, request_by
 pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, Spent};
 pub use error::ModelError;
 pub use live::{FailedAttempt, Figures, Listener, Live, Timeouts};
-pub use models::{built_in_price, price_of};
+pub use models::{built_in_price, facts_of, limits_of, price_of};
 pub use request::{
     AnswerSchema, Brief, ChatModel, FinishReason, Material, MaterialKind, Reply, Request, ToolSpec, Turn,
 };

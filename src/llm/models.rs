@@ -9,9 +9,16 @@ use std::sync::LazyLock;
 use chrono::NaiveDate;
 use serde::Deserialize;
 
-use crate::debate::{AgentSettings, LongPrice, Price, Settings};
+use crate::debate::{AgentSettings, LongPrice, ModelLimits, Price, Settings};
 
 use super::presets::OFFLINE;
+
+mod family;
+mod near;
+
+pub use family::family;
+pub(super) use near::explained;
+pub use near::{current_near, named};
 
 /// What is known of a model.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -182,10 +189,32 @@ pub fn built_in_price(provider: &str, model: &str) -> Option<Price> {
     }
 }
 
-/// What an agent's model costs: as configured, else as listed.
+/// What an agent's model costs: as configured, else as listed. A list price is the provider's own: behind another
+/// address of the user's the price is unknown.
 #[must_use]
 pub fn price_of(agent: &AgentSettings, settings: &Settings) -> Option<Price> {
-    settings.prices.get(&agent.model).copied().or_else(|| built_in_price(&agent.provider, &agent.model))
+    let listed = || {
+        let is_own = !settings.elsewhere.contains(&agent.provider);
+        is_own.then(|| built_in_price(&agent.provider, &agent.model)).flatten()
+    };
+    settings.prices.get(&agent.model).copied().or_else(listed)
+}
+
+/// What is listed of an agent's model, where its calls go to the provider itself.
+#[must_use]
+pub fn facts_of(agent: &AgentSettings, settings: &Settings) -> Option<&'static ModelFacts> {
+    if settings.elsewhere.contains(&agent.provider) { None } else { facts(&agent.provider, &agent.model) }
+}
+
+/// How much an agent's model reads and writes: as configured, else as listed.
+#[must_use]
+pub fn limits_of(agent: &AgentSettings, settings: &Settings) -> ModelLimits {
+    let configured = settings.models.get(&agent.model).copied().unwrap_or_default();
+    let listed = facts_of(agent, settings);
+    ModelLimits {
+        context_window: configured.context_window.or_else(|| listed?.context_window),
+        max_output: configured.max_output.or_else(|| listed?.max_output),
+    }
 }
 
 #[cfg(test)]

@@ -175,16 +175,16 @@ mod tests {
         let debate_without = debate(None, "judge-main");
         let debate_with = debate(Some(&own), "judge-main");
         let own_names = [
-            "agent-architect System Architect architect gpt-4",
-            "agent-performance Performance Engineer performance gpt-4",
-            "agent-kiss Simplicity Advocate kiss gpt-4",
+            "agent-architect System Architect architect gpt-5.6-luna",
+            "agent-performance Performance Engineer performance gpt-5.6-luna",
+            "agent-kiss Simplicity Advocate kiss gpt-5.6-luna",
             "agent-x agent-x architect N/A",
-            "judge-main Technical Judge generalist gpt-4",
+            "judge-main Technical Judge generalist gpt-5.6-luna",
         ];
         assert_eq!(shown(&View::new(&debate_with, &[], None)), own_names);
         let mut names = own_names;
-        names[2] = "agent-kiss Keeper of simple things kiss gpt-4";
-        names[4] = "judge-main The chair generalist gpt-4";
+        names[2] = "agent-kiss Keeper of simple things kiss gpt-5.6-luna";
+        names[4] = "judge-main The chair generalist gpt-5.6-luna";
         assert_eq!(shown(&View::new(&debate_with, &[], Some(&configured))), names);
         assert_eq!(shown(&View::new(&debate_without, &[], Some(&configured))), names[2..]);
         configured.judge.id = AgentId::new("somebody-else");

@@ -109,8 +109,8 @@ fn keys() {
     --- stdout
 
     --- stderr
-    error: missing environment variable OPENAI_API_KEY (provider `openai`, needed by agent-architect, agent-performance, agent-kiss, judge-main)
-    hint: put OPENAI_API_KEY=... into the environment or a `.env` file, or try `--offline`, which needs no key
+    error: no API key is set, and nothing says which model to ask
+    hint: put one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY, OPENROUTER_API_KEY into the environment or a `.env` file; or try `--offline`, which needs no key; or name provider and model in a configuration
     ");
     // An empty one is none, and every provider in use is looked at.
     let mut settings = config(&["architect", "kiss"], &json!({}));

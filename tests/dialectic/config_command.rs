@@ -21,9 +21,11 @@ fn the_starter_is_the_default_and_is_never_written_over_another_file() {
 
     --- stderr
     The configuration is sound: 3 agents and a judge, 3 rounds at most.
+    All agents and the judge are of one family of models (GPT). Mixed panels debate better than alike ones: give one agent, or the judge, a `provider` and `model` of another family.
     ");
     let after = sandbox.run(["config", "show", "--json"]).expect_code(0);
     assert_eq!((&*after.stdout, &*after.stderr), (&*before.stdout, ""));
+    assert!(before.stderr.contains("gpt-5.6-luna of openai is used (OPENAI_API_KEY is set)"), "{before}");
     sandbox.write("debate-config.json", "mine");
     insta::assert_snapshot!(sandbox.run(["config", "init"]).expect_code(1), @"
     exit: 1
@@ -125,6 +127,7 @@ fn missing_parts_are_built_in_and_said_to_be() {
     warning: no judge is configured; the default judge is used
     warning: no agents are configured; the built-in agents are used
     The configuration is sound: 3 agents and a judge, 3 rounds at most.
+    All agents and the judge are of one family of models (GPT). Mixed panels debate better than alike ones: give one agent, or the judge, a `provider` and `model` of another family.
     ");
     assert_eq!(warnings("d.json"), warnings("c.json"));
     assert!(warnings("none.json").starts_with("warning: Config not found at none.json. Using built-in defaults.\n"));
@@ -168,7 +171,7 @@ fn show_tells_where_each_value_is_from() {
 fn the_schema_describes_every_key() {
     let schema: Value = serde_json::from_str(&Sandbox::new().run(["config", "schema"]).expect_code(0).stdout).unwrap();
     let keys: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["agents", "debate", "judge", "prices", "providers"]);
+    assert_eq!(keys, ["agents", "debate", "judge", "models", "prices", "providers"]);
     let text = schema.to_string();
     for key in ["clarificationPromptPath", "timeoutPerRound", "maxCostUsd", "cachedInputPerMTok", "apiKeyEnv"] {
         assert!(text.contains(&format!("\"{key}\":")), "{key}");

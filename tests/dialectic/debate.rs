@@ -28,7 +28,7 @@ fn the_default_debate_over_two_rounds_makes_22_calls() {
     sandbox.assert_state_is_the_fold(&id);
     let state = sandbox.state(&id);
     assert_eq!((&state["status"], &state["outcome"]["kind"]), (&json!("completed"), &json!("full")));
-    assert_eq!(state["usage"]["gpt-4"]["requests"], 22);
+    assert_eq!(state["usage"]["gpt-5.6-luna"]["requests"], 22);
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn a_server_without_the_responses_api_is_asked_for_it_once() {
     assert_eq!((refused, server.requests().len()), (1, 23));
     server.assert_clean();
     let state = sandbox.state(&sandbox.only_debate());
-    assert_eq!((&state["outcome"]["kind"], &state["usage"]["gpt-4"]["requests"]), (&json!("full"), &json!(22)));
+    assert_eq!((&state["outcome"]["kind"], &state["usage"]["gpt-5.6-luna"]["requests"]), (&json!("full"), &json!(22)));
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod judge;
 mod kill;
 mod kit;
 mod list;
+mod models;
 mod old_files;
 mod other_commands;
 mod providers;

@@ -7,7 +7,9 @@ use std::path::Path;
 use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
 use crate::cli::session::{build_panel, env_file};
 use crate::cli::terminal::Terminal;
-use crate::config::{ConfigPath, Environment, Loaded, Overrides, Row, schema, show, starter};
+use crate::config::{
+    ConfigPath, Environment, Loaded, Overrides, Row, model_warnings, one_family, schema, show, starter,
+};
 use crate::debate::{PanelInfo, Usd};
 use crate::error::Error;
 use crate::figures::counted;
@@ -16,7 +18,7 @@ use crate::protocol::PROTOCOLS;
 use crate::signals::Signals;
 use crate::trace::{Destination, TraceConfigError};
 
-use super::debate::{load_settings, vocabulary};
+use super::debate::{load_settings, today, vocabulary};
 
 pub(in crate::cli) fn run(args: &ConfigArgs, terminal: &mut Terminal) -> Result<(), Error> {
     match &args.command {
@@ -24,6 +26,9 @@ pub(in crate::cli) fn run(args: &ConfigArgs, terminal: &mut Terminal) -> Result<
         ConfigCommand::Check(file) => check(file, terminal),
         ConfigCommand::Show { file, json } => {
             let (loaded, environment) = read(file, terminal)?;
+            if let Some(choice) = &loaded.choice {
+                terminal.notice(&choice.to_string());
+            }
             if *json {
                 let text = serde_json::to_string_pretty(&loaded.settings);
                 return terminal.result(&text.map_err(|error| Error::Stdout(error.into()))?);
@@ -51,6 +56,9 @@ fn init(path: &Path, terminal: &mut Terminal) -> Result<(), Error> {
 
 fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let (loaded, environment) = read(file, terminal)?;
+    if let Some(choice) = &loaded.choice {
+        choice.callable()?;
+    }
     let settings = &loaded.settings;
     // Nobody subscribes: no call is made.
     let signals = Signals::new(PanelInfo::from(settings));
@@ -63,9 +71,15 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
             TraceConfigError::Invalid { .. } | TraceConfigError::Stranger(_) => return Err(unsent.into()),
         }
     }
+    for warning in model_warnings(settings, today()) {
+        terminal.warning(&warning);
+    }
     let agents = counted(settings.agents.len() as u64, "agent");
     let rounds = counted(settings.debate.rounds.into(), "round");
     terminal.notice(&format!("The configuration is sound: {agents} and a judge, {rounds} at most."));
+    if let Some(advice) = one_family(settings) {
+        terminal.notice(&advice);
+    }
     Ok(())
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use chrono::{NaiveDate, Utc};
 use rand::RngExt;
 
 use crate::agent::{Panel, SUMMARIZATION_METHODS};
 use crate::cli::args::DebateArgs;
 use crate::cli::session::{DEBATES, Session, env_file};
 use crate::cli::terminal::Terminal;
-use crate::config::{ConfigPath, Environment, Loaded, Overrides, Switch, Vocabulary, load};
+use crate::config::{ConfigPath, Environment, Loaded, Overrides, Switch, Vocabulary, load, model_warnings};
 use crate::debate::{Created, Event, FORMAT_VERSION, PromptSources, Recorded, Settings, Timestamp, Usd, fold};
 use crate::engine::least_closing_cost;
 use crate::error::Error;
@@ -24,7 +25,8 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let problem = problem::read(args.problem.as_deref(), args.problem_description.as_deref())?;
     let environment = Environment::capture(&env_file(args.run.env_file.as_ref()))?;
     let path = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
-    let Loaded { settings, warnings, provenance, .. } = load_settings(&path, &environment, &overrides(args))?;
+    let Loaded { settings, warnings, provenance, choice, .. } = load_settings(&path, &environment, &overrides(args))?;
+    let warnings = [warnings, model_warnings(&settings, today())].concat();
     let protocol = Protocol::named(&settings.debate.protocol).unwrap_or(&DIALECTIC);
     let seed = settings.debate.seed.unwrap_or_else(|| rand::rng().random());
     let created = |sources: &PromptSources, id| Created {
@@ -38,13 +40,22 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         forked_from: None,
     };
     if args.dry_run {
+        if let Some(choice) = choice {
+            terminal.notice(&choice.to_string());
+        }
         for warning in &warnings {
             terminal.warning(warning);
         }
         return dry_run::run(protocol, &settings, created, terminal);
     }
     let mut session = Session::open(&args.run, &settings, terminal)?;
+    if let Some(choice) = &choice {
+        choice.callable()?;
+    }
     let panel = session.panel(&settings, &environment, &provenance, Usd::ZERO, terminal)?;
+    if let Some(choice) = choice {
+        terminal.notice(&choice.to_string());
+    }
     for warning in warnings.iter().chain(&panel.warnings) {
         terminal.warning(warning);
     }
@@ -81,6 +92,11 @@ pub(super) fn check_limit(panel: &Panel, created: Created, taken_over: &[Event])
     let needed = least_closing_cost(budget, &panel.judge, &debate)?;
     let limit = budget.limit();
     if needed > limit { Err(BudgetError::TooLow { limit, needed }.into()) } else { Ok(()) }
+}
+
+/// The day by which a model is retired or is not.
+pub(super) fn today() -> NaiveDate {
+    Utc::now().date_naive()
 }
 
 /// A warning limit counts what is known to have been spent.

@@ -3,7 +3,7 @@
 use crate::cli::args::ForkArgs;
 use crate::cli::session::{DEBATES, Session, env_file, of_record};
 use crate::cli::terminal::Terminal;
-use crate::config::{Environment, Overrides, Switch, change};
+use crate::config::{Environment, Overrides, Switch, change, model_warnings};
 use crate::debate::{
     Created, DebateId, Event, FORMAT_VERSION, ForkError, ForkedFrom, Recorded, Usd, check_authors, fork,
 };
@@ -12,7 +12,7 @@ use crate::prompt::Role;
 use crate::protocol::{PROTOCOLS, Protocol};
 use crate::store::{Directory, Record, StoreError, read_journal};
 
-use super::debate::{check_limit, vocabulary};
+use super::debate::{check_limit, today, vocabulary};
 
 pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = Directory::at(DEBATES);
@@ -41,7 +41,8 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let provenance = of_record(&args.vouch, journal, Some(&created.prompt_sources), &environment)?
         .and_changes(&created.settings, &settings);
     let panel = session.panel(&settings, &environment, &provenance, Usd::ZERO, terminal)?;
-    for warning in environment.warnings().iter().chain(&changed.warnings).chain(&panel.warnings) {
+    let of_models = model_warnings(&settings, today());
+    for warning in environment.warnings().iter().chain(&changed.warnings).chain(&of_models).chain(&panel.warnings) {
         terminal.warning(warning);
     }
     for change in created.prompt_sources.changes(&panel.sources) {

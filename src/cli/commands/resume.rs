@@ -4,7 +4,7 @@ use crate::cli::args::ResumeArgs;
 use crate::cli::output::{detail, report_path, write_report};
 use crate::cli::session::{DEBATES, Session, env_file, of_record};
 use crate::cli::terminal::Terminal;
-use crate::config::{ConfigPath, DEFAULT_PATH, Environment, Overrides};
+use crate::config::{ConfigPath, DEFAULT_PATH, Environment, Overrides, elsewhere, model_warnings};
 use crate::debate::{DebateId, Settings, Status};
 use crate::engine::{Course, spent_of_limit};
 use crate::error::Error;
@@ -12,7 +12,7 @@ use crate::llm::presets::OFFLINE;
 use crate::protocol::Protocol;
 use crate::store::{Directory, Entry, Record, read_state};
 
-use super::debate::load_settings;
+use super::debate::{load_settings, today};
 
 pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = Directory::at(DEBATES).find(&args.debate)?;
@@ -44,7 +44,8 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
         return finished(&debate.id, &entry, args, terminal);
     }
     let not_resumable = |reason| Error::NotResumable { id: debate.id.clone(), reason };
-    let settings = debate.settings.clone().ok_or_else(|| not_resumable("its settings are not saved"))?;
+    let mut settings = debate.settings.clone().ok_or_else(|| not_resumable("its settings are not saved"))?;
+    settings.elsewhere = elsewhere(&settings, &environment);
     let protocol =
         Protocol::named(&settings.debate.protocol).ok_or_else(|| not_resumable("its protocol is unknown"))?;
     let course = if args.finish { Course::Closing } else { Course::Regular };
@@ -55,7 +56,8 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     let journal = entry.journal.as_deref().unwrap_or(&entry.state);
     let provenance = of_record(&args.vouch, journal, debate.prompt_sources.as_ref(), &environment)?;
     let panel = session.panel(&settings, &environment, &provenance, spent_of_limit(&contents.events), terminal)?;
-    for warning in environment.warnings().iter().chain(&panel.warnings) {
+    let of_models = model_warnings(&settings, today());
+    for warning in environment.warnings().iter().chain(&of_models).chain(&panel.warnings) {
         terminal.warning(warning);
     }
     for change in debate.prompt_sources.iter().flat_map(|before| before.changes(&panel.sources)) {

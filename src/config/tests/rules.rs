@@ -207,6 +207,7 @@ fn every_bound_of_the_schema_is_enforced() {
         "Termination" => Some(with_debate(&json!({"terminationCondition": { key: value }}))),
         "Summarization" => Some(with_debate(&json!({"summarization": { key: value }}))),
         "Budget" => Some(with_debate(&json!({"budget": { key: value }}))),
+        "Model" => Some(with(&json!({"models": {"m": { key: value }}}))),
         "Price" => {
             let mut price = json!({"inputPerMTok": 1, "outputPerMTok": 1});
             price[key] = value.clone();

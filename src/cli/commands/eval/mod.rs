@@ -14,8 +14,8 @@ use crate::cli::models::Models;
 use crate::cli::session::{DEBATES, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{
-    Environment, EvaluationSettings, EvaluatorSettings, Provenance, Switch, default_settings, load_evaluators,
-    missing_keys_of, offline_evaluator,
+    Environment, EvaluationSettings, EvaluatorSettings, Provenance, Switch, default_settings, is_elsewhere,
+    load_evaluators, missing_keys_of, offline_evaluator,
 };
 use crate::debate::CallKey;
 use crate::display::{ColorMode, Notices};
@@ -119,10 +119,17 @@ fn panel(
         budget: None,
     };
     let observer = Arc::new(RetryNotices { verbose, color });
+    let price = |one: &EvaluatorSettings| {
+        let listed = || {
+            let is_own = !is_elsewhere(&one.provider, &settings.providers, environment);
+            is_own.then(|| built_in_price(&one.provider, &one.model)).flatten()
+        };
+        settings.prices.get(&one.model).copied().or_else(listed)
+    };
     let caller = |one: &EvaluatorSettings| Caller {
         chat: models.of(&one.provider),
         provider: one.provider.as_str().into(),
-        price: settings.prices.get(&one.model).copied().or_else(|| built_in_price(&one.provider, &one.model)),
+        price: price(one),
         timeouts: Timeouts { first_token: one.timeout, ..Timeouts::of(&default_settings().debate) },
         limits: limits.clone(),
         observer: observer.clone(),

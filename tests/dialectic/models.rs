@@ -1,0 +1,187 @@
+//! Which model is asked where nothing is configured, and what is said of models before they are asked.
+
+use serde_json::{Value, json};
+
+use crate::support::{MockServer, Reply, Sandbox, TEST_KEY, config};
+
+/// The default models by provider, with the variable of their key, as `docs/models.md` lists them.
+const DEFAULTS: [(&str, &str, &str); 5] = [
+    ("openai", "OPENAI_API_KEY", "gpt-5.6-luna"),
+    ("anthropic", "ANTHROPIC_API_KEY", "claude-haiku-5-5"),
+    ("google", "GEMINI_API_KEY", "gemini-3.8-flash"),
+    ("mistral", "MISTRAL_API_KEY", "mistral-large-2512"),
+    ("openrouter", "OPENROUTER_API_KEY", "openai/gpt-5.6-luna"),
+];
+
+/// A configuration without agents and judge, in which that provider's calls go to the server.
+fn only_moved(provider: &str, server: &MockServer) -> Value {
+    json!({"debate": {"rounds": 1}, "providers": {provider: {"baseUrl": server.base_url()}}})
+}
+
+#[test]
+fn each_single_key_is_enough_for_a_debate_with_a_current_model() {
+    for (provider, variable, model) in DEFAULTS {
+        let server = MockServer::start();
+        let sandbox = Sandbox::new().env(variable, TEST_KEY).config(&only_moved(provider, &server));
+        let ran = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        assert!(!server.requests().is_empty(), "{provider}");
+        for request in server.requests() {
+            assert_eq!(request.model(), model, "{provider}");
+            assert_eq!(request.header("authorization"), Some(&*format!("Bearer {TEST_KEY}")), "{provider}");
+        }
+        let facts = dialectic::llm::models::facts(provider, model).expect("the table lists it");
+        assert!(!facts.is_retired(chrono::Utc::now().date_naive()), "{model}");
+        let first = ran.stderr.lines().next().unwrap_or_default();
+        assert_eq!(first, format!("No model is configured: {model} of {provider} is used ({variable} is set)."));
+        let state = sandbox.state(&sandbox.only_debate());
+        assert_eq!(state["outcome"]["kind"], "full", "{provider}");
+        server.assert_clean();
+    }
+}
+
+#[test]
+fn of_several_keys_the_first_provider_in_order_gets_everything() {
+    let (first, other) = (MockServer::start(), MockServer::start());
+    let mut settings = only_moved("anthropic", &first);
+    settings["providers"]["mistral"] = json!({"baseUrl": other.base_url()});
+    let keys = ["OPENROUTER_API_KEY", "MISTRAL_API_KEY", "ANTHROPIC_API_KEY"];
+    let sandbox = keys.iter().fold(Sandbox::new(), |sandbox, key| sandbox.env(key, TEST_KEY)).config(&settings);
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert!(first.requests().iter().all(|request| request.model() == "claude-haiku-5-5"));
+    assert_eq!((first.requests().is_empty(), other.requests().is_empty()), (false, true));
+}
+
+#[test]
+fn show_and_dry_run_say_which_model_and_why() {
+    let with_key = Sandbox::new().env("MISTRAL_API_KEY", TEST_KEY);
+    let shown = with_key.run(["config", "show"]).expect_code(0);
+    let row = |path: &str| {
+        let line = shown.stdout.lines().find(|line| line.starts_with(path)).unwrap_or_else(|| panic!("{path}"));
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(row("agents[0].model"), "agents[0].model mistral-large-2512 chosen: MISTRAL_API_KEY is set");
+    assert_eq!(row("judge.provider"), "judge.provider mistral chosen: MISTRAL_API_KEY is set");
+    let dry = with_key.run(["debate", "--dry-run", "Design a queue"]).expect_code(0);
+    let chosen = "No model is configured: mistral-large-2512 of mistral is used (MISTRAL_API_KEY is set).";
+    assert_eq!(dry.stderr.lines().next(), Some(chosen));
+
+    let without = Sandbox::new().run(["debate", "--dry-run", "Design a queue"]).expect_code(0);
+    let assumed = "No model is configured: gpt-5.6-luna of openai is used (assumed, as no API key is set).";
+    assert_eq!(without.stderr.lines().next(), Some(assumed));
+    assert!(without.stdout.contains("gpt-5.6-luna"), "{without}");
+}
+
+#[test]
+fn without_any_key_the_error_names_the_variables_and_the_offline_provider() {
+    for arguments in [&["debate", "Design a queue"][..], &["config", "check"]] {
+        let refused = Sandbox::new().run(arguments).expect_code(4);
+        assert!(refused.stderr.contains("no API key is set"), "{refused}");
+        for (_, variable, _) in DEFAULTS {
+            assert!(refused.stderr.contains(variable), "{variable}: {refused}");
+        }
+        assert!(refused.stderr.contains("--offline"), "{refused}");
+    }
+    Sandbox::new().run(["debate", "--offline", "Design a queue"]).expect_code(0);
+}
+
+#[test]
+fn a_judge_that_is_left_out_is_asked_where_the_first_agent_is() {
+    let (openai, own) = (MockServer::start(), MockServer::start());
+    let mut settings = config(&["architect", "kiss"], &json!({}));
+    for agent in settings["agents"].as_array_mut().unwrap() {
+        agent["provider"] = json!("local");
+    }
+    settings.as_object_mut().unwrap().remove("judge");
+    settings["providers"] = json!({"local": {"baseUrl": own.base_url()}});
+    let sandbox = Sandbox::new().model_server(&openai).config(&settings);
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert!(openai.requests().is_empty(), "a key that is there draws no call");
+    assert_eq!(own.requests().last().unwrap().model(), "model-architect");
+    let shown = sandbox.run(["config", "show"]).expect_code(0).stdout;
+    let line = shown.lines().find(|line| line.starts_with("judge.model")).unwrap();
+    assert!(line.contains("model-architect") && line.ends_with("like the first agent"), "{line}");
+}
+
+#[test]
+fn built_in_agents_beside_a_configured_judge_are_asked_where_it_is() {
+    let (openai, own) = (MockServer::start(), MockServer::start());
+    let settings = json!({
+        "judge": {"provider": "local", "model": "big"}, "debate": {"rounds": 1},
+        "providers": {"local": {"baseUrl": own.base_url()}},
+    });
+    let sandbox = Sandbox::new().model_server(&openai).config(&settings);
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert!(openai.requests().is_empty());
+    assert!(own.requests().iter().all(|request| request.model() == "big"));
+}
+
+#[test]
+fn a_retired_model_is_warned_of_before_the_first_call() {
+    let mut settings = config(&["architect", "kiss"], &json!({}));
+    settings["agents"][0]["model"] = json!("gpt-4");
+    settings["judge"]["model"] = json!("gpt-4");
+    let sandbox = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).config(&settings);
+    let said = "`gpt-4` was retired by openai on 2026-10-23: its calls will fail (used by agent-architect, judge); \
+                near it and current: `gpt-4o`, `gpt-4.1`, `gpt-5.4`";
+    for arguments in [&["config", "check"][..], &["debate", "--dry-run", "Design a queue"]] {
+        let checked = sandbox.run(arguments).expect_code(0);
+        assert!(checked.stderr.contains(said), "{checked}");
+    }
+    // Elsewhere the name may mean another model.
+    let server = MockServer::start();
+    let ran = sandbox.model_server(&server).run(["debate", "Design a queue"]).expect_code(0);
+    assert!(!ran.stderr.contains("retired"), "{ran}");
+}
+
+#[test]
+fn a_model_that_nobody_knows_is_named_with_those_like_it() {
+    let server = MockServer::with(|_| Reply::error(404, "The model does not exist"));
+    let mut settings = config(&["architect", "kiss"], &json!({}));
+    for agent in settings["agents"].as_array_mut().unwrap() {
+        agent["model"] = json!("gtp-4o");
+    }
+    let sandbox = Sandbox::new().model_server(&server).config(&settings);
+    let failed = sandbox.run(["debate", "Design a queue"]).expect_code(3);
+    let said = "no model `gtp-4o` of openai is known; current models with names like it: `gpt-4o`";
+    assert!(failed.stderr.contains(said), "{failed}");
+}
+
+#[test]
+fn list_prices_hold_at_the_provider_alone() {
+    let mut settings = config(&["architect", "kiss"], &json!({}));
+    for agent in settings["agents"].as_array_mut().unwrap() {
+        agent["model"] = json!("gpt-4o");
+    }
+    settings["judge"]["model"] = json!("gpt-4o");
+    let dry = ["debate", "--dry-run", "--max-cost", "50", "Design a queue"];
+    let sandbox = Sandbox::new().config(&settings);
+    sandbox.run(dry).expect_code(0);
+    let official = Sandbox::new().env("OPENAI_BASE_URL", "https://api.openai.com/v1/").config(&settings);
+    official.run(dry).expect_code(0);
+    let moved = Sandbox::new().env("OPENAI_BASE_URL", "http://127.0.0.1:9/v1").config(&settings);
+    let refused = moved.run(dry).expect_code(4);
+    assert!(refused.stderr.contains("no price is known of gpt-4o"), "{refused}");
+    settings["prices"] = json!({"gpt-4o": {"inputPerMTok": 1, "outputPerMTok": 2}});
+    moved.config(&settings).run(dry).expect_code(0);
+
+    settings["prices"] = json!({});
+    settings["providers"] = json!({"openai": {"baseUrl": "http://127.0.0.1:9/v1"}});
+    Sandbox::new().config(&settings).run(dry).expect_code(4);
+}
+
+#[test]
+fn a_panel_of_one_family_is_told_how_to_mix() {
+    let sandbox = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).env("ANTHROPIC_API_KEY", TEST_KEY);
+    let mut settings = config(&["architect", "kiss"], &json!({}));
+    for agent in settings["agents"].as_array_mut().unwrap() {
+        agent["model"] = json!("gpt-4o");
+    }
+    settings["judge"]["model"] = json!("gpt-5.2");
+    let sandbox = sandbox.config(&settings);
+    let alike = sandbox.run(["config", "check"]).expect_code(0);
+    assert!(alike.stderr.contains("of one family of models (GPT)"), "{alike}");
+    settings["agents"][1]["model"] = json!("claude-haiku-5-5");
+    settings["agents"][1]["provider"] = json!("anthropic");
+    let mixed = sandbox.config(&settings).run(["config", "check"]).expect_code(0);
+    assert!(!mixed.stderr.contains("family"), "{mixed}");
+}
