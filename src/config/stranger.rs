@@ -252,14 +252,19 @@ impl Provenance {
         let headers = outline.headers();
         let in_headers = headers.iter().flat_map(|(_, value)| headers::variables(value));
         let sent = key.into_iter().chain(in_headers);
-        check_url(url_author, &url, sent.clone(), environment)?;
-        if *entry_author == Author::User || is_loopback(&url) {
-            return Ok(());
+        check_url(url_author, &url, sent, environment)?;
+        // A well-known server is a wrong one for the key of another.
+        let names_key = outline.entry.is_some_and(|entry| entry.api_key_env.is_some());
+        let responsible = [url_author, if names_key { entry_author } else { &Author::User }];
+        let responsible = responsible.into_iter().find(|author| **author != Author::User);
+        match (responsible, key.and_then(|key| Some((key, environment.author(key)?)))) {
+            (Some(author), Some((variable, set_by)))
+                if set_by != author && !is_loopback(&url) && is_key_of_another(variable, &url) =>
+            {
+                Err(StrangerError::Key { variable: variable.to_owned(), host: origin(&url), author: author.clone() })
+            }
+            _ => Ok(()),
         }
-        let foreign = |variable: &&str| environment.has(variable) && is_key_of_another(variable, &url);
-        sent.into_iter().find(foreign).map_or(Ok(()), |variable| {
-            Err(StrangerError::Key { variable: variable.to_owned(), host: origin(&url), author: entry_author.clone() })
-        })
     }
 
     /// Holds the prompt files of a panel against who named them. What a record knows by its hash is no secret to whoever

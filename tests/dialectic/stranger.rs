@@ -128,6 +128,15 @@ fn a_built_in_provider_that_a_found_configuration_moves_is_not_sent_its_key() {
     let other = with_provider("openai", &json!({"apiKeyEnv": "ANTHROPIC_API_KEY"}));
     let sandbox = Sandbox::new().config(&other).env("ANTHROPIC_API_KEY", TEST_KEY);
     refused(sandbox.run(["config", "check"]), &server, &["ANTHROPIC_API_KEY would go to https://api.openai.com"]);
+    let url = "OPENAI_BASE_URL=https://openrouter.ai/api/v1\n";
+    let sandbox = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).file(".env", url);
+    refused(sandbox.run(["config", "check"]), &server, &["OPENAI_API_KEY would go to https://openrouter.ai"]);
+    let sandbox = Sandbox::new().file(".env", format!("{url}OPENAI_API_KEY=of-the-file"));
+    sandbox.run(["config", "check"]).expect_code(0);
+    // What the user's own variable moves stays moved, whatever else a found configuration says of the provider.
+    let spoken = with_provider("openai", &json!({"api": "chat"}));
+    let moved = Sandbox::new().config(&spoken).env("OPENAI_API_KEY", TEST_KEY);
+    moved.env("OPENAI_BASE_URL", "https://openrouter.ai/api/v1").run(["config", "check"]).expect_code(0);
 }
 
 #[test]
