@@ -62,6 +62,8 @@ pub enum SynthesisMaterial {
 
 /// A critique of the final round that is longer is shown as its points.
 const LONGEST_CRITIQUE: usize = 3000;
+/// A critique of an earlier round that is longer is condensed from its points: its author's answer to it is there too.
+const LONGEST_EARLIER_CRITIQUE: usize = 1500;
 /// Characters that texts may take which are only mentioned.
 const MENTIONS: usize = 8000;
 
@@ -148,7 +150,7 @@ impl Judge {
     #[must_use]
     pub fn synthesis_material(&self, debate: &Debate) -> SynthesisMaterial {
         let summarization = &self.settings.summarization;
-        let is_long = || total(&earlier_texts(debate, usize::MAX)) >= summarization.threshold.max(1);
+        let is_long = || total(&earlier_texts(debate, Earlier::Whole)) >= summarization.threshold.max(1);
         if debate.judge_summary.is_some() {
             SynthesisMaterial::Summary
         } else if summarization.enabled && is_long() {
@@ -163,8 +165,8 @@ impl Judge {
     /// # Errors
     /// A defect of the template.
     pub fn summarize(&self, ground: &Ground, debate: &Debate) -> Result<Judged, PromptError> {
-        let length = total(&earlier_texts(debate, usize::MAX));
-        let mut texts = earlier_texts(debate, LONGEST_CRITIQUE);
+        let length = total(&earlier_texts(debate, Earlier::Whole));
+        let mut texts = earlier_texts(debate, Earlier::ToBeCondensed);
         texts.reverse();
         let entries: Vec<_> = texts.iter().map(Titled::entry).collect();
         let (max_length, role) = (self.settings.summarization.max_length, self.role.summarizing());
@@ -220,7 +222,7 @@ impl Judge {
             }
             (_, SynthesisMaterial::Texts) if left > MENTIONS => {
                 let limit = debate.settings.as_ref().map(|settings| settings.debate.history_limit);
-                bounded(earlier_texts(debate, usize::MAX), limit.unwrap_or(usize::MAX).min(left - MENTIONS))
+                bounded(earlier_texts(debate, Earlier::Whole), limit.unwrap_or(usize::MAX).min(left - MENTIONS))
             }
             _ => Vec::new(),
         };
@@ -244,7 +246,7 @@ impl Judge {
             SynthesisMaterial::Summary => debate.judge_summary.as_ref().map_or(0, |one| length(&one.summary)),
             SynthesisMaterial::Texts | SynthesisMaterial::NeedsSummary => {
                 let limit = debate.settings.as_ref().map_or(usize::MAX, |settings| settings.debate.history_limit);
-                total(&earlier_texts(debate, usize::MAX)).min(limit)
+                total(&earlier_texts(debate, Earlier::Whole)).min(limit)
             }
         };
         total(&final_texts(debate)) + earlier
@@ -371,16 +373,33 @@ fn final_texts(debate: &Debate) -> Vec<Titled<'_>> {
     positions.chain(critiques).collect()
 }
 
+/// How much of the earlier rounds is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Earlier {
+    /// Everything that was said.
+    Whole,
+    /// What a summary needs: long critiques as their points, and no proposal that its author reworked in the same
+    /// round. The call that reads this is the longest of a debate.
+    ToBeCondensed,
+}
+
 /// The texts of the rounds before the final one under anonymous titles, newest first: of each round the refinements,
-/// the critiques, those longer than `longest_critique` as their points, then the proposals that no earlier refinement
-/// was taken over as.
-fn earlier_texts(debate: &Debate, longest_critique: usize) -> Vec<Titled<'_>> {
+/// the critiques, then the proposals that no earlier refinement was taken over as.
+fn earlier_texts(debate: &Debate, wanted: Earlier) -> Vec<Titled<'_>> {
     let names = Anonymous::of(debate);
+    let longest_critique = if wanted == Earlier::Whole { usize::MAX } else { LONGEST_EARLIER_CRITIQUE };
     let mut texts = Vec::new();
     for round in earlier_rounds(debate) {
+        let was_reworked = |one: &Contribution| {
+            wanted == Earlier::ToBeCondensed
+                && one.kind == ContributionType::Proposal
+                && round.find(ContributionType::Refinement, &one.agent_id, None).is_some()
+        };
         for kind in [ContributionType::Refinement, ContributionType::Critique, ContributionType::Proposal] {
             let number = round.round_number;
-            let new = |one: &&std::sync::Arc<Contribution>| one.kind == kind && !debate.is_carried_over(number, one);
+            let new = |one: &&Arc<Contribution>| {
+                one.kind == kind && !debate.is_carried_over(number, one) && !was_reworked(one)
+            };
             let mut of_kind: Vec<&Contribution> = round.contributions.iter().filter(new).map(AsRef::as_ref).collect();
             names.sort(&mut of_kind);
             let longest = if kind == ContributionType::Critique { longest_critique } else { usize::MAX };

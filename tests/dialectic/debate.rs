@@ -181,11 +181,15 @@ fn the_judge_has_the_final_round_in_full_and_its_summary_of_what_came_before() {
         assert!(content.len() > 3100 && synthesis.contains(shown.trim_end()));
         assert!(!synthesis.contains(&content.iter().collect::<String>()));
     }
-    let earlier = of_kind(&state["rounds"][0], "proposal")[0]["content"].as_str().unwrap();
-    assert!(!synthesis.contains(earlier), "of the first round the judge has its summary");
+    let earlier = of_kind(&state["rounds"][0], "critique")[0]["content"].as_str().unwrap();
+    let earlier: String = earlier.chars().take(1400).collect();
+    assert!(!synthesis.contains(&earlier), "of the first round the judge has its summary");
     let summarize = asked(&server, Purpose::Summarize);
     let summarize = summarize.iter().find(|request| request.prompt().contains("# Your role: Judge")).unwrap().text();
-    assert!(summarize.contains(earlier));
+    assert!(summarize.contains(&earlier));
+    for contribution in of_kind(&state["rounds"][0], "refinement") {
+        assert!(summarize.contains(contribution["content"].as_str().unwrap()));
+    }
     for contribution in of_kind(&state["rounds"][1], "refinement") {
         assert!(!summarize.contains(contribution["content"].as_str().unwrap()), "the summary is of what came before");
     }

@@ -115,5 +115,7 @@ fn a_summary_prompt_of_the_users_can_say_where_the_history_belongs() {
     let (begin, at, end) = (mine.find("Begin.").unwrap(), mine.find(own).unwrap(), mine.find("End, and").unwrap());
     assert!(begin < at && at < end && mine.matches(own).count() == 1, "{mine}");
     assert!(mine.contains("count {{ twice }}") && mine.contains("keep {content} as it is"), "{mine}");
-    assert!(judges.find("Now: ").unwrap() < judges.find(own).unwrap() && judges.matches(own).count() == 1);
+    let contributions = state["rounds"][0]["contributions"].as_array().unwrap();
+    let refined = contributions.iter().find(|one| one["type"] == "refinement").unwrap()["content"].as_str().unwrap();
+    assert!(judges.find("Now: ").unwrap() < judges.find(refined).unwrap() && judges.matches(refined).count() == 1);
 }
