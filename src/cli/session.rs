@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Panel;
@@ -13,7 +12,7 @@ use crate::display::{DisplayOptions, EventSink, Messages, StreamEnd, roster};
 use crate::engine::{Course, Ending, Engine, EngineError, SignalObserver};
 use crate::error::Error;
 use crate::llm::openai::http_client;
-use crate::llm::{Budget, Caller, CallerLimits, Timeouts, price_of};
+use crate::llm::{Budget, Caller, CallerLimits, InFlight, Timeouts, price_of};
 use crate::prompt;
 use crate::protocol::Protocol;
 use crate::signals::Signals;
@@ -220,7 +219,7 @@ pub(super) fn build_panel(
     let models = Models::build(used, &settings.providers, environment, provenance)?;
     let debate = &settings.debate;
     let limits = CallerLimits {
-        in_flight: Arc::new(Semaphore::new(debate.max_concurrency as usize)),
+        in_flight: Arc::new(InFlight::at_most(debate.max_concurrency as usize)),
         max_retries: debate.max_retries,
         budget: Budget::of(settings, spent)?.map(Arc::new),
     };
@@ -231,6 +230,7 @@ pub(super) fn build_panel(
         provider: agent.provider.as_str().into(),
         price: price_of(agent, settings),
         timeouts: Timeouts::of(debate),
+        silence: None,
         limits: limits.clone(),
         observer: observer.clone(),
     })?;

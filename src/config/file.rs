@@ -101,7 +101,8 @@ pub(super) struct DebateSection {
     /// The seed of every shuffle: with the same one, texts are shown in the same order. Absent: it is drawn.
     #[schemars(range(max = 4_294_967_295_u32))]
     pub(super) seed: Option<Whole>,
-    /// The limit of one round in milliseconds; calls still in flight are cancelled.
+    /// How long a whole round may be without a token, in milliseconds, and never shorter than `callTimeout`; then no
+    /// further call of it begins.
     #[schemars(range(min = 1))]
     pub(super) timeout_per_round: Option<Whole>,
     /// When and how an agent's history is condensed.

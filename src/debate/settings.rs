@@ -122,7 +122,7 @@ pub struct DebateSettings {
     /// The seed of every shuffle; drawn when absent.
     #[serde(default)]
     pub seed: Option<u32>,
-    /// The limit of one round, in milliseconds.
+    /// How long a whole round may be without a token, in milliseconds; never shorter than `call_timeout`.
     pub timeout_per_round: u64,
     /// When and how history is condensed, unless an agent says otherwise.
     pub summarization: SummarizationSettings,

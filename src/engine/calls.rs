@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
 
 use crate::agent::{Ask, OnReply};
 use crate::debate::{Asked, CallKey, CallRecord, Event, Signal, StoredReply};
-use crate::llm::{Caller, FailedCall, ModelError, Request};
+use crate::llm::{Caller, FailedCall, ModelError, Request, Silence};
 
 use super::{Engine, EngineError};
 
 /// Calls in flight. Dropping them abandons them.
 pub(super) struct Calls<T> {
+    /// What keeps attempts of a round from beginning that is over time; absent outside of rounds.
+    silence: Option<Arc<Silence>>,
     tasks: JoinSet<()>,
     in_flight: Vec<(tokio::task::Id, CallKey)>,
     sender: UnboundedSender<Message<T>>,
@@ -50,14 +51,17 @@ pub(super) enum Arrival<T> {
     Finished(Box<Finished<T>>),
     /// None is in flight.
     Idle,
-    /// The deadline passed; these were abandoned.
-    Deadline(Vec<CallKey>),
 }
 
 impl<T: Send + 'static> Calls<T> {
     pub(super) fn new() -> Self {
+        Self::of_round(None)
+    }
+
+    /// Calls of a round, all of which may be silent together for so long.
+    pub(super) fn of_round(silence: Option<Arc<Silence>>) -> Self {
         let (sender, receiver) = unbounded_channel();
-        Self { tasks: JoinSet::new(), in_flight: Vec::new(), sender, receiver }
+        Self { silence, tasks: JoinSet::new(), in_flight: Vec::new(), sender, receiver }
     }
 
     /// Starts a call. `answer` makes it; `price` says what the last call of a result took.
@@ -80,7 +84,8 @@ impl<T: Send + 'static> Calls<T> {
             // The receiver is gone only when these calls are abandoned.
             drop(sender.send(Message::Replied(reply_key.clone(), reply, call)));
         });
-        let answer = answer(Ask { caller: caller.clone(), request, past, on_reply, tools: None });
+        let caller = Caller { silence: self.silence.clone(), ..caller.clone() };
+        let answer = answer(Ask { caller, request, past, on_reply, tools: None });
         let (sender, answered) = (self.sender.clone(), key.clone());
         let task = self.tasks.spawn(async move {
             let result = answer.await;
@@ -96,25 +101,17 @@ impl<T: Send + 'static> Calls<T> {
     }
 
     /// The next call that comes to its end; replies that are not results yet are recorded on the way.
-    pub(super) async fn next(
-        &mut self,
-        engine: &mut Engine,
-        deadline: Option<Instant>,
-    ) -> Result<Arrival<T>, EngineError> {
+    pub(super) async fn next(&mut self, engine: &mut Engine) -> Result<Arrival<T>, EngineError> {
         while !self.in_flight.is_empty() {
-            let news = match deadline {
-                Some(deadline) => timeout_at(deadline, self.news()).await.ok(),
-                None => Some(self.news().await),
-            };
-            match news {
-                Some(News::Message(Message::Replied(key, reply, call))) => {
+            match self.news().await {
+                News::Message(Message::Replied(key, reply, call)) => {
                     engine.append(Event::Replied { key, reply, call })?;
                 }
-                Some(News::Message(Message::Finished(key, result, call))) => {
+                News::Message(Message::Finished(key, result, call)) => {
                     self.in_flight.retain(|(_, flying)| *flying != key);
                     return Ok(Arrival::Finished(Box::new(Finished { key, result, call })));
                 }
-                Some(News::Died(task)) => {
+                News::Died(task) => {
                     let place = self.in_flight.iter().position(|(flying, _)| *flying == task);
                     if let Some((_, key)) = place.map(|place| self.in_flight.swap_remove(place)) {
                         let error = ModelError::Broken { message: "the program failed while it was made".to_owned() };
@@ -122,12 +119,7 @@ impl<T: Send + 'static> Calls<T> {
                         return Ok(Arrival::Finished(Box::new(Finished { key, result, call: None })));
                     }
                 }
-                Some(News::Ended) => {}
-                None => {
-                    self.tasks.abort_all();
-                    let abandoned = std::mem::take(&mut self.in_flight);
-                    return Ok(Arrival::Deadline(abandoned.into_iter().map(|(_, key)| key).collect()));
-                }
+                News::Ended => {}
             }
         }
         Ok(Arrival::Idle)
@@ -149,9 +141,9 @@ impl<T: Send + 'static> Calls<T> {
 
     /// Waits for the one call in flight.
     pub(super) async fn only(&mut self, engine: &mut Engine) -> Result<Option<Finished<T>>, EngineError> {
-        Ok(match self.next(engine, None).await? {
+        Ok(match self.next(engine).await? {
             Arrival::Finished(finished) => Some(*finished),
-            Arrival::Idle | Arrival::Deadline(_) => None,
+            Arrival::Idle => None,
         })
     }
 }

@@ -99,7 +99,7 @@ impl Exchange {
         });
         let mut exchange = Self {
             round,
-            calls: Calls::new(),
+            calls: Calls::of_round(engine.silence.clone()),
             proposals: own(ContributionType::Proposal, Phase::Proposal),
             critiques: critiques.collect(),
             refinements: own(ContributionType::Refinement, Phase::Refinement),
@@ -122,7 +122,7 @@ impl Exchange {
     pub(super) async fn drive(&mut self, engine: &mut Engine, phase: Phase) -> Result<Settled, EngineError> {
         self.announce(engine, phase);
         while self.broken.is_none() && !self.is_through(engine, phase) {
-            match self.calls.next(engine, engine.round_deadline).await? {
+            match self.calls.next(engine).await? {
                 Arrival::Finished(finished) => {
                     match &finished.result {
                         Ok(said) => self.contribute(engine, &finished.key, said)?,
@@ -137,8 +137,10 @@ impl Exchange {
                     finished.show(engine);
                     self.advance(engine)?;
                 }
-                Arrival::Deadline(abandoned) => self.time_out(engine, &abandoned)?,
-                Arrival::Idle if engine.is_round_over_time() => self.time_out(engine, &[])?,
+                Arrival::Idle if engine.is_round_over_time() => {
+                    engine.append(Event::RoundTimedOut { round: self.round })?;
+                    self.give_up();
+                }
                 // Nothing is in flight and nothing can start: what still waits never will come.
                 Arrival::Idle => self.give_up(),
             }
@@ -237,7 +239,7 @@ impl Exchange {
 
     /// Starts every call whose needs are met.
     fn advance(&mut self, engine: &mut Engine) -> Result<(), EngineError> {
-        // Past its limit a round starts no call: it would be abandoned at once, and paid for all the same.
+        // Past its limit a round starts no call; what is in flight comes to its own end.
         if self.broken.is_some() || engine.is_round_over_time() || engine.is_stopping() {
             return Ok(());
         }
@@ -322,18 +324,6 @@ impl Exchange {
         if policy == Some(AgentFailurePolicy::Fail) {
             self.broken = Some(format!("{} failed in the {}: {error}", key.agent_id, key.phase.name()));
         }
-    }
-
-    /// The round ran into its limit: calls in flight count as failed, the others are never made.
-    fn time_out(&mut self, engine: &mut Engine, abandoned: &[CallKey]) -> Result<(), EngineError> {
-        for key in abandoned {
-            let error = "abandoned when the round ran into its time limit".to_owned();
-            engine.record_failure(key, error.clone(), 1, None)?;
-            self.note_failure(engine, key, &error);
-        }
-        engine.append(Event::RoundTimedOut { round: self.round })?;
-        self.give_up();
-        Ok(())
     }
 
     fn give_up(&mut self) {

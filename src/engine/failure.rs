@@ -23,7 +23,7 @@ impl Engine {
         call: Option<CallRecord>,
     ) -> Result<(), EngineError> {
         let target = key.target_agent_id.as_ref().map(|target| format!(" of {target}")).unwrap_or_default();
-        let tries = if attempts == 1 { String::new() } else { format!(" after {attempts} attempts") };
+        let tries = if attempts <= 1 { String::new() } else { format!(" after {attempts} attempts") };
         self.warn(format!("{} failed in the {}{target}{tries}: {error}", key.agent_id, key.phase.name()));
         let failure = Failure {
             agent_id: key.agent_id.clone(),

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{MERGE_ASSESSMENT, Panel, PanelError};
@@ -18,8 +17,8 @@ use crate::debate::{
     Settings, Span, SynthesisMethod, Tokens, Usd,
 };
 use crate::llm::{
-    ANSWER_LIMIT, Budget, CallObserver, Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, Live, ModelError,
-    Reply, Request, Timeouts, price_of, request_bytes,
+    ANSWER_LIMIT, Budget, CallObserver, Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live,
+    ModelError, Reply, Request, Timeouts, price_of, request_bytes,
 };
 use crate::protocol::Protocol;
 use crate::signals::Signals;
@@ -153,13 +152,13 @@ async fn rehearse(
 ) -> Result<(Measures, Option<Usd>), ForecastError> {
     let directory = tempfile::tempdir().map_err(ForecastError::Temporary)?;
     let measures = Arc::new(Mutex::new(Measures::new()));
-    let limits =
-        CallerLimits { in_flight: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)), max_retries: 0, budget: None };
+    let limits = CallerLimits { in_flight: Arc::new(InFlight::unbounded()), max_retries: 0, budget: None };
     let panel = Panel::build(settings, |agent| Caller {
         chat: Arc::new(Gauge { agent: agent.clone(), length, measures: Arc::clone(&measures) }),
         provider: agent.provider.as_str().into(),
         price: price_of(agent, settings),
         timeouts: Timeouts { first_token: NO_TIMEOUT, idle: NO_TIMEOUT },
+        silence: None,
         limits: limits.clone(),
         observer: Arc::new(Unobserved),
     })?;

@@ -16,13 +16,13 @@ mod workshop;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Ground, Panel, Past};
 use crate::debate::{
     AgentId, CallKey, CallRecord, Debate, Event, Failure, Node, Phase, Recorded, Signal, Status, StopReason, Usd,
 };
+use crate::llm::Silence;
 use crate::prompt::PromptError;
 use crate::protocol::{Next, NoTransition, Protocol, Trigger};
 use crate::signals::Signals;
@@ -80,8 +80,8 @@ pub struct Engine {
     past: HashMap<CallKey, Vec<Past>>,
     /// The calls of the round in progress: they outlive the nodes of proposal, critique and refinement.
     exchange: Option<Exchange>,
-    /// When the round in progress runs into its limit.
-    round_deadline: Option<Instant>,
+    /// How long nothing has been heard of the round in progress, which runs into its limit by that.
+    silence: Option<Arc<Silence>>,
     ground: Option<Ground>,
     /// Which agents have been asked for questions, by iteration, and how many they had.
     asked: HashMap<(u32, AgentId), usize>,
@@ -158,7 +158,7 @@ impl Engine {
             cancel,
             past: replies,
             exchange: None,
-            round_deadline: None,
+            silence: None,
             ground: None,
             asked,
             known_cost,
@@ -341,7 +341,7 @@ impl Engine {
     }
 
     fn is_round_over_time(&self) -> bool {
-        self.round_deadline.is_some_and(|deadline| deadline <= Instant::now())
+        self.silence.as_ref().is_some_and(|silence| silence.is_too_long())
     }
 }
 

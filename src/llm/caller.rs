@@ -1,14 +1,15 @@
 //! What surrounds every call: concurrency, a cost limit, the wait for the first token of each attempt, retry, price,
 //! words on their way. The only retry loop there is.
 
+mod in_flight;
+mod retries;
+
 use std::borrow::Cow;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBuilder};
 use chrono::Utc;
-use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::debate::{CallKey, CallRecord, Tokens, Usd};
@@ -16,15 +17,13 @@ use crate::debate::{CallKey, CallRecord, Tokens, Usd};
 use super::budget::{Bill, Hold};
 use super::live::Batch;
 use super::models::explained;
-use super::{Budget, ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request, Timeouts};
+use super::{
+    Budget, ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request, Silence, Timeouts,
+};
 
-/// The first wait between attempts; each further one doubles. To each, up to as much again is added at random, so that
-/// calls that were refused together do not come back together.
-const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// Waits double no further than this, so that none of our own is longer than twice as much.
-const LONGEST_WAIT: Duration = Duration::from_secs(15);
-/// A server that wants to be left alone for longer than this is not waited for.
-const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
+use retries::Retries;
+
+pub use in_flight::InFlight;
 
 /// Between two updates of what has come in of an answer.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
@@ -44,8 +43,8 @@ pub trait CallObserver: Send + Sync {
 /// Bounds that all calls of a debate share.
 #[derive(Clone)]
 pub struct CallerLimits {
-    /// One permit for each attempt in flight.
-    pub in_flight: Arc<Semaphore>,
+    /// A place for each attempt in flight.
+    pub in_flight: Arc<InFlight>,
     /// Attempts after the first at most.
     pub max_retries: u32,
     /// The debate's cost limit; absent when it has none.
@@ -63,6 +62,8 @@ pub struct Caller {
     pub price: Option<crate::debate::Price>,
     /// How long an attempt may be silent.
     pub timeouts: Timeouts,
+    /// How long all calls of the same round may be; absent outside of rounds.
+    pub silence: Option<Arc<Silence>>,
     /// Shared bounds.
     pub limits: CallerLimits,
     /// Told of retries and words.
@@ -91,7 +92,7 @@ pub struct FailedCall {
 }
 
 impl FailedCall {
-    /// Whether no attempt was made: the cost limit had no room for any.
+    /// Whether no attempt was made: the cost limit had no room for any, or the round no time.
     #[must_use]
     pub fn was_never_sent(&self) -> bool {
         self.attempts == 0
@@ -136,35 +137,37 @@ impl Spent {
 }
 
 impl Caller {
-    /// Asks, and asks again after transient failures; after an attempt that took all of its time only once, since such
-    /// attempts are long. What was paid for answers that were empty is part of the record
+    /// Asks, and asks again after transient failures. What was paid for answers that were empty is part of the record
     /// of the answer that was not.
     ///
     /// # Errors
     /// The last attempt's failure, when it is not transient or no attempt is left.
     pub async fn call(&self, request: &Request) -> Result<Answered, FailedCall> {
-        let mut waits = ExponentialBuilder::default()
-            .with_min_delay(FIRST_WAIT)
-            .with_max_delay(LONGEST_WAIT)
-            .with_max_times(self.limits.max_retries as usize)
-            .with_jitter()
-            .build();
-        let (mut attempts, mut started, mut spent, mut timed_out) = (0, None, None, false);
+        let mut retries = Retries::at_most(self.limits.max_retries);
+        let (mut attempts, mut started, mut spent) = (0, None, None);
         loop {
-            let permit = self.permit().await;
+            let place = self.limits.in_flight.enter(&self.provider).await;
             let mut request = Cow::Borrowed(request);
             let hold = match self.hold(&mut request).await {
                 Ok(hold) => hold,
                 Err(error) => return Err(FailedCall { error, attempts, spent: spent.map(Box::new) }),
             };
-            // Waiting for a permit and for room under the cost limit is the queue's time, not the call's.
+            if self.is_out_of_time() {
+                return Err(FailedCall { error: ModelError::OutOfTime, attempts, spent: spent.map(Box::new) });
+            }
+            // Waiting for a place and for room under the cost limit is the queue's time, not the call's.
             let started = *started.get_or_insert_with(Instant::now);
             attempts += 1;
             let outcome = self.attempt(&request).await;
             if let Some(hold) = hold {
                 hold.settle(&self.bill(&outcome));
             }
-            drop(permit);
+            match &outcome {
+                Ok(_) => place.answered(),
+                Err(Setback { error: ModelError::RateLimited { retry_after: None, .. }, .. }) => place.refused(),
+                Err(_) => {}
+            }
+            drop(place);
             let error = match outcome {
                 Ok(reply) => {
                     let spent = self.spent(reply.figures()).and(spent);
@@ -176,20 +179,19 @@ impl Caller {
                     setback.error
                 }
             };
-            let again = waits.next().filter(|_| !(timed_out && error.is_timeout()));
-            timed_out |= error.is_timeout();
-            let Some(wait) = again.and_then(|own| wait_after(&error, own)) else {
+            let Some(wait) = retries.wait_after(&error).filter(|_| !self.is_out_of_time()) else {
                 let error = explained(error, &self.provider, &request.model, Utc::now().date_naive());
                 return Err(FailedCall { error, attempts, spent: spent.map(Box::new) });
             };
             self.observer.retrying(&request.brief.key, attempts, &error, wait);
-            tokio::time::sleep(wait).await;
+            let still = self.silence.as_ref().map(Silence::stand_still);
+            sleep(wait).await;
+            drop(still);
         }
     }
 
-    /// The semaphore is never closed; were it, an attempt without a permit would still be right.
-    async fn permit(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
-        self.limits.in_flight.acquire().await
+    fn is_out_of_time(&self) -> bool {
+        self.silence.as_ref().is_some_and(|silence| silence.is_too_long())
     }
 
     /// Sets aside what an attempt could cost, where there is a cost limit and a price.
@@ -231,7 +233,9 @@ impl Caller {
     async fn follow(&self, request: &Request) -> Result<Reply, FailedAttempt> {
         let batch = Batch::default();
         let tell = || {
-            if let Some(text) = batch.take() {
+            let Some(text) = batch.take() else { return };
+            self.silence.iter().for_each(|silence| silence.end());
+            if !text.is_empty() {
                 self.observer.words(&request.brief.key, &text);
             }
         };
@@ -244,18 +248,21 @@ impl Caller {
                 () = batch.first_token() => None,
             }
         });
-        if let Some(answer) = first.await.map_err(|_| ModelError::TimedOut { after: limit })? {
+        let done = |answer: Result<Reply, FailedAttempt>| {
             tell();
-            return answer;
+            if answer.is_ok() {
+                self.silence.iter().for_each(|silence| silence.end());
+            }
+            answer
+        };
+        if let Some(answer) = first.await.map_err(|_| ModelError::TimedOut { after: limit })? {
+            return done(answer);
         }
         let mut next = pin!(sleep(UPDATE_INTERVAL));
         loop {
             tokio::select! {
                 biased;
-                answer = &mut answer => {
-                    tell();
-                    return answer;
-                }
+                answer = &mut answer => return done(answer),
                 () = &mut next => {
                     tell();
                     next.as_mut().reset(Instant::now() + UPDATE_INTERVAL);
@@ -306,14 +313,6 @@ impl Caller {
             copied: false,
         }
     }
-}
-
-/// How long to wait after `error`, where `own` is the wait without a wish of the server; nothing when another attempt
-/// is of no use. A wish of 0, as of a date that has passed, is none: it would turn retries into a burst.
-fn wait_after(error: &ModelError, own: Duration) -> Option<Duration> {
-    let asked = error.retry_after().filter(|asked| !asked.is_zero());
-    let wait = asked.unwrap_or(own);
-    (error.is_transient() && asked.is_none_or(|asked| asked <= LONGEST_RETRY_AFTER)).then_some(wait)
 }
 
 #[cfg(test)]

@@ -83,6 +83,9 @@ pub enum ModelError {
         /// The limit.
         limit: Usd,
     },
+    /// It was not sent: nothing had been heard of its whole round for too long.
+    #[error("the round ran into its time limit before it was sent")]
+    OutOfTime,
     /// The request cannot be sent as configured.
     #[error("the request cannot be sent: {message}")]
     Unsendable {
@@ -108,6 +111,7 @@ impl ModelError {
             | Self::OutputLimit
             | Self::Filtered { .. }
             | Self::OverBudget { .. }
+            | Self::OutOfTime
             | Self::Unsendable { .. } => false,
         }
     }
@@ -132,6 +136,7 @@ impl ModelError {
             | Self::ContextExceeded { .. }
             | Self::Unreachable { .. }
             | Self::OverBudget { .. }
+            | Self::OutOfTime
             | Self::Unsendable { .. } => false,
         }
     }

@@ -76,20 +76,20 @@ impl From<ModelError> for FailedAttempt {
 #[derive(Default)]
 pub(super) struct Batch {
     text: Mutex<String>,
-    has_begun: AtomicBool,
+    /// A token has been heard, of the text or not.
+    has_more: AtomicBool,
 }
 
 impl Batch {
     /// Ends when a token has been heard. To be waited for in the task that hears, behind the answer: what is heard
     /// wakes nobody else.
     pub(super) async fn first_token(&self) {
-        poll_fn(|_| if self.has_begun.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }).await;
+        poll_fn(|_| if self.has_more.load(Ordering::Relaxed) { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
-    /// What was heard since the last time; nothing when that is nothing.
+    /// The text that was heard since the last time, possibly empty; nothing without a token.
     pub(super) fn take(&self) -> Option<String> {
-        let text = std::mem::take(&mut *self.text());
-        (!text.is_empty()).then_some(text)
+        self.has_more.swap(false, Ordering::Relaxed).then(|| std::mem::take(&mut *self.text()))
     }
 
     fn text(&self) -> MutexGuard<'_, String> {
@@ -99,7 +99,7 @@ impl Batch {
 
 impl Listener for Batch {
     fn hear(&self, text: &str) {
-        self.has_begun.store(true, Ordering::Relaxed);
+        self.has_more.store(true, Ordering::Relaxed);
         self.text().push_str(text);
     }
 }

@@ -9,6 +9,7 @@ mod caller;
 mod error;
 mod live;
 mod request;
+mod silence;
 
 pub mod models;
 pub mod presets;
@@ -17,10 +18,11 @@ pub mod offline;
 pub mod openai;
 
 pub use budget::{ANSWER_LIMIT, Budget, BudgetError, SHORTEST_CLOSING, request_bytes};
-pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, Spent};
+pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, InFlight, Spent};
 pub use error::ModelError;
 pub use live::{FailedAttempt, Figures, Listener, Live, Timeouts};
 pub use models::{built_in_price, facts_of, limits_of, price_of};
 pub use request::{
     AnswerSchema, Brief, ChatModel, FinishReason, Material, MaterialKind, Reply, Request, ToolSpec, Turn,
 };
+pub use silence::Silence;

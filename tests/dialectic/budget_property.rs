@@ -10,7 +10,8 @@ use dialectic::debate::{
 };
 use dialectic::engine::{Ending, Engine, least_closing_cost, spent_of_limit};
 use dialectic::llm::{
-    Budget, CallerLimits, ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, request_bytes,
+    Budget, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, ModelError, Reply, Request,
+    request_bytes,
 };
 use dialectic::protocol::DIALECTIC;
 use dialectic::signals::Signals;
@@ -20,7 +21,6 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::in_process;
@@ -194,7 +194,7 @@ async fn run(graph: &Graph) -> (Usd, Usd, Ending, Debate, bool) {
         billed: Mutex::default(),
     });
     let panel = |limits: CallerLimits| in_process::panel(&settings, &provider, Some(PRICES), &limits);
-    let in_flight = Arc::new(Semaphore::new(graph.concurrency));
+    let in_flight = Arc::new(InFlight::at_most(graph.concurrency));
     let unlimited = panel(CallerLimits { in_flight: in_flight.clone(), max_retries: 2, budget: None });
     let first = in_process::created(&settings, &unlimited, DebateId::new("x"), graph.seed);
     let first = Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(Box::new(first)) };

@@ -223,23 +223,24 @@ fn a_round_ends_at_its_limit_with_what_it_has() {
         let hangs = request.purpose == Purpose::Critique && request.model() == "model-testing";
         if hangs { Reply::hang() } else { short_reply(request) }
     });
-    let settings = config(&["architect", "kiss", "testing"], &json!({"timeoutPerRound": 700}));
-    let sandbox = Sandbox::new().model_server(&server).config(&settings);
+    let limits = json!({"timeoutPerRound": 700, "callTimeout": 700, "maxRetries": 1});
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "testing"], &limits));
     let started = Instant::now();
     let finished = sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     insta::assert_snapshot!(finished.stderr.replace(&sandbox.only_debate(), "[id]"), @"
-    warning: agent-testing failed in the critique of agent-architect: abandoned when the round ran into its time limit
-    warning: agent-testing failed in the critique of agent-kiss: abandoned when the round ran into its time limit
+    warning: agent-testing failed in the critique of agent-architect after 2 attempts: no answer within 700ms
     Saved debate to ./debates/[id].json
     warning: this debate ended degraded:
-      - agent-testing failed in the critique of agent-architect of round 1: abandoned when the round ran into its time limit
-      - agent-testing failed in the critique of agent-kiss of round 1: abandoned when the round ran into its time limit
+      - agent-testing failed in the critique of agent-architect of round 1: no answer within 700ms
       - round 1 ran into its time limit
     ");
     sandbox.assert_state_is_the_fold(&sandbox.only_debate());
     let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(state["rounds"][0]["timedOut"], true);
+    // What was in flight came to its own end, and nothing was begun behind that.
+    let refined: Vec<_> = server.requests().into_iter().filter(|it| it.purpose == Purpose::Refine).collect();
+    assert!(matches!(&refined[..], [one] if one.model() == "model-testing"), "{refined:?}");
 }
 
 #[test]

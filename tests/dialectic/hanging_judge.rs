@@ -7,10 +7,9 @@ use std::time::Duration;
 use dialectic::config::default_settings;
 use dialectic::debate::{AgentSettings, Debate, OutcomeKind, Phase, Settings, Status, TerminationKind, Tokens};
 use dialectic::engine::Ending;
-use dialectic::llm::{CallerLimits, ChatModel, FailedAttempt, FinishReason, Live, Reply, Request};
+use dialectic::llm::{CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request};
 use futures_util::future::BoxFuture;
 use serde_json::json;
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::support::in_process;
@@ -77,7 +76,7 @@ struct Ended {
 fn debate(phase: Phase, hangs: u32) -> Ended {
     let settings = settings();
     let model = Arc::new(Hanging { phase, hangs, attempts: AtomicU32::new(0) });
-    let in_flight = Arc::new(Semaphore::new(4));
+    let in_flight = Arc::new(InFlight::at_most(4));
     let limits = CallerLimits { in_flight, max_retries: MAX_RETRIES, budget: None };
     in_process::block_on(async {
         let panel = in_process::panel(&settings, &model, None, &limits);

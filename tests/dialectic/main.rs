@@ -37,6 +37,7 @@ mod report;
 mod report_of_a_run;
 mod report_page;
 mod resume;
+mod slow;
 mod state_fold;
 mod storage;
 mod stranger;

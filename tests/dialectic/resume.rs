@@ -347,7 +347,7 @@ fn a_round_that_is_taken_up_again_has_its_limit_again() {
         Purpose::Critique => Reply::hang(),
         _ => reply(request),
     });
-    let debate = json!({"timeoutPerRound": 1000});
+    let debate = json!({"timeoutPerRound": 1000, "callTimeout": 1000, "maxRetries": 1});
     let sandbox = Sandbox::new().model_server(&server).config(&config(&ROLES, &debate));
     interrupted(&sandbox, &server, Signal::SIGINT, 4);
     sandbox.run(["resume", "latest", "--quiet"]).expect_code(0);

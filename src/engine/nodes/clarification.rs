@@ -59,7 +59,7 @@ async fn ask(engine: &mut Engine, iteration: u32, most: u32) -> Result<(), Engin
         calls.start(engine, &debater.caller, request, |ask| ask.json(read_json::<Questions>), |answer| &answer.1);
     }
     let mut done = 0;
-    while let Arrival::Finished(finished) = calls.next(engine, None).await? {
+    while let Arrival::Finished(finished) = calls.next(engine).await? {
         match &finished.result {
             Ok((Ok(questions), call)) => {
                 let agent = finished.key.agent_id.clone();

@@ -9,7 +9,7 @@ use crate::protocol::Trigger;
 const NEEDED_PROPOSALS: usize = 2;
 
 pub(super) async fn run(engine: &mut Engine, phase: Phase) -> Result<Trigger, EngineError> {
-    if engine.round_deadline.is_none() {
+    if engine.silence.is_none() {
         // Taken up again in the middle of a round.
         super::summarization::start_the_clock(engine);
     }

@@ -1,9 +1,13 @@
 //! Each agent condenses its history, all at once, where it has grown long.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use crate::agent::Ask;
 use crate::debate::{Event, Phase, Signal};
 use crate::engine::calls::{Arrival, Calls};
 use crate::engine::{Engine, EngineError};
+use crate::llm::Silence;
 use crate::protocol::Trigger;
 
 pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
@@ -28,7 +32,7 @@ pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
     }
     let (phase, total) = (Phase::Summarization, due.len());
     engine.signal(Signal::PhaseStarted { phase, round, total });
-    let mut calls = Calls::new();
+    let mut calls = Calls::of_round(engine.silence.clone());
     let mut lengths = Vec::new();
     for (debater, request, length) in due {
         lengths.push((debater.id().clone(), length));
@@ -36,20 +40,8 @@ pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
     }
     let mut done = 0;
     loop {
-        match calls.next(engine, engine.round_deadline).await? {
+        match calls.next(engine).await? {
             Arrival::Idle => break,
-            Arrival::Deadline(abandoned) => {
-                // The exchange notes that the round is out of time; here it costs but the summaries.
-                for key in abandoned {
-                    engine.record_failure(
-                        &key,
-                        "abandoned when the round ran into its time limit".to_owned(),
-                        1,
-                        None,
-                    )?;
-                }
-                break;
-            }
             Arrival::Finished(finished) => {
                 match &finished.result {
                     Ok(said) => {
@@ -72,8 +64,10 @@ pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
     Ok(if done == total { Trigger::ContextsReady } else { Trigger::Fallback })
 }
 
-/// The round's limit counts from here; a resumed round gets it anew.
+/// The round's silence counts from here, a resumed round's anew. An attempt alone may be silent for `callTimeout`, so a
+/// round may be too.
 pub(super) fn start_the_clock(engine: &mut Engine) {
-    let limit = engine.debate().settings.as_ref().map(|settings| settings.debate.timeout_per_round);
-    engine.round_deadline = limit.map(|limit| tokio::time::Instant::now() + std::time::Duration::from_millis(limit));
+    let limits = engine.debate().settings.as_ref().map(|settings| &settings.debate);
+    let limit = limits.map(|debate| Duration::from_millis(debate.timeout_per_round.max(debate.call_timeout)));
+    engine.silence = limit.map(|limit| Arc::new(Silence::of_at_most(limit)));
 }

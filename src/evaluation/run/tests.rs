@@ -9,7 +9,7 @@ use crate::config::EvaluatorSettings;
 use crate::debate::{AgentId, CallKey, Price};
 use crate::evaluation::evaluators;
 use crate::llm::{
-    CallObserver, Caller, CallerLimits, ChatModel, FailedAttempt, Live, ModelError, Reply, Request, Timeouts,
+    CallObserver, Caller, CallerLimits, ChatModel, FailedAttempt, InFlight, Live, ModelError, Reply, Request, Timeouts,
 };
 
 /// What a model does when it is asked.
@@ -61,7 +61,8 @@ fn evaluator(manner: Manner) -> Vec<Evaluator> {
         provider: one.provider.as_str().into(),
         price: Some(Price { input_per_m_tok: 2.0, cached_input_per_m_tok: None, output_per_m_tok: 8.0, long: None }),
         timeouts: Timeouts { first_token: one.timeout, idle: Duration::from_mins(1) },
-        limits: CallerLimits { in_flight: Arc::new(Semaphore::new(1)), max_retries: 3, budget: None },
+        silence: None,
+        limits: CallerLimits { in_flight: Arc::new(InFlight::at_most(1)), max_retries: 3, budget: None },
         observer: Arc::new(Unobserved),
     };
     evaluators(&[settings], caller).0

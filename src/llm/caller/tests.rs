@@ -9,9 +9,11 @@ use futures_util::future::join_all;
 use crate::debate::{AgentId, Phase, Price, ToolCall};
 use crate::llm::Brief;
 
+use super::retries::{FIRST_WAIT, LONGEST_RETRY_AFTER, LONGEST_WAIT};
 use super::*;
 
 mod figures;
+mod limits;
 
 /// What the model does in an attempt.
 #[derive(Clone)]
@@ -109,7 +111,8 @@ impl Stage {
             provider: "local".into(),
             price: Some(Price::flat(10.0, Some(1.0), 100.0)),
             timeouts: Timeouts { first_token: Duration::from_mins(2), idle: Duration::from_secs(7) },
-            limits: CallerLimits { in_flight: Arc::new(Semaphore::new(16)), max_retries: 3, budget: None },
+            silence: None,
+            limits: CallerLimits { in_flight: Arc::new(InFlight::at_most(16)), max_retries: 3, budget: None },
             observer: notes.clone(),
         };
         Self { model, notes, caller }
@@ -288,7 +291,7 @@ async fn the_time_out_is_that_of_one_attempt() {
 #[tokio::test(start_paused = true)]
 async fn permits_bound_attempts_and_the_queue_is_not_latency() {
     let mut stage = Stage::new([Act::After(SECOND, text("yes"))]);
-    stage.caller.limits.in_flight = Arc::new(Semaphore::new(2));
+    stage.caller.limits.in_flight = Arc::new(InFlight::at_most(2));
     // Longer in the queue than an attempt may take: the time-out must not run there.
     stage.caller.timeouts.first_token = SECOND + SECOND / 2;
     let start = Instant::now();
@@ -300,7 +303,7 @@ async fn permits_bound_attempts_and_the_queue_is_not_latency() {
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_for_another_attempt_holds_no_permit() {
-    let in_flight = Arc::new(Semaphore::new(1));
+    let in_flight = Arc::new(InFlight::at_most(1));
     let stages = [
         Stage::new([Act::Fail(limited(60 * SECOND)), Act::Reply(text("second"))]),
         Stage::new([Act::After(SECOND, text("first"))]),
@@ -321,7 +324,7 @@ async fn who_waits_for_another_attempt_holds_no_permit() {
 #[tokio::test(start_paused = true)]
 async fn a_dropped_call_gives_its_permit_back() {
     let mut stage = Stage::new([Act::Hang]);
-    stage.caller.limits.in_flight = Arc::new(Semaphore::new(1));
+    stage.caller.limits.in_flight = Arc::new(InFlight::at_most(1));
     timeout(SECOND, stage.call()).await.unwrap_err();
-    assert_eq!(stage.caller.limits.in_flight.available_permits(), 1);
+    timeout(SECOND, stage.caller.limits.in_flight.enter(&stage.caller.provider)).await.unwrap();
 }

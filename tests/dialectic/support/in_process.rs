@@ -30,6 +30,7 @@ pub(crate) fn panel(
         provider: "openai".into(),
         price,
         timeouts: Timeouts::of(&settings.debate),
+        silence: None,
         limits: limits.clone(),
         observer: Arc::new(Unobserved),
     });

@@ -6,8 +6,6 @@ mod report;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
-
 use crate::cli::args::EvalArgs;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
 use crate::cli::models::Models;
@@ -23,7 +21,7 @@ use crate::error::Error;
 use crate::evaluation::{Evaluated, Evaluator, Subject, evaluate, evaluators, indistinct};
 use crate::figures::duration;
 use crate::llm::presets::OFFLINE;
-use crate::llm::{CallObserver, Caller, CallerLimits, ModelError, Timeouts, built_in_price};
+use crate::llm::{CallObserver, Caller, CallerLimits, InFlight, ModelError, Timeouts, built_in_price};
 use crate::store::{Directory, Entry, Wanted};
 
 use destination::Destination;
@@ -114,7 +112,7 @@ fn panel(
         Models::build(used().map(|(_, provider)| provider), &settings.providers, environment, &Provenance::of_user())?;
     let limits = CallerLimits {
         // How many are in flight is the evaluation's to bound: waiting for a turn must not count as an evaluator's time.
-        in_flight: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
+        in_flight: Arc::new(InFlight::unbounded()),
         max_retries: default_settings().debate.max_retries,
         budget: None,
     };
@@ -131,6 +129,7 @@ fn panel(
         provider: one.provider.as_str().into(),
         price: price(one),
         timeouts: Timeouts { first_token: one.timeout, ..Timeouts::of(&default_settings().debate) },
+        silence: None,
         limits: limits.clone(),
         observer: observer.clone(),
     };

@@ -80,7 +80,7 @@ async fn collect(engine: &mut Engine, candidates: &[Arc<Contribution>]) -> Resul
         calls.start(engine, &debater.caller, request, |ask| ask.json(read), |cast| &cast.1);
     }
     let mut done = 0;
-    while let Arrival::Finished(finished) = calls.next(engine, None).await? {
+    while let Arrival::Finished(finished) = calls.next(engine).await? {
         match &finished.result {
             Ok((Ok(ballot), call)) => {
                 let debaters = &engine.panel.debaters;

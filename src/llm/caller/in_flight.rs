@@ -1,0 +1,124 @@
+//! How many attempts are in flight: of all together, and of a provider that refuses more.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use tokio::time::Instant;
+
+/// Bounds the attempts in flight. All share one bound. A provider that refuses an attempt by a rate limit gets half as
+/// many as it had, and one more with each answer to an attempt that began after that, until it has as many again.
+#[derive(Debug)]
+pub struct InFlight {
+    all: Semaphore,
+    providers: Mutex<HashMap<Arc<str>, Share>>,
+    room: Notify,
+}
+
+/// What a provider has of it.
+#[derive(Debug, Default)]
+struct Share {
+    in_flight: usize,
+    bound: Option<Bound>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Bound {
+    most: usize,
+    /// How many were in flight when the provider refused.
+    before: usize,
+    since: Instant,
+}
+
+/// A place among the attempts in flight; dropping it leaves it to another.
+pub(super) struct Place<'a> {
+    in_flight: &'a InFlight,
+    provider: Arc<str>,
+    began: Instant,
+    /// The semaphore is never closed; were it, an attempt without a permit would still be right.
+    _permit: Option<SemaphorePermit<'a>>,
+}
+
+impl Share {
+    fn has_room(&self) -> bool {
+        self.bound.is_none_or(|bound| self.in_flight < bound.most)
+    }
+}
+
+impl InFlight {
+    /// At most so many of all providers together.
+    #[must_use]
+    pub fn at_most(count: usize) -> Self {
+        let all = Semaphore::new(count.min(Semaphore::MAX_PERMITS));
+        Self { all, providers: Mutex::default(), room: Notify::new() }
+    }
+
+    /// As many as there are.
+    #[must_use]
+    pub fn unbounded() -> Self {
+        Self::at_most(Semaphore::MAX_PERMITS)
+    }
+
+    /// Waits for a place.
+    pub(super) async fn enter(&self, provider: &Arc<str>) -> Place<'_> {
+        loop {
+            let mut room = pin!(self.room.notified());
+            room.as_mut().enable();
+            // Who waits for a provider keeps no place from the others.
+            if self.share(provider, |share| share.has_room()) {
+                let permit = self.all.acquire().await.ok();
+                let entered = self.share(provider, |share| {
+                    let has_room = share.has_room();
+                    share.in_flight += usize::from(has_room);
+                    has_room
+                });
+                if entered {
+                    let provider = Arc::clone(provider);
+                    return Place { in_flight: self, provider, began: Instant::now(), _permit: permit };
+                }
+            }
+            room.await;
+        }
+    }
+
+    fn share<T>(&self, provider: &Arc<str>, of: impl FnOnce(&mut Share) -> T) -> T {
+        let mut providers: MutexGuard<'_, HashMap<Arc<str>, Share>> =
+            self.providers.lock().unwrap_or_else(PoisonError::into_inner);
+        of(providers.entry(Arc::clone(provider)).or_default())
+    }
+}
+
+impl Place<'_> {
+    /// The provider refused by a rate limit without saying for how long. What was in flight together is refused
+    /// together, and counts once.
+    pub(super) fn refused(&self) {
+        self.in_flight.share(&self.provider, |share| {
+            if share.bound.is_none_or(|bound| bound.since <= self.began) {
+                let before = share.bound.map_or(share.in_flight, |bound| bound.before);
+                let most = (share.in_flight / 2).max(1);
+                share.bound = Some(Bound { most, before, since: Instant::now() });
+            }
+        });
+    }
+
+    /// The provider answered.
+    pub(super) fn answered(&self) {
+        self.in_flight.share(&self.provider, |share| {
+            if let Some(bound) = share.bound.as_mut().filter(|bound| bound.since <= self.began) {
+                bound.most += 1;
+                if bound.most >= bound.before {
+                    share.bound = None;
+                }
+            }
+        });
+        self.in_flight.room.notify_waiters();
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.in_flight.share(&self.provider, |share| share.in_flight -= 1);
+        self.in_flight.room.notify_waiters();
+    }
+}

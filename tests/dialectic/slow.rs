@@ -1,0 +1,100 @@
+//! Slow is not broken: whatever keeps talking is heard to its end, and its round waits for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use dialectic::config::default_settings;
+use dialectic::debate::{OutcomeKind, Phase, Settings};
+use dialectic::engine::Ending;
+use dialectic::llm::{CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply as Said, Request};
+use futures_util::future::BoxFuture;
+use serde_json::json;
+
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply, in_process, short_reply};
+
+/// A model that answers at once, but for one critique: a word a second, for a quarter of an hour.
+struct Slow(AtomicU32);
+
+const WORDS: usize = 15 * 60;
+
+impl ChatModel for Slow {
+    fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Said, FailedAttempt>> {
+        Box::pin(async move {
+            let key = &request.brief.key;
+            let first = key.agent_id.as_str() == "agent-kiss"
+                && key.target_agent_id.as_ref().is_some_and(|it| it.as_str() == "agent-architect");
+            let text = if key.phase == Phase::Critique && key.round == 1 && first {
+                self.0.fetch_add(1, Ordering::SeqCst);
+                for _ in 0..WORDS {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    live.listener.hear("slowly ");
+                }
+                "slowly ".repeat(WORDS)
+            } else if key.phase == Phase::Synthesis {
+                let solution = json!({
+                    "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
+                    "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
+                });
+                format!("Use a ring.\n\n```json\n{solution}\n```")
+            } else {
+                "A ring is fast.".to_owned()
+            };
+            Ok(Said { text, ..Said::default() })
+        })
+    }
+}
+
+#[test]
+fn an_answer_of_a_quarter_of_an_hour_is_one_request_and_the_debate_is_full() {
+    let settings = Settings { ..default_settings() };
+    let model = Arc::new(Slow(AtomicU32::new(0)));
+    let limits = CallerLimits { in_flight: Arc::new(InFlight::at_most(16)), max_retries: 3, budget: None };
+    let (ending, debate) = in_process::block_on(async {
+        let panel = in_process::panel(&settings, &model, None, &limits);
+        in_process::run(&settings, panel, 1).await
+    });
+    assert_eq!((ending, model.0.load(Ordering::SeqCst)), (Ending::Completed, 1));
+    assert_eq!(debate.outcome.unwrap().kind, OutcomeKind::Full);
+    assert!(debate.rounds.iter().all(|round| !round.timed_out));
+    let critiques = debate.rounds[0].contributions.iter();
+    assert!(critiques.into_iter().any(|critique| critique.content.len() == 7 * WORDS));
+}
+
+fn of_kiss(request: &Incoming) -> bool {
+    request.purpose == Purpose::Refine && request.model() == "model-kiss"
+}
+
+/// The same through the real client, for seconds.
+#[test]
+fn a_stream_may_take_longer_than_every_time_out() {
+    let server = MockServer::with(|request| {
+        if of_kiss(request) {
+            Reply::text("slow ".repeat(40)).paced(Duration::from_millis(100))
+        } else {
+            short_reply(request)
+        }
+    });
+    let debate = json!({"callTimeout": 1500, "idleTimeout": 1500, "timeoutPerRound": 1500});
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
+    sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(state["outcome"]["kind"], "full");
+    let slow: Vec<_> = server.exchanges().into_iter().filter(|exchange| of_kiss(&exchange.request)).collect();
+    assert_eq!(slow.len(), 1);
+    assert!(slow[0].took().unwrap() > Duration::from_secs(4));
+}
+
+/// The waits that a server asked for are none of the round's silence.
+#[test]
+fn a_round_waits_out_what_a_server_asked_for() {
+    let server = MockServer::with(|request| {
+        let first = request.repeats == 0 && of_kiss(request);
+        if first { Reply::error(429, "slow down").header("retry-after", "2.5") } else { default_reply(request) }
+    });
+    let debate = json!({"callTimeout": 1200, "timeoutPerRound": 1000, "maxRetries": 1});
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &debate));
+    sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(state["outcome"]["kind"], "full", "{}", state["outcome"]);
+}
