@@ -6,7 +6,7 @@ use crate::agent::PanelError;
 use crate::config::{Blame, ConfigError, EndpointError, EnvError, EvaluatorsError, MissingKeys, NoKey, StrangerError};
 use crate::debate::{DebateId, ForkError};
 use crate::encoding::NotUtf8;
-use crate::engine::{EngineError, ForecastError};
+use crate::engine::{EngineError, ForecastError, WindowError};
 use crate::evaluation::SubjectError;
 use crate::llm::BudgetError;
 use crate::llm::openai::{ClientError, HttpClientError};
@@ -43,6 +43,9 @@ pub enum Error {
     /// There is no forecast of a debate.
     #[error("cannot say what this debate would take")]
     Forecast(#[from] ForecastError),
+    /// A prompt cannot fit into what its model reads.
+    #[error(transparent)]
+    Window(#[from] WindowError),
     /// Traces cannot be sent as configured.
     #[error(transparent)]
     Trace(#[from] TraceConfigError),
@@ -262,6 +265,7 @@ impl Error {
             | Self::Environment(_)
             | Self::NotResumable { .. }
             | Self::Budget(BudgetError::TooLow { .. })
+            | Self::Window(_)
             | Self::OtherTable { .. }
             // Evaluators are named for one command: their file is one of its arguments.
             | Self::Evaluators(_)
@@ -328,6 +332,11 @@ impl Error {
             Self::Endpoint(error) => error.hint(),
             Self::Stranger(error) => Some(error.hint()),
             Self::NoKey(error) => Some(error.hint()),
+            Self::Window(_) => Some(
+                "take a model that reads more, or a shorter problem; where the figure is wrong, correct it with \
+                 `models.<name>.contextWindow` in the configuration"
+                    .to_owned(),
+            ),
             Self::Trace(error) => Some(error.hint()),
             Self::Budget(BudgetError::Unpriced { .. }) => {
                 Some("give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned())

@@ -29,7 +29,7 @@ use super::{Ending, Engine, EngineError, least_closing_cost};
 /// How long answers are in the run with short ones, in tokens.
 const SHORT_ANSWER: u32 = 300;
 /// Bytes of a token in the run with short answers, and in the one with long ones: prose lies between.
-const BYTES_PER_TOKEN: Span<f64> = Span { low: 4.5, high: 3.0 };
+pub(super) const BYTES_PER_TOKEN: Span<f64> = Span { low: 4.5, high: 3.0 };
 /// A limit that no measuring call reaches.
 const NO_TIMEOUT: Duration = Duration::from_hours(1);
 

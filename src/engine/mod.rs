@@ -11,6 +11,7 @@ mod failure;
 mod forecast;
 mod nodes;
 mod observer;
+mod windows;
 mod workshop;
 
 use std::collections::HashMap;
@@ -31,6 +32,7 @@ use crate::store::{Record, StoreError};
 pub use budget::{known_cost, least_closing_cost, spent_of_limit};
 pub use forecast::{ForecastError, forecast};
 pub use observer::SignalObserver;
+pub use windows::{WindowError, check_windows, telling_rounds};
 
 use exchange::Exchange;
 

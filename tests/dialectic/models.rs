@@ -185,3 +185,54 @@ fn a_panel_of_one_family_is_told_how_to_mix() {
     let mixed = sandbox.config(&settings).run(["config", "check"]).expect_code(0);
     assert!(!mixed.stderr.contains("family"), "{mixed}");
 }
+
+/// Two agents and a judge of a model that is known to read so many tokens.
+fn reading(window: u64) -> Value {
+    let mut settings = config(&["architect", "kiss"], &json!({}));
+    for agent in settings["agents"].as_array_mut().unwrap() {
+        agent["model"] = json!("small");
+    }
+    settings["judge"]["model"] = json!("small");
+    settings["models"] = json!({"small": {"contextWindow": window, "maxOutput": 4096}});
+    settings
+}
+
+#[test]
+fn a_prompt_that_cannot_fit_is_refused_before_anything_is_sent() {
+    let server = MockServer::start();
+    let sandbox = Sandbox::new().model_server(&server).config(&reading(4_000));
+    let problem = "Design a queue that never loses a message. ".repeat(2_000);
+    sandbox.write("problem.md", &problem);
+    for arguments in [&["debate", "-p", "problem.md"][..], &["debate", "-p", "problem.md", "--dry-run"]] {
+        let refused = sandbox.run(arguments).expect_code(2);
+        assert!(refused.stderr.contains("the proposal of agent-architect cannot be asked"), "{refused}");
+        assert!(refused.stderr.contains("`small` reads 4,000"), "{refused}");
+        assert!(refused.stderr.contains("models.<name>.contextWindow"), "{refused}");
+    }
+    assert_eq!((server.requests().len(), sandbox.debates().len()), (0, 0));
+    // With room enough the same problem is debated.
+    let ran = sandbox.config(&reading(2_000_000)).run(["debate", "-p", "problem.md"]).expect_code(0);
+    assert!(!ran.stderr.contains("reads"), "{ran}");
+}
+
+#[test]
+fn a_prompt_that_probably_will_not_fit_is_warned_of_and_sent() {
+    let server = MockServer::start();
+    let sandbox = Sandbox::new().model_server(&server).config(&reading(4_000));
+    for arguments in [&["debate", "Design a queue"][..], &["debate", "Design a queue", "--dry-run"]] {
+        let ran = sandbox.run(arguments).expect_code(0);
+        assert!(ran.stderr.contains("warning: `small` reads 4,000 tokens at most, and the "), "{ran}");
+        assert_eq!(ran.stderr.matches("tokens at most").count(), 1, "once for a model: {ran}");
+    }
+    assert!(!server.requests().is_empty());
+}
+
+#[test]
+fn an_output_limit_above_what_the_model_writes_is_warned_of() {
+    let mut settings = reading(100_000);
+    settings["judge"]["maxTokens"] = json!(5000);
+    let sandbox = Sandbox::new().env("OPENAI_API_KEY", TEST_KEY).config(&settings);
+    let checked = sandbox.run(["config", "check"]).expect_code(0);
+    let said = "warning: `judge` may write 5000 tokens (`maxTokens`), and `small` writes 4096 at most";
+    assert!(checked.stderr.contains(said), "{checked}");
+}

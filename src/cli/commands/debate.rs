@@ -59,6 +59,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     for warning in warnings.iter().chain(&panel.warnings) {
         terminal.warning(warning);
     }
+    dry_run::check_prompts(protocol, &settings, created, &problem, terminal)?;
     let created = |id| created(&panel.sources, id);
     check_limit(&panel, created(Directory::new_id()), &[])?;
     warn_of_unknown_costs(&settings, terminal);
