@@ -307,7 +307,7 @@ impl Engine {
     fn compare_served_model(&mut self, call: &CallRecord) {
         let Some(now) = &call.served_model else { return };
         let before = self.served.remove(&(call.provider.clone(), call.model.clone()));
-        if let Some(before) = before.filter(|before| before != now) {
+        if let Some(before) = before.filter(|before| is_another_model(&call.model, before, now)) {
             self.warn(format!("{} answered as {before} before this run, and now as {now}", call.model));
         }
     }
@@ -347,8 +347,43 @@ impl Engine {
     }
 }
 
+/// Whether two names that a server gave the model that is configured as `asked` are of two models. Streams and whole
+/// answers are often named differently: one with the version, the other without it, or as it was asked for.
+fn is_another_model(asked: &str, before: &str, now: &str) -> bool {
+    let [asked, before, now] = [asked, before, now].map(|name| name.rsplit('/').next().unwrap_or(name).to_lowercase());
+    let is_version_of = |long: &str, short: &str| {
+        let version = long.strip_prefix(short).and_then(|rest| rest.strip_prefix(['-', '@', ':']));
+        version.is_some_and(|version| version == "latest" || version.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let says_nothing = before == asked || now == asked;
+    before != now && !says_nothing && !is_version_of(&before, &now) && !is_version_of(&now, &before)
+}
+
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine").field("debate", &self.debate().id).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_another_model;
+
+    #[test]
+    fn a_version_that_one_way_of_answering_leaves_out_makes_no_other_model() {
+        for (before, now) in [
+            ("gpt-4o-2024-08-06", "gpt-4o"),
+            ("mine", "gpt-4o-2024-08-06"),
+            ("gpt-4o", "openai/gpt-4o"),
+            ("Mistral-Large", "mistral-large-latest"),
+            ("vendor/m", "vendor/m"),
+        ] {
+            for (before, now) in [(before, now), (now, before)] {
+                assert!(!is_another_model("vendor/mine", before, now), "{before} {now}");
+            }
+        }
+        for (before, now) in [("gpt-4o", "gpt-4o-mini"), ("gpt-4o-2024-05-13", "gpt-4o-2024-08-06"), ("a", "b")] {
+            assert!(is_another_model("mine", before, now), "{before} {now}");
+        }
     }
 }

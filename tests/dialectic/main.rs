@@ -32,6 +32,7 @@ mod models;
 mod old_files;
 mod other_commands;
 mod providers;
+mod proxies;
 mod replay;
 mod report;
 mod report_of_a_run;
