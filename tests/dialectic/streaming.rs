@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Gate, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply};
+use crate::support::{Api, Ending, Gate, Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply};
 use crate::timing::without_times;
 
 const PLAN: &str = "First the queue takes orders one by one, then the workers share the shards between them.";
@@ -132,6 +132,36 @@ fn answers_are_streamed_unless_the_configuration_wants_them_whole() {
             let requests = server.requests();
             assert_eq!(requests.len(), 7);
             assert!(requests.iter().all(|request| is_streamed(request) == sent), "{stream}");
+        }
+    }
+}
+
+#[test]
+fn what_refused_answers_took_is_counted_in_both_ways_of_delivery() {
+    for stream in [true, false] {
+        for missing in [None, Some(Api::Responses)] {
+            let script = |request: &Incoming| match request.purpose {
+                // Billed, and empty: the first proposal is repeated, the critique is given up.
+                Purpose::Propose if of_architect(request) && request.repeats == 0 => Reply::text("").usage(100, 40, 10),
+                Purpose::Critique if request.model() == "model-architect" => {
+                    Reply::text("").ending(Ending::ContentFilter).usage(100, 40, 10)
+                }
+                _ => reply(request),
+            };
+            let server = match missing {
+                None => MockServer::with(script),
+                Some(api) => MockServer::without(api, script),
+            };
+            let mut config = config(&["architect", "kiss"], &json!({"maxRetries": 1}));
+            config["providers"]["openai"] = json!({ "stream": stream });
+            let sandbox = Sandbox::new().model_server(&server).config(&config);
+            sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+            let billed =
+                server.requests().iter().filter(|it| it.model() == "model-architect" && it.api != missing).count();
+            assert_eq!(billed, 4, "a proposal twice, a critique, a refinement");
+            let usage = &sandbox.state(&sandbox.only_debate())["usage"]["model-architect"];
+            let tokens = ["inputTokens", "cachedInputTokens", "outputTokens"].map(|name| usage[name].as_u64().unwrap());
+            assert_eq!(tokens, [400, 160, 40], "{stream} {missing:?}");
         }
     }
 }
