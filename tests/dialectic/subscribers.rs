@@ -1,0 +1,139 @@
+//! However many watch a debate, and however few of them read: the same calls, the same state.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use dialectic::agent::Panel;
+use dialectic::config::default_settings;
+use dialectic::debate::{CallKey, Event, PanelInfo, Phase, Settings, Signal, TerminationKind, Tokens};
+use dialectic::engine::{Ending, SignalObserver};
+use dialectic::llm::{Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, Live, Reply, Request, Timeouts};
+use dialectic::signals::{News, Signals, Subscription, Words};
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use crate::support::in_process;
+use crate::timing::without_times;
+
+/// A model that writes for half a minute, and keeps what it was asked.
+#[derive(Default)]
+struct Writing {
+    asked: Mutex<Vec<(CallKey, String)>>,
+}
+
+impl ChatModel for Writing {
+    fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        Box::pin(async move {
+            let key = request.brief.key.clone();
+            // The judge's prompts are shuffled by the seed, which is the same here.
+            self.asked.lock().unwrap().push((key.clone(), request.prompt.to_string()));
+            for _ in 0..300 {
+                live.listener.hear("and ");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            let text = match key.phase {
+                Phase::Evaluation => json!({"confidence": 10}).to_string(),
+                Phase::Synthesis => json!({
+                    "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
+                    "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
+                })
+                .to_string(),
+                phase => format!("{} of {:?}", phase.name(), key.agent_id),
+            };
+            let tokens = Some(Tokens { input_tokens: 100, cached_input_tokens: 0, output_tokens: 10 });
+            let finish = FinishReason::Complete;
+            Ok(Reply { text, tool_calls: Vec::new(), finish, served_model: None, tokens, stated_cost: None })
+        })
+    }
+}
+
+fn settings() -> Settings {
+    let mut settings = default_settings();
+    settings.debate.rounds = 2;
+    settings.debate.termination_condition.kind = TerminationKind::Fixed;
+    settings
+}
+
+/// What a subscriber was told: events by their numbers, and how many signals it missed.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Heard {
+    events: Vec<u64>,
+    words: usize,
+    missed: u64,
+    ended: bool,
+}
+
+async fn hear(mut subscription: Subscription) -> Heard {
+    let mut heard = Heard::default();
+    while let Some(news) = subscription.next().await {
+        match news {
+            News::Gap(gap) => heard.missed += gap.missed,
+            News::Signal(signal) => match &*signal {
+                Signal::Recorded(recorded) => {
+                    heard.events.push(recorded.seq);
+                    heard.ended |= matches!(recorded.event, Event::Completed);
+                }
+                Signal::Words { .. } => heard.words += 1,
+                _ => {}
+            },
+        }
+    }
+    heard
+}
+
+/// Runs a debate in front of `reading` subscribers that read and `sleeping` that never do: its state, what was asked,
+/// what each reader heard, and what a sleeper finds when it wakes.
+fn debate(reading: usize, sleeping: usize) -> (Value, Vec<(CallKey, String)>, Vec<Heard>, Vec<Heard>) {
+    let settings = settings();
+    let model = Arc::new(Writing::default());
+    let signals = Signals::new(PanelInfo::from(&settings));
+    let limits = CallerLimits { in_flight: Arc::new(Semaphore::new(8)), max_retries: 0, budget: None };
+    let panel = Panel::build(&settings, |_| Caller {
+        chat: model.clone(),
+        provider: "openai".into(),
+        price: None,
+        timeouts: Timeouts::of(&settings.debate),
+        limits: limits.clone(),
+        observer: Arc::new(SignalObserver(signals.clone())),
+    });
+    let panel = panel.unwrap();
+    in_process::block_on(async {
+        let subscribe = || signals.subscribe(Words::Wanted).1;
+        let asleep: Vec<Subscription> = (0..sleeping).map(|_| subscribe()).collect();
+        let readers: Vec<_> = (0..reading).map(|_| tokio::spawn(hear(subscribe()))).collect();
+        let (ending, debate) = in_process::run_watched(&settings, panel, 1, signals).await;
+        assert_eq!(ending, Ending::Completed);
+        let (mut heard, mut found) = (Vec::new(), Vec::new());
+        for reader in readers {
+            heard.push(reader.await.unwrap());
+        }
+        for sleeper in asleep {
+            found.push(hear(sleeper).await);
+        }
+        let mut asked = model.asked.lock().unwrap().clone();
+        asked.sort();
+        (without_times(&serde_json::to_value(&debate).unwrap()), asked, heard, found)
+    })
+}
+
+#[test]
+fn nobody_one_and_fifty_subscribers_see_the_same_debate_and_change_nothing() {
+    let (state, asked, _, _) = debate(0, 0);
+    assert!(asked.len() > 20, "{}", asked.len());
+    for (reading, sleeping) in [(1, 0), (40, 10)] {
+        let (same_state, same_asked, heard, found) = debate(reading, sleeping);
+        assert_eq!(same_state, state);
+        assert_eq!(same_asked, asked);
+        assert_eq!((heard.len(), found.len()), (reading, sleeping));
+        for one in &heard {
+            // The first event, of the creation, is before the engine begins.
+            assert!(one.ended && one.events.iter().copied().eq(2..=one.events.len() as u64 + 1), "{one:?}");
+            assert!(one.missed == 0 && one.words > 4_096, "{one:?}");
+        }
+        for one in &found {
+            assert!(one.ended && one.missed > 0 && one.words <= 4_096, "{one:?}");
+            assert_eq!(one.words as u64 + one.events.len() as u64 + one.missed > 4_096, true, "{one:?}");
+        }
+    }
+}
