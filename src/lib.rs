@@ -20,6 +20,7 @@
 //! | [`signals`] | hands the signals of a running debate to whoever watches, and waits for none of them |
 //! | [`debate`] | the record: state, events, settings, and the one function that turns events into state |
 //! | [`error`] | every way to end without success, and the one mapping to exit codes |
+//! | [`sanitize`] | text of any origin on its way to a terminal or a page, known to all |
 //! | [`markdown`] | small operations on Markdown text, known to all |
 //! | [`encoding`] | text files of the user's that may not be UTF-8, known to all |
 //! | [`figures`] | numbers, durations and money as people read them, known to all |
@@ -46,6 +47,7 @@ pub mod markdown;
 pub mod prompt;
 pub mod protocol;
 pub mod report;
+pub mod sanitize;
 pub mod secrets;
 pub mod signals;
 pub mod store;

@@ -1,5 +1,7 @@
 //! A line of input on a terminal, which can be edited while it is typed.
 
+#![expect(clippy::disallowed_methods, reason = "prompt and typed text go there, and the prompt is this program's")]
+
 use std::io;
 
 use console::{Key, Term, measure_text_width};

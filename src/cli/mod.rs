@@ -1,5 +1,7 @@
 //! The command line: arguments to calls of the library, results to streams and exit codes. No logic of debates.
 
+#![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
+
 mod args;
 mod commands;
 mod conclusion;
@@ -18,10 +20,12 @@ mod watchers;
 use std::io::{self, Write};
 use std::panic::PanicHookInfo;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
 
 use crate::error::Error;
+use crate::sanitize::sanitize;
 
 use args::{Cli, Command};
 use terminal::Terminal;
@@ -33,7 +37,10 @@ pub fn main() -> ExitCode {
     let mut command = command();
     // Aliases and the options that all commands have are in their places only then.
     command.build();
-    let cli = Cli::parse_from(empty::without_empty(&command, std::env::args_os()));
+    let cli = match Cli::try_parse_from(empty::without_empty(&command, std::env::args_os())) {
+        Ok(cli) => cli,
+        Err(error) => return refused(&error),
+    };
     let mut terminal = Terminal::new(cli.color);
     match run(&cli, &mut terminal) {
         Ok(()) => ExitCode::SUCCESS,
@@ -46,11 +53,28 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// What a user sees of a defect of the program: one line and no backtrace.
+/// Says what is wrong with the arguments, or what help was asked for. Arguments may be names of files that others made.
+fn refused(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    if sanitize(&text) == text {
+        error.exit();
+    }
+    // Nobody reading standard error is no reason to fail twice.
+    drop(io::stderr().write_all(sanitize(&text).as_bytes()));
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// What a user sees of a defect of the program: one line and no backtrace. Whatever panicked does not wait for a
+/// terminal that is stopped.
 fn report_defect(defect: &PanicHookInfo<'_>) {
     let place = defect.location().map_or_else(String::new, |place| format!(" ({}:{})", place.file(), place.line()));
-    // Nobody reading standard error is no reason to fail twice.
-    drop(writeln!(io::stderr(), "error: the program has a defect{place}; please report it"));
+    let (said, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        // Nobody reading standard error is no reason to fail twice, and nobody may wait any more.
+        drop(writeln!(io::stderr(), "error: the program has a defect{place}; please report it"));
+        let _ = said.send(());
+    });
+    let _ = told.recv_timeout(Duration::from_millis(500));
 }
 
 /// The whole command line, for completions, the manual and the documentation.

@@ -1,14 +1,17 @@
 //! Puts the agents' questions to the user: on standard error, answered on a terminal or from a pipe.
 
+#![expect(clippy::disallowed_methods, reason = "it is asked whether it is a terminal")]
+
 use std::io::{self, BufRead, IsTerminal};
 
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::debate::{AgentId, Debate};
-use crate::display::{Messages, one_line};
+use crate::display::Messages;
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::sanitize::one_line;
 
 use super::line::{LineReader, Typed};
 use super::modes::TerminalModes;

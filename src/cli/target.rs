@@ -1,10 +1,13 @@
 //! Where a result is written to: found out before anything is paid for, in the way in which it will be written.
 
+#![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
+
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::sanitize::sanitize;
 use crate::store::{StoreError, write_atomically};
 
 use super::output::make_parent;
@@ -92,16 +95,13 @@ impl Target {
     pub(super) fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
         let failed = |source| self.unwritable(source);
         match &self.way {
-            Way::Stdout => {
-                let mut out = io::stdout().lock();
-                write(&mut out).and_then(|()| out.flush()).map_err(|source| match source.kind() {
-                    io::ErrorKind::BrokenPipe => Error::PipeClosed,
-                    _ => failed(source),
-                })
-            }
+            Way::Stdout => write_to(&mut io::stdout().lock(), write).map_err(|source| match source.kind() {
+                io::ErrorKind::BrokenPipe => Error::PipeClosed,
+                _ => failed(source),
+            }),
             Way::Special(path) => {
                 let mut out = OpenOptions::new().write(true).open(path).map_err(failed)?;
-                write(&mut out).map_err(failed)
+                write_to(&mut out, write).map_err(failed)
             }
             Way::File(path) => {
                 let mut content = Vec::new();
@@ -121,6 +121,21 @@ impl Target {
             }
         }
     }
+}
+
+/// Writes to what may be a terminal: then nothing that could steer it.
+fn write_to(
+    out: &mut (impl Write + IsTerminal),
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    if out.is_terminal() {
+        let mut content = Vec::new();
+        write(&mut content)?;
+        out.write_all(sanitize(&String::from_utf8_lossy(&content)).as_bytes())?;
+    } else {
+        write(out)?;
+    }
+    out.flush()
 }
 
 fn directory_of(path: &Path) -> &Path {

@@ -1,11 +1,16 @@
 //! The streams of the process: what is a terminal, and how results, notices and errors are written to them.
 
+#![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
+
 use std::error::Error as StdError;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use serde::Serialize;
 
 use crate::config::Environment;
 use crate::display::{ColorMode, Notices, ProgressMode, render_markdown};
 use crate::error::Error;
+use crate::sanitize::{escaped_json, sanitize};
 
 use super::args::Color;
 
@@ -47,8 +52,20 @@ impl Terminal {
         }
     }
 
-    /// Writes the result as it is. Whoever stops reading it early ends the program quietly.
-    pub(super) fn result(&self, text: &str) -> Result<(), Error> {
+    /// Writes text for people as the result, without anything in it that could steer a terminal. Whoever stops reading it
+    /// early ends the program quietly.
+    pub(super) fn text(&self, text: &str) -> Result<(), Error> {
+        self.result(&sanitize(text))
+    }
+
+    /// Writes a value for programs as the result: JSON, in which everything that could steer a terminal is escaped.
+    pub(super) fn json(&self, value: &impl Serialize) -> Result<(), Error> {
+        let json = serde_json::to_string_pretty(value).map_err(|error| Error::Stdout(error.into()))?;
+        self.result(&escaped_json(json))
+    }
+
+    /// Writes what is clean already, or goes to no terminal.
+    fn result(&self, text: &str) -> Result<(), Error> {
         let newline = if text.ends_with('\n') { "" } else { "\n" };
         self.result_from(|out| out.write_all(text.as_bytes()).and_then(|()| out.write_all(newline.as_bytes())))
     }

@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use crate::debate::{Forecast, Phase, PlannedCall, Span, Usd};
 
-use super::sanitize::one_line;
 use super::table::{Column, table};
 use crate::figures::{counted, thousands};
+use crate::sanitize::one_line;
 
 /// The widest that an id or a model is shown.
 const NAME_WIDTH: usize = 48;

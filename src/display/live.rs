@@ -1,5 +1,7 @@
 //! The live block on a terminal: a header, and a line for each agent that is busy.
 
+#![expect(clippy::disallowed_methods, reason = "it is asked for its size")]
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -12,9 +14,9 @@ use crate::debate::{Busy, CallInFlight, Node, Phase, Progress};
 use crate::figures::{clock, counted, named_cost, tokens};
 
 use super::activity::activity;
-use super::sanitize::one_line;
 use super::screen::{Screen, SharedWriter, WIDEST};
 use super::words::last_words;
+use crate::sanitize::one_line;
 
 /// Between two frames.
 pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(100);

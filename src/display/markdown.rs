@@ -6,7 +6,7 @@ use anstream::ColorChoice;
 use termimad::MadSkin;
 use termimad::crossterm::style::{Attribute, Color, force_color_output};
 
-use super::sanitize::sanitize;
+use crate::sanitize::sanitize;
 
 /// Narrower than this, words and tables fall to pieces: the terminal may wrap such lines itself.
 const NARROWEST: usize = 20;

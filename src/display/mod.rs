@@ -1,4 +1,4 @@
-//! What a user sees of a debate while it runs, and how text of any origin gets onto a terminal.
+//! What a user sees of a debate while it runs.
 //!
 //! The consumers of a debate's signals (`crate::signals`) are here: [`View`] shows them on standard error, as a live
 //! block on a terminal and as plain lines elsewhere, and [`EventStream`] writes them as NDJSON for programs. Each works
@@ -15,7 +15,6 @@ mod ndjson;
 mod notice;
 mod plain;
 mod replay;
-mod sanitize;
 mod screen;
 mod summary;
 mod table;
@@ -28,6 +27,5 @@ pub use markdown::render_markdown;
 pub use ndjson::{EventSink, EventSinkError};
 pub use notice::{ColorMode, Notices};
 pub use replay::{Speed, play};
-pub use sanitize::{one_line, sanitize};
 pub use summary::{roster, summary};
 pub use view::{DisplayOptions, Messages, ProgressMode, View};

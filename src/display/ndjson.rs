@@ -1,6 +1,7 @@
 //! The event stream for programs: every signal as one line of JSON.
 
-use std::fmt::Write as _;
+#![expect(clippy::disallowed_methods, reason = "here what goes there is escaped")]
+
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::debate::Signal;
-use crate::markdown::is_bidi_control;
+use crate::sanitize::escaped_json;
 
 /// Where the event stream goes. Each line is handed on as soon as it is there.
 pub struct EventSink {
@@ -92,7 +93,7 @@ impl EventSink {
 
     fn line(&mut self, line: &impl Serialize) -> Result<(), EventSinkError> {
         let line = serde_json::to_string(line).map_err(|error| self.failed(error.into()))?;
-        let mut line = escaped(line);
+        let mut line = escaped_json(line);
         line.push('\n');
         let written = self.out.write_all(line.as_bytes()).and_then(|()| self.out.flush());
         written.map_err(|error| self.failed(error))
@@ -105,25 +106,6 @@ impl EventSink {
             EventTarget::Other { name } => EventSinkError::Unwritable { target: name.clone(), source },
         }
     }
-}
-
-/// JSON allows as themselves some characters that steer a terminal (the C1 range), reorder text, or end a line for
-/// some readers (U+0085, U+2028). They can only stand in strings, where an escape means the same.
-fn escaped(json: String) -> String {
-    let needs_escape = |c: char| c.is_control() || is_bidi_control(c) || matches!(c, '\u{2028}' | '\u{2029}');
-    if !json.contains(needs_escape) {
-        return json;
-    }
-    let mut safe = String::with_capacity(json.len() + 16);
-    for c in json.chars() {
-        if needs_escape(c) {
-            // All of them are in the basic plane: four digits are enough. Writing to a string cannot fail.
-            let _ = write!(safe, "\\u{:04x}", u32::from(c));
-        } else {
-            safe.push(c);
-        }
-    }
-    safe
 }
 
 #[cfg(test)]

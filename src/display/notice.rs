@@ -1,12 +1,14 @@
 //! What is said to the user on stderr outside progress: notices, warnings, errors.
 
+#![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
+
 use std::error::Error;
 use std::io::{self, IsTerminal, StderrLock, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 
-use super::sanitize::sanitize;
+use crate::sanitize::sanitize;
 
 /// When to use colour. The caller has already weighed `--color` against `NO_COLOR` and its like; nothing here reads
 /// the environment.

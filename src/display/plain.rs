@@ -4,7 +4,7 @@ use crate::debate::{CallKey, Event, Node, Progress, Signal, StopReason};
 use crate::figures::{duration, named_cost, tokens};
 
 use super::activity::activity;
-use super::sanitize::one_line;
+use crate::sanitize::one_line;
 
 /// Turns signals into lines.
 #[derive(Debug, Default)]

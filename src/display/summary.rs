@@ -8,8 +8,8 @@ use crate::debate::{
 };
 use crate::figures::{UNKNOWN, cost, counted, duration, score, thousands, tokens};
 
-use super::sanitize::one_line;
 use super::table::{Column, table};
+use crate::sanitize::one_line;
 
 // The widest columns of text: with the figures beside them a line stays within 80 columns.
 const ID: usize = 18;

@@ -1,5 +1,7 @@
 //! The thread that shows a running debate on standard error.
 
+#![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
+
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::thread;
@@ -17,8 +19,8 @@ use super::live::{FRAME_INTERVAL, LiveBlock, TerminalSize, block};
 use super::ndjson::EventSinkError;
 use super::notice::{ColorMode, Notices};
 use super::plain::PlainLines;
-use super::sanitize::sanitize;
 use super::screen::SharedWriter;
+use crate::sanitize::sanitize;
 
 /// How progress is shown. Warnings are shown in every mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

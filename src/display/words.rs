@@ -4,7 +4,7 @@ use console::measure_text_width;
 
 use crate::debate::WordsSoFar;
 
-use super::sanitize::one_line;
+use crate::sanitize::one_line;
 
 /// From a cut in the middle of a word, the next beginning of one is looked for this far, in characters.
 const LONGEST_WORD: usize = 16;

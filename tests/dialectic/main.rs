@@ -23,6 +23,7 @@ mod fault_matrix;
 mod fixtures;
 mod fork;
 mod hanging_judge;
+mod hostile_text;
 mod interrupts;
 mod judge;
 mod kill;

@@ -8,5 +8,5 @@ use crate::error::Error;
 pub(in crate::cli) fn run(args: &CompletionsArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command(), "dialectic", &mut script);
-    terminal.result(&String::from_utf8_lossy(&script))
+    terminal.text(&String::from_utf8_lossy(&script))
 }

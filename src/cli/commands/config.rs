@@ -4,6 +4,8 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
+use console::{Alignment, measure_text_width, pad_str};
+
 use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
 use crate::cli::session::{build_panel, env_file};
 use crate::cli::terminal::Terminal;
@@ -15,6 +17,7 @@ use crate::error::Error;
 use crate::figures::counted;
 use crate::prompt::Role;
 use crate::protocol::PROTOCOLS;
+use crate::sanitize::one_line;
 use crate::signals::Signals;
 use crate::trace::{Destination, TraceConfigError};
 
@@ -30,15 +33,14 @@ pub(in crate::cli) fn run(args: &ConfigArgs, terminal: &mut Terminal) -> Result<
                 terminal.notice(&choice.to_string());
             }
             if *json {
-                let text = serde_json::to_string_pretty(&loaded.settings);
-                return terminal.result(&text.map_err(|error| Error::Stdout(error.into()))?);
+                return terminal.json(&loaded.settings);
             }
-            terminal.result(&table(&show(&loaded, &environment)))
+            terminal.text(&table(&show(&loaded, &environment)))
         }
         ConfigCommand::Schema => {
             let roles = Role::built_in_names();
             let protocols: Vec<&str> = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
-            terminal.result(&format!("{:#}", schema(&vocabulary(&roles, &protocols))))
+            terminal.text(&format!("{:#}", schema(&vocabulary(&roles, &protocols))))
         }
     }
 }
@@ -93,10 +95,13 @@ fn read(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(Loaded, Envir
     Ok((loaded, environment))
 }
 
+/// A row a line, whatever its values hold.
 fn table(rows: &[Row]) -> String {
-    let width = |cell: fn(&Row) -> usize| rows.iter().map(cell).max().unwrap_or(0);
-    let path = width(|row| row.path.chars().count());
-    let value = width(|row| row.value.chars().count());
-    let lines = rows.iter().map(|row| format!("{:<path$}  {:<value$}  {}", row.path, row.value, row.source));
+    let rows: Vec<[String; 3]> =
+        rows.iter().map(|row| [&row.path, &row.value, &row.source.to_string()].map(|cell| one_line(cell))).collect();
+    let width = |column: usize| rows.iter().map(|row| measure_text_width(&row[column])).max().unwrap_or(0);
+    let padded =
+        |row: &[String; 3], column: usize| pad_str(&row[column], width(column), Alignment::Left, None).into_owned();
+    let lines = rows.iter().map(|row| [padded(row, 0), padded(row, 1), row[2].clone()].join("  "));
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -16,7 +16,7 @@ pub(super) fn run(
 ) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let forecast = runtime.block_on(forecast(protocol, settings, created))?;
-    terminal.result(&display::forecast(&forecast))?;
+    terminal.text(&display::forecast(&forecast))?;
     for warning in check_windows(&forecast.calls, settings)? {
         terminal.warning(&warning);
     }

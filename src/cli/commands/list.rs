@@ -1,15 +1,16 @@
 //! `dialectic list`: the saved debates, newest first.
 
 use chrono::Local;
+use console::{Alignment, measure_text_width, pad_str, truncate_str};
 use serde::Serialize;
 
 use crate::cli::args::ListArgs;
 use crate::cli::session::DEBATES;
 use crate::cli::terminal::Terminal;
 use crate::debate::{Debate, Timestamp, Usd};
-use crate::display::one_line;
 use crate::error::Error;
 use crate::markdown::truncate;
+use crate::sanitize::one_line;
 use crate::store::{Directory, Entry, StateFileError, read_journal, read_state};
 
 /// How much of a problem's first line a row shows, in characters.
@@ -34,16 +35,15 @@ pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<()
     // The entries come by file name, and a file can have any.
     rows.sort_by_key(|row| std::cmp::Reverse(row.created_at));
     if args.json {
-        let json = serde_json::to_string_pretty(&rows).map_err(|error| Error::Stdout(error.into()))?;
-        return terminal.result(&json);
+        return terminal.json(&rows);
     }
     if rows.is_empty() {
         terminal.notice(&format!("No debates in {DEBATES} yet."));
         return Ok(());
     }
     let table = table(&rows);
-    terminal.result(&match terminal.columns() {
-        Some(columns) => table.lines().map(|line| truncate(line, columns)).collect::<Vec<_>>().join("\n"),
+    terminal.text(&match terminal.columns() {
+        Some(columns) => table.lines().map(|line| truncate_str(line, columns, "")).collect::<Vec<_>>().join("\n"),
         None => table,
     })
 }
@@ -93,7 +93,7 @@ fn table(rows: &[Row]) -> String {
         vec![["ID", "WHEN", "STATUS", "OUTCOME", "ROUNDS", "CONFIDENCE", "COST", "PROBLEM"].map(str::to_owned)];
     cells.extend(rows.iter().map(|row| {
         [
-            row.id.clone(),
+            one_line(&row.id),
             row.created_at.map_or_else(dash, |at| at.utc().with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string()),
             row.status.to_owned(),
             row.outcome.map_or_else(dash, str::to_owned),
@@ -104,9 +104,9 @@ fn table(rows: &[Row]) -> String {
         ]
     }));
     let widths: [usize; 8] =
-        std::array::from_fn(|column| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
+        std::array::from_fn(|column| cells.iter().map(|row| measure_text_width(&row[column])).max().unwrap_or(0));
     let line = |row: &[String; 8]| {
-        let padded = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+        let padded = row.iter().zip(widths).map(|(cell, width)| pad_str(cell, width, Alignment::Left, None));
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     cells.iter().map(line).collect::<Vec<_>>().join("\n")

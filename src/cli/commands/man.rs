@@ -11,7 +11,7 @@ pub(in crate::cli) fn run(args: &ManArgs, terminal: &mut Terminal) -> Result<(),
     let Some(directory) = &args.dir else {
         let mut page = Vec::new();
         clap_mangen::Man::new(command()).render(&mut page).map_err(Error::Stdout)?;
-        return terminal.result(&String::from_utf8_lossy(&page));
+        return terminal.text(&String::from_utf8_lossy(&page));
     };
     let failed = |source| Error::Output { path: directory.clone(), source };
     fs::create_dir_all(directory).map_err(failed)?;

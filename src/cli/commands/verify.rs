@@ -7,9 +7,9 @@ use serde::Serialize;
 use crate::cli::args::VerifyArgs;
 use crate::cli::session::DEBATES;
 use crate::cli::terminal::Terminal;
-use crate::display::one_line;
 use crate::error::Error;
 use crate::figures::counted;
+use crate::sanitize::one_line;
 use crate::store::{Directory, Entry, Flaw, StateFile, Verification, verify};
 
 pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -17,10 +17,9 @@ pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<
     let journal = super::journal_of(&entry)?;
     let found = verify(&entry, journal)?;
     if args.json {
-        let json = serde_json::to_string_pretty(&Report::of(&entry, &found));
-        terminal.result(&json.map_err(|error| Error::Stdout(error.into()))?)?;
+        terminal.json(&Report::of(&entry, &found))?;
     } else {
-        terminal.result(&text(&entry, journal, &found))?;
+        terminal.text(&text(&entry, journal, &found))?;
     }
     if found.is_whole() { Ok(()) } else { Err(Error::NotWhole { id: entry.id() }) }
 }

@@ -31,6 +31,7 @@ mod vote;
 use self::cast::Cast;
 use self::page::{Part, Section, page};
 use super::View;
+use crate::sanitize::sanitize;
 
 /// The report of a debate as an HTML page. The same debate gives the same page.
 #[must_use]
@@ -53,5 +54,7 @@ pub fn html(view: &View<'_>) -> String {
         Section::new("failures", "Failures", Part::Run, failures::failures(view, &cast)),
         Section::new("settings", "Settings", Part::Run, settings::settings(view)),
     ];
-    page(view, &masthead::masthead(view, &calls), &sections)
+    let page = page(view, &masthead::masthead(view, &calls), &sections);
+    // All of it at once, so that nothing is left out: escaping keeps texts from being markup, this from steering.
+    sanitize(&page).into_owned()
 }

@@ -58,7 +58,7 @@ pub(super) fn name(text: &str) -> Markup {
 pub(super) fn plain(text: &str, chars: usize) -> String {
     // More than enough to fill the line, so that a huge text costs no more than a long one.
     let beginning = crate::markdown::truncate(text.trim_start(), chars.saturating_mul(4));
-    let line = crate::display::one_line(beginning);
+    let line = crate::sanitize::one_line(beginning);
     let cut = crate::markdown::truncate(&line, chars);
     if cut.len() == line.len() && beginning.len() == text.trim_start().len() { line } else { format!("{cut}…") }
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::display::one_line;
 use crate::evaluation::{Attempt, Evaluated, Evaluator, Usage};
 use crate::figures::{cost, counted, duration, tokens};
+use crate::sanitize::one_line;
 
 /// Each evaluator with its provider, model, limit and prompts.
 pub(super) fn roster(evaluators: &[Evaluator]) -> String {

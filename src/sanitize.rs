@@ -1,6 +1,10 @@
-//! Text of models, servers and files on its way to a terminal: it may say what it likes, but not steer.
+//! Text of models, servers and files on its way to a terminal or a page: it may say what it likes, but not steer.
+//!
+//! Every way out cleans what it writes: `cli::terminal` results and notices, `display` what is shown of a run, and
+//! `report::html` the page. Clippy refuses standard output and standard error everywhere else.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use crate::markdown::is_bidi_control;
 
@@ -28,6 +32,26 @@ pub fn one_line(text: &str) -> String {
     words.join(" ")
 }
 
+/// `json` with escapes for what could steer a terminal. JSON allows as themselves some characters that steer a terminal (the C1 range), reorder text, or end a line for
+/// some readers (U+0085, U+2028). They can only stand in strings, where an escape means the same.
+#[must_use]
+pub fn escaped_json(json: String) -> String {
+    let needs_escape = |c: char| is_unsafe(c) || matches!(c, '\u{2028}' | '\u{2029}');
+    if !json.contains(needs_escape) {
+        return json;
+    }
+    let mut safe = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if needs_escape(c) {
+            // All of them are in the basic plane: four digits are enough. Writing to a string cannot fail.
+            let _ = write!(safe, "\\u{:04x}", u32::from(c));
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
 fn is_unsafe(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || is_bidi_control(c)
 }
@@ -52,6 +76,14 @@ mod tests {
     fn other_text_is_left_alone() {
         let text = "Zürich → 東京 👩‍💻\n\tok";
         assert!(matches!(sanitize(text), Cow::Borrowed(same) if same == text));
+    }
+
+    #[test]
+    fn json_is_the_same_value_and_steers_nothing() {
+        let text = "esc \u{1b}[2J c1 \u{9b} del \u{7f} bidi \u{202e} ls \u{2028} é";
+        let json = escaped_json(serde_json::to_string_pretty(&[text]).unwrap());
+        assert!(!json.contains(|c: char| is_unsafe(c) || c == '\u{2028}') && json.contains('é'), "{json}");
+        assert_eq!(serde_json::from_str::<[String; 1]>(&json).unwrap(), [text]);
     }
 
     #[test]
