@@ -82,9 +82,11 @@ async fn hear(mut subscription: Subscription) -> Heard {
     heard
 }
 
-/// Runs a debate in front of `reading` subscribers that read and `sleeping` that never do: its state, what was asked,
-/// what each reader heard, and what a sleeper finds when it wakes.
-fn debate(reading: usize, sleeping: usize) -> (Value, Vec<(CallKey, String)>, Vec<Heard>, Vec<Heard>) {
+/// A debate as it went: its state, what was asked, what each reader heard, and what each sleeper found.
+type Shown = (Value, Vec<(CallKey, String)>, Vec<Heard>, Vec<Heard>);
+
+/// Runs a debate in front of `reading` subscribers that read and `sleeping` that never do.
+fn debate(reading: usize, sleeping: usize) -> Shown {
     let settings = settings();
     let model = Arc::new(Writing::default());
     let signals = Signals::new(PanelInfo::from(&settings));
@@ -133,7 +135,6 @@ fn nobody_one_and_fifty_subscribers_see_the_same_debate_and_change_nothing() {
         }
         for one in &found {
             assert!(one.ended && one.missed > 0 && one.words <= 4_096, "{one:?}");
-            assert_eq!(one.words as u64 + one.events.len() as u64 + one.missed > 4_096, true, "{one:?}");
         }
     }
 }
