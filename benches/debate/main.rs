@@ -3,6 +3,8 @@
 //! Runs the release binary against the mock model server of the tests and prints one Markdown table. The server
 //! runs in this process, so that only the program is measured.
 
+#![expect(clippy::disallowed_methods, reason = "figures of our own are printed here, and nothing that others wrote")]
+
 use std::io::Write as _;
 use std::process::ExitCode;
 
