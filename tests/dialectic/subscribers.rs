@@ -7,11 +7,12 @@ use dialectic::agent::Panel;
 use dialectic::config::default_settings;
 use dialectic::debate::{CallKey, Event, PanelInfo, Phase, Settings, Signal, TerminationKind, Tokens};
 use dialectic::engine::{Ending, SignalObserver};
-use dialectic::llm::{Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, Live, Reply, Request, Timeouts};
+use dialectic::llm::{
+    Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request, Timeouts,
+};
 use dialectic::signals::{News, Signals, Subscription, Words};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 
 use crate::support::in_process;
 use crate::timing::without_times;
@@ -90,12 +91,13 @@ fn debate(reading: usize, sleeping: usize) -> Shown {
     let settings = settings();
     let model = Arc::new(Writing::default());
     let signals = Signals::new(PanelInfo::from(&settings));
-    let limits = CallerLimits { in_flight: Arc::new(Semaphore::new(8)), max_retries: 0, budget: None };
+    let limits = CallerLimits { in_flight: Arc::new(InFlight::at_most(8)), max_retries: 0, budget: None };
     let panel = Panel::build(&settings, |_| Caller {
         chat: model.clone(),
         provider: "openai".into(),
         price: None,
         timeouts: Timeouts::of(&settings.debate),
+        silence: None,
         limits: limits.clone(),
         observer: Arc::new(SignalObserver(signals.clone())),
     });
