@@ -272,7 +272,7 @@ fn a_generation_tells_model_tokens_cost_prompts_and_output() {
     gen_ai.usage.input_tokens = 1000
     gen_ai.usage.output_tokens = 50
     langfuse.observation.cost_details = {"total":0.0125}
-    langfuse.observation.input = [{"content":"Be brief.","role":"system"},{"content":"Design it.","role":"user"}]
+    langfuse.observation.input = [{"role":"system","content":"Be brief."},{"role":"user","content":"Design it."}]
     langfuse.observation.metadata.prompt_version = abc123
     langfuse.observation.model.name = gpt-4-0613
     langfuse.observation.output = what was said
