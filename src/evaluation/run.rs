@@ -49,12 +49,10 @@ pub struct Attempt<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Skipped {
     /// Its call failed for good.
-    #[error("{failed}{}{}", after(failed.attempts), unread(unreadable.as_deref()))]
+    #[error("{failed}{}", after(failed.attempts))]
     Failed {
         /// How.
         failed: FailedCall,
-        /// Why the answer before it could not be read, if there was one.
-        unreadable: Option<String>,
     },
     /// Its answers held no evaluation.
     #[error("no JSON evaluation came back, asked twice: {error}")]
@@ -66,10 +64,6 @@ pub enum Skipped {
 
 fn after(attempts: u32) -> String {
     if attempts > 1 { format!(" (after {attempts} attempts)") } else { String::new() }
-}
-
-fn unread(error: Option<&str>) -> String {
-    error.map_or_else(String::new, |error| format!("; its first answer was no JSON evaluation: {error}"))
 }
 
 /// What calls took.
@@ -136,24 +130,24 @@ async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, run: u32, in_f
     // The semaphore is never closed; were it, asking without a permit would still be right.
     let _permit = in_flight.acquire().await;
     let started = Instant::now();
-    let before: Arc<Mutex<(Option<String>, Usage)>> = Arc::new(Mutex::new((None, Usage::NONE)));
+    let before = Arc::new(Mutex::new(Usage::NONE));
     let noted = Arc::clone(&before);
     let ask = Ask {
         caller: evaluator.caller.clone(),
         request: evaluator.request(subject, run),
         past: Vec::new(),
-        on_reply: Arc::new(move |reply, record| {
+        on_reply: Arc::new(move |_, record| {
             let usage = Usage::of_answer(record.tokens, record.cost_usd);
-            *noted.lock().unwrap_or_else(PoisonError::into_inner) = (reply.parse_error, usage);
+            *noted.lock().unwrap_or_else(PoisonError::into_inner) = usage;
         }),
         tools: None,
     };
     let ended = ask.json(Answer::read).await;
-    let (unreadable, before) = before.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let before = *before.lock().unwrap_or_else(PoisonError::into_inner);
     let (outcome, last) = match ended {
         Err(failed) => {
             let usage = Usage::of_failure(&failed);
-            (Err(Skipped::Failed { failed, unreadable }), usage)
+            (Err(Skipped::Failed { failed }), usage)
         }
         Ok((answer, record)) => {
             let outcome = answer.map_err(|unreadable| Skipped::Unreadable { error: unreadable.error });

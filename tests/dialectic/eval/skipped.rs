@@ -74,7 +74,7 @@ fn an_evaluator_that_fails_or_says_nothing_is_skipped() {
     warning: `agents[3].timeout` is 2500 ms, too short for a model to think: 600000 ms count until its first token
     warning: evaluator refused is skipped: the request was refused (400): no such model
     warning: evaluator prose is skipped: no JSON evaluation came back, asked twice: it contains no JSON object
-    warning: evaluator late is skipped: the key was refused (401): who are you?; its first answer was no JSON evaluation: it contains no JSON object
+    warning: evaluator late is skipped: no JSON evaluation came back, asked twice: it contains no JSON object, and asking again failed: the key was refused (401): who are you?
     ");
 }
 
