@@ -66,6 +66,28 @@ pub struct Figures {
     pub cost: Option<Usd>,
 }
 
+impl Figures {
+    /// Together with those of a later attempt. A cost that only one of them has is no sum.
+    #[must_use]
+    pub fn and(self, later: Self) -> Self {
+        if self == Self::default() {
+            return later;
+        }
+        if later == Self::default() {
+            return self;
+        }
+        let sum = |a: Tokens, b: Tokens| Tokens {
+            input_tokens: a.input_tokens + b.input_tokens,
+            cached_input_tokens: a.cached_input_tokens + b.cached_input_tokens,
+            output_tokens: a.output_tokens + b.output_tokens,
+        };
+        Self {
+            tokens: [self.tokens, later.tokens].into_iter().flatten().reduce(sum),
+            cost: self.cost.zip(later.cost).map(|(a, b)| a + b),
+        }
+    }
+}
+
 impl From<ModelError> for FailedAttempt {
     fn from(error: ModelError) -> Self {
         Self { error, figures: Figures::default() }

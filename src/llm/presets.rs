@@ -87,6 +87,14 @@ pub const DEFAULT_MODELS: &[(&str, &str)] = &[
     ("openrouter", "openai/gpt-5.6-luna"),
 ];
 
+/// Whether `base_url` is that of a known provider which is known to serve the Responses API: what goes wrong there for
+/// once says nothing of what it has.
+#[must_use]
+pub fn serves_responses(name: &str, base_url: &str) -> bool {
+    let same = |preset: &Preset| preset.base_url == base_url.trim().trim_end_matches('/');
+    matches!(name, "openai" | "openrouter") && preset(name).is_some_and(same)
+}
+
 /// The known provider of that name.
 #[must_use]
 pub fn preset(name: &str) -> Option<&'static Preset> {

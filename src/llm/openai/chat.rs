@@ -124,7 +124,7 @@ impl<'a> Body<'a> {
             r#type: "function",
             function: Function { name: &tool.name, description: &tool.description, parameters: &tool.parameters },
         };
-        let schema = request.answer.filter(|_| quirks.takes_schema);
+        let schema = quirks.schemas.of(request.answer);
         let tokens = |field| request.max_tokens.filter(|_| quirks.limit == field);
         Self {
             model: &request.model,
@@ -132,9 +132,9 @@ impl<'a> Body<'a> {
             temperature: quirks.takes_temperature.then_some(request.temperature),
             max_completion_tokens: tokens(LimitField::MaxCompletionTokens),
             max_tokens: tokens(LimitField::MaxTokens),
-            response_format: schema.map(|answer| ResponseFormat {
+            response_format: schema.map(|(name, schema)| ResponseFormat {
                 r#type: "json_schema",
-                json_schema: AnswerForm { name: answer.name, schema: (answer.schema)(), strict: true },
+                json_schema: AnswerForm { name, schema, strict: true },
             }),
             tools: request.tools.iter().map(tool).collect(),
             stream: (quirks.streaming != Streaming::Never).then_some(true),
@@ -194,6 +194,12 @@ struct AnswerFunction {
 }
 
 impl ApiAnswer for Answer {
+    const PATH: &'static str = "/chat/completions";
+
+    fn is_foreign(&self) -> bool {
+        self.choices.is_none()
+    }
+
     fn is_one(&self) -> bool {
         let first = self.choices.as_ref().and_then(|choices| choices.first());
         first.is_some_and(|choice| choice.finish_reason.as_deref() != Some("error"))

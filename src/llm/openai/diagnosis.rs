@@ -114,6 +114,58 @@ impl Refusal {
             || said.contains("no endpoints found")
     }
 
+    /// Whether a quota or a balance is used up, also where a proxy has wrapped that into an error of its own.
+    pub(super) fn is_quota(&self) -> bool {
+        let markers = ["insufficient_quota", "billing_hard_limit_reached"];
+        let said = self.message.to_lowercase();
+        markers.iter().any(|marker| said.contains(marker) || self.codes.iter().any(|code| code == marker))
+    }
+
+    /// Whether it names the Responses API as what is not there.
+    pub(super) fn speaks_of_responses(&self) -> bool {
+        let said = self.message.to_lowercase();
+        let says = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(phrase));
+        says(&RESPONSES_API) && says(&NOT_THERE) && says(&["model"])
+    }
+
+    /// Whether its reason is known and is not the API: by the other one it would be refused as well.
+    pub(super) fn is_about_the_request(&self) -> bool {
+        let said = self.message.to_lowercase();
+        let codes = ["model_not_found", "invalid_prompt", "content_filter", "content_policy_violation"];
+        let unknown_model = ["not found", "not exist", "no such", "unknown model", "invalid model", "not have access"];
+        self.exceeds_context()
+            || self.is_quota()
+            || self.codes.iter().any(|code| codes.contains(&code.as_str()))
+            || said.contains("model") && unknown_model.iter().any(|phrase| said.contains(phrase))
+            || said.contains("no endpoints found")
+            || self.names(&["temperature", "tools"])
+    }
+
+    /// Whether a schema may be behind it though it does not say so: servers that cannot make a grammar of one fail with
+    /// any status.
+    pub(super) fn may_be_about_a_schema(&self) -> bool {
+        matches!(self.status, 400 | 415 | 422 | 500 | 501 | 502) && !self.in_answer && !self.is_about_the_request()
+    }
+
+    /// Whether it refuses a keyword of a schema.
+    pub(super) fn refuses_keyword(&self, keyword: &str) -> bool {
+        let (said, keyword) = (self.message.to_lowercase(), keyword.to_lowercase());
+        let mut words = said.split(|c: char| !c.is_alphanumeric());
+        let of_a_schema = ["schema", "response_format", "propert", "keyword"].iter().any(|it| said.contains(it));
+        self.speaks_of_parameters() && of_a_schema && words.any(|word| word == keyword)
+    }
+
+    /// Whether it takes schemas, but not one with so much in it.
+    pub(super) fn finds_schema_too_much(&self) -> bool {
+        let said = self.message.to_lowercase();
+        ["invalid schema", "too many states", "too complex"].iter().any(|phrase| said.contains(phrase))
+    }
+
+    /// Whether the model knows its output limit under the old name only.
+    pub(super) fn wants_old_limit(&self) -> bool {
+        self.refuses_parameter("max_completion_tokens")
+    }
+
     /// Whether the model wants its output limit under the new name.
     pub(super) fn wants_renamed_limit(&self) -> bool {
         self.is_about_parameters() && self.message.contains("max_completion_tokens")
@@ -121,9 +173,14 @@ impl Refusal {
 
     /// Whether it is about the form of the answer that was asked for.
     pub(super) fn refuses_format(&self) -> bool {
-        self.is_about_parameters()
+        self.speaks_of_parameters()
             && self.names(&[
                 "response_format",
+                "response format",
+                "json schema",
+                "grammar",
+                "guided decoding",
+                "too many states",
                 "text.format",
                 "json_schema",
                 "structured output",
@@ -161,11 +218,17 @@ impl Refusal {
             "unknown",
             "unrecognized",
             "unexpected",
+            "extra fields",
         ];
-        self.is_about_parameters()
+        self.speaks_of_parameters()
             && self.names(&[parameter])
             && (unsupported.iter().any(|it| said.contains(it))
                 || self.codes.iter().any(|code| code.starts_with("unsupported")))
+    }
+
+    /// Whether a message with this status may name a parameter: some servers and many proxies give all failures 500.
+    fn speaks_of_parameters(&self) -> bool {
+        !matches!(self.status, 401 | 403 | 408 | 409 | 425 | 429 | 503)
     }
 
     fn is_about_parameters(&self) -> bool {

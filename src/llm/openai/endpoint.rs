@@ -161,6 +161,11 @@ impl Address {
         is_on_this_machine(&self.base)
     }
 
+    /// Where requests to `path` go, without what is nobody's business.
+    pub(super) fn shown(&self, path: &str) -> String {
+        self.redact(&format!("{}{}{path}", self.origin(), self.base.path().trim_end_matches('/')))
+    }
+
     /// Scheme, host and port, for messages.
     pub(super) fn origin(&self) -> String {
         self.base.origin().ascii_serialization()

@@ -32,11 +32,15 @@ pub(super) struct Refusal {
     pub(super) param: Option<String>,
     /// What the server said: one line, without secrets and control characters.
     pub(super) message: String,
+    /// Where nothing was found.
+    pub(super) url: Option<String>,
+    /// Whether it was in an answer of the API that had begun.
+    pub(super) in_answer: bool,
 }
 
 impl Refusal {
     /// From an answer with an error status.
-    pub(super) fn of_answer(answer: &Answer, address: &Address) -> Self {
+    pub(super) fn of_answer(answer: &Answer, address: &Address, path: &str) -> Self {
         let said = serde_json::from_slice(&answer.body).ok().and_then(Envelope::into_fault).unwrap_or_default();
         let message = if let Some(message) = said.message.filter(|message| !message.trim().is_empty()) {
             one_line(&message, address)
@@ -51,6 +55,8 @@ impl Refusal {
             message: if message.is_empty() { reason(answer.status) } else { message },
             codes: said.codes,
             param: said.param,
+            url: matches!(answer.status.as_u16(), 404 | 405).then(|| address.shown(path)),
+            in_answer: false,
         }
     }
 
@@ -64,6 +70,8 @@ impl Refusal {
             message: one_line(&message, address),
             codes: fault.codes,
             param: fault.param,
+            url: None,
+            in_answer: false,
         }
     }
 
@@ -72,10 +80,12 @@ impl Refusal {
         if self.exceeds_context() {
             return ModelError::ContextExceeded { message: self.message };
         }
-        let Self { status, retry_after, codes, message, .. } = self;
+        let is_quota = self.is_quota();
+        let Self { status, retry_after, message, url, .. } = self;
+        let message = url.map_or(message.clone(), |url| format!("{message} ({url})"));
         match status {
-            // Waiting does not pay bills.
-            429 if codes.iter().any(|code| code == "insufficient_quota") => ModelError::Refused { status, message },
+            // Waiting does not pay bills, whatever status a proxy wraps them in.
+            _ if is_quota => ModelError::Refused { status, message },
             429 => ModelError::RateLimited { retry_after, message },
             401 | 403 => ModelError::Unauthorized { status, message },
             // A good status with an error inside that says no more is a server at fault.

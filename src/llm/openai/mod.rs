@@ -5,6 +5,7 @@
 //! streams of events, unless the configuration says otherwise. What a model was found not to take is remembered for the
 //! run.
 
+mod asking;
 mod chat;
 mod diagnosis;
 mod endpoint;
@@ -14,6 +15,7 @@ mod lenient;
 mod quirks;
 mod reasoning;
 mod responses;
+mod schema;
 mod sse;
 mod streaming;
 mod text;
@@ -22,9 +24,12 @@ mod transport;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 
+use super::presets::serves_responses;
 use super::{ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request};
 
 pub use endpoint::{Endpoint, EndpointError as ClientError};
@@ -56,41 +61,18 @@ impl OpenAiClient {
     pub fn new(endpoint: Endpoint, http: &HttpClient) -> Result<Self, ClientError> {
         let limit =
             if &*endpoint.name == RENAMED_LIMIT { LimitField::MaxCompletionTokens } else { LimitField::MaxTokens };
-        let presumed =
-            Presumed { api: endpoint.api, limit, streams: endpoint.streams, takes_schemas: endpoint.takes_schemas };
+        let presumed = Presumed {
+            api: endpoint.api,
+            limit,
+            streams: endpoint.streams,
+            takes_schemas: endpoint.takes_schemas,
+            provider: Arc::clone(&endpoint.name),
+            serves_responses: serves_responses(&endpoint.name, &endpoint.base_url),
+        };
         let address = Address::new(endpoint)?;
         let patience = if address.is_loopback() { LOOPBACK_PATIENCE } else { PATIENCE };
         let learned = Learned::new(presumed, patience);
         Ok(Self { transport: Transport::new(address, http)?, learned })
-    }
-
-    async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
-        let (learned, model) = (&self.learned, &request.model);
-        let _probe = learned.await_turn(model).await;
-        // Each turn of this loop learns one thing that the model does not take; there are six to learn.
-        loop {
-            let quirks = learned.quirks(model);
-            let api = quirks.api.unwrap_or(Api::Responses);
-            let (refusal, figures) = match self.ask_once(request, api, quirks, live).await {
-                Ok(reply) => {
-                    learned.reached(model, api);
-                    return Ok(reply);
-                }
-                Err(Setback::Failed(failed)) => return Err(failed),
-                Err(Setback::Refused(refusal, figures)) => (refusal, figures),
-            };
-            let lack = refusal.lacks_responses().filter(|_| api == Api::Responses && quirks.api.is_none());
-            if let Some(lack) = lack {
-                learned.lacks_responses(model, lack);
-                continue;
-            }
-            let Some(change) = what_to_leave_out(&refusal, request, api, quirks) else {
-                return Err(FailedAttempt { error: refusal.into_error(), figures });
-            };
-            learned.learn(model, change);
-            // A server that argues about parameters has the API; nobody need wait for the second try to know.
-            learned.reached(model, api);
-        }
     }
 
     async fn ask_once(&self, request: &Request, api: Api, quirks: Quirks, live: Live<'_>) -> Result<Reply, Setback> {
@@ -135,14 +117,19 @@ impl OpenAiClient {
     fn read<P: Pieces>(&self, request: &Request, answer: &Answer) -> Result<Reply, Setback> {
         let address = self.transport.address();
         if !answer.status.is_success() {
-            return Err(Setback::Refused(Box::new(Refusal::of_answer(answer, address)), Figures::default()));
+            return Err(Setback::Refused(
+                Box::new(Refusal::of_answer(answer, address, P::Whole::PATH)),
+                Figures::default(),
+            ));
         }
         if let Some(pieces) = pieces_in::<P>(&answer.body) {
             return self.accept(request, pieces?.into_whole(), answer);
         }
         let whole = serde_json::from_str(&readable(&answer.body)).map_err(|error| {
+            let is_cut = error.is_eof() && !answer.body.trim_ascii().is_empty();
             let error = one_line(&error.to_string(), address);
-            broken(format!("it is not the JSON of the API ({error}): {}", excerpt(&answer.body, address)))
+            let broken = broken(format!("it is not the JSON of the API ({error}): {}", excerpt(&answer.body, address)));
+            if is_cut { Setback::from(broken) } else { Setback::Foreign(broken.into()) }
         })?;
         self.accept::<P::Whole>(request, whole, answer)
     }
@@ -153,12 +140,15 @@ impl OpenAiClient {
         let figures = figures(&read, answer);
         let failed = |error| Setback::Failed(FailedAttempt { error, figures });
         if let Some(fault) = read.take_error().and_then(ErrorField::into_fault) {
-            return Err(Setback::Refused(Box::new(Refusal::inside(fault, answer, address)), figures));
+            let in_answer = !read.is_foreign();
+            let refusal = Refusal { in_answer, ..Refusal::inside(fault, answer, address) };
+            return Err(Setback::Refused(Box::new(refusal), figures));
         }
         if !read.is_one() {
             let body = excerpt(&answer.body, address);
             let said = if body.is_empty() { body } else { format!(": {body}") };
-            return Err(failed(broken(format!("it holds no answer{said}"))));
+            let failed = FailedAttempt { error: broken(format!("it holds no answer{said}")), figures };
+            return Err(if read.is_foreign() { Setback::Foreign(failed) } else { Setback::Failed(failed) });
         }
         let completion = read.usage().and_then(Usage::completion);
         let (mut reply, refusal) = read.into_reply();
@@ -188,25 +178,12 @@ fn figures(read: &impl ApiAnswer, answer: &Answer) -> Figures {
     Figures { tokens: usage.and_then(Usage::tokens), cost: stated_cost(usage, &answer.headers) }
 }
 
-/// What is to be left out of the next try, after a refusal that is about something that can be.
-fn what_to_leave_out(refusal: &Refusal, request: &Request, api: Api, quirks: Quirks) -> Option<fn(&mut Quirks)> {
-    if request.answer.is_some() && quirks.takes_schema && refusal.refuses_format() {
-        Some(|quirks| quirks.takes_schema = false)
-    } else if quirks.takes_temperature && refusal.refuses_parameter("temperature") {
-        Some(|quirks| quirks.takes_temperature = false)
-    } else if api == Api::Chat && quirks.limit == LimitField::MaxTokens && refusal.wants_renamed_limit() {
-        Some(|quirks| quirks.limit = LimitField::MaxCompletionTokens)
-    } else if api == Api::Chat && quirks.streaming == Streaming::WithUsage && refusal.refuses_stream_options() {
-        Some(|quirks| quirks.streaming = Streaming::Bare)
-    } else if quirks.streaming != Streaming::Never && refusal.refuses_streaming() {
-        Some(|quirks| quirks.streaming = Streaming::Never)
-    } else {
-        None
-    }
-}
-
 /// An answer of either API.
 trait ApiAnswer: DeserializeOwned {
+    /// The path of the API.
+    const PATH: &'static str;
+    /// Whether nothing in it is of the API.
+    fn is_foreign(&self) -> bool;
     /// Whether this is an answer of the API at all, and not some other JSON.
     fn is_one(&self) -> bool;
     /// The error that some servers put into an answer with a good status.
@@ -221,6 +198,8 @@ trait ApiAnswer: DeserializeOwned {
 enum Setback {
     /// The server said no, and perhaps what it took to come to that.
     Refused(Box<Refusal>, Figures),
+    /// What came back with a good status is not of this API.
+    Foreign(FailedAttempt),
     /// Anything else.
     Failed(FailedAttempt),
 }

@@ -1,13 +1,17 @@
 //! What is learned of a model while it is used, so that nothing is refused twice.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use crate::debate::ApiKind;
+use crate::debate::{ApiKind, CallKey};
+use crate::llm::models::{Feature, facts};
+
+use super::schema::Schemas;
 
 use super::reasoning::begins_within;
 
@@ -48,12 +52,18 @@ pub(super) enum Streaming {
 pub(super) struct Quirks {
     /// The API it is reached by; unknown until it answered, or its server turned out to have only one.
     pub(super) api: Option<Api>,
-    /// Whether it takes a schema for its answer, as far as is known.
-    pub(super) takes_schema: bool,
+    /// How much of a schema for its answer it takes, as far as is known.
+    pub(super) schemas: Schemas,
+    /// How often a refusal without a reason may still be laid to the schema; never after one was taken.
+    pub(super) schema_doubts: u8,
+    /// Whether its server heeds schemas in Chat Completions alone.
+    pub(super) schemas_by_chat: bool,
     /// Whether it takes a temperature, as far as is known.
     pub(super) takes_temperature: bool,
     /// What Chat Completions call its output limit, as far as is known.
     pub(super) limit: LimitField,
+    /// Whether that was learned: it is learned once, or two names that are both refused would take turns.
+    pub(super) limit_is_learned: bool,
     /// How it streams, as far as is known.
     pub(super) streaming: Streaming,
     /// Whether its answers begin in the midst of reasoning, as far as is known: what streams is held back until that has
@@ -67,16 +77,17 @@ pub(super) const PATIENCE: Duration = Duration::from_millis(250);
 /// The same for a server on this machine, from which a refusal takes no time to arrive.
 pub(super) const LOOPBACK_PATIENCE: Duration = Duration::from_millis(60);
 
-/// Models of `OpenAI` that answer a schema with an error (platform.openai.com, "Structured outputs", supported models).
-const WITHOUT_SCHEMA: [&str; 3] = ["gpt-4-turbo", "gpt-4-32k", "gpt-3.5"];
-
 /// What is taken for granted of every model on a server, until one of them says otherwise.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Presumed {
     pub(super) api: ApiKind,
     pub(super) limit: LimitField,
     pub(super) streams: bool,
     pub(super) takes_schemas: bool,
+    /// Its name in configurations, for what is known of its models.
+    pub(super) provider: Arc<str>,
+    /// Whether it is known to serve the Responses API.
+    pub(super) serves_responses: bool,
 }
 
 /// What is known of a server and of each model on it.
@@ -85,6 +96,42 @@ pub(super) struct Learned {
     patience: Duration,
     server: watch::Sender<Finding>,
     models: Mutex<HashMap<Arc<str>, Quirks>>,
+    /// Calls that the server failed, and whether for the second time.
+    failed: Mutex<HashMap<(Arc<str>, CallKey), bool>>,
+    schemas: Mutex<SchemaRoute>,
+}
+
+/// By which API answers with a schema are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum SchemaRoute {
+    /// By that of their model, which may turn out not to heed them.
+    #[default]
+    Presumed,
+    /// By Chat Completions.
+    Chat,
+    /// By that of their model, since the other does no better.
+    Settled,
+}
+
+/// Something that a refusal teaches of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lesson {
+    Schemas(Schemas),
+    NoTemperature,
+    Limit(LimitField),
+    Streaming(Streaming),
+}
+
+impl Quirks {
+    /// Heeds a lesson. None takes back an earlier one.
+    pub(super) fn apply(&mut self, lesson: Lesson) {
+        match lesson {
+            Lesson::Schemas(schemas) => self.schemas = self.schemas.max(schemas),
+            Lesson::NoTemperature => self.takes_temperature = false,
+            Lesson::Limit(limit) => (self.limit, self.limit_is_learned) = (limit, true),
+            Lesson::Streaming(streaming) => self.streaming = streaming,
+        }
+    }
 }
 
 /// What is known of a server.
@@ -116,7 +163,14 @@ impl Drop for Probe<'_> {
 
 impl Learned {
     pub(super) fn new(presumed: Presumed, patience: Duration) -> Self {
-        Self { presumed, patience, server: watch::Sender::new(Finding::Unknown), models: Mutex::default() }
+        Self {
+            presumed,
+            patience,
+            server: watch::Sender::new(Finding::Unknown),
+            models: Mutex::default(),
+            failed: Mutex::default(),
+            schemas: Mutex::default(),
+        }
     }
 
     /// What is known of `model`.
@@ -126,6 +180,7 @@ impl Learned {
         if *self.server.borrow() == Finding::Known(Api::Chat) {
             quirks.api = quirks.api.or(Some(Api::Chat));
         }
+        quirks.schemas_by_chat = *self.schema_route() == SchemaRoute::Chat;
         quirks
     }
 
@@ -137,7 +192,7 @@ impl Learned {
 
     /// Remembers that `model` is reached by `api`.
     pub(super) fn reached(&self, model: &Arc<str>, api: Api) {
-        self.learn(model, |quirks| quirks.api = Some(api));
+        self.learn(model, |quirks| quirks.api = quirks.api.or(Some(api)));
         self.settle(api);
     }
 
@@ -176,8 +231,44 @@ impl Learned {
         })
     }
 
+    /// Whether it is a server that is known to have the Responses API.
+    pub(super) fn serves_responses(&self) -> bool {
+        self.presumed.serves_responses
+    }
+
+    /// Whether the server fails a call of `model` for the second time, which is when to doubt that it has the API.
+    pub(super) fn fails_again(&self, model: &Arc<str>, call: &CallKey) -> bool {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        match failed.entry((Arc::clone(model), call.clone())) {
+            Entry::Vacant(first) => {
+                first.insert(false);
+                false
+            }
+            Entry::Occupied(mut again) => !std::mem::replace(again.get_mut(), true),
+        }
+    }
+
+    /// The server did not heed a schema in the Responses API: the next one goes to Chat Completions, where that is ours
+    /// to choose.
+    pub(super) fn tries_schemas_by_chat(&self) {
+        let mut route = self.schema_route();
+        let is_free = self.presumed.api == ApiKind::Auto && !self.presumed.serves_responses;
+        if is_free && *route == SchemaRoute::Presumed {
+            *route = SchemaRoute::Chat;
+        }
+    }
+
+    /// Chat Completions do no better with schemas, or are not there.
+    pub(super) fn keeps_schemas_where_they_are(&self) {
+        *self.schema_route() = SchemaRoute::Settled;
+    }
+
+    fn schema_route(&self) -> MutexGuard<'_, SchemaRoute> {
+        self.schemas.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What was found first of a server stays: what a single model says later concerns that model.
-    fn settle(&self, api: Api) {
+    pub(super) fn settle(&self, api: Api) {
         self.server.send_if_modified(|finding| {
             let open = !matches!(finding, Finding::Known(_));
             if open {
@@ -188,15 +279,27 @@ impl Learned {
     }
 
     fn presumed(&self, model: &str) -> Quirks {
+        let known = facts(&self.presumed.provider, model);
+        let takes = |feature| known.is_none_or(|facts| facts.takes(feature));
         Quirks {
             api: match self.presumed.api {
+                ApiKind::Auto if !takes(Feature::Responses) => Some(Api::Chat),
+                ApiKind::Auto if !takes(Feature::Chat) => Some(Api::Responses),
                 ApiKind::Auto => None,
                 ApiKind::Responses => Some(Api::Responses),
                 ApiKind::Chat => Some(Api::Chat),
             },
-            takes_schema: self.presumed.takes_schemas && takes_schema(model),
-            takes_temperature: true,
+            schemas: match (self.presumed.takes_schemas && takes(Feature::Schema), &*self.presumed.provider) {
+                (false, _) => Schemas::None,
+                // Its strict schemas allow no lengths of strings.
+                (true, "openai") => Schemas::WithoutLengths,
+                (true, _) => Schemas::Whole,
+            },
+            schema_doubts: 2,
+            schemas_by_chat: false,
+            takes_temperature: takes(Feature::Temperature),
             limit: self.presumed.limit,
+            limit_is_learned: false,
             streaming: if self.presumed.streams { Streaming::WithUsage } else { Streaming::Never },
             begins_within: begins_within(model),
         }
@@ -207,27 +310,18 @@ impl Learned {
     }
 }
 
-fn takes_schema(model: &str) -> bool {
-    let model = model.strip_prefix("openai/").unwrap_or(model);
-    let original = model == "gpt-4" || model.strip_prefix("gpt-4-").is_some_and(|rest| rest.starts_with('0'));
-    !original && !WITHOUT_SCHEMA.iter().any(|name| model.starts_with(name))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn presumed(api: ApiKind) -> Presumed {
-        Presumed { api, limit: LimitField::MaxTokens, streams: true, takes_schemas: true }
-    }
-
-    #[test]
-    fn the_first_generations_take_no_schema() {
-        for model in ["gpt-4", "gpt-4-0613", "openai/gpt-4", "gpt-4-turbo-2024-04-09", "gpt-3.5-turbo", "gpt-4-32k"] {
-            assert!(!takes_schema(model), "{model}");
-        }
-        for model in ["gpt-4o", "gpt-4.1-mini", "gpt-5", "mistral-large", "openai/gpt-4o-mini"] {
-            assert!(takes_schema(model), "{model}");
+        Presumed {
+            api,
+            limit: LimitField::MaxTokens,
+            streams: true,
+            takes_schemas: true,
+            provider: "local".into(),
+            serves_responses: false,
         }
     }
 

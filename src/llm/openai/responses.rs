@@ -79,7 +79,7 @@ struct Tool<'a> {
 
 impl<'a> Body<'a> {
     pub(super) fn new(request: &'a Request, quirks: Quirks) -> Self {
-        let schema = request.answer.filter(|_| quirks.takes_schema);
+        let schema = quirks.schemas.of(request.answer);
         let tool = |tool: &'a crate::llm::ToolSpec| Tool {
             r#type: "function",
             name: &tool.name,
@@ -93,9 +93,8 @@ impl<'a> Body<'a> {
             input: input(request),
             temperature: quirks.takes_temperature.then_some(request.temperature),
             max_output_tokens: request.max_tokens,
-            text: schema.map(|answer| Text {
-                format: Format { r#type: "json_schema", name: answer.name, schema: (answer.schema)(), strict: true },
-            }),
+            text: schema
+                .map(|(name, schema)| Text { format: Format { r#type: "json_schema", name, schema, strict: true } }),
             tools: request.tools.iter().map(tool).collect(),
             store: false,
             stream: (quirks.streaming != Streaming::Never).then_some(true),
@@ -178,6 +177,12 @@ impl OutputItem {
 }
 
 impl ApiAnswer for Answer {
+    const PATH: &'static str = "/responses";
+
+    fn is_foreign(&self) -> bool {
+        self.output.is_none() && self.output_text.is_none() && self.status.is_none()
+    }
+
     fn is_one(&self) -> bool {
         let ended_badly = matches!(self.status.as_deref(), Some("failed" | "cancelled"));
         !ended_badly && (self.output.is_some() || self.output_text.is_some())
