@@ -139,6 +139,7 @@ impl Refusal {
             || said.contains("model") && unknown_model.iter().any(|phrase| said.contains(phrase))
             || said.contains("no endpoints found")
             || self.names(&["temperature", "tools"])
+            || self.refuses_format()
     }
 
     /// Whether a schema may be behind it though it does not say so: servers that cannot make a grammar of one fail with

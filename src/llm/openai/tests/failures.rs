@@ -36,7 +36,13 @@ fn refused(status: u16, message: &str) -> ModelError {
 
 #[tokio::test]
 async fn each_status_is_a_kind_of_failure() {
-    for status in [400, 402, 404, 405, 406, 413, 415, 422, 451, 501] {
+    for status in [404, 405] {
+        let failed = read(ApiKind::Chat, error(status, "no")).await.unwrap_err();
+        let ModelError::Refused { message, .. } = failed else { panic!("{failed:?}") };
+        let url = message.strip_prefix("no (http://127.0.0.1:").unwrap();
+        assert!(url.ends_with("/v1/chat/completions)"), "{message}");
+    }
+    for status in [400, 402, 406, 413, 415, 422, 451, 501] {
         let expected = if status == 501 { server_failed(501, "no") } else { refused(status, "no") };
         assert_eq!(failure(error(status, "no")).await, expected);
     }
@@ -59,6 +65,8 @@ async fn an_exhausted_quota_is_not_waited_for() {
     ] {
         assert_eq!(failure(Answer::json(429, &json!({"error": fields}))).await, refused(429, "pay"));
         assert_eq!(failure(Answer::json(200, &json!({"error": fields}))).await, refused(429, "pay"));
+        // A proxy's own error around it.
+        assert_eq!(failure(Answer::json(500, &json!({"error": fields}))).await, refused(500, "pay"));
     }
 }
 

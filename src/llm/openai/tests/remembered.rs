@@ -81,6 +81,15 @@ async fn a_schema_that_is_refused_is_left_out_and_not_sent_again() {
 }
 
 #[tokio::test]
+async fn a_schema_that_a_server_fails_on_is_learned_at_the_first_refusal() {
+    let request = Request { answer: Some(&SCORE), ..request() };
+    for api in [ApiKind::Auto, ApiKind::Responses, ApiKind::Chat] {
+        let sent = ask(api, "schema", || Answer::text(500, "Internal Server Error"), &request).await;
+        assert_eq!(sent, [true, false, false, true], "{api:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_temperature_that_is_refused_is_left_out_and_not_sent_again() {
     for (name, refusal) in NO_TEMPERATURE {
         for api in [ApiKind::Auto, ApiKind::Responses, ApiKind::Chat] {
@@ -108,6 +117,23 @@ async fn the_new_name_of_the_limit_is_learned() {
         .await,
         [false, false, false]
     );
+}
+
+#[tokio::test]
+async fn the_old_name_of_the_limit_is_learned() {
+    let server = Server::start(|seen| {
+        let refused = has(&seen.json(), "max_completion_tokens");
+        if refused { Answer::text(400, "Unrecognized request argument: max_completion_tokens") } else { regular(CHAT) }
+    })
+    .await;
+    let endpoint = Endpoint { name: "openai".into(), ..endpoint(&server.url(), ApiKind::Chat) };
+    let client = OpenAiClient::new(endpoint, &http_client().unwrap()).unwrap();
+    let request = Request { max_tokens: Some(500), ..request() };
+    for _ in 0..2 {
+        assert_eq!(complete(&client, &request).await, Ok(because()));
+    }
+    let old: Vec<bool> = server.seen().iter().map(|seen| has(&seen.json(), "max_tokens")).collect();
+    assert_eq!(old, [false, true, true]);
 }
 
 #[tokio::test]
