@@ -49,6 +49,7 @@ pub(super) enum Streaming {
 
 /// What is known of a model on a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a finding of its own")]
 pub(super) struct Quirks {
     /// The API it is reached by; unknown until it answered, or its server turned out to have only one.
     pub(super) api: Option<Api>,

@@ -42,10 +42,10 @@ impl Schemas {
     /// keyword. Where no keyword of it is refused, the schema itself is.
     pub(super) fn without_refused(self, answer: &AnswerSchema, refuses: impl Fn(&str) -> bool) -> Self {
         let sent = self.of(Some(answer)).map(|(_, schema)| schema).unwrap_or_default();
-        let refused = |keywords: &[&str]| keywords.iter().any(|keyword| uses(&sent, keyword) && refuses(keyword));
-        if refused(&AMOUNTS) {
+        let any_of = |keywords: &[&str]| keywords.iter().any(|keyword| uses(&sent, keyword) && refuses(keyword));
+        if any_of(&AMOUNTS) {
             Self::Unbounded
-        } else if refused(&LENGTHS) {
+        } else if any_of(&LENGTHS) {
             Self::WithoutLengths
         } else {
             Self::None
