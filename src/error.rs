@@ -6,9 +6,8 @@ use crate::agent::PanelError;
 use crate::config::{Blame, ConfigError, EndpointError, EnvError, EvaluatorsError, MissingKeys, NoKey, StrangerError};
 use crate::debate::{DebateId, ForkError};
 use crate::encoding::NotUtf8;
-use crate::engine::{EngineError, ForecastError, WindowError};
+use crate::engine::{BudgetError, EngineError, ForecastError, WindowError};
 use crate::evaluation::SubjectError;
-use crate::llm::BudgetError;
 use crate::llm::openai::{ClientError, HttpClientError};
 use crate::store::{JournalError, StateFileError, StoreError};
 use crate::trace::TraceConfigError;
@@ -342,7 +341,7 @@ impl Error {
                 Some("give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned())
             }
             Self::Budget(BudgetError::TooLow { .. }) => {
-                Some("raise the limit, shorten the problem, or take a cheaper judge".to_owned())
+                Some("raise the limit to one of these, take fewer agents, or cheaper models".to_owned())
             }
             Self::Store(StoreError::Unknown { .. }) => Some("`dialectic list` shows the saved debates".to_owned()),
             Self::Store(StoreError::Ambiguous { .. }) => Some("write more of the id".to_owned()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
 use crate::debate::{CallRecord, Cut, Metadata, StoredReply, ToolCall, ToolResult};
-use crate::llm::{Caller, FailedCall, ModelError, Request, Spent, Turn};
+use crate::llm::{Caller, FailedCall, ModelError, Request, Turn};
 use crate::prompt::{NoSolution, Prompt, PromptError, SecondChance};
 use crate::tools::Toolbox;
 
@@ -112,13 +112,20 @@ impl Ask {
             let offered = self.tools.as_ref().filter(|tools| log.iterations < tools.limit);
             self.request.tools = offered.map(|tools| tools.toolbox.specs()).unwrap_or_default();
             let toolbox = offered.map(|tools| Arc::clone(&tools.toolbox));
-            let answered = self.caller.call(&self.request).await?;
+            let answered = match self.caller.call(&self.request).await {
+                // What the answer itself needs is kept free, what it might look up is not.
+                Err(failed) if failed.was_never_sent() && toolbox.is_some() => {
+                    self.tools = None;
+                    continue;
+                }
+                answered => answered?,
+            };
             let (reply, call) = (answered.reply, answered.record);
             let Some(toolbox) = toolbox.filter(|_| !reply.tool_calls.is_empty()) else {
                 if reply.text.trim().is_empty() {
-                    let spent = Spent { tokens: call.tokens, cost_usd: call.cost_usd };
-                    let (attempts, spent) = (call.attempts, Some(Box::new(spent)));
-                    return Err(FailedCall { error: ModelError::Empty, attempts, spent });
+                    let (error, attempts) = (ModelError::Empty, call.attempts);
+                    let spent = self.caller.discard(&self.request, &error, call);
+                    return Err(FailedCall { error, attempts, spent });
                 }
                 log.records.push(call.clone());
                 return Ok(Said { text: reply.text.into(), call, metadata: log.into_metadata() });
@@ -297,11 +304,8 @@ impl Replies {
             Some(spent) => {
                 CallRecord { tokens: spent.tokens, cost_usd: spent.cost_usd, attempts: failed.attempts, ..unsent }
             }
-            None if failed.was_never_sent() => unsent,
-            None => {
-                let cost_usd = unsent.cost_usd.filter(|_| !failed.error.may_be_billed());
-                CallRecord { attempts: failed.attempts, cost_usd, ..unsent }
-            }
+            // It was never sent, or what its attempts took is in the books.
+            None => unsent,
         }
     }
 }

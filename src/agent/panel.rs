@@ -1,5 +1,6 @@
 //! The panel: every agent and the judge, built from the settings.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ pub struct Panel {
     pub sources: PromptSources,
     /// A file that holds keys and that tools never show, absolute.
     pub withheld: Option<PathBuf>,
+    /// The providers whose servers may ask other prices than the list; all of them, until somebody knows better.
+    pub routed: BTreeSet<String>,
     /// Prompt files that could not be used; the built-in prompts are in their place.
     pub warnings: Vec<String>,
 }
@@ -115,8 +118,9 @@ impl Panel {
             sha256: Some(role.sha256()),
         };
         let judge = Judge { settings: settings.judge.clone(), role: Arc::new(role), caller: caller(&settings.judge) };
+        let routed = settings.agents.iter().chain([&settings.judge]).map(|agent| agent.provider.clone()).collect();
         let sources = PromptSources { version: Some(version().to_owned()), agents: sources, judge: judge_source };
-        Ok(Self { debaters, judge, sources, withheld: None, warnings: files.warnings })
+        Ok(Self { debaters, judge, sources, withheld: None, routed, warnings: files.warnings })
     }
 }
 

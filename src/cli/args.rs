@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Change;
-use crate::debate::ForkPoint;
-use crate::debate::Usd;
+use crate::debate::{DebateSettings, ForkPoint, Usd};
 use crate::display::{ColorMode, Speed};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
@@ -92,7 +91,7 @@ pub(super) struct DebateArgs {
     #[arg(short, long, value_name = "ROLES", value_delimiter = ',')]
     pub(super) agents: Option<Vec<String>>,
 
-    /// How many rounds, at least 1 [default: the configuration's, else 3]
+    /// How many rounds, from 1 to 100 [default: the configuration's, else 3]
     #[arg(short, long, value_name = "N", value_parser = rounds, allow_negative_numbers = true)]
     pub(super) rounds: Option<u32>,
 
@@ -383,8 +382,8 @@ fn dollars(text: &str) -> Result<Usd, String> {
 /// Reads a number of rounds.
 fn rounds(text: &str) -> Result<u32, String> {
     match text.parse() {
-        Ok(rounds) if rounds > 0 => Ok(rounds),
-        _ => Err("expected a whole number of at least 1".to_owned()),
+        Ok(rounds) if (1..=DebateSettings::MOST_ROUNDS).contains(&rounds) => Ok(rounds),
+        _ => Err(format!("expected a whole number from 1 to {}", DebateSettings::MOST_ROUNDS)),
     }
 }
 

@@ -66,7 +66,8 @@ fn finish(debate: &Debate, ending: Ending, args: &RunArgs, terminal: &mut Termin
         Ending::Failed => {
             let reason = debate.error.clone().unwrap_or_else(|| "for an unknown reason".to_owned());
             return Err(if has_no_room_to_close(debate) {
-                Error::NoRoomToClose { id: id(), reason, round: debate.current_round }
+                let round = debate.final_round().map_or(0, |_| debate.current_round);
+                Error::NoRoomToClose { id: id(), reason, round }
             } else {
                 Error::DebateFailed { id: id(), reason }
             });

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Panel;
-use crate::config::{ConfigError, ConfigPath, EnvFile, Environment, Overrides, Provenance, missing_keys};
-use crate::debate::{Debate, PanelInfo, PromptSources, Recorded, Settings, Signal, Usd};
+use crate::config::{
+    ConfigError, ConfigPath, EnvFile, Environment, Overrides, Provenance, missing_keys, routed_providers,
+};
+use crate::debate::{Debate, PanelInfo, PromptSources, Recorded, Settings, Signal};
 use crate::display::{DisplayOptions, EventSink, Messages, StreamEnd, roster};
-use crate::engine::{Course, Ending, Engine, EngineError, SignalObserver};
+use crate::engine::{Course, Ending, Engine, EngineError, SignalObserver, check_prices};
 use crate::error::Error;
 use crate::llm::openai::http_client;
-use crate::llm::{Budget, Caller, CallerLimits, InFlight, Timeouts, price_of};
+use crate::llm::{Caller, CallerLimits, InFlight, Timeouts, price_of};
 use crate::prompt;
 use crate::protocol::Protocol;
 use crate::signals::Signals;
@@ -111,13 +113,12 @@ impl<'a> Session<'a> {
     }
 
     /// Builds agents and judge with everything checked that can be checked without a call, and finds out where traces
-    /// go. `spent` is what the debate has cost already.
+    /// go.
     pub(super) fn panel(
         &mut self,
         settings: &Settings,
         environment: &Environment,
         provenance: &Provenance,
-        spent: Usd,
         terminal: &mut Terminal,
     ) -> Result<Panel, Error> {
         if let Some(target) = settings.debate.trace {
@@ -130,7 +131,7 @@ impl<'a> Session<'a> {
                 Err(invalid) => return Err(invalid.into()),
             }
         }
-        build_panel(settings, environment, provenance, self.signals.clone(), spent)
+        build_panel(settings, environment, provenance, self.signals.clone())
     }
 
     /// Runs the debate to its end and says how it went.
@@ -211,9 +212,9 @@ pub(super) fn build_panel(
     environment: &Environment,
     provenance: &Provenance,
     signals: Signals,
-    spent: Usd,
 ) -> Result<Panel, Error> {
     missing_keys(settings, environment)?;
+    check_prices(settings)?;
     let everybody = settings.agents.iter().chain([&settings.judge]);
     let used = everybody.map(|agent| agent.provider.as_str());
     let models = Models::build(used, &settings.providers, environment, provenance)?;
@@ -221,7 +222,6 @@ pub(super) fn build_panel(
     let limits = CallerLimits {
         in_flight: Arc::new(InFlight::at_most(debate.max_concurrency as usize)),
         max_retries: debate.max_retries,
-        budget: Budget::of(settings, spent)?.map(Arc::new),
     };
     let observer = Arc::new(SignalObserver(signals));
     provenance.check_context(settings)?;
@@ -232,9 +232,11 @@ pub(super) fn build_panel(
         timeouts: Timeouts::of(debate),
         silence: None,
         limits: limits.clone(),
+        account: None,
         observer: observer.clone(),
     })?;
     provenance.check_prompts(settings, environment, &panel.sources)?;
+    panel.routed = routed_providers(settings, environment);
     panel.withheld = environment.file().map(std::path::absolute).and_then(Result::ok);
     Ok(panel)
 }

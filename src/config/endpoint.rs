@@ -6,7 +6,7 @@ use std::fmt;
 use secrecy::SecretString;
 
 use crate::debate::{ApiKind, ProviderSettings, Settings};
-use crate::llm::presets::{Preset, preset};
+use crate::llm::presets::{OPENROUTER, Preset, preset};
 
 use super::env::Environment;
 use super::headers;
@@ -158,6 +158,19 @@ pub fn is_elsewhere(
     let Some(own) = outline.preset.map(|preset| preset.base_url).filter(|url| !url.is_empty()) else { return false };
     let host = |url: &str| Some(reqwest::Url::parse(url.trim()).ok()?.host_str()?.to_owned());
     outline.base_url(environment).and_then(host) != host(own)
+}
+
+/// The providers in use whose servers may ask other prices than the list: routers, and every server that is not its
+/// vendor's own.
+#[must_use]
+pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
+    let used = settings.agents.iter().chain([&settings.judge]).map(|agent| agent.provider.as_str());
+    let routed = used.filter(|provider| {
+        *provider == OPENROUTER
+            || preset(provider).is_none()
+            || is_elsewhere(provider, &settings.providers, environment)
+    });
+    routed.map(str::to_owned).collect()
 }
 
 /// Puts together where and how `provider` is called.

@@ -88,7 +88,7 @@ pub(super) struct DebateSection {
     /// The order of play.
     pub(super) protocol: Option<String>,
     /// Rounds at most.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 100))]
     pub(super) rounds: Option<Whole>,
     /// When to end before the last round.
     pub(super) termination_condition: Option<Object<TerminationSection>>,

@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use crate::debate::DebateSettings;
+
 use super::error::Problem;
 use super::place::{KeyPath, Location, Place};
 use super::shapes::{Whole, Written};
@@ -51,6 +53,15 @@ impl Findings {
             },
         }
         default
+    }
+
+    /// A number of rounds within [what is accepted](DebateSettings::MOST_ROUNDS), or the default where there is none.
+    pub(super) fn rounds(&mut self, path: KeyPath, raw: Option<Whole>, default: u32) -> u32 {
+        let rounds = self.whole(path.clone(), raw, 1, default);
+        if rounds > DebateSettings::MOST_ROUNDS {
+            self.problem(path, format!("must be at most {}, not {rounds}", DebateSettings::MOST_ROUNDS));
+        }
+        rounds
     }
 
     /// A number within bounds, or the default where there is none.

@@ -156,7 +156,7 @@ fn debate(section: Option<Object<DebateSection>>, vocabulary: &Vocabulary, findi
     let at = |key: &str| path.key(key);
     DebateSettings {
         protocol: findings.known(at("protocol"), section.protocol, "protocol", vocabulary.protocols, &default.protocol),
-        rounds: findings.whole(at("rounds"), section.rounds, 1, default.rounds),
+        rounds: findings.rounds(at("rounds"), section.rounds, default.rounds),
         termination_condition: termination(
             section.termination_condition,
             &at("terminationCondition"),
@@ -267,6 +267,10 @@ pub(super) fn prices(entries: Option<Named<Object<PriceEntry>>>, findings: &mut 
         let output_per_m_tok = amount("outputPerMTok", entry.output_per_m_tok);
         let cached = entry.cached_input_per_m_tok;
         let cached_input_per_m_tok = cached.map(|raw| amount("cachedInputPerMTok", Some(raw)));
+        // A cost limit takes the price of input as the most that input can cost.
+        if cached_input_per_m_tok.is_some_and(|cached| cached > input_per_m_tok) {
+            findings.problem(path.key("cachedInputPerMTok"), "must not be above `inputPerMTok`");
+        }
         (model, Price::flat(input_per_m_tok, cached_input_per_m_tok, output_per_m_tok))
     };
     entries.into_iter().map(price).collect()

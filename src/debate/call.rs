@@ -84,6 +84,7 @@ impl Tokens {
 
 /// What one finished call took. Folded into the state's `usage`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "facts about one call, each a key of its own in the journal")]
 #[serde(rename_all = "camelCase")]
 pub struct CallRecord {
     /// The model as configured.
@@ -103,6 +104,12 @@ pub struct CallRecord {
     pub latency_ms: u64,
     /// Attempts made, the successful one included; 0 when the cost limit had no room for any.
     pub attempts: u32,
+    /// Whether the provider stated the cost itself; else it is the list price of the tokens.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cost_stated: bool,
+    /// The number of the event that set money aside for it; absent without a cost limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reservation: Option<u64>,
     /// Set when the answer was cut: at the output limit, unless it was [`filtered`](Self::filtered).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,

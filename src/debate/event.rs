@@ -130,8 +130,37 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
-    /// Attempts of calls broke off, or came back without figures: under a cost limit they count as if they had been
-    /// answered in full, and a run that takes the debate up again has to know.
+    /// An attempt of a call is about to be sent: under a cost limit this much is set aside for it. The event with a
+    /// [`CallRecord`] that names this one by its number settles it; one that nothing settles counts as spent.
+    CostReserved {
+        /// Which call.
+        key: CallKey,
+        /// What it could cost at most.
+        usd: Usd,
+        /// How many times the list price that is: more than 1 where the provider may state more.
+        factor: f64,
+        /// Bytes of the request.
+        bytes: u64,
+        /// Its output limit, in tokens.
+        max_tokens: u32,
+    },
+    /// An attempt of a call failed, and was billed or may have been; under a cost limit every failed attempt is
+    /// recorded. The call may be tried again.
+    AttemptFailed {
+        /// Which call.
+        key: CallKey,
+        /// Why.
+        error: String,
+        /// What the attempt took; its cost is absent where nobody said, and 0 where nothing is billed.
+        call: CallRecord,
+    },
+    /// Answers were kept shorter than they could have been, so that the debate fits its cost limit.
+    OutputLimited {
+        /// The output limit, in tokens.
+        max_tokens: u32,
+    },
+    /// Attempts of calls broke off, or came back without figures. Written by older versions, which set nothing aside
+    /// on record: under a cost limit it counts as spent.
     CostAssumed {
         /// Together, since this was last said.
         usd: Usd,
@@ -192,6 +221,7 @@ impl Event {
     pub fn call(&self) -> Option<&CallRecord> {
         match self {
             Self::Replied { call, .. }
+            | Self::AttemptFailed { call, .. }
             | Self::QuestionsAsked { call, .. }
             | Self::Summarized { call, .. }
             | Self::JudgeSummarized { call, .. } => Some(call),
@@ -205,6 +235,8 @@ impl Event {
             | Self::RoundBegun { .. }
             | Self::QuestionAnswered { .. }
             | Self::RoundTimedOut { .. }
+            | Self::CostReserved { .. }
+            | Self::OutputLimited { .. }
             | Self::CostAssumed { .. }
             | Self::Stopping { .. }
             | Self::Suspended { .. }
@@ -219,6 +251,7 @@ impl Event {
     pub(super) fn call_mut(&mut self) -> Option<&mut CallRecord> {
         match self {
             Self::Replied { call, .. }
+            | Self::AttemptFailed { call, .. }
             | Self::QuestionsAsked { call, .. }
             | Self::Summarized { call, .. }
             | Self::JudgeSummarized { call, .. } => Some(call),

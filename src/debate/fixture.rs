@@ -47,6 +47,8 @@ pub(crate) fn call(cost_usd: Option<Usd>) -> CallRecord {
         cost_usd,
         latency_ms: 1_234,
         attempts: 1,
+        cost_stated: false,
+        reservation: None,
         truncated: false,
         filtered: false,
         copied: false,

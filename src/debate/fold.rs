@@ -90,6 +90,7 @@ impl Debate {
             failures: Vec::new(),
             cuts: Vec::new(),
             usage: std::collections::BTreeMap::new(),
+            output_limit: None,
             stop_reason: None,
             error: None,
             outcome: None,
@@ -115,7 +116,7 @@ impl Debate {
                 self.current_round = *round;
                 self.rounds.push(Round { timestamp: Some(recorded.at), ..Round::begun(*round) });
             }
-            Event::Replied { call, .. } => self.count(call),
+            Event::Replied { call, .. } | Event::AttemptFailed { call, .. } => self.count(call),
             Event::QuestionsAsked { iteration, questions, call } => {
                 let before = self.clarification_iterations.unwrap_or(0);
                 self.clarification_iterations = Some(before.max(*iteration));
@@ -160,7 +161,10 @@ impl Debate {
                 self.count(call.as_ref());
             }
             // The state says what is known to have been spent.
-            Event::CostAssumed { .. } => {}
+            Event::CostReserved { .. } | Event::CostAssumed { .. } => {}
+            Event::OutputLimited { max_tokens } => {
+                self.output_limit = Some(self.output_limit.map_or(*max_tokens, |before| before.min(*max_tokens)));
+            }
             Event::Stopping { reason } => self.stop_reason = Some(*reason),
             Event::Suspended { node } => {
                 self.status = Status::Paused;

@@ -9,8 +9,25 @@ pub struct Forecast {
     pub calls: Vec<PlannedCall>,
     /// What the figures assume, a sentence each.
     pub assumptions: Vec<String>,
-    /// The least that an answer of the judge alone could cost; absent when its price is not known.
-    pub least_closing: Option<Usd>,
+    /// What the cost limit buys; absent without one.
+    pub purchase: Option<Purchase>,
+}
+
+/// What a cost limit buys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Purchase {
+    /// The limit.
+    pub limit: Usd,
+    /// The least limit that buys one complete round and the closing, whatever the provider asks within the bounds.
+    pub one_round: Usd,
+    /// The least limit that buys all rounds at list prices.
+    pub all_rounds: Usd,
+    /// How many rounds it buys at list prices.
+    pub bought: u32,
+    /// How many there are to be.
+    pub rounds: u32,
+    /// The output limit to which answers are held for that, in tokens; absent when they are not.
+    pub answer_limit: Option<u32>,
 }
 
 /// A call that a debate would make.

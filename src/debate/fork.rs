@@ -205,7 +205,10 @@ pub fn fork(parent: &[Recorded], point: ForkPoint) -> Result<Vec<Event>, ForkErr
             Event::Evaluated { round, .. } => before(*round, Phase::Evaluation),
             Event::Stopping { .. } => before(current, Phase::Evaluation),
             // The parent's bill, like the calls of what is taken over.
-            Event::CostAssumed { .. }
+            Event::CostReserved { .. }
+            | Event::AttemptFailed { .. }
+            | Event::OutputLimited { .. }
+            | Event::CostAssumed { .. }
             | Event::Created(_)
             | Event::Replied { .. }
             | Event::JudgeSummarized { .. }
@@ -221,6 +224,8 @@ pub fn fork(parent: &[Recorded], point: ForkPoint) -> Result<Vec<Event>, ForkErr
             let mut event = recorded.event.clone();
             if let Some(call) = event.call_mut() {
                 call.copied = true;
+                // It was set aside from the parent's limit.
+                call.reservation = None;
             }
             kept.push(event);
         }

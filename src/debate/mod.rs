@@ -35,7 +35,7 @@ pub use clarification::{AgentClarifications, Clarification};
 pub use contribution::{Contribution, ContributionType, Metadata, ToolCall, ToolResult};
 pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
-pub use forecast::{Forecast, PlannedCall, Span};
+pub use forecast::{Forecast, PlannedCall, Purchase, Span};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_authors, fork};
 pub use id::{AgentId, DebateId};
 pub use money::Usd;

@@ -12,6 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Usd(u64);
 
 const PICO_PER_DOLLAR: f64 = 1e12;
+/// The last digit that is shown: a hundredth of a cent.
+const PICO_PER_SHOWN_DIGIT: u64 = 100_000_000;
 
 impl Usd {
     /// Nothing.
@@ -40,6 +42,18 @@ impl Usd {
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
     pub fn for_tokens(tokens: u64, per_million: f64) -> Self {
         Self::from_dollars(tokens as f64 * per_million / 1e6)
+    }
+
+    /// So many times as much.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self::from_dollars(self.dollars() * factor)
+    }
+
+    /// The least amount of whole hundredths of a cent that is not less: what is shown of it is enough.
+    #[must_use]
+    pub fn rounded_up(self) -> Self {
+        Self(self.0.div_ceil(PICO_PER_SHOWN_DIGIT).saturating_mul(PICO_PER_SHOWN_DIGIT))
     }
 
     /// What is left of `self` after `other` is taken, never below zero.

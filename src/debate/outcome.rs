@@ -74,6 +74,9 @@ impl Outcome {
             }
         }
         reasons.extend(debate.cuts.iter().map(ToString::to_string));
+        if let Some(tokens) = debate.output_limit {
+            reasons.push(format!("answers were held to {tokens} tokens to fit the cost limit"));
+        }
         if debate.voting.as_ref().is_some_and(|voting| voting.winner.is_none()) {
             reasons.push("the vote was tied, and nobody broke the tie".to_owned());
         }

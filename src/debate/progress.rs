@@ -171,7 +171,7 @@ impl Progress {
                 // A phase of an earlier round that never ended was given up with its round.
                 self.phases.retain(|(of, _), _| of >= round);
             }
-            Event::Replied { call, .. } => self.pay(Some(call)),
+            Event::Replied { call, .. } | Event::AttemptFailed { call, .. } => self.pay(Some(call)),
             Event::QuestionsAsked { call, .. } => {
                 self.count(0, Phase::Clarification);
                 self.pay(Some(call));
@@ -213,6 +213,8 @@ impl Progress {
             Event::Created(_)
             | Event::QuestionAnswered { .. }
             | Event::RoundTimedOut { .. }
+            | Event::CostReserved { .. }
+            | Event::OutputLimited { .. }
             | Event::CostAssumed { .. }
             | Event::Stopping { .. } => {}
         }

@@ -158,6 +158,9 @@ pub struct DebateSettings {
 }
 
 impl DebateSettings {
+    /// The most rounds that a configuration or a command line may ask for. A forecast of as many is made at once, and
+    /// debates settle long before.
+    pub const MOST_ROUNDS: u32 = 100;
     /// [`idle_timeout`](Self::idle_timeout) where nothing is configured, and in states of before there was one.
     pub const DEFAULT_IDLE_TIMEOUT: u64 = 60_000;
     /// [`history_limit`](Self::history_limit) where nothing is configured, and in states of before there was one.

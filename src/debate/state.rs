@@ -79,6 +79,9 @@ pub struct Debate {
     /// Calls, tokens and cost, by model.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub usage: BTreeMap<String, ModelUsage>,
+    /// The output limit, in tokens, to which answers were held so that the debate fits its cost limit: the lowest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_limit: Option<u32>,
     /// Why it was told to close early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::debate::{Forecast, Phase, PlannedCall, Span, Usd};
+use crate::debate::{Forecast, Phase, PlannedCall, Purchase, Span, Usd};
 
 use super::table::{Column, table};
 use crate::figures::{counted, thousands};
@@ -53,6 +53,22 @@ pub fn forecast(forecast: &Forecast) -> String {
         let _ = writeln!(text, "  - {assumption}");
     }
     text
+}
+
+/// What a cost limit buys, as people read it.
+#[must_use]
+pub fn purchase(purchase: &Purchase) -> String {
+    let Purchase { limit, all_rounds, bought, rounds, answer_limit, .. } = purchase;
+    let held = answer_limit.map(|tokens| format!(", with answers of at most {} tokens", thousands(tokens.into())));
+    let held = held.unwrap_or_default();
+    if bought < rounds {
+        format!("The cost limit of {limit} buys {bought} of {rounds} rounds{held}; all can take {all_rounds}.")
+    } else {
+        format!(
+            "The cost limit of {limit} buys {}{held}.",
+            if *rounds == 1 { "the round".to_owned() } else { format!("all {rounds} rounds") }
+        )
+    }
 }
 
 /// Where in the debate a call belongs.

@@ -22,7 +22,7 @@ mod view;
 mod words;
 
 pub use events::{EventStream, StreamEnd};
-pub use forecast::forecast;
+pub use forecast::{forecast, purchase};
 pub use markdown::render_markdown;
 pub use ndjson::{EventSink, EventSinkError};
 pub use notice::{ColorMode, Notices};

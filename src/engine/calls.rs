@@ -3,13 +3,16 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use crate::agent::{Ask, OnReply};
-use crate::debate::{Asked, CallKey, CallRecord, Event, Signal, StoredReply};
-use crate::llm::{Caller, FailedCall, ModelError, Request, Silence};
+use crate::debate::{Asked, CallKey, CallRecord, Event, Signal, StoredReply, Usd};
+use crate::llm::{Account, Caller, FailedCall, ModelError, Request, Reserved, Silence};
 
+use super::budget::{Verdict, Wanted};
 use super::{Engine, EngineError};
 
 /// Calls in flight. Dropping them abandons them.
@@ -18,14 +21,49 @@ pub(super) struct Calls<T> {
     silence: Option<Arc<Silence>>,
     tasks: JoinSet<()>,
     in_flight: Vec<(tokio::task::Id, CallKey)>,
+    /// Attempts that wait for room under the cost limit, oldest first.
+    waiting: Vec<Pending>,
     sender: UnboundedSender<Message<T>>,
     receiver: UnboundedReceiver<Message<T>>,
 }
 
 /// What a call tells. Both kinds take the same channel, so that a reply is never seen after the result it led to.
 enum Message<T> {
+    /// An attempt is to be sent.
+    Reserve(Pending),
+    /// An attempt failed; what it took must be on record before the next.
+    AttemptFailed(CallKey, String, CallRecord),
     Replied(CallKey, StoredReply, CallRecord),
     Finished(CallKey, Result<T, FailedCall>, Option<CallRecord>),
+}
+
+/// An attempt that is to be sent, and who waits to hear whether it may be.
+struct Pending {
+    wanted: Wanted,
+    answer: oneshot::Sender<Reserved>,
+}
+
+/// The books of a call: its task asks, the engine enters.
+struct Books<T> {
+    sender: UnboundedSender<Message<T>>,
+    /// The cost limit, if there is one.
+    limit: Option<Usd>,
+}
+
+impl<T: Send + 'static> Account for Books<T> {
+    fn reserve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>> {
+        Box::pin(async move {
+            let Some(limit) = self.limit else { return Ok(None) };
+            let (answer, granted) = oneshot::channel();
+            drop(self.sender.send(Message::Reserve(Pending { wanted: Wanted::of(request), answer })));
+            // Without an answer there is no room, or nobody waits for this call any more.
+            granted.await.map(Some).map_err(|_| ModelError::OverBudget { limit })
+        })
+    }
+
+    fn enter_failure(&self, request: &Request, error: &ModelError, call: CallRecord) {
+        drop(self.sender.send(Message::AttemptFailed(request.brief.key.clone(), error.to_string(), call)));
+    }
 }
 
 /// What happens to calls in flight.
@@ -61,7 +99,7 @@ impl<T: Send + 'static> Calls<T> {
     /// Calls of a round, all of which may be silent together for so long.
     pub(super) fn of_round(silence: Option<Arc<Silence>>) -> Self {
         let (sender, receiver) = unbounded_channel();
-        Self { silence, tasks: JoinSet::new(), in_flight: Vec::new(), sender, receiver }
+        Self { silence, tasks: JoinSet::new(), in_flight: Vec::new(), waiting: Vec::new(), sender, receiver }
     }
 
     /// Starts a call. `answer` makes it; `price` says what the last call of a result took.
@@ -84,7 +122,9 @@ impl<T: Send + 'static> Calls<T> {
             // The receiver is gone only when these calls are abandoned.
             drop(sender.send(Message::Replied(reply_key.clone(), reply, call)));
         });
-        let caller = Caller { silence: self.silence.clone(), ..caller.clone() };
+        let limit = engine.cost_limit();
+        let account: Arc<dyn Account> = Arc::new(Books { sender: self.sender.clone(), limit });
+        let caller = Caller { account: Some(account), silence: self.silence.clone(), ..caller.clone() };
         let answer = answer(Ask { caller, request, past, on_reply, tools: None });
         let (sender, answered) = (self.sender.clone(), key.clone());
         let task = self.tasks.spawn(async move {
@@ -103,7 +143,12 @@ impl<T: Send + 'static> Calls<T> {
     /// The next call that comes to its end; replies that are not results yet are recorded on the way.
     pub(super) async fn next(&mut self, engine: &mut Engine) -> Result<Arrival<T>, EngineError> {
         while !self.in_flight.is_empty() {
+            self.admit(engine)?;
             match self.news().await {
+                News::Message(Message::Reserve(pending)) => self.waiting.push(pending),
+                News::Message(Message::AttemptFailed(key, error, call)) => {
+                    engine.append(Event::AttemptFailed { key, error, call })?;
+                }
                 News::Message(Message::Replied(key, reply, call)) => {
                     engine.append(Event::Replied { key, reply, call })?;
                 }
@@ -114,6 +159,7 @@ impl<T: Send + 'static> Calls<T> {
                 News::Died(task) => {
                     let place = self.in_flight.iter().position(|(flying, _)| *flying == task);
                     if let Some((_, key)) = place.map(|place| self.in_flight.swap_remove(place)) {
+                        engine.abandon_cost(std::slice::from_ref(&key));
                         let error = ModelError::Broken { message: "the program failed while it was made".to_owned() };
                         let result = Err(FailedCall { error, attempts: 1, spent: None });
                         return Ok(Arrival::Finished(Box::new(Finished { key, result, call: None })));
@@ -123,6 +169,22 @@ impl<T: Send + 'static> Calls<T> {
             }
         }
         Ok(Arrival::Idle)
+    }
+
+    /// Lets those attempts go that have room under the cost limit, and tells those for which there will be none.
+    fn admit(&mut self, engine: &mut Engine) -> Result<(), EngineError> {
+        for pending in std::mem::take(&mut self.waiting) {
+            // Nobody waits for it when its call was abandoned.
+            if pending.answer.is_closed() {
+                continue;
+            }
+            match engine.reserve(&pending.wanted)? {
+                Verdict::Granted(reserved) => drop(pending.answer.send(reserved)),
+                Verdict::Later => self.waiting.push(pending),
+                Verdict::Refused => {}
+            }
+        }
+        Ok(())
     }
 
     /// What happens next. Messages come first, so that a task that has told its result is not taken for dead.

@@ -1,6 +1,6 @@
 //! What failed for good goes on record: a call, or the debate.
 
-use crate::debate::{CallKey, CallRecord, Event, Failure, Timestamp};
+use crate::debate::{CallKey, CallRecord, Event, Failure, Phase, Timestamp};
 use crate::llm::{FailedCall, ModelError};
 use crate::protocol::Trigger;
 
@@ -9,7 +9,6 @@ use super::{Engine, EngineError};
 impl Engine {
     /// Ends the debate without an answer.
     pub(super) fn fail(&mut self, error: impl Into<String>) -> Result<Trigger, EngineError> {
-        self.record_abandoned_cost()?;
         self.append(Event::Failed { error: error.into() })?;
         Ok(Trigger::Failed)
     }
@@ -40,28 +39,19 @@ impl Engine {
 
     pub(super) fn record_failed_call(&mut self, key: &CallKey, failed: &FailedCall) -> Result<(), EngineError> {
         if matches!(failed.error, ModelError::OverBudget { .. }) {
+            // A debate can do without questions, not without a round.
+            if key.phase == Phase::Clarification {
+                self.warn(format!("the cost limit has no room for questions of {}", key.agent_id));
+                return Ok(());
+            }
             self.stop_for_budget()?;
             // A call that was never sent did not fail.
             if failed.was_never_sent() {
                 return Ok(());
             }
         }
-        let judge = &self.panel.judge.settings;
-        let asked = self.panel.debaters.iter().map(|debater| &debater.settings).find(|one| one.id == key.agent_id);
-        let asked = asked.unwrap_or(judge);
-        let call = failed.spent.as_deref().map(|spent| CallRecord {
-            model: asked.model.clone(),
-            provider: asked.provider.clone(),
-            served_model: None,
-            tokens: spent.tokens,
-            cost_usd: spent.cost_usd,
-            latency_ms: 0,
-            attempts: failed.attempts,
-            truncated: false,
-            filtered: false,
-            copied: false,
-        });
-        self.record_failure(key, failed.error.to_string(), failed.attempts, call)
+        // What its attempts took is on record since they failed.
+        self.record_failure(key, failed.error.to_string(), failed.attempts, None)
     }
 
     /// Whether the record holds that this call failed for good.

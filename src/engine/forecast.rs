@@ -3,7 +3,7 @@
 //! The call graph is exact because it is the engine's own. It is run twice, with short answers and with long ones: the
 //! figures of the two are the ends of a range, and calls that only long answers bring about (summaries) show as such.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,18 +13,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{MERGE_ASSESSMENT, Panel, PanelError};
 use crate::debate::{
-    AgentId, AgentSettings, CallKey, Created, DebateId, Forecast, PanelInfo, Phase, PlannedCall, PromptSources,
-    Settings, Span, SynthesisMethod, Tokens, Usd,
+    AgentId, AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, Forecast, PanelInfo, Phase,
+    PlannedCall, PromptSources, Purchase, Settings, Span, SynthesisMethod, Tokens, Usd,
 };
 use crate::llm::{
-    ANSWER_LIMIT, Budget, CallObserver, Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live,
+    ANSWER_LIMIT, CallObserver, Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live,
     ModelError, Reply, Request, Timeouts, price_of, request_bytes,
 };
 use crate::protocol::Protocol;
 use crate::signals::Signals;
 use crate::store::{Directory, Record, StoreError};
 
-use super::{Ending, Engine, EngineError, least_closing_cost};
+use super::{Ending, Engine, EngineError, purchase};
 
 /// How long answers are in the run with short ones, in tokens.
 const SHORT_ANSWER: u32 = 300;
@@ -56,7 +56,8 @@ pub enum ForecastError {
     },
 }
 
-/// What the debate that `created` begins would take. Nothing is called, and nothing but a temporary directory is
+/// What the debate that `created` begins would take. `routed` are the providers whose servers may ask other prices than
+/// the list. Nothing is called, and nothing but a temporary directory is
 /// written.
 ///
 /// # Errors
@@ -64,10 +65,11 @@ pub enum ForecastError {
 pub async fn forecast(
     protocol: &'static Protocol,
     settings: &Settings,
+    routed: &BTreeSet<String>,
     created: impl Fn(&PromptSources, DebateId) -> Created,
 ) -> Result<Forecast, ForecastError> {
-    let (short, least_closing) = rehearse(protocol, settings, &created, Length::Short).await?;
-    let (long, _) = rehearse(protocol, settings, &created, Length::Long).await?;
+    let (short, purchase) = rehearse(protocol, settings, routed, &created, Length::Short).await?;
+    let (long, _) = rehearse(protocol, settings, routed, &created, Length::Long).await?;
     let keys: Vec<CallKey> = in_order(settings, short.keys().chain(long.keys()));
     let calls = keys.into_iter().filter_map(|key| {
         let (low, high) = (short.get(&key), long.get(&key));
@@ -88,7 +90,7 @@ pub async fn forecast(
             cost: cost(low).zip(cost(high)).map(|(low, high)| Span { low, high }),
         })
     });
-    Ok(Forecast { calls: calls.collect(), assumptions: assumptions(settings), least_closing })
+    Ok(Forecast { calls: calls.collect(), assumptions: assumptions(settings), purchase })
 }
 
 /// The keys, each once, as a reader expects them: by round and phase, agents in configuration order.
@@ -147,31 +149,35 @@ type Measures = BTreeMap<CallKey, Measured>;
 async fn rehearse(
     protocol: &'static Protocol,
     settings: &Settings,
+    routed: &BTreeSet<String>,
     created: &impl Fn(&PromptSources, DebateId) -> Created,
     length: Length,
-) -> Result<(Measures, Option<Usd>), ForecastError> {
+) -> Result<(Measures, Option<Purchase>), ForecastError> {
     let directory = tempfile::tempdir().map_err(ForecastError::Temporary)?;
     let measures = Arc::new(Mutex::new(Measures::new()));
-    let limits = CallerLimits { in_flight: Arc::new(InFlight::unbounded()), max_retries: 0, budget: None };
-    let panel = Panel::build(settings, |agent| Caller {
+    let limits = CallerLimits { in_flight: Arc::new(InFlight::unbounded()), max_retries: 0 };
+    let mut panel = Panel::build(settings, |agent| Caller {
         chat: Arc::new(Gauge { agent: agent.clone(), length, measures: Arc::clone(&measures) }),
         provider: agent.provider.as_str().into(),
         price: price_of(agent, settings),
         timeouts: Timeouts { first_token: NO_TIMEOUT, idle: NO_TIMEOUT },
         silence: None,
         limits: limits.clone(),
+        account: None,
         observer: Arc::new(Unobserved),
     })?;
+    panel.routed.clone_from(routed);
     let sources = panel.sources.clone();
     let timeless = |id| {
         let mut created = created(&sources, id);
+        // What is measured is the whole debate.
+        created.settings.debate.budget = BudgetSettings::default();
         created.settings.debate.timeout_per_round = u64::try_from(NO_TIMEOUT.as_millis()).unwrap_or(u64::MAX);
         created
     };
     let (record, _) = Record::begin(&Directory::at(directory.path()), timeless)?;
-    let judge = &panel.judge;
-    let closing = price_of(&judge.settings, settings).map(|price| Budget::new(Usd::ZERO, Usd::ZERO, price));
-    let least_closing = closing.map(|budget| least_closing_cost(&budget, judge, record.debate())).transpose()?;
+    let begun = Debate { settings: Some(settings.clone()), ..record.debate().clone() };
+    let purchase = purchase(&panel, &begun)?;
     let signals = Signals::new(PanelInfo::from(settings));
     let mut engine = Engine::new(protocol, panel, record, &[], signals, CancellationToken::new());
     if engine.run().await? != Ending::Completed {
@@ -182,7 +188,7 @@ async fn rehearse(
     let mut measures = std::mem::take(&mut *measures.lock().unwrap_or_else(PoisonError::into_inner));
     // Votes for the same label of shuffled slates scatter: a tie says nothing about the debate to come.
     measures.retain(|key, _| key.phase != Phase::Vote || key.agent_id != settings.judge.id);
-    Ok((measures, least_closing))
+    Ok((measures, purchase))
 }
 
 /// Nobody is told of retries: there are none.

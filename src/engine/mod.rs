@@ -29,11 +29,12 @@ use crate::protocol::{Next, NoTransition, Protocol, Trigger};
 use crate::signals::Signals;
 use crate::store::{Record, StoreError};
 
-pub use budget::{known_cost, least_closing_cost, spent_of_limit};
+pub use budget::{BudgetError, check_prices, check_purchase, known_cost, purchase};
 pub use forecast::{ForecastError, forecast};
 pub use observer::SignalObserver;
 pub use windows::{WindowError, check_windows, telling_rounds};
 
+use budget::Budget;
 use exchange::Exchange;
 
 /// How a run ended.
@@ -87,6 +88,8 @@ pub struct Engine {
     ground: Option<Ground>,
     /// Which agents have been asked for questions, by iteration, and how many they had.
     asked: HashMap<(u32, AgentId), usize>,
+    /// The cost limit, if there is one.
+    budget: Option<Budget>,
     /// What the debate's calls are known to have cost.
     known_cost: Usd,
     /// Whether that has reached the limit that is warned of.
@@ -150,6 +153,7 @@ impl Engine {
             }
         }
         let warn_at = record.debate().settings.as_ref().and_then(|settings| settings.debate.budget.warn_cost_usd);
+        let budget = record.debate().settings.as_ref().and_then(|settings| Budget::of(settings, &panel.routed, past));
         let known_cost = known_cost(past);
         let cost_warned = warn_at.is_some_and(|at| known_cost >= at);
         Self {
@@ -163,6 +167,7 @@ impl Engine {
             silence: None,
             ground: None,
             asked,
+            budget,
             known_cost,
             cost_warned,
             served,
@@ -201,7 +206,7 @@ impl Engine {
         if !matches!(self.record.debate().status, Status::Pending) {
             self.append(Event::Resumed)?;
         }
-        self.keep_for_closing()?;
+        self.plan_costs(self.debate().current_round.max(1))?;
         let reached = self.record.debate().current_node.unwrap_or(self.protocol.start);
         let closing = self.protocol.closing;
         if self.course == Course::Closing && reached != closing && !self.is_stopping() {
@@ -230,7 +235,6 @@ impl Engine {
                 }
                 Next::Fail => return Ok(Ending::Failed),
                 Next::Pause => {
-                    self.record_abandoned_cost()?;
                     self.append(Event::Paused)?;
                     return Ok(Ending::Paused);
                 }
@@ -276,7 +280,6 @@ impl Engine {
     /// # Errors
     /// When it cannot be saved.
     pub async fn pause(&mut self) -> Result<(), EngineError> {
-        self.record_abandoned_cost()?;
         self.append(Event::Paused)?;
         Ok(self.record.flush().await?)
     }
@@ -289,18 +292,26 @@ impl Engine {
 
     /// Records an event, then shows it.
     fn append(&mut self, event: Event) -> Result<(), StoreError> {
-        self.record_assumed_cost()?;
+        self.record_event(event)?;
+        Ok(())
+    }
+
+    /// The same. Returns the event in its place.
+    fn record_event(&mut self, event: Event) -> Result<Arc<Recorded>, StoreError> {
         if let Some(cut) = self.debate().cut_in(&event) {
             self.warn(cut.to_string());
         }
         let recorded = self.record.append(event)?;
+        if let Some(budget) = &mut self.budget {
+            budget.apply(&recorded);
+        }
         self.signal(Signal::Recorded(Arc::clone(&recorded)));
         self.known_cost += budget::cost_of(&recorded.event).unwrap_or_default();
         self.watch_cost();
         if let Some(call) = recorded.event.call() {
             self.compare_served_model(call);
         }
-        Ok(())
+        Ok(recorded)
     }
 
     /// Warns when a model that was used before the debate was taken up again is served by another one now.

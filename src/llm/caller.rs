@@ -14,11 +14,11 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::debate::{CallKey, CallRecord, Tokens, Usd};
 
-use super::budget::{Bill, Hold};
 use super::live::Batch;
 use super::models::explained;
 use super::{
-    Budget, ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request, Silence, Timeouts,
+    Account, ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request, Reserved, Silence,
+    Timeouts,
 };
 
 use retries::Retries;
@@ -47,8 +47,6 @@ pub struct CallerLimits {
     pub in_flight: Arc<InFlight>,
     /// Attempts after the first at most.
     pub max_retries: u32,
-    /// The debate's cost limit; absent when it has none.
-    pub budget: Option<Arc<Budget>>,
 }
 
 /// A model with everything that surrounds a call of it.
@@ -66,6 +64,8 @@ pub struct Caller {
     pub silence: Option<Arc<Silence>>,
     /// Shared bounds.
     pub limits: CallerLimits,
+    /// Who keeps the books of a call, where somebody does: a debate does.
+    pub account: Option<Arc<dyn Account>>,
     /// Told of retries and words.
     pub observer: Arc<dyn CallObserver>,
 }
@@ -108,18 +108,6 @@ pub struct Spent {
     pub cost_usd: Option<Usd>,
 }
 
-/// An attempt without an answer, and what it took if it came to an answer that was none.
-struct Setback {
-    error: ModelError,
-    spent: Option<Spent>,
-}
-
-impl From<ModelError> for Setback {
-    fn from(error: ModelError) -> Self {
-        Self { error, spent: None }
-    }
-}
-
 impl Spent {
     /// Together with what earlier attempts took. The sum of a known cost and an unknown one is unknown.
     fn and(self, earlier: Option<Self>) -> Self {
@@ -137,8 +125,8 @@ impl Spent {
 }
 
 impl Caller {
-    /// Asks, and asks again after transient failures. What was paid for answers that were empty is part of the record
-    /// of the answer that was not.
+    /// Asks, and asks again after transient failures. What attempts took that failed is entered in the books at once;
+    /// where nobody keeps them it is part of what the call took.
     ///
     /// # Errors
     /// The last attempt's failure, when it is not transient or no attempt is left.
@@ -147,36 +135,47 @@ impl Caller {
         let (mut attempts, mut started, mut spent) = (0, None, None);
         loop {
             let place = self.limits.in_flight.enter(&self.provider).await;
-            let mut request = Cow::Borrowed(request);
-            let hold = match self.hold(&mut request).await {
-                Ok(hold) => hold,
+            let reserved = match self.reserve(request).await {
+                Ok(reserved) => reserved,
                 Err(error) => return Err(FailedCall { error, attempts, spent: spent.map(Box::new) }),
             };
             if self.is_out_of_time() {
-                return Err(FailedCall { error: ModelError::OutOfTime, attempts, spent: spent.map(Box::new) });
+                // What was set aside for it is free again.
+                let late = FailedAttempt::from(ModelError::OutOfTime);
+                let _ = self.enter_failure(request, &late, reserved);
+                return Err(FailedCall { error: late.error, attempts, spent: spent.map(Box::new) });
+            }
+            let mut request = Cow::Borrowed(request);
+            if let Some(reserved) = reserved {
+                request.to_mut().max_tokens = Some(reserved.max_tokens);
             }
             // Waiting for a place and for room under the cost limit is the queue's time, not the call's.
             let started = *started.get_or_insert_with(Instant::now);
             attempts += 1;
             let outcome = self.attempt(&request).await;
-            if let Some(hold) = hold {
-                hold.settle(&self.bill(&outcome));
-            }
             match &outcome {
                 Ok(_) => place.answered(),
-                Err(Setback { error: ModelError::RateLimited { retry_after: None, .. }, .. }) => place.refused(),
+                Err(FailedAttempt { error: ModelError::RateLimited { retry_after: None, .. }, .. }) => place.refused(),
                 Err(_) => {}
             }
             drop(place);
             let error = match outcome {
                 Ok(reply) => {
-                    let spent = self.spent(reply.figures()).and(spent);
-                    let record = self.record(&request, &reply, spent, started.elapsed(), attempts);
+                    let figures = reply.figures();
+                    let record = CallRecord {
+                        served_model: reply.served_model.clone(),
+                        latency_ms: millis(started.elapsed()),
+                        attempts,
+                        truncated: reply.finish != FinishReason::Complete,
+                        filtered: reply.finish == FinishReason::Filtered,
+                        ..self.record(&request, figures, reserved, self.spent(figures).and(spent))
+                    };
                     return Ok(Answered { reply, record });
                 }
-                Err(setback) => {
-                    spent = setback.spent.map(|this| this.and(spent)).or(spent);
-                    setback.error
+                Err(failed) => {
+                    let unrecorded = self.enter_failure(&request, &failed, reserved);
+                    spent = unrecorded.map(|this| this.and(spent)).or(spent);
+                    failed.error
                 }
             };
             let Some(wait) = retries.wait_after(&error).filter(|_| !self.is_out_of_time()) else {
@@ -194,29 +193,47 @@ impl Caller {
         self.silence.as_ref().is_some_and(|silence| silence.is_too_long())
     }
 
-    /// Sets aside what an attempt could cost, where there is a cost limit and a price.
-    async fn hold<'a>(&'a self, request: &mut Cow<'_, Request>) -> Result<Option<Hold<'a>>, ModelError> {
-        match self.limits.budget.as_deref().zip(self.price) {
-            Some((budget, price)) => budget.hold(request.to_mut(), price).await.map(Some),
+    /// Asks for leave to send an attempt, where somebody keeps the books.
+    async fn reserve(&self, request: &Request) -> Result<Option<Reserved>, ModelError> {
+        match &self.account {
+            Some(account) => account.reserve(request).await,
             None => Ok(None),
         }
     }
 
-    /// What an attempt is on the bill with.
-    fn bill<'a>(&self, outcome: &'a Result<Reply, Setback>) -> Bill<'a> {
-        let (spent, text) = match outcome {
-            Ok(reply) => (Some(self.spent(reply.figures())), reply.text.as_str()),
-            Err(setback) => (setback.spent, ""),
-        };
-        match (spent.and_then(|spent| Some((spent.tokens, spent.cost_usd?))), outcome) {
-            (Some((tokens, cost)), _) => Bill::Known { tokens, cost, text },
-            (None, Err(setback)) if !setback.error.may_be_billed() => Bill::Nothing,
-            (None, _) => Bill::Unknown { text },
+    /// Has the books say what a failed attempt took. Returns what they do not say, as nobody keeps them.
+    fn enter_failure(&self, request: &Request, failed: &FailedAttempt, reserved: Option<Reserved>) -> Option<Spent> {
+        let FailedAttempt { error, figures } = failed;
+        let has_figures = figures.tokens.is_some() || figures.cost.is_some();
+        let is_billed = has_figures || error.may_be_billed();
+        let spent = if is_billed { self.spent(*figures) } else { Spent { tokens: None, cost_usd: Some(Usd::ZERO) } };
+        match &self.account {
+            Some(account) if is_billed || reserved.is_some() => {
+                let call =
+                    CallRecord { attempts: u32::from(has_figures), ..self.record(request, *figures, reserved, spent) };
+                account.enter_failure(request, error, call);
+                None
+            }
+            Some(_) => None,
+            None => has_figures.then_some(spent),
         }
     }
 
-    async fn attempt(&self, request: &Request) -> Result<Reply, Setback> {
-        let reply = self.follow(request).await.map_err(|failed| self.setback(failed.error, failed.figures))?;
+    /// Puts on record what an answer took that turned out to be of no use. Returns what nobody keeps books of.
+    #[must_use]
+    pub fn discard(&self, request: &Request, error: &ModelError, call: CallRecord) -> Option<Box<Spent>> {
+        let spent = Spent { tokens: call.tokens, cost_usd: call.cost_usd };
+        match &self.account {
+            Some(account) => {
+                account.enter_failure(request, error, call);
+                None
+            }
+            None => Some(Box::new(spent)),
+        }
+    }
+
+    async fn attempt(&self, request: &Request) -> Result<Reply, FailedAttempt> {
+        let reply = self.follow(request).await?;
         if !reply.text.trim().is_empty() || !reply.tool_calls.is_empty() {
             return Ok(reply);
         }
@@ -225,7 +242,7 @@ impl Caller {
             FinishReason::Filtered => ModelError::Filtered { message: "no text came back".to_owned() },
             FinishReason::Complete => ModelError::Empty,
         };
-        Err(self.setback(error, reply.figures()))
+        Err(FailedAttempt { error, figures: reply.figures() })
     }
 
     /// Follows an answer and tells the observer what comes in of it, in batches. Only the first token has to come
@@ -271,11 +288,6 @@ impl Caller {
         }
     }
 
-    fn setback(&self, error: ModelError, figures: Figures) -> Setback {
-        let spent = Some(self.spent(figures)).filter(|spent| spent.tokens.is_some() || spent.cost_usd.is_some());
-        Setback { error, spent }
-    }
-
     /// What the provider states as the cost beats the price table.
     fn spent(&self, figures: Figures) -> Spent {
         let priced = self.price.zip(figures.tokens).map(|(price, tokens)| price.cost(tokens));
@@ -285,12 +297,19 @@ impl Caller {
     /// The record of a call that was never sent.
     #[must_use]
     pub fn unsent(&self, request: &Request) -> CallRecord {
+        self.record(request, Figures::default(), None, Spent { tokens: None, cost_usd: Some(Usd::ZERO) })
+    }
+
+    /// The record of an attempt, but for what only an answer has.
+    fn record(&self, request: &Request, figures: Figures, reserved: Option<Reserved>, spent: Spent) -> CallRecord {
         CallRecord {
             model: request.model.to_string(),
             provider: self.provider.to_string(),
             served_model: None,
-            tokens: None,
-            cost_usd: Some(Usd::ZERO),
+            tokens: spent.tokens,
+            cost_usd: spent.cost_usd,
+            cost_stated: figures.cost.is_some(),
+            reservation: reserved.map(|reserved| reserved.number),
             latency_ms: 0,
             attempts: 0,
             truncated: false,
@@ -298,21 +317,10 @@ impl Caller {
             copied: false,
         }
     }
+}
 
-    fn record(&self, request: &Request, reply: &Reply, spent: Spent, took: Duration, attempts: u32) -> CallRecord {
-        CallRecord {
-            model: request.model.to_string(),
-            provider: self.provider.to_string(),
-            served_model: reply.served_model.clone(),
-            tokens: spent.tokens,
-            cost_usd: spent.cost_usd,
-            latency_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            attempts,
-            truncated: reply.finish != FinishReason::Complete,
-            filtered: reply.finish == FinishReason::Filtered,
-            copied: false,
-        }
-    }
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@
 //! Nothing here knows what a debate asks for; a [`Request`] carries that along in its [`Brief`], for tracing, cost
 //! and the offline provider. Nothing here prints, and no key is ever part of an error.
 
-mod budget;
+mod account;
 mod caller;
 mod error;
 mod live;
 mod request;
 mod silence;
+mod size;
 
 pub mod models;
 pub mod presets;
@@ -17,7 +18,7 @@ pub mod presets;
 pub mod offline;
 pub mod openai;
 
-pub use budget::{ANSWER_LIMIT, Budget, BudgetError, SHORTEST_CLOSING, request_bytes};
+pub use account::{Account, Reserved};
 pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, InFlight, Spent};
 pub use error::ModelError;
 pub use live::{FailedAttempt, Figures, Listener, Live, Timeouts};
@@ -26,3 +27,4 @@ pub use request::{
     AnswerSchema, Brief, ChatModel, FinishReason, Material, MaterialKind, Reply, Request, ToolSpec, Turn,
 };
 pub use silence::Silence;
+pub use size::{ANSWER_LIMIT, request_bytes};

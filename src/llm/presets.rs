@@ -19,6 +19,8 @@ pub struct Preset {
     pub headers: &'static [(&'static str, &'static str)],
 }
 
+/// The name of the provider that passes requests on to others, at their prices.
+pub const OPENROUTER: &str = "openrouter";
 /// The name of the provider that calls no model.
 pub const OFFLINE: &str = "offline";
 

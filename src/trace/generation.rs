@@ -245,6 +245,9 @@ impl<'a> Result<'a> {
             | DebateEvent::QuestionAnswered { .. }
             | DebateEvent::CallFailed { .. }
             | DebateEvent::RoundTimedOut { .. }
+            | DebateEvent::CostReserved { .. }
+            | DebateEvent::AttemptFailed { .. }
+            | DebateEvent::OutputLimited { .. }
             | DebateEvent::CostAssumed { .. }
             | DebateEvent::Stopping { .. }
             | DebateEvent::Suspended { .. }

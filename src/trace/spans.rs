@@ -128,6 +128,9 @@ impl Spans {
             | Event::JudgeSummarized { .. }
             | Event::Voted { .. }
             | Event::Synthesized { .. }
+            | Event::CostReserved { .. }
+            | Event::AttemptFailed { .. }
+            | Event::OutputLimited { .. }
             | Event::CostAssumed { .. }
             | Event::Stopping { .. }
             | Event::Resumed => {}

@@ -184,6 +184,8 @@ fn record() -> CallRecord {
         cost_usd: Some(Usd::from_dollars(0.0125)),
         latency_ms: 1_000,
         attempts: 2,
+        cost_stated: false,
+        reservation: None,
         truncated: false,
         filtered: false,
         copied: false,

@@ -166,6 +166,7 @@ fn values_that_cannot_be_used() {
     invalid("/judge/provider", json!("opnai"), &["judge.provider (line 1, column ", "`opnai`", "`openai`"]);
     invalid("/judge/temperature", json!(2.1), &["judge.temperature (line 1, column ", "from 0 to 2, not 2.1"]);
     invalid("/debate/rounds", json!(0), &["debate.rounds (line 1, column ", "at least 1, not 0"]);
+    invalid("/debate/rounds", json!(101), &["debate.rounds (line 1, column ", "at most 100, not 101"]);
     invalid("/debate/rounds", json!(1.5), &["debate.rounds (line 1, column ", "not 1.5"]);
     invalid("/debate/maxConcurrency", json!(0), &["debate.maxConcurrency (line 1, column "]);
     invalid("/debate/callTimeout", json!(0), &["debate.callTimeout (line 1, column "]);
@@ -177,6 +178,8 @@ fn values_that_cannot_be_used() {
     let file = json!({"local": {"baseUrl": "file:///etc/passwd"}});
     invalid("/providers", file, &["providers.local.baseUrl (line 1, column "]);
     invalid("/prices", json!({"m": {"inputPerMTok": 1}}), &["prices.m.outputPerMTok", "is missing"]);
+    let cached = json!({"m": {"inputPerMTok": 1, "cachedInputPerMTok": 1.5, "outputPerMTok": 2}});
+    invalid("/prices", cached, &["prices.m.cachedInputPerMTok", "must not be above `inputPerMTok`"]);
 }
 
 #[test]

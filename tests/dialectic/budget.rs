@@ -28,32 +28,145 @@ fn a_debate_closes_before_it_costs_more_than_its_limit() {
         _ => default_reply(request).usage(900, 0, 900),
     });
     let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({"rounds": 9})));
-    let finished = sandbox.run(["debate", "--max-cost", "0.25", "Design a queue"]).expect_code(0);
-    assert!(finished.stderr.contains("the cost limit of $0.2500 has no room for more"), "{finished}");
+    let finished = sandbox.run(["debate", "--max-cost", "0.70", "Design a queue"]).expect_code(0);
+    assert!(finished.stderr.contains("the cost limit of $0.7000 has no room for more"), "{finished}");
     assert!(finished.stderr.contains("this debate ended stopped"), "{finished}");
     let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(state["outcome"]["kind"], "stopped");
     let rounds = state["rounds"].as_array().unwrap().len();
     assert!((1..9).contains(&rounds), "{rounds} rounds");
-    assert!(cost(&state) <= 0.25, "{}", cost(&state));
+    assert!(cost(&state) <= 0.7, "{}", cost(&state));
     assert!(state["finalSolution"]["description"].as_str().is_some_and(|text| !text.is_empty()));
-    assert!(server.requests().iter().all(|request| request.max_tokens() == Some(4096)));
+    let asked: Vec<_> = server.requests().iter().map(|request| request.max_tokens()).collect();
+    assert!(asked.iter().all(|limit| limit.is_some_and(|limit| (1024..=4096).contains(&limit))), "{asked:?}");
+    // All of it fits only with the shortest answers, and that is said.
+    assert!(asked.contains(&Some(1024)), "{asked:?}");
+    assert_eq!(state["outputLimit"], 1024);
+    assert!(finished.stderr.contains("answers are held to 1024 tokens, so that the debate fits"), "{finished}");
+    assert!(state["outcome"]["reasons"].to_string().contains("answers were held to 1024 tokens"), "{state}");
     sandbox.assert_state_is_the_fold(&sandbox.only_debate());
     server.assert_clean();
 
-    sandbox.run(["debate", "--max-cost", "0.25", "--strict", "Design a queue"]).expect_code(5);
+    sandbox.run(["debate", "--max-cost", "0.70", "--strict", "Design a queue"]).expect_code(5);
 }
 
 #[test]
-fn a_limit_that_buys_the_judge_alone_buys_an_answer() {
-    let server = MockServer::start();
-    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({})));
-    let finished = sandbox.run(["debate", "--max-cost", "0.02", "Design a queue"]).expect_code(0);
-    assert!(!finished.stdout.is_empty());
-    let asked: Vec<_> = server.requests().iter().map(|request| request.purpose).collect();
-    assert_eq!(asked, [Purpose::Synthesize]);
+fn a_limit_that_buys_no_round_is_refused_with_the_limits_that_do() {
+    let server = MockServer::with(|request| default_reply(request).usage(900, 0, 900));
+    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({"rounds": 2})));
+    let refused = sandbox.run(["debate", "--max-cost", "0.05", "Design a queue"]).expect_code(2);
+    assert!(server.requests().is_empty() && sandbox.debates().is_empty());
+    let dry = sandbox.run(["debate", "--dry-run", "--max-cost", "0.05", "Design a queue"]).expect_code(2);
+    let amounts: Vec<&str> = refused.stderr.split('$').skip(1).collect();
+    let amounts: Vec<String> = amounts.iter().map(|text| text.chars().take(6).collect()).collect();
+    let [limit, one, all] = amounts.as_slice() else { panic!("{refused}") };
+    assert_eq!(limit, "0.0500");
+    assert!(dry.stderr.contains(&format!("one complete round and the answer can cost ${one}")), "{dry}");
+
+    // What is named is enough, to the last digit, and nothing below it is.
+    let least: f64 = one.parse().unwrap();
+    let below = format!("{:.4}", least - 0.0001);
+    sandbox.run(["debate", "--max-cost", &below, "Design a queue"]).expect_code(2);
+    let dry = sandbox.run(["debate", "--dry-run", "--max-cost", one, "Design a queue"]).expect_code(0);
+    assert!(dry.stderr.contains(&format!("The cost limit of ${one} buys ")), "{dry}");
+    let dry = sandbox.run(["debate", "--dry-run", "--max-cost", all, "Design a queue"]).expect_code(0);
+    assert!(dry.stderr.contains("buys all 2 rounds"), "{dry}");
+    sandbox.run(["debate", "--max-cost", one, "Design a queue"]).expect_code(0);
     let state = sandbox.state(&sandbox.only_debate());
-    assert_eq!((&state["rounds"], &state["stopReason"]), (&json!([]), &json!("budget")));
+    assert_eq!(state["rounds"][0]["contributions"].as_array().unwrap().len(), 6);
+    assert!(cost(&state) <= least);
+}
+
+/// What a provider's own prices do: four times the list, of which the first answers know nothing.
+#[test]
+fn prices_stated_above_the_list_keep_the_limit_and_buy_a_round_and_an_answer() {
+    let server = MockServer::with(|request| {
+        default_reply(request).usage(900, 0, 1000).header("x-litellm-response-cost", "0.0436")
+    });
+    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({"rounds": 5})));
+    sandbox.run(["debate", "--max-cost", "0.60", "Design a queue"]).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    let calls = server.requests().len();
+    assert!(calls >= 7, "{calls} calls are no round and an answer");
+    let paid = cost(&state);
+    #[expect(clippy::cast_precision_loss, reason = "a handful")]
+    let billed = calls as f64 * 4.0 * 0.0109;
+    assert!((paid - billed).abs() < 1e-9 && paid <= 0.6, "{paid} on record, {billed} billed");
+    assert!(state["finalSolution"]["description"].as_str().is_some_and(|text| !text.is_empty()));
+}
+
+#[test]
+fn what_is_set_aside_is_in_the_journal_before_the_call_and_a_kill_forgets_nothing() {
+    let server = MockServer::with(|_| Reply::hang());
+    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({"rounds": 1})));
+    let running = sandbox.spawn(["debate", "--max-cost", "2.00", "Design a queue"]);
+    // Two models, neither of which has answered: one call of each.
+    server.wait_for_requests(2);
+    let id = sandbox.only_debate();
+    let reserved = |sandbox: &Sandbox| -> Vec<f64> {
+        let events = sandbox.journal(&id).into_iter().map(|line| serde_json::from_str::<Value>(&line).unwrap());
+        events.filter(|event| event["type"] == "cost-reserved").map(|event| event["usd"].as_f64().unwrap()).collect()
+    };
+    assert_eq!(reserved(&sandbox).len(), 2);
+    running.signal(Signal::SIGKILL);
+    drop(running.wait());
+    server.set_script(|request| default_reply(request).usage(900, 0, 900));
+    drop(sandbox.run(["resume", &id]));
+    let lost: f64 = reserved(&sandbox)[..2].iter().sum();
+    let paid = cost(&sandbox.state(&id));
+    assert!(lost > 0.05 && lost + paid <= 2.0, "{lost} may be on the bill, {paid} is");
+}
+
+#[test]
+fn what_earlier_attempts_cost_is_known_when_their_call_is_abandoned() {
+    // Billed but empty, then refused for a while: the user does not wait.
+    let server = MockServer::with(|request| match request.index {
+        0 => Reply::text("").usage(1000, 0, 3000),
+        _ => Reply::hang(),
+    });
+    let mut config = priced(&["architect", "kiss"], &json!({"rounds": 1, "maxConcurrency": 1}));
+    config["debate"]["maxRetries"] = json!(3);
+    let sandbox = Sandbox::new().model_server(&server).config(&config);
+    let running = sandbox.spawn(["debate", "Design a queue"]);
+    server.wait_for_requests(2);
+    running.signal(Signal::SIGINT);
+    running.wait().expect_code(130);
+    let id = sandbox.only_debate();
+    assert!((cost(&sandbox.state(&id)) - 0.031).abs() < 1e-9, "{}", sandbox.state(&id)["usage"]);
+    let list = sandbox.run(["list"]).expect_code(0);
+    assert!(list.stdout.contains("$0.0310"), "{list}");
+    sandbox.assert_state_is_the_fold(&id);
+    sandbox.run(["verify", &id]).expect_code(0);
+}
+
+#[test]
+fn an_attempt_that_may_be_billed_makes_the_cost_unknown() {
+    let server = MockServer::with(|request| match request.index {
+        0 => Reply::text("").without_usage(),
+        _ => default_reply(request).usage(900, 0, 900),
+    });
+    let sandbox = Sandbox::new()
+        .model_server(&server)
+        .config(&priced(&["architect", "kiss"], &json!({"rounds": 1, "maxRetries": 2})));
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let usage = &sandbox.state(&sandbox.only_debate())["usage"];
+    let unknown = usage.as_object().unwrap().values().filter(|model| model["costUsd"].is_null()).count();
+    assert_eq!(unknown, 1, "{usage}");
+}
+
+#[test]
+fn a_broken_answer_of_the_judge_leaves_room_for_its_second_chance() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Synthesize => Reply::text("").usage(3000, 0, 1024),
+        _ => default_reply(request).usage(900, 0, 900),
+    });
+    let config = priced(&["architect", "kiss"], &json!({"rounds": 1, "maxRetries": 2}));
+    let sandbox = Sandbox::new().model_server(&server).config(&config);
+    let refused = sandbox.run(["debate", "--max-cost", "0.05", "Design a queue"]).expect_code(2);
+    let least: String = refused.stderr.split('$').nth(2).unwrap().chars().take(6).collect();
+    drop(sandbox.run(["debate", "--max-cost", &least, "Design a queue"]));
+    let asked = server.requests().iter().filter(|request| request.purpose == Purpose::Synthesize).count();
+    assert!(asked >= 2, "{asked}");
 }
 
 #[test]
@@ -61,9 +174,12 @@ fn a_limit_that_cannot_be_kept_is_refused_before_anything_is_paid() {
     let server = MockServer::start();
     let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({})));
     let too_low = sandbox.run(["debate", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
-    assert!(too_low.stderr.contains("buys no answer: the judge's call alone can cost $0.0"), "{too_low}");
+    assert!(too_low.stderr.contains("buys no debate: one complete round and the answer can cost $0."), "{too_low}");
     let dry = sandbox.run(["debate", "--dry-run", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
-    assert!(dry.stdout.contains("synthesis") && dry.stderr.contains("buys no answer"), "{dry}");
+    assert!(dry.stdout.contains("synthesis") && dry.stderr.contains("buys no debate"), "{dry}");
+    let many = sandbox.run(["debate", "--dry-run", "-r", "1000000", "Design a queue"]).expect_code(2);
+    assert!(many.stderr.contains("expected a whole number from 1 to 100"), "{many}");
+    sandbox.run(["debate", "--dry-run", "-r", "100", "Design a queue"]).expect_code(0);
     for wrong in ["0", "-1", "nan", "inf", "much"] {
         let refused = sandbox.run(["debate", "--max-cost", wrong, "Design a queue"]).expect_code(2);
         assert!(refused.stderr.contains("expected an amount of dollars above 0"), "{refused}");
@@ -85,37 +201,21 @@ fn a_limit_holds_across_runs_where_nobody_says_what_calls_cost() {
         _ => Reply::hang(),
     });
     let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({})));
-    let running = sandbox.spawn(["debate", "--max-cost", "0.25", "Design a queue"]);
-    server.wait_for_requests(3);
+    let running = sandbox.spawn(["debate", "--max-cost", "0.70", "Design a queue"]);
+    server.wait_for_requests(2);
     running.signal(Signal::SIGINT);
     running.wait().expect_code(130);
     server.set_script(|request| default_reply(request).without_usage());
     sandbox.run(["resume", "latest"]).expect_code(0);
     let id = sandbox.only_debate();
-    // Each call counts as 4096 tokens of output, as that is its limit: 0.041 dollars, and its prompt.
-    assert!(server.requests().len() <= 6, "{} requests", server.requests().len());
-    assert_eq!(sandbox.state(&id)["outcome"]["kind"], "stopped");
+    // Each call counts as answered in full.
+    let events = sandbox.journal(&id).into_iter().map(|line| serde_json::from_str::<Value>(&line).unwrap());
+    let reserved: Vec<Value> = events.filter(|event| event["type"] == "cost-reserved").collect();
+    assert_eq!(reserved.len(), server.requests().len());
+    let least = |event: &Value| event["maxTokens"].as_f64().unwrap() * 10.0 / 1e6;
+    assert!(reserved.iter().map(least).sum::<f64>() <= 0.7, "{reserved:?}");
     sandbox.assert_state_is_the_fold(&id);
     sandbox.run(["verify", &id]).expect_code(0);
-}
-
-#[test]
-fn a_limit_that_an_interrupt_used_up_says_how_to_go_on() {
-    let server = MockServer::with(|_| Reply::hang());
-    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({})));
-    // Enough for the judge alone, whose answer may be on the bill when it is interrupted.
-    let running = sandbox.spawn(["debate", "--max-cost", "0.02", "Design a queue"]);
-    server.wait_for_requests(1);
-    running.signal(Signal::SIGINT);
-    running.wait().expect_code(130);
-    server.set_script(default_reply);
-    let finished = sandbox.run(["resume", "latest"]).expect_code(3);
-    assert_eq!(server.requests().len(), 1);
-    let id = sandbox.only_debate();
-    let hint =
-        format!("hint: with a higher limit: dialectic fork {id} --at start --set debate.budget.maxCostUsd=<dollars>\n");
-    assert!(finished.stderr.ends_with(&hint), "{finished}");
-    sandbox.run(["fork", &id, "--at", "start", "--set", "debate.budget.maxCostUsd=0.02"]).expect_code(0);
 }
 
 #[test]
@@ -127,36 +227,16 @@ fn a_fork_counts_what_is_new_and_is_held_to_its_own_limit() {
     let before = server.requests().len();
     let set = |limit| format!("debate.budget.maxCostUsd={limit}");
     let too_low = sandbox.run(["fork", &parent, "--at", "1.synthesis", "--set", &set("0.0001")]).expect_code(2);
-    assert!(too_low.stderr.contains("buys no answer: the judge's call alone can cost $0.0"), "{too_low}");
+    assert!(too_low.stderr.contains("buys no debate: one complete round and the answer can cost $0."), "{too_low}");
     assert_eq!((sandbox.only_debate(), server.requests().len()), (parent.clone(), before));
 
-    // What the parent paid is more than this.
-    assert!(cost(&sandbox.state(&parent)) > 0.06);
-    sandbox.run(["fork", &parent, "--at", "1.synthesis", "--set", &set("0.06"), "--strict"]).expect_code(0);
+    // What the parent paid counts for nothing, and neither does the round that it has: only the judge is to be paid.
+    let whole = sandbox.run(["debate", "--max-cost", "0.05", "Design a queue"]).expect_code(2);
+    let least = |refused: &str| refused.split('$').nth(2).unwrap().chars().take(6).collect::<String>();
+    let (closing, whole) = (least(&too_low.stderr), least(&whole.stderr));
+    assert!(closing.parse::<f64>().unwrap() < whole.parse::<f64>().unwrap() / 2.0, "{closing} of {whole}");
+    sandbox.run(["fork", &parent, "--at", "1.synthesis", "--set", &set(&closing)]).expect_code(0);
     assert_eq!(server.requests().len(), before + 1);
-}
-
-#[test]
-fn a_score_that_nobody_was_asked_for_is_not_called_unreadable() {
-    // The critiques are dear, so that the room is gone when the judge would score.
-    let server = MockServer::with(|request| match request.purpose {
-        Purpose::Confidence => Reply::json(json!({"confidence": 10})),
-        Purpose::Refine => default_reply(request).usage(900, 0, 4096),
-        _ => default_reply(request),
-    });
-    let debate = json!({
-        "terminationCondition": {"type": "quality", "threshold": 90}, "summarization": {"enabled": false},
-    });
-    let mut config = priced(&["architect", "kiss"], &debate);
-    // Its answers may be long: no room for two of them.
-    config["judge"]["maxTokens"] = json!(20_000);
-    let sandbox = Sandbox::new().model_server(&server).config(&config);
-    sandbox.run(["debate", "--max-cost", "0.37", "Design a queue"]).expect_code(0);
-    assert!(server.requests().iter().all(|request| request.purpose != Purpose::Confidence));
-    let state = sandbox.state(&sandbox.only_debate());
-    assert_eq!(state["rounds"][0]["contributions"].as_array().unwrap().len(), 6);
-    assert_eq!(state["outcome"]["reasons"], json!(["stopped: the cost limit left no room for more"]));
-    assert_eq!(state["rounds"][0]["evaluation"], Value::Null);
 }
 
 #[test]
@@ -172,22 +252,6 @@ fn the_warning_comes_once() {
     let unpriced = sandbox.config(&config(&["kiss"], &json!({})));
     let finished = unpriced.run(["debate", "--warn-cost", "0.03", "Design a queue"]).expect_code(0);
     assert!(finished.stderr.contains("do not count towards `warnCostUsd`"), "{finished}");
-}
-
-#[test]
-fn an_answer_without_json_stays_the_solution_when_nothing_is_left_to_ask_again() {
-    let server = MockServer::with(|request| match request.purpose {
-        Purpose::Synthesize => Reply::text("Use a ring buffer.").usage(2000, 0, 1200),
-        _ => default_reply(request),
-    });
-    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({})));
-    let finished = sandbox.run(["debate", "--max-cost", "0.015", "Design a queue"]).expect_code(0);
-    assert_eq!(finished.stdout.trim(), "Use a ring buffer.");
-    let state = sandbox.state(&sandbox.only_debate());
-    assert_eq!(state["usage"]["model-judge"]["requests"], 1);
-    assert_eq!(state["outcome"]["kind"], "stopped");
-    let reasons = state["outcome"]["reasons"].to_string();
-    assert!(reasons.contains("the judge's assessment is missing"), "{reasons}");
 }
 
 #[test]

@@ -1,16 +1,17 @@
-//! A cost limit holds, whatever the debate looks like: 200 random call graphs against a model with known prices.
+//! A cost limit holds, whatever the debate, the provider and the user do: 200 random debates against a provider that
+//! keeps the bill. And it buys a debate: what began ends with a whole round and an answer.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dialectic::config::default_settings;
 use dialectic::debate::{
-    AgentSettings, Debate, DebateId, Event, Node, OutcomeKind, PanelInfo, Price, Recorded, Settings, Status,
-    SynthesisMethod, TerminationKind, Timestamp, Tokens, Usd,
+    AgentSettings, ContributionType, Debate, DebateId, Event, OutcomeKind, PanelInfo, Price, Recorded, Settings,
+    Status, SynthesisMethod, TerminationKind, Timestamp, Tokens, Usd,
 };
-use dialectic::engine::{Ending, Engine, least_closing_cost, spent_of_limit};
+use dialectic::engine::{Ending, Engine, check_purchase, purchase};
 use dialectic::llm::{
-    Budget, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, ModelError, Reply, Request,
+    CallerLimits, ChatModel, FailedAttempt, Figures, FinishReason, InFlight, Live, ModelError, Reply, Request,
     request_bytes,
 };
 use dialectic::protocol::DIALECTIC;
@@ -35,12 +36,30 @@ struct Graph {
     termination: TerminationKind,
     clarify: bool,
     summaries: bool,
-    /// The limit: so many times what the judge's call alone can cost.
+    /// Whether the second agent has an output limit of its own.
+    own_limit: bool,
+    /// The limit: so many times the least that buys a round.
     limit: f64,
+    billing: Billing,
     faults: Faults,
-    /// When it is interrupted, to be taken up again.
-    interrupted: Option<Duration>,
+    /// How it is disturbed, to be taken up again, and after which time each.
+    disturbances: Vec<(Disturbance, Duration)>,
     seed: u64,
+}
+
+/// What a provider says of what an answer took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Billing {
+    /// Tokens, which go by the list price.
+    Tokens,
+    /// Tokens, most of which are of reasoning that is no part of the text.
+    Reasoning,
+    /// Tokens and a cost of its own, up to four times the list.
+    Stated,
+    /// A cost of its own alone.
+    StatedAlone,
+    /// Nothing.
+    Silent,
 }
 
 /// What goes wrong at the provider.
@@ -51,38 +70,63 @@ enum Faults {
     Billed,
 }
 
+/// What ends a run before its debate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Disturbance {
+    /// Ctrl-C: the engine can still write.
+    Interrupted,
+    /// `kill -9`: it cannot.
+    Killed,
+}
+
 fn graphs() -> impl Strategy<Value = Graph> {
     let synthesis =
         prop_oneof![Just(SynthesisMethod::Judge), Just(SynthesisMethod::Voting), Just(SynthesisMethod::Merge)];
     let termination =
         prop_oneof![Just(TerminationKind::Fixed), Just(TerminationKind::Convergence), Just(TerminationKind::Quality)];
+    let billing = prop_oneof![
+        Just(Billing::Tokens),
+        Just(Billing::Reasoning),
+        Just(Billing::Stated),
+        Just(Billing::StatedAlone),
+        Just(Billing::Silent)
+    ];
     let faults = prop_oneof![2 => Just(Faults::None), 1 => Just(Faults::Billed)];
-    let shape = (1_usize..6, 1_u32..4, 1_usize..9, synthesis, termination, any::<bool>(), any::<bool>());
-    // From a limit that buys the judge's call and nothing else to one that is never reached.
-    let interrupted = proptest::option::of((1_u64..3_000).prop_map(Duration::from_millis));
-    (shape, 0.0_f64..2.5, faults, interrupted, any::<u64>()).prop_map(|(shape, limit, faults, interrupted, seed)| {
-        let (agents, rounds, concurrency, synthesis, termination, clarify, summaries) = shape;
-        let limit = 10_f64.powf(limit);
-        Graph {
-            agents,
-            rounds,
-            concurrency,
-            synthesis,
-            termination,
-            clarify,
-            summaries,
-            limit,
-            faults,
-            interrupted,
-            seed,
-        }
-    })
+    let shape = (1_usize..6, 1_u32..4, 1_usize..9, synthesis, termination);
+    let switches = (any::<bool>(), any::<bool>(), any::<bool>());
+    let kind = prop_oneof![Just(Disturbance::Interrupted), Just(Disturbance::Killed)];
+    let disturbance = (kind, (1_u64..3_000).prop_map(Duration::from_millis));
+    let disturbances = prop_oneof![1 => Just(Vec::new()), 1 => prop::collection::vec(disturbance, 1..3)];
+    // From a limit that is refused to one that is never reached.
+    (shape, switches, -0.1_f64..1.0, billing, faults, disturbances, any::<u64>()).prop_map(
+        |(shape, switches, limit, billing, faults, disturbances, seed)| {
+            let (agents, rounds, concurrency, synthesis, termination) = shape;
+            let (clarify, summaries, own_limit) = switches;
+            let limit = 10_f64.powf(limit);
+            Graph {
+                agents,
+                rounds,
+                concurrency,
+                synthesis,
+                termination,
+                clarify,
+                summaries,
+                own_limit,
+                limit,
+                billing,
+                faults,
+                disturbances,
+                seed,
+            }
+        },
+    )
 }
 
 const PRICES: Price = Price::flat(3.0, Some(0.3), 15.0);
 
 /// A provider: answers at random lengths, within the output limit, and keeps the bill.
 struct Provider {
+    billing: Billing,
     faults: Faults,
     random: Mutex<ChaCha12Rng>,
     tokens_per_byte: f64,
@@ -90,7 +134,7 @@ struct Provider {
 }
 
 impl Provider {
-    fn answer(&self, request: &Request) -> (Duration, Result<Reply, ModelError>) {
+    fn answer(&self, request: &Request) -> (Duration, Result<Reply, FailedAttempt>) {
         let limit = u64::from(request.max_tokens.expect("every call of a debate with a limit has an output limit"));
         let mut random = self.random.lock().unwrap();
         let wait = Duration::from_millis(random.random_range(1..500));
@@ -104,24 +148,34 @@ impl Provider {
         let input = (request_bytes(request) as f64 * self.tokens_per_byte) as u64;
         let cached_input_tokens = if random.random_bool(0.3) { input / 2 } else { 0 };
         let tokens = Tokens { input_tokens: input, cached_input_tokens, output_tokens: output };
-        let filler = "word ".repeat(usize::try_from(output).unwrap().div_ceil(2));
-        let fault = if self.faults == Faults::None { 10 } else { random.random_range(0..12) };
+        let written = if self.billing == Billing::Reasoning { output.div_ceil(20) } else { output };
+        let filler = "word ".repeat(usize::try_from(written).unwrap());
+        let fault = if self.faults == Faults::None { 10 } else { random.random_range(0..14) };
         let text = match request.answer {
             Some(_) if fault == 0 => "no JSON at all".to_owned(),
             _ if fault == 1 => String::new(),
             Some(answer) => form(&(answer.schema)(), &filler, &mut random).to_string(),
             None => filler,
         };
-        let cost = PRICES.cost(tokens);
+        let list = PRICES.cost(tokens);
+        let stated = list.times(random.random_range(0.25..=4.0));
+        let (figures, cost) = match self.billing {
+            Billing::Tokens | Billing::Reasoning => (Figures { tokens: Some(tokens), cost: None }, list),
+            Billing::Stated => (Figures { tokens: Some(tokens), cost: Some(stated) }, stated),
+            Billing::StatedAlone => (Figures { tokens: None, cost: Some(stated) }, stated),
+            Billing::Silent => (Figures::default(), list),
+        };
+        let broken = ModelError::Broken { message: "the connection broke".to_owned() };
+        let refused = ModelError::ServerFailed { status: 500, retry_after: None, message: String::new() };
         let (cost, result) = match fault {
-            2 => (cost, Err(ModelError::Broken { message: "the connection broke".to_owned() })),
-            3 => (Usd::ZERO, Err(ModelError::ServerFailed { status: 500, retry_after: None, message: String::new() })),
+            2 => (cost, Err(broken.into())),
+            // It had said by then what it takes.
+            3 => (cost, Err(FailedAttempt { error: broken, figures })),
+            4 => (Usd::ZERO, Err(refused.into())),
             _ => {
                 let finish = if output == limit { FinishReason::Length } else { FinishReason::Complete };
-                let tokens = Some(tokens);
-                let reply =
-                    Reply { text, tool_calls: Vec::new(), finish, served_model: None, tokens, stated_cost: None };
-                (cost, Ok(reply))
+                let Figures { tokens, cost: stated_cost } = figures;
+                (cost, Ok(Reply { text, tool_calls: Vec::new(), finish, tokens, stated_cost, ..Reply::default() }))
             }
         };
         *self.billed.lock().unwrap() += cost;
@@ -134,7 +188,7 @@ impl ChatModel for Provider {
         Box::pin(async move {
             let (wait, result) = self.answer(request);
             tokio::time::sleep(wait).await;
-            Ok(result?)
+            result
         })
     }
 }
@@ -157,16 +211,24 @@ fn form(schema: &Value, filler: &str, random: &mut ChaCha12Rng) -> Value {
 
 fn settings(graph: &Graph) -> Settings {
     let mut settings = default_settings();
-    let agent = settings.agents[0].clone();
+    let agent = AgentSettings { model: "model-a".to_owned(), max_tokens: None, ..settings.agents[0].clone() };
     settings.agents = (0..graph.agents)
         .map(|place| AgentSettings { id: format!("agent-{place}").as_str().into(), ..agent.clone() })
         .collect();
+    if let Some(second) = settings.agents.get_mut(1) {
+        second.model = "model-b".to_owned();
+        second.max_tokens = graph.own_limit.then_some(2000);
+    }
+    settings.judge.model = "model-b".to_owned();
+    settings.judge.max_tokens = None;
+    settings.prices = ["model-a", "model-b"].map(|model| (model.to_owned(), PRICES)).into();
     let debate = &mut settings.debate;
     debate.rounds = graph.rounds;
     debate.synthesis_method = graph.synthesis;
     debate.termination_condition.kind = graph.termination;
     debate.interactive_clarifications = graph.clarify;
     debate.timeout_per_round = u64::from(u32::MAX);
+    debate.budget.max_cost_usd = Some(Usd::from_dollars(1000.0));
     for agent in settings.agents.iter_mut().chain([&mut settings.judge]) {
         agent.summarization.enabled = graph.summaries;
     }
@@ -183,98 +245,134 @@ fn reopened(directory: &Directory) -> (Record, Contents) {
     }
 }
 
-/// Runs the debate. Returns what was billed, the limit, how it ended, and whether it was interrupted while it closed.
-async fn run(graph: &Graph) -> (Usd, Usd, Ending, Debate, bool) {
-    let settings = settings(graph);
+/// How a debate with a limit went.
+struct Course {
+    billed: Usd,
+    limit: Usd,
+    /// Absent when it was refused.
+    ended: Option<(Ending, Debate)>,
+}
+
+async fn run(graph: &Graph) -> Course {
+    let mut settings = settings(graph);
     let mut random = ChaCha12Rng::seed_from_u64(graph.seed);
     let provider = Arc::new(Provider {
+        billing: graph.billing,
         faults: graph.faults,
         tokens_per_byte: random.random_range(0.15..0.5),
         random: Mutex::new(random),
         billed: Mutex::default(),
     });
-    let panel = |limits: CallerLimits| in_process::panel(&settings, &provider, Some(PRICES), &limits);
-    let in_flight = Arc::new(InFlight::at_most(graph.concurrency));
-    let unlimited = panel(CallerLimits { in_flight: in_flight.clone(), max_retries: 2, budget: None });
-    let first = in_process::created(&settings, &unlimited, DebateId::new("x"), graph.seed);
-    let first = Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(Box::new(first)) };
-    let probe = Budget::new(Usd::from_dollars(1.0), Usd::ZERO, PRICES);
-    let least = least_closing_cost(&probe, &unlimited.judge, &Debate::create(&first).unwrap()).unwrap();
-    let limit = Usd::from_dollars(least.dollars() * graph.limit);
-    let limited = |spent| {
-        let budget = Some(Arc::new(Budget::new(limit, spent, PRICES)));
-        panel(CallerLimits { in_flight: in_flight.clone(), max_retries: 2, budget })
+    let limits = CallerLimits { in_flight: Arc::new(InFlight::at_most(graph.concurrency)), max_retries: 2 };
+    let bought = |settings: &Settings| {
+        let panel = in_process::panel(settings, &provider, Some(PRICES), &limits);
+        let first = in_process::created(settings, &panel, DebateId::new("x"), graph.seed);
+        let first = Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(Box::new(first)) };
+        purchase(&panel, &Debate::create(&first).unwrap()).unwrap().unwrap()
     };
+    let limit = bought(&settings).one_round.times(graph.limit);
+    settings.debate.budget.max_cost_usd = Some(limit);
+    let refused = check_purchase(&bought(&settings)).is_err();
+    assert_eq!(refused, graph.limit < 1.0);
+    if refused {
+        return Course { billed: Usd::ZERO, limit, ended: None };
+    }
+    let panel = || in_process::panel(&settings, &provider, Some(PRICES), &limits);
     let directory = tempfile::tempdir().unwrap();
     let directory = Directory::at(directory.path());
-    let first = limited(Usd::ZERO);
+    let first = panel();
     let begun = Record::begin(&directory, |id| in_process::created(&settings, &first, id, graph.seed));
     let signals = Signals::new(PanelInfo::from(&settings));
-    let cancel = CancellationToken::new();
-    let mut engine = Engine::new(&DIALECTIC, first, begun.unwrap().0, &[], signals.clone(), cancel.clone());
-    if let Some(after) = graph.interrupted {
-        tokio::spawn(async move {
-            tokio::time::sleep(after).await;
-            cancel.cancel();
-        });
-    }
     // The thread that saves keeps the clock from going by itself; so it is pushed.
     let clock = tokio::spawn(async {
         loop {
             tokio::time::advance(Duration::from_millis(20)).await;
         }
     });
-    let mut closing_broken = false;
-    let mut ending = engine.run().await.unwrap();
-    if ending == Ending::Paused {
-        drop(engine);
+    let cancel = CancellationToken::new();
+    let mut engine = Engine::new(&DIALECTIC, first, begun.unwrap().0, &[], signals.clone(), cancel.clone());
+    let mut disturbances = graph.disturbances.iter();
+    let mut token = cancel;
+    let (ending, debate) = loop {
+        let disturbed = disturbances.next();
+        let ended = match disturbed {
+            Some((Disturbance::Killed, after)) => tokio::select! {
+                ended = engine.run() => Some(ended.unwrap()),
+                () = tokio::time::sleep(*after) => None,
+            },
+            Some((Disturbance::Interrupted, after)) => {
+                let after = *after;
+                tokio::spawn(async move {
+                    tokio::time::sleep(after).await;
+                    token.cancel();
+                });
+                Some(engine.run().await.unwrap())
+            }
+            None => Some(engine.run().await.unwrap()),
+        };
+        match ended {
+            Some(ending) if ending != Ending::Paused => break (ending, engine.debate().clone()),
+            _ => drop(engine),
+        }
         let (record, contents) = reopened(&directory);
-        let panel = limited(spent_of_limit(&contents.events));
-        engine = Engine::new(&DIALECTIC, panel, record, &contents.events, signals, CancellationToken::new());
-        let closing = contents.events.iter().any(|of| matches!(of.event, Event::NodeEntered { node: Node::Synthesis }));
-        ending = engine.run().await.unwrap();
-        // What the judge was saying may be on the bill; then the limit may be gone.
-        closing_broken = closing;
-    }
+        token = CancellationToken::new();
+        engine = Engine::new(&DIALECTIC, panel(), record, &contents.events, signals.clone(), token.clone());
+    };
     clock.abort();
-    let debate = engine.debate().clone();
     let billed = *provider.billed.lock().unwrap();
-    (billed, limit, ending, debate, closing_broken)
+    Course { billed, limit, ended: Some((ending, debate)) }
+}
+
+/// Whether every agent has proposed, criticised all others and refined in some round.
+fn has_whole_round(debate: &Debate, agents: usize) -> bool {
+    debate.rounds.iter().any(|round| {
+        let count = |kind| round.contributions.iter().filter(|one| one.kind == kind).count();
+        count(ContributionType::Proposal) == agents
+            && count(ContributionType::Critique) == agents * (agents - 1)
+            && count(ContributionType::Refinement) == agents
+    })
 }
 
 /// How often each kind of end was seen: the property says nothing if all debates end alike.
 #[derive(Debug, Default)]
 struct Seen {
+    refused: usize,
     finished: usize,
-    stopped_early: usize,
-    stopped_late: usize,
+    held: usize,
+    stopped: usize,
+    failed: usize,
 }
 
 #[test]
-fn no_debate_spends_more_than_its_limit_and_each_ends_with_a_solution() {
+fn no_debate_spends_more_than_its_limit_and_each_ends_with_a_round_and_a_solution() {
     let seen = Mutex::new(Seen::default());
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(200));
     let held = runner.run(&graphs(), |graph| {
-        let (billed, limit, ending, debate, closing_broken) = in_process::block_on(run(&graph));
+        let Course { billed, limit, ended } = in_process::block_on(run(&graph));
+        let mut seen = seen.lock().unwrap();
         prop_assert!(billed <= limit, "{billed} of {limit} were spent");
-        if (graph.faults == Faults::Billed || closing_broken) && ending == Ending::Failed {
-            // The judge's own attempts can break; then the debate waits to be resumed.
+        let Some((ending, debate)) = ended else {
+            seen.refused += 1;
+            return Ok(());
+        };
+        let is_disturbed = graph.faults == Faults::Billed || !graph.disturbances.is_empty();
+        if is_disturbed && ending == Ending::Failed {
+            // What was thrown away is gone; then there may be no room for an answer.
             prop_assert_eq!(debate.status, Status::Failed);
+            seen.failed += 1;
             return Ok(());
         }
         prop_assert_eq!(ending, Ending::Completed, "{:?}", debate.error);
         prop_assert!(debate.final_solution.as_ref().is_some_and(|solution| !solution.description.is_empty()));
+        prop_assert!(is_disturbed || has_whole_round(&debate, graph.agents), "no whole round");
         let stopped = debate.outcome.as_ref().is_some_and(|outcome| outcome.kind == OutcomeKind::Stopped);
         prop_assert_eq!(stopped, debate.stop_reason.is_some());
-        let mut seen = seen.lock().unwrap();
-        match (stopped, debate.rounds.is_empty()) {
-            (true, true) => seen.stopped_early += 1,
-            (true, false) => seen.stopped_late += 1,
-            (false, _) => seen.finished += 1,
-        }
+        seen.held += usize::from(debate.output_limit.is_some());
+        seen.stopped += usize::from(stopped);
+        seen.finished += usize::from(!stopped);
         Ok(())
     });
     held.unwrap();
     let seen = seen.into_inner().unwrap();
-    assert!(seen.finished > 0 && seen.stopped_early > 0 && seen.stopped_late > 0, "{seen:?}");
+    assert!(seen.refused > 0 && seen.finished > 0 && seen.held > 0 && seen.stopped > 0, "{seen:?}");
 }

@@ -77,7 +77,7 @@ fn debate(phase: Phase, hangs: u32) -> Ended {
     let settings = settings();
     let model = Arc::new(Hanging { phase, hangs, attempts: AtomicU32::new(0) });
     let in_flight = Arc::new(InFlight::at_most(4));
-    let limits = CallerLimits { in_flight, max_retries: MAX_RETRIES, budget: None };
+    let limits = CallerLimits { in_flight, max_retries: MAX_RETRIES };
     in_process::block_on(async {
         let panel = in_process::panel(&settings, &model, None, &limits);
         let started = Instant::now();

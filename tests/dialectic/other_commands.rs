@@ -71,7 +71,7 @@ fn the_help_of_debate() {
     Options:
       -p, --problemDescription <PATH>  Read the problem from a UTF-8 file
       -a, --agents <ROLES>             Keep only the agents with these roles, separated by commas
-      -r, --rounds <N>                 How many rounds, at least 1 [default: the configuration's, else
+      -r, --rounds <N>                 How many rounds, from 1 to 100 [default: the configuration's, else
                                        3]
       -c, --config <PATH>              The configuration file [default: ./debate-config.json]
           --context <DIR>              The directory that the agents' file tools may read [default: the

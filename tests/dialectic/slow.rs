@@ -49,7 +49,7 @@ impl ChatModel for Slow {
 fn an_answer_of_a_quarter_of_an_hour_is_one_request_and_the_debate_is_full() {
     let settings = Settings { ..default_settings() };
     let model = Arc::new(Slow(AtomicU32::new(0)));
-    let limits = CallerLimits { in_flight: Arc::new(InFlight::at_most(16)), max_retries: 3, budget: None };
+    let limits = CallerLimits { in_flight: Arc::new(InFlight::at_most(16)), max_retries: 3 };
     let (ending, debate) = in_process::block_on(async {
         let panel = in_process::panel(&settings, &model, None, &limits);
         in_process::run(&settings, panel, 1).await

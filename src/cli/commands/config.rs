@@ -12,7 +12,7 @@ use crate::cli::terminal::Terminal;
 use crate::config::{
     ConfigPath, Environment, Loaded, Overrides, Row, model_warnings, one_family, schema, show, starter,
 };
-use crate::debate::{PanelInfo, Usd};
+use crate::debate::PanelInfo;
 use crate::error::Error;
 use crate::figures::counted;
 use crate::prompt::Role;
@@ -64,7 +64,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let settings = &loaded.settings;
     // Nobody subscribes: no call is made.
     let signals = Signals::new(PanelInfo::from(settings));
-    for warning in build_panel(settings, &environment, &loaded.provenance, signals, Usd::ZERO)?.warnings {
+    for warning in build_panel(settings, &environment, &loaded.provenance, signals)?.warnings {
         terminal.warning(&warning);
     }
     if let Some(Err(unsent)) = settings.debate.trace.map(|target| Destination::of(target, &environment)) {

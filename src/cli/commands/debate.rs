@@ -9,11 +9,13 @@ use crate::agent::{Panel, SUMMARIZATION_METHODS};
 use crate::cli::args::DebateArgs;
 use crate::cli::session::{DEBATES, Session, env_file};
 use crate::cli::terminal::Terminal;
-use crate::config::{ConfigPath, Environment, Loaded, Overrides, Switch, Vocabulary, load, model_warnings};
-use crate::debate::{Created, Event, FORMAT_VERSION, PromptSources, Recorded, Settings, Timestamp, Usd, fold};
-use crate::engine::least_closing_cost;
+use crate::config::{
+    ConfigPath, Environment, Loaded, Overrides, Switch, Vocabulary, load, model_warnings, routed_providers,
+};
+use crate::debate::{Created, Event, FORMAT_VERSION, PromptSources, Recorded, Settings, Timestamp, fold};
+use crate::engine::{check_purchase, purchase};
 use crate::error::Error;
-use crate::llm::{BudgetError, price_of};
+use crate::llm::price_of;
 use crate::prompt::Role;
 use crate::protocol::{DIALECTIC, PROTOCOLS, Protocol};
 use crate::store::{Directory, Record};
@@ -46,13 +48,13 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         for warning in &warnings {
             terminal.warning(warning);
         }
-        return dry_run::run(protocol, &settings, created, terminal);
+        return dry_run::run(protocol, &settings, &routed_providers(&settings, &environment), created, terminal);
     }
     let mut session = Session::open(&args.run, &settings, terminal)?;
     if let Some(choice) = &choice {
         choice.callable()?;
     }
-    let panel = session.panel(&settings, &environment, &provenance, Usd::ZERO, terminal)?;
+    let panel = session.panel(&settings, &environment, &provenance, terminal)?;
     if let Some(choice) = choice {
         terminal.notice(&choice.to_string());
     }
@@ -82,17 +84,19 @@ fn overrides(args: &DebateArgs) -> Overrides {
     }
 }
 
-/// Sees to it that the cost limit, if there is one, buys an answer.
-/// `taken_over` is what a fork begins with.
+/// Sees to it that the cost limit, if there is one, buys a debate. `taken_over` is what a fork begins with.
 pub(super) fn check_limit(panel: &Panel, created: Created, taken_over: &[Event]) -> Result<(), Error> {
-    let Some(budget) = &panel.judge.caller.limits.budget else { return Ok(()) };
+    if created.settings.debate.budget.max_cost_usd.is_none() {
+        return Ok(());
+    }
     let events = std::iter::once(Event::Created(Box::new(created))).chain(taken_over.iter().cloned());
     let at = Timestamp::now();
     let events: Vec<Recorded> = (1..).zip(events).map(|(seq, event)| Recorded { seq, at, event }).collect();
     let Ok(debate) = fold(&events) else { return Ok(()) };
-    let needed = least_closing_cost(budget, &panel.judge, &debate)?;
-    let limit = budget.limit();
-    if needed > limit { Err(BudgetError::TooLow { limit, needed }.into()) } else { Ok(()) }
+    match purchase(panel, &debate)? {
+        Some(purchase) => Ok(check_purchase(&purchase)?),
+        None => Ok(()),
+    }
 }
 
 /// The day by which a model is retired or is not.

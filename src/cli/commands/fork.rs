@@ -4,9 +4,7 @@ use crate::cli::args::ForkArgs;
 use crate::cli::session::{DEBATES, Session, env_file, of_record};
 use crate::cli::terminal::Terminal;
 use crate::config::{Environment, Overrides, Switch, change, model_warnings};
-use crate::debate::{
-    Created, DebateId, Event, FORMAT_VERSION, ForkError, ForkedFrom, Recorded, Usd, check_authors, fork,
-};
+use crate::debate::{Created, DebateId, Event, FORMAT_VERSION, ForkError, ForkedFrom, Recorded, check_authors, fork};
 use crate::error::Error;
 use crate::prompt::Role;
 use crate::protocol::{PROTOCOLS, Protocol};
@@ -40,7 +38,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let journal = super::journal_of(&entry)?;
     let provenance = of_record(&args.vouch, journal, Some(&created.prompt_sources), &environment)?
         .and_changes(&created.settings, &settings);
-    let panel = session.panel(&settings, &environment, &provenance, Usd::ZERO, terminal)?;
+    let panel = session.panel(&settings, &environment, &provenance, terminal)?;
     let of_models = model_warnings(&settings, today());
     for warning in environment.warnings().iter().chain(&changed.warnings).chain(&of_models).chain(&panel.warnings) {
         terminal.warning(warning);

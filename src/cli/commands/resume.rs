@@ -6,7 +6,7 @@ use crate::cli::session::{DEBATES, Session, env_file, of_record};
 use crate::cli::terminal::Terminal;
 use crate::config::{ConfigPath, DEFAULT_PATH, Environment, Overrides, elsewhere, model_warnings};
 use crate::debate::{DebateId, Settings, Status};
-use crate::engine::{Course, spent_of_limit};
+use crate::engine::Course;
 use crate::error::Error;
 use crate::llm::presets::OFFLINE;
 use crate::protocol::Protocol;
@@ -55,7 +55,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     let mut session = Session::open(&args.run, &settings, terminal)?.heading(course);
     let journal = entry.journal.as_deref().unwrap_or(&entry.state);
     let provenance = of_record(&args.vouch, journal, debate.prompt_sources.as_ref(), &environment)?;
-    let panel = session.panel(&settings, &environment, &provenance, spent_of_limit(&contents.events), terminal)?;
+    let panel = session.panel(&settings, &environment, &provenance, terminal)?;
     let of_models = model_warnings(&settings, today());
     for warning in environment.warnings().iter().chain(&of_models).chain(&panel.warnings) {
         terminal.warning(warning);

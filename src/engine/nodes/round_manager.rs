@@ -16,7 +16,8 @@ pub(super) fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
     if current >= rounds {
         return Ok(Trigger::MaxRoundsReached);
     }
-    if !engine.is_round_affordable()? {
+    engine.plan_costs(current + 1)?;
+    if !engine.is_plan_affordable() {
         engine.stop_for_budget()?;
         return Ok(Trigger::Stop);
     }

@@ -62,7 +62,8 @@ fn evaluator(manner: Manner) -> Vec<Evaluator> {
         price: Some(Price { input_per_m_tok: 2.0, cached_input_per_m_tok: None, output_per_m_tok: 8.0, long: None }),
         timeouts: Timeouts { first_token: one.timeout, idle: Duration::from_mins(1) },
         silence: None,
-        limits: CallerLimits { in_flight: Arc::new(InFlight::at_most(1)), max_retries: 3, budget: None },
+        limits: CallerLimits { in_flight: Arc::new(InFlight::at_most(1)), max_retries: 3 },
+        account: None,
         observer: Arc::new(Unobserved),
     };
     evaluators(&[settings], caller).0

@@ -58,7 +58,8 @@ async fn call(attempts: Vec<Attempt>) -> (Result<Answered, FailedCall>, Vec<(u12
         price: Some(Price::flat(1.0, None, 2.0)),
         timeouts: Timeouts { first_token: Duration::from_mins(2), idle: Duration::from_secs(7) },
         silence: None,
-        limits: CallerLimits { in_flight: Arc::new(InFlight::at_most(1)), max_retries: 1, budget: None },
+        limits: CallerLimits { in_flight: Arc::new(InFlight::at_most(1)), max_retries: 1 },
+        account: None,
         observer: watcher.clone(),
     };
     let key = CallKey { round: 1, phase: Phase::Proposal, agent_id: AgentId::new("a"), target_agent_id: None };

@@ -112,7 +112,8 @@ impl Stage {
             price: Some(Price::flat(10.0, Some(1.0), 100.0)),
             timeouts: Timeouts { first_token: Duration::from_mins(2), idle: Duration::from_secs(7) },
             silence: None,
-            limits: CallerLimits { in_flight: Arc::new(InFlight::at_most(16)), max_retries: 3, budget: None },
+            limits: CallerLimits { in_flight: Arc::new(InFlight::at_most(16)), max_retries: 3 },
+            account: None,
             observer: notes.clone(),
         };
         Self { model, notes, caller }

@@ -95,6 +95,9 @@ fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<Cal
         | Event::RoundBegun { .. }
         | Event::QuestionAnswered { .. }
         | Event::RoundTimedOut { .. }
+        | Event::CostReserved { .. }
+        | Event::AttemptFailed { .. }
+        | Event::OutputLimited { .. }
         | Event::CostAssumed { .. }
         | Event::Stopping { .. }
         | Event::Suspended { .. }

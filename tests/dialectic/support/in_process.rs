@@ -25,13 +25,14 @@ pub(crate) fn panel(
     price: Option<Price>,
     limits: &CallerLimits,
 ) -> Panel {
-    let panel = Panel::build(settings, |_| Caller {
+    let panel = Panel::build(settings, |agent| Caller {
         chat: chat.clone(),
-        provider: "openai".into(),
+        provider: agent.provider.as_str().into(),
         price,
         timeouts: Timeouts::of(&settings.debate),
         silence: None,
         limits: limits.clone(),
+        account: None,
         observer: Arc::new(Unobserved),
     });
     panel.expect("the settings are those of a panel")

@@ -227,6 +227,8 @@ impl Plan {
             cost_usd: (!unpriced).then(|| Usd::for_tokens(draw % 5000, 0.1 + 0.2)),
             latency_ms: draw % 900,
             attempts: 1,
+            cost_stated: false,
+            reservation: None,
             truncated: false,
             filtered: false,
             copied: false,

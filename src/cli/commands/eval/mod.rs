@@ -114,7 +114,6 @@ fn panel(
         // How many are in flight is the evaluation's to bound: waiting for a turn must not count as an evaluator's time.
         in_flight: Arc::new(InFlight::unbounded()),
         max_retries: default_settings().debate.max_retries,
-        budget: None,
     };
     let observer = Arc::new(RetryNotices { verbose, color });
     let price = |one: &EvaluatorSettings| {
@@ -131,6 +130,7 @@ fn panel(
         timeouts: Timeouts { first_token: one.timeout, ..Timeouts::of(&default_settings().debate) },
         silence: None,
         limits: limits.clone(),
+        account: None,
         observer: observer.clone(),
     };
     Ok(evaluators(&settings.evaluators, caller))

@@ -34,7 +34,6 @@ async fn summarize(engine: &mut Engine) -> Result<SynthesisMaterial, EngineError
     let ground = engine.ground()?;
     let judge = engine.panel.judge.clone();
     let judged = judge.summarize(&ground, engine.debate())?;
-    engine.keep_for_synthesis()?;
     let mut calls = Calls::new();
     calls.start(engine, &judge.caller, judged.request, Ask::text, |said| &said.call);
     let Some(finished) = calls.only(engine).await? else { return Ok(SynthesisMaterial::Texts) };

@@ -16,7 +16,7 @@ pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
     let ground = engine.ground()?;
     let judge = engine.panel.judge.clone();
     let request = judge.merge(&ground, engine.debate().current_round, &slate)?;
-    if !engine.is_affordable(&request, &judge.caller) {
+    if !engine.is_affordable(&request) {
         engine.stop_for_budget()?;
         return super::judge::run(engine).await;
     }

@@ -7,7 +7,7 @@ mod voting;
 use std::sync::Arc;
 
 use crate::agent::{AnswerError, Assessment, Slate, Solved};
-use crate::debate::{Contribution, Event, Phase, Shortened, Signal, Solution, StopReason, SynthesisMethod};
+use crate::debate::{Contribution, Event, Phase, Shortened, Signal, Solution, SynthesisMethod};
 use crate::engine::calls::Calls;
 use crate::engine::{Engine, EngineError};
 use crate::llm::{ModelError, Request};
@@ -17,9 +17,14 @@ pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
     if engine.debate().final_solution.is_some() {
         return Ok(Trigger::Complete);
     }
-    engine.keep_for_closing()?;
-    // A debate that ran out of money has its judge's call kept free, and no more than that.
-    if engine.debate().stop_reason == Some(StopReason::Budget) {
+    // What the judge will read is there: from here on only the closing is needed.
+    engine.plan_costs(0)?;
+    // A debate that ran out of money has its judge's calls kept free, and no more than that. Without a text to judge
+    // there is nothing to close.
+    if engine.is_out_of_money() {
+        if engine.debate().final_round().is_none() {
+            return engine.fail("the cost limit has no room for a round");
+        }
         return judge::run(engine).await;
     }
     let method = engine.debate().settings.as_ref().map(|settings| settings.debate.synthesis_method);
@@ -65,7 +70,6 @@ async fn write(
     let (judge, ground) = (engine.panel.judge.clone(), engine.ground()?);
     engine.signal(Signal::PhaseStarted { phase, round, total: 1 });
     let mut calls = Calls::new();
-    engine.keep_nothing();
     let mut room = usize::MAX;
     let (trigger, finished) = loop {
         let request = request(engine, room)?;
@@ -93,6 +97,11 @@ async fn write(
                 let solution = Solution { cut, shortened, ..(writing.solution)(solved) };
                 engine.append(Event::Synthesized { solution: Box::new(solution), call: Some(call.clone()) })?;
                 break (Trigger::Complete, finished);
+            }
+            // The judge did not fail: to resume the debate would change nothing.
+            Err(failed) if matches!(failed.error, ModelError::OverBudget { .. }) => {
+                engine.stop_for_budget()?;
+                break (engine.fail(format!("the judge could not write the solution: {failed}"))?, finished);
             }
             Err(failed) => {
                 engine.record_failed_call(&finished.key, failed)?;

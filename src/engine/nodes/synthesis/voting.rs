@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use crate::agent::{Ballot, Slate, Unreadable};
 use crate::debate::{
-    AgentId, CallKey, CallRecord, Contribution, ContributionType, Decider, Event, Phase, Signal, Solution, StopReason,
-    Voting,
+    AgentId, CallKey, CallRecord, Contribution, ContributionType, Decider, Event, Phase, Signal, Solution, Voting,
 };
 use crate::engine::calls::{Arrival, Calls};
 use crate::engine::{Engine, EngineError};
@@ -22,12 +21,11 @@ type Cast = (Result<Ballot, Unreadable>, CallRecord);
 pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
     let candidates = positions(engine);
     collect(engine, &candidates).await?;
-    let is_out_of_money = |engine: &Engine| engine.debate().stop_reason == Some(StopReason::Budget);
     // A debate that the user has closed early is voted on like any other.
-    if engine.debate().voting.is_none() && !is_out_of_money(engine) {
+    if engine.debate().voting.is_none() && !engine.is_out_of_money() {
         count(engine, &candidates).await?;
     }
-    if is_out_of_money(engine) {
+    if engine.is_out_of_money() {
         return super::judge::run(engine).await;
     }
     let Some(voting) = engine.debate().voting.clone() else { return Ok(Trigger::Retry) };

@@ -1,0 +1,174 @@
+//! What a debate with a cost limit has spent, and what its calls have shown about their prices: a fold of the journal,
+//! so that a run that takes the debate up again knows what the one before knew, however that ended.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::debate::{CallKey, CallRecord, Event, Price, Recorded, Tokens, Usd};
+
+/// Tokens for each byte of a prompt, until a provider's own figures show more. Prose has about 0.25, code 0.35,
+/// Chinese and Japanese 0.4.
+const TOKENS_PER_BYTE: f64 = 0.5;
+/// Tokens that a request has beyond its texts: roles, separators.
+const FRAME_TOKENS: u64 = 64;
+/// How many times its list price an attempt may cost at most, until its model has answered once and where the provider
+/// states costs of its own: a router may go to a dearer server for any call.
+pub(super) const STATED_FACTOR: f64 = 4.0;
+
+/// Who is paid: a provider's model.
+pub(super) type ModelId = (String, String);
+
+/// What is spent of a limit, and what is set aside.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    spent: Usd,
+    open: BTreeMap<u64, Reservation>,
+    models: HashMap<ModelId, Measures>,
+}
+
+/// What was set aside for an attempt.
+#[derive(Debug, Clone)]
+struct Reservation {
+    key: CallKey,
+    usd: Usd,
+    factor: f64,
+    bytes: u64,
+    max_tokens: u32,
+}
+
+/// What a model's answers have shown about what the next one can cost.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Measures {
+    /// Whether it has answered at all.
+    pub(super) answered: bool,
+    /// Whether its provider states costs.
+    states: bool,
+    /// How many times the list price was stated at most.
+    ratio: f64,
+    tokens_per_byte: f64,
+    /// How many times its output limit an answer had at most.
+    overrun: f64,
+}
+
+impl Default for Measures {
+    fn default() -> Self {
+        Self { answered: false, states: false, ratio: 1.0, tokens_per_byte: TOKENS_PER_BYTE, overrun: 1.0 }
+    }
+}
+
+impl Ledger {
+    /// Takes notice of an event.
+    pub(super) fn apply(&mut self, recorded: &Recorded, price_of: impl Fn(&CallRecord) -> Option<Price>) {
+        match &recorded.event {
+            Event::CostReserved { key, usd, factor, bytes, max_tokens } => {
+                let (key, usd, factor, bytes, max_tokens) = (key.clone(), *usd, *factor, *bytes, *max_tokens);
+                self.open.insert(recorded.seq, Reservation { key, usd, factor, bytes, max_tokens });
+            }
+            Event::CostAssumed { usd } => self.spent += *usd,
+            // What was in flight when the run before ended may be on the bill.
+            Event::Resumed => self.abandon(),
+            event => {
+                let Some(call) = event.call().filter(|call| !call.copied) else { return };
+                let failed = matches!(event, Event::AttemptFailed { .. });
+                let reserved = call.reservation.and_then(|number| self.open.remove(&number));
+                self.spent +=
+                    call.cost_usd.unwrap_or_else(|| reserved.as_ref().map_or(Usd::ZERO, |of| of.unsaid(failed)));
+                if let Some(reserved) = reserved {
+                    self.learn(&reserved, call, price_of(call), failed);
+                }
+            }
+        }
+    }
+
+    /// Nothing more will be heard of what is in flight: it counts as spent.
+    pub(super) fn abandon(&mut self) {
+        self.spent += std::mem::take(&mut self.open).into_values().map(|of| of.usd).sum();
+    }
+
+    /// The same, of the attempts of these calls.
+    pub(super) fn abandon_calls(&mut self, keys: &[CallKey]) {
+        let lost: Vec<u64> =
+            self.open.iter().filter(|(_, of)| keys.contains(&of.key)).map(|(number, _)| *number).collect();
+        for number in lost {
+            self.spent += self.open.remove(&number).map_or(Usd::ZERO, |of| of.usd);
+        }
+    }
+
+    /// What is spent or set aside.
+    pub(super) fn taken(&self) -> Usd {
+        self.spent + self.open.values().map(|of| of.usd).sum()
+    }
+
+    /// Whether an attempt is in flight that may yet cost less than was set aside for it.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.open.values().any(|of| of.usd > Usd::ZERO)
+    }
+
+    /// Whether one of those attempts is of a call for which `is_one` holds.
+    pub(super) fn has_in_flight(&self, is_one: impl Fn(&CallKey) -> bool) -> bool {
+        self.open.values().any(|of| is_one(&of.key))
+    }
+
+    pub(super) fn measures(&self, model: &ModelId) -> Measures {
+        self.models.get(model).copied().unwrap_or_default()
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "token and byte counts are far below 2^53")]
+    fn learn(&mut self, reserved: &Reservation, call: &CallRecord, price: Option<Price>, failed: bool) {
+        let measures = self.models.entry((call.provider.clone(), call.model.clone())).or_default();
+        measures.answered |= !failed || call.tokens.is_some();
+        measures.states |= call.cost_stated;
+        let Some(tokens) = call.tokens else { return };
+        let input = tokens.input_tokens.saturating_sub(FRAME_TOKENS) as f64;
+        measures.tokens_per_byte = measures.tokens_per_byte.max(input / reserved.bytes.max(1) as f64);
+        let output = tokens.output_tokens as f64;
+        measures.overrun = measures.overrun.max(output / f64::from(reserved.max_tokens.max(1)));
+        let list = price.map_or(0.0, |price| price.cost(tokens).dollars());
+        if let Some(stated) = call.cost_usd.filter(|_| call.cost_stated && list > 0.0) {
+            measures.ratio = measures.ratio.max(stated.dollars() / list);
+        }
+    }
+}
+
+impl Reservation {
+    /// What it counts as when nobody says what the attempt cost: an answer goes by the list price, since a provider
+    /// that states no cost asks for that; one that broke off may be on the bill with all that was set aside.
+    fn unsaid(&self, failed: bool) -> Usd {
+        if failed { self.usd } else { self.usd.times(1.0 / self.factor.max(1.0)) }
+    }
+}
+
+impl Measures {
+    /// How many times the list price an attempt can cost.
+    pub(super) fn factor(&self) -> f64 {
+        match (self.answered, self.states) {
+            (true, false) => 1.0,
+            (false, _) | (true, true) => self.ratio.max(STATED_FACTOR),
+        }
+    }
+
+    /// The same of an attempt that is not the model's first. `routed` is whether its server may ask other prices than
+    /// the list.
+    pub(super) fn planned_factor(&self, routed: bool) -> f64 {
+        if self.answered || routed { self.factor() } else { self.ratio }
+    }
+
+    /// How many times the list price it is likely to cost.
+    pub(super) fn likely_factor(&self) -> f64 {
+        self.ratio
+    }
+
+    /// What a request could cost at most at the list price. `answer` is its output limit in tokens.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "prompts are far below 2^53 bytes, and ratios of counts are not negative"
+    )]
+    pub(super) fn bound(&self, bytes: usize, answer: u32, price: Price) -> Usd {
+        price.cost(Tokens {
+            input_tokens: (bytes as f64 * self.tokens_per_byte).ceil() as u64 + FRAME_TOKENS,
+            cached_input_tokens: 0,
+            output_tokens: (f64::from(answer) * self.overrun).ceil() as u64,
+        })
+    }
+}

@@ -1,0 +1,248 @@
+//! Who is paid what, and how long answers may be.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::RangeInclusive;
+
+use crate::debate::{AgentId, AgentSettings, CallKey, CallRecord, Price, Settings, Usd};
+use crate::llm::models::facts;
+use crate::llm::{ANSWER_LIMIT, price_of};
+
+use super::Budget;
+use super::ledger::{Ledger, Measures, ModelId};
+use super::outlook::{Foreseen, Outlook};
+
+/// The output limit, in tokens, of an agent without `maxTokens` in a debate with a cost limit, and below which it is
+/// not brought to fit that.
+const ANSWERS: RangeInclusive<u32> = 1024..=ANSWER_LIMIT;
+/// The same, of a model that thinks before it answers: its thoughts are part of the output.
+const REASONED_ANSWERS: RangeInclusive<u32> = 4096..=16_384;
+/// How finely output limits are lowered.
+const STEPS: u16 = 16;
+
+/// Why a cost limit cannot be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum BudgetError {
+    /// Models have no known price.
+    #[error("the cost limit of {limit} cannot be kept: no price is known of {}", models.join(", "))]
+    Unpriced {
+        /// The limit.
+        limit: Usd,
+        /// The models.
+        models: Vec<String>,
+    },
+    /// The limit buys no debate.
+    #[error(
+        "the cost limit of {limit} buys no debate: one complete round and the answer can cost {one_round}, {} {all_rounds}",
+        if *rounds == 1 { "that is".to_owned() } else { format!("all {rounds} rounds") }
+    )]
+    TooLow {
+        /// The limit.
+        limit: Usd,
+        /// The least limit that buys one round and the closing.
+        one_round: Usd,
+        /// The least limit that buys all rounds.
+        all_rounds: Usd,
+        /// How many those are.
+        rounds: u32,
+    },
+}
+
+/// Sees to it that a cost limit can be kept: every model has a price.
+///
+/// # Errors
+/// The models that have none.
+pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
+    let Some(limit) = settings.debate.budget.max_cost_usd else { return Ok(()) };
+    let everybody = settings.agents.iter().chain([&settings.judge]);
+    let unpriced = everybody.filter(|agent| price_of(agent, settings).is_none());
+    let models: BTreeSet<String> = unpriced.map(|agent| agent.model.clone()).collect();
+    if models.is_empty() { Ok(()) } else { Err(BudgetError::Unpriced { limit, models: models.into_iter().collect() }) }
+}
+
+/// How long answers are, from the shortest output limit of each agent to its longest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Level(u16);
+
+impl Level {
+    pub(super) const LEAST: Self = Self(0);
+    pub(super) const FULL: Self = Self(STEPS);
+
+    /// This level and those below it, from the top.
+    pub(super) fn and_below(self) -> impl Iterator<Item = Self> {
+        (0..=self.0).rev().map(Self)
+    }
+
+    /// What lies so far between two figures, rounded up.
+    fn between(self, least: u64, full: u64) -> u64 {
+        least + (full.saturating_sub(least) * u64::from(self.0)).div_ceil(u64::from(STEPS))
+    }
+}
+
+/// Who answers, and for what.
+#[derive(Debug, Clone)]
+pub(super) struct Payee {
+    pub(super) model: ModelId,
+    pub(super) price: Price,
+    /// Whether its server may ask other prices than the list.
+    routed: bool,
+    least: u32,
+    most: u32,
+}
+
+impl Payee {
+    fn of(agent: &AgentSettings, price: Price, routed: bool) -> Self {
+        // A user's own limit is not touched.
+        let (least, most) = if let Some(own) = agent.max_tokens {
+            (own, own)
+        } else {
+            let facts = facts(&agent.provider, &agent.model);
+            let limits = if facts.is_some_and(|facts| facts.reasons) { REASONED_ANSWERS } else { ANSWERS };
+            let most = facts.and_then(|facts| facts.max_output).map_or(*limits.end(), |own| own.min(*limits.end()));
+            (most.min(*limits.start()), most)
+        };
+        Self { model: (agent.provider.clone(), agent.model.clone()), price, routed, least, most }
+    }
+
+    /// The output limit of its answers, in tokens.
+    pub(super) fn answer(&self, level: Level) -> u32 {
+        u32::try_from(level.between(u64::from(self.least), u64::from(self.most))).unwrap_or(self.most)
+    }
+
+    pub(super) fn is_free(&self) -> bool {
+        self.price.input_per_m_tok <= 0.0 && self.price.output_per_m_tok <= 0.0
+    }
+}
+
+/// Agents and judge.
+#[derive(Debug)]
+pub(super) struct Payees(HashMap<AgentId, Payee>);
+
+impl Payees {
+    pub(super) fn of(settings: &Settings, routed: &BTreeSet<String>) -> Self {
+        let everybody = settings.agents.iter().chain([&settings.judge]);
+        // All have a price: that is checked before the panel is built.
+        let priced = everybody.filter_map(|agent| {
+            let price = price_of(agent, settings)?;
+            Some((agent.id.clone(), Payee::of(agent, price, routed.contains(&agent.provider))))
+        });
+        Self(priced.collect())
+    }
+
+    pub(super) fn get(&self, id: &AgentId) -> Option<&Payee> {
+        self.0.get(id)
+    }
+
+    pub(super) fn price_of(&self, call: &CallRecord) -> Option<Price> {
+        let of_call = |payee: &&Payee| payee.model.0 == call.provider && payee.model.1 == call.model;
+        self.0.values().find(of_call).map(|payee| payee.price)
+    }
+
+    pub(super) fn answer_of(&self, id: &AgentId, level: Level) -> u32 {
+        self.get(id).map_or(ANSWER_LIMIT, |payee| payee.answer(level))
+    }
+
+    /// The lowest output limit among those that a level lowers.
+    pub(super) fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: Level) -> Option<u32> {
+        let payees = ids.filter_map(|id| self.get(id));
+        payees.filter(|payee| payee.answer(level) < payee.most).map(|payee| payee.answer(level)).min()
+    }
+
+    /// What calls could cost at most, all together, when what they read is as long as `read` allows and their own
+    /// answers are as short as possible. A model that has not answered yet may ask more for its first answer; that is
+    /// not counted of those for which `is_asked` holds.
+    pub(super) fn need<'a>(
+        &self,
+        ledger: &Ledger,
+        calls: impl Iterator<Item = &'a Planned>,
+        read: Level,
+        is_asked: impl Fn(&Payee) -> bool,
+    ) -> Usd {
+        let mut firsts: HashMap<&ModelId, Usd> = HashMap::new();
+        let mut sum = Usd::ZERO;
+        for call in calls {
+            let Some(payee) = self.get(&call.key.agent_id) else { continue };
+            let cost = |factor: &dyn Fn(&Measures) -> f64| self.cost(ledger, call, read, Level::LEAST, factor);
+            let cost_then = cost(&|measures| measures.planned_factor(payee.routed));
+            if !is_asked(payee) {
+                let more = cost(&Measures::factor).saturating_sub(cost_then);
+                let first = firsts.entry(&payee.model).or_default();
+                *first = more.max(*first);
+            }
+            sum += cost_then;
+        }
+        sum + firsts.into_values().sum()
+    }
+
+    fn cost(
+        &self,
+        ledger: &Ledger,
+        call: &Planned,
+        read: Level,
+        answer: Level,
+        factor: impl Fn(&Measures) -> f64,
+    ) -> Usd {
+        let Some(payee) = self.get(&call.key.agent_id) else { return Usd::ZERO };
+        let measures = ledger.measures(&payee.model);
+        measures.bound(call.bytes(read), payee.answer(answer), payee.price).times(factor(&measures))
+    }
+}
+
+/// A call to come, and how much it reads when the texts before it are short and when they are long.
+#[derive(Debug, Clone)]
+pub(super) struct Planned {
+    pub(super) key: CallKey,
+    least: usize,
+    full: usize,
+}
+
+impl Planned {
+    /// The same calls as they are foreseen with short texts and with long ones. One that only texts of some length
+    /// bring about counts in any case.
+    pub(super) fn merge<'a>(
+        least: impl IntoIterator<Item = &'a Foreseen>,
+        full: impl IntoIterator<Item = &'a Foreseen>,
+    ) -> Vec<Self> {
+        let mut short: BTreeMap<&CallKey, Vec<usize>> = BTreeMap::new();
+        for call in least {
+            short.entry(&call.key).or_default().push(call.bytes);
+        }
+        // A key can come twice: the synthesis and its second chance.
+        for places in short.values_mut() {
+            places.reverse();
+        }
+        let mut merged: Vec<Self> = Vec::new();
+        for call in full {
+            let least = short.get_mut(&call.key).and_then(Vec::pop).unwrap_or(call.bytes);
+            merged.push(Self { key: call.key.clone(), least, full: call.bytes });
+        }
+        let only_short = short.into_iter().flat_map(|(key, places)| places.into_iter().map(move |bytes| (key, bytes)));
+        let only_short = only_short.map(|(key, bytes)| Self { key: key.clone(), least: bytes, full: bytes });
+        only_short.chain(merged).collect()
+    }
+
+    fn bytes(&self, read: Level) -> usize {
+        usize::try_from(read.between(self.least as u64, self.full as u64)).unwrap_or(self.full)
+    }
+}
+
+impl Budget {
+    /// What all that lies before a debate is likely to cost at most, with answers of a level.
+    pub(super) fn likely_cost(&self, least: &Outlook, full: &Outlook, level: Level) -> Usd {
+        let cost = |calls: &[Planned]| -> Usd {
+            calls.iter().map(|call| self.payees.cost(&self.ledger, call, level, level, Measures::likely_factor)).sum()
+        };
+        let rounds = least.rounds.iter().zip(&full.rounds).map(|(least, full)| cost(&Planned::merge(least, full)));
+        let rounds: Vec<Usd> = rounds.collect();
+        let further = rounds.last().map_or(Usd::ZERO, |last| last.times(f64::from(full.further)));
+        let around = cost(&Planned::merge(&least.around, &full.around));
+        let closing = cost(&Planned::merge(&least.closing, &full.closing));
+        rounds.into_iter().sum::<Usd>() + further + around + closing
+    }
+
+    /// The highest level at which all of it is likely to fit; the least when it fits at none.
+    pub(super) fn highest_level(&self, least: &Outlook, full: &Outlook) -> Level {
+        let room = self.room();
+        let fits = |level: &Level| self.likely_cost(least, full, *level) <= room;
+        Level::FULL.and_below().find(fits).unwrap_or(Level::LEAST)
+    }
+}

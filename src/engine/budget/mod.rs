@@ -1,0 +1,363 @@
+//! What the cost limit means for a debate: which attempts may be sent and how long their answers may be, what is kept
+//! for the rest of the round and for the closing, whether another round fits, when to stop.
+//!
+//! Before an attempt is sent, what it could cost at most is set aside in the journal; the event with its result puts
+//! what it did cost in the place of that. An attempt that does not fit beside what is kept waits until others have come
+//! back, gets a lower output limit when none is left to wait for, and is refused when even that does not help. So a
+//! round that was begun can be finished, and the judge can always close. `docs/configuration.md` names the
+//! assumptions.
+
+mod ledger;
+mod limits;
+mod outlook;
+mod purchase;
+
+use std::collections::BTreeSet;
+
+use crate::agent::{Debater, Ground};
+use crate::debate::{CallKey, CallRecord, Debate, Event, Phase, Recorded, Settings, StopReason, Usd};
+use crate::llm::{Request, Reserved, request_bytes};
+use crate::store::StoreError;
+
+use super::{Engine, EngineError};
+
+use ledger::Ledger;
+use limits::{Level, Payee, Payees, Planned};
+use outlook::{Outlook, look_ahead};
+
+pub use limits::{BudgetError, check_prices};
+pub use purchase::{check_purchase, purchase};
+
+/// What may be spent, what has been, and what is still needed.
+#[derive(Debug)]
+pub(super) struct Budget {
+    limit: Usd,
+    payees: Payees,
+    ledger: Ledger,
+    /// The calls that the round in progress still needs.
+    rest: Vec<Planned>,
+    /// The calls that close the debate.
+    closing: Vec<Planned>,
+    /// How long answers may be, so that all of the debate is likely to fit.
+    level: Level,
+    /// How long answers of this round may have become.
+    written: Level,
+}
+
+/// An attempt that is to be sent.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    key: CallKey,
+    bytes: usize,
+    /// Whether it asks again for an answer that was there already.
+    is_second_chance: bool,
+    /// Whether another call may follow for the same answer.
+    offers_tools: bool,
+}
+
+impl Wanted {
+    pub(super) fn of(request: &Request) -> Self {
+        Self {
+            key: request.brief.key.clone(),
+            bytes: request_bytes(request),
+            is_second_chance: !request.turns.is_empty() || request.answer.is_some(),
+            offers_tools: !request.tools.is_empty(),
+        }
+    }
+}
+
+/// Whether an attempt may be sent.
+pub(super) enum Verdict<T> {
+    /// Yes, with this.
+    Granted(T),
+    /// Not before others have come back.
+    Later,
+    /// No.
+    Refused,
+}
+
+/// What is set aside for an attempt.
+struct Grant {
+    usd: Usd,
+    factor: f64,
+    max_tokens: u32,
+    level: Level,
+}
+
+impl Budget {
+    /// The limit in the settings, if there is one, as `past` events have left it.
+    /// `routed` are the providers whose servers may ask other prices than the list.
+    pub(super) fn of(settings: &Settings, routed: &BTreeSet<String>, past: &[Recorded]) -> Option<Self> {
+        let limit = settings.debate.budget.max_cost_usd?;
+        let mut budget = Self {
+            limit,
+            payees: Payees::of(settings, routed),
+            ledger: Ledger::default(),
+            rest: Vec::new(),
+            closing: Vec::new(),
+            level: Level::FULL,
+            written: Level::LEAST,
+        };
+        for recorded in past {
+            budget.apply(recorded);
+        }
+        Some(budget)
+    }
+
+    /// Takes notice of an event.
+    pub(super) fn apply(&mut self, recorded: &Recorded) {
+        let payees = &self.payees;
+        self.ledger.apply(recorded, |call: &CallRecord| payees.price_of(call));
+    }
+
+    fn room(&self) -> Usd {
+        self.limit.saturating_sub(self.ledger.taken())
+    }
+
+    /// What has to stay free while an attempt is in flight.
+    fn kept_beside(&self, wanted: &Wanted, written: Level) -> Usd {
+        let (closing, rest) = (&self.closing[..], &self.rest[..]);
+        let (closing, rest) = match wanted.key.phase {
+            Phase::Synthesis if wanted.is_second_chance => return Usd::ZERO,
+            // The second chance is the last of the calls that close.
+            Phase::Synthesis => (&closing[closing.len().saturating_sub(1)..], &rest[..0]),
+            Phase::JudgeSummary | Phase::Evaluation | Phase::Vote => (closing, &rest[..0]),
+            Phase::Clarification | Phase::Summarization | Phase::Proposal | Phase::Critique | Phase::Refinement => {
+                (closing, rest)
+            }
+        };
+        let others = closing
+            .iter()
+            .chain(rest)
+            .filter(|call| call.key != wanted.key || wanted.offers_tools || wanted.key.phase == Phase::Synthesis);
+        self.need(others, written, Some(wanted))
+    }
+
+    /// What calls could cost at most when what they read is as long as `written` allows. A model's first answer may
+    /// cost more; one that is asked for already, or now, is not among these.
+    fn need<'a>(&self, calls: impl Iterator<Item = &'a Planned>, written: Level, now: Option<&Wanted>) -> Usd {
+        let asks =
+            |key: &CallKey, payee: &Payee| self.payees.get(&key.agent_id).is_some_and(|it| it.model == payee.model);
+        let is_asked = |payee: &Payee| {
+            now.is_some_and(|wanted| asks(&wanted.key, payee)) || self.ledger.has_in_flight(|key| asks(key, payee))
+        };
+        self.payees.need(&self.ledger, calls, written, is_asked)
+    }
+
+    /// What an attempt may have when what is kept beside it is less important than it is.
+    fn kept_at_least(&self, wanted: &Wanted) -> Option<Usd> {
+        match wanted.key.phase {
+            Phase::Synthesis | Phase::JudgeSummary => Some(Usd::ZERO),
+            Phase::Summarization | Phase::Proposal | Phase::Critique | Phase::Refinement if !wanted.offers_tools => {
+                Some(self.need(self.closing.iter(), self.written, Some(wanted)))
+            }
+            // What the debate can do without is not paid from what it needs.
+            Phase::Clarification
+            | Phase::Evaluation
+            | Phase::Vote
+            | Phase::Summarization
+            | Phase::Proposal
+            | Phase::Critique
+            | Phase::Refinement => None,
+        }
+    }
+
+    fn grant(&self, payee: &Payee, wanted: &Wanted, level: Level, kept: Usd) -> Option<Grant> {
+        let max_tokens = payee.answer(level);
+        let measures = self.ledger.measures(&payee.model);
+        let factor = measures.factor();
+        let usd = measures.bound(wanted.bytes, max_tokens, payee.price).times(factor);
+        (usd + kept <= self.room()).then_some(Grant { usd, factor, max_tokens, level })
+    }
+
+    /// Whether an attempt may be sent, and what is set aside for it.
+    fn decide(&self, wanted: &Wanted) -> Verdict<Grant> {
+        let Some(payee) = self.payees.get(&wanted.key.agent_id) else { return Verdict::Refused };
+        let is_known = self.ledger.measures(&payee.model).answered || payee.is_free();
+        let is_same = |key: &CallKey| self.payees.get(&key.agent_id).is_some_and(|other| other.model == payee.model);
+        if !is_known && self.ledger.has_in_flight(is_same) {
+            return Verdict::Later;
+        }
+        let at = |level: Level| self.grant(payee, wanted, level, self.kept_beside(wanted, level.max(self.written)));
+        if let Some(grant) = at(self.level) {
+            return Verdict::Granted(grant);
+        }
+        if self.ledger.is_waiting() {
+            return Verdict::Later;
+        }
+        let lower = self.level.and_below().find_map(at);
+        let least = || self.grant(payee, wanted, Level::LEAST, self.kept_at_least(wanted)?);
+        lower.or_else(least).map_or(Verdict::Refused, Verdict::Granted)
+    }
+
+    /// Takes a granted call off the list of those that are still needed.
+    fn note_granted(&mut self, wanted: &Wanted, level: Level) {
+        self.written = self.written.max(level);
+        if !wanted.offers_tools {
+            self.rest.retain(|call| call.key != wanted.key);
+        }
+    }
+
+    /// Sets what is needed until a round is over and the debate closed: the calls with answers as short and as long as
+    /// they may be.
+    fn plan(&mut self, least: &Outlook, full: &Outlook) {
+        self.rest = Planned::merge(least.rounds.iter().flatten(), full.rounds.iter().flatten());
+        self.closing = Planned::merge(&least.closing, &full.closing);
+        self.written = Level::LEAST;
+    }
+
+    /// Whether what is needed fits.
+    fn is_need_met(&self) -> bool {
+        self.need(self.rest.iter().chain(&self.closing), Level::LEAST, None) <= self.room()
+    }
+}
+
+impl Engine {
+    /// Has the debate close now, and says so. Saying it once is enough.
+    pub(super) fn stop_for_budget(&mut self) -> Result<(), EngineError> {
+        if self.is_stopping() {
+            return Ok(());
+        }
+        let limit = self.budget.as_ref().map(|budget| budget.limit).unwrap_or_default();
+        self.warn(format!("the cost limit of {limit} has no room for more: the debate closes with what is there"));
+        self.append(Event::Stopping { reason: StopReason::Budget })?;
+        Ok(())
+    }
+
+    /// The cost limit, if there is one.
+    pub(super) fn cost_limit(&self) -> Option<Usd> {
+        self.budget.as_ref().map(|budget| budget.limit)
+    }
+
+    /// Nothing more is heard of these calls: what was set aside for them may be on the bill.
+    pub(super) fn abandon_cost(&mut self, keys: &[CallKey]) {
+        if let Some(budget) = &mut self.budget {
+            budget.ledger.abandon_calls(keys);
+        }
+    }
+
+    /// Whether the debate was told to close.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.debate().stop_reason.is_some()
+    }
+
+    /// Whether the cost limit is why it was told so.
+    pub(super) fn is_out_of_money(&self) -> bool {
+        self.debate().stop_reason == Some(StopReason::Budget)
+    }
+
+    /// Whether an attempt may be sent. What is set aside for it is in the journal then.
+    pub(super) fn reserve(&mut self, wanted: &Wanted) -> Result<Verdict<Reserved>, StoreError> {
+        let Some(budget) = &self.budget else { return Ok(Verdict::Refused) };
+        let grant = match budget.decide(wanted) {
+            Verdict::Granted(grant) => grant,
+            Verdict::Later => return Ok(Verdict::Later),
+            Verdict::Refused => return Ok(Verdict::Refused),
+        };
+        let Grant { usd, factor, max_tokens, level } = grant;
+        let lowered = budget.payees.lowered(std::iter::once(&wanted.key.agent_id), level);
+        self.say_lowered(lowered)?;
+        let (key, bytes) = (wanted.key.clone(), wanted.bytes as u64);
+        let recorded = self.record_event(Event::CostReserved { key, usd, factor, bytes, max_tokens })?;
+        if let Some(budget) = &mut self.budget {
+            budget.note_granted(wanted, level);
+        }
+        Ok(Verdict::Granted(Reserved { number: recorded.seq, max_tokens }))
+    }
+
+    /// Looks at what the debate needs until its round `until` is over and it is closed, and at how long answers may be
+    /// for all of it to fit.
+    pub(super) fn plan_costs(&mut self, until: u32) -> Result<(), EngineError> {
+        if self.budget.is_none() {
+            return Ok(());
+        }
+        let ground = self.ground()?;
+        let Some(budget) = &self.budget else { return Ok(()) };
+        let views = Views::of(self, budget, &ground, until)?;
+        let last = self.debate().settings.as_ref().map_or(until, |settings| settings.debate.rounds.max(until));
+        let level = if self.is_stopping() || last == until {
+            budget.highest_level(&views.least, &views.full)
+        } else {
+            let all = Views::of(self, budget, &ground, last)?;
+            budget.highest_level(&all.least, &all.full)
+        };
+        let lowered = budget.payees.lowered(self.panel.debaters.iter().map(Debater::id), level);
+        if let Some(budget) = &mut self.budget {
+            budget.plan(&views.least, &views.full);
+            budget.level = level;
+        }
+        if !self.is_stopping() {
+            self.say_lowered(lowered)?;
+        }
+        Ok(())
+    }
+
+    /// Whether what was planned for the next round fits, the closing behind it included.
+    pub(super) fn is_plan_affordable(&self) -> bool {
+        self.budget.as_ref().is_none_or(Budget::is_need_met)
+    }
+
+    /// Whether a closing call other than the judge's synthesis fits under the cost limit.
+    pub(super) fn is_affordable(&self, request: &Request) -> bool {
+        self.budget.as_ref().is_none_or(|budget| matches!(budget.decide(&Wanted::of(request)), Verdict::Granted(_)))
+    }
+
+    /// Says, once for each lower value, that answers are shorter than they could have been.
+    fn say_lowered(&mut self, lowered: Option<u32>) -> Result<(), StoreError> {
+        let Some(max_tokens) = lowered else { return Ok(()) };
+        if self.debate().output_limit.is_some_and(|before| before <= max_tokens) {
+            return Ok(());
+        }
+        let limit = self.budget.as_ref().map(|budget| budget.limit).unwrap_or_default();
+        self.warn(format!(
+            "answers are held to {max_tokens} tokens, so that the debate fits the cost limit of {limit}"
+        ));
+        self.record_event(Event::OutputLimited { max_tokens })?;
+        Ok(())
+    }
+
+    /// Says once that the cost has reached `warnCostUsd`.
+    pub(super) fn watch_cost(&mut self) {
+        let settings = self.debate().settings.as_ref();
+        let Some(at) = settings.and_then(|settings| settings.debate.budget.warn_cost_usd) else { return };
+        if self.known_cost >= at && !self.cost_warned {
+            self.cost_warned = true;
+            let spent = self.known_cost;
+            self.warn(format!("this debate has cost {spent}, which reaches the warning limit of {at}"));
+        }
+    }
+}
+
+/// What lies before a debate, with answers as short and as long as they may be.
+struct Views {
+    least: Outlook,
+    full: Outlook,
+}
+
+impl Views {
+    fn of(engine: &Engine, budget: &Budget, ground: &Ground, until: u32) -> Result<Self, EngineError> {
+        Self::before(&engine.panel, budget, ground, engine.debate(), until)
+    }
+
+    fn before(
+        panel: &crate::agent::Panel,
+        budget: &Budget,
+        ground: &Ground,
+        debate: &Debate,
+        until: u32,
+    ) -> Result<Self, EngineError> {
+        let at = |level| look_ahead(panel, ground, debate, until, &|agent| budget.payees.answer_of(&agent.id, level));
+        Ok(Self { least: at(Level::LEAST)?, full: at(Level::FULL)? })
+    }
+}
+
+/// The cost of a debate's calls as far as it is known. Calls that a fork took over are its parent's.
+#[must_use]
+pub fn known_cost(events: &[Recorded]) -> Usd {
+    events.iter().filter_map(|recorded| cost_of(&recorded.event)).sum()
+}
+
+/// What the call of an event cost, where it is known and the debate's own.
+pub(super) fn cost_of(event: &Event) -> Option<Usd> {
+    event.call().filter(|call| !call.copied).and_then(|call| call.cost_usd)
+}
