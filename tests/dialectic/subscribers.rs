@@ -91,7 +91,7 @@ fn debate(reading: usize, sleeping: usize) -> Shown {
     let settings = settings();
     let model = Arc::new(Writing::default());
     let signals = Signals::new(PanelInfo::from(&settings));
-    let limits = CallerLimits { in_flight: Arc::new(InFlight::at_most(8)), max_retries: 0, budget: None };
+    let limits = CallerLimits { in_flight: Arc::new(InFlight::at_most(8)), max_retries: 0 };
     let panel = Panel::build(&settings, |_| Caller {
         chat: model.clone(),
         provider: "openai".into(),
@@ -99,6 +99,7 @@ fn debate(reading: usize, sleeping: usize) -> Shown {
         timeouts: Timeouts::of(&settings.debate),
         silence: None,
         limits: limits.clone(),
+        account: None,
         observer: Arc::new(SignalObserver(signals.clone())),
     });
     let panel = panel.unwrap();
