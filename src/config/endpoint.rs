@@ -134,6 +134,11 @@ impl<'a> Outline<'a> {
         let inherited = preset.filter(|(name, _)| !own.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)));
         inherited.chain(own.iter().copied()).collect()
     }
+
+    /// The preset's headers that say for whom its key is used, with their environment variables.
+    pub(super) fn account_headers(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+        self.preset.map_or(&[][..], |preset| preset.account_headers).iter().copied()
+    }
 }
 
 /// The built-in providers among those that `settings` use whose calls go to another host than the provider's own:
@@ -202,10 +207,20 @@ pub fn endpoint(
         })?;
         headers.push((header.to_owned(), value));
     }
+    let unnamed = outline.account_headers().filter(|(header, _)| !has(&headers, header));
+    let of_account: Vec<_> = unnamed
+        .filter(|(_, variable)| provenance.lets_identify(provider, &outline, variable, environment))
+        .filter_map(|(header, variable)| Some((header.to_owned(), environment.secret(variable)?)))
+        .collect();
+    headers.extend(of_account);
     let api_key = outline.api_key_env().and_then(|variable| environment.secret(variable));
     let streams = outline.entry.and_then(|entry| entry.stream).unwrap_or(true);
     let takes_schemas = outline.entry.and_then(|entry| entry.schemas).unwrap_or(true);
     Ok(ResolvedEndpoint { name, base_url, api_key, headers, api: outline.api(), streams, takes_schemas })
+}
+
+fn has(headers: &[(String, SecretString)], name: &str) -> bool {
+    headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
@@ -258,6 +273,35 @@ mod tests {
         assert_eq!(headers.len(), 2);
         assert_eq!(endpoint.api, ApiKind::Chat);
         assert!(endpoint.api_key.is_some() && endpoint.streams && endpoint.takes_schemas);
+    }
+
+    #[test]
+    fn who_uses_a_key_is_said_to_openai_alone() {
+        let account = [("OPENAI_ORG_ID", "org-1"), ("OPENAI_PROJECT_ID", "")];
+        let said = |provider: &str, entry: Option<ProviderSettings>, moved: Option<&'static str>| {
+            let providers = entry.map(|entry| providers(provider, entry)).unwrap_or_default();
+            let moved = moved.map(|url| ("OPENAI_BASE_URL", url));
+            let environment = Environment::from_pairs(account.into_iter().chain(moved));
+            let endpoint = endpoint(provider, &providers, &environment, &Provenance::of_user()).unwrap();
+            let headers = endpoint.headers.iter().map(|(name, value)| format!("{name}: {}", value.expose_secret()));
+            headers.collect::<Vec<_>>()
+        };
+        let at = |url: &str| Some(ProviderSettings { base_url: Some(url.to_owned()), ..Default::default() });
+        let own = "OpenAI-Organization: org-1";
+        assert_eq!(said("openai", None, None), [own]);
+        assert_eq!(said("openai", at("https://gateway.example/v1"), None), [own]);
+        assert_eq!(said("openai", None, Some("https://gateway.example/v1")), [own]);
+        for elsewhere in ["https://openrouter.ai/api/v1", "http://localhost:11434/v1"] {
+            assert_eq!(said("openai", None, Some(elsewhere)), [""; 0], "{elsewhere}");
+        }
+        for provider in ["mistral", "ollama", "offline"] {
+            assert_eq!(said(provider, None, None), [""; 0], "{provider}");
+        }
+        assert_eq!(said("mine", at("https://api.openai.com/v1"), None), [""; 0]);
+        // What the file says of a header holds.
+        let headers = BTreeMap::from([("openai-organization".to_owned(), "other".to_owned())]);
+        let entry = ProviderSettings { headers, ..Default::default() };
+        assert_eq!(said("openai", Some(entry), None), ["openai-organization: other"]);
     }
 
     #[test]

@@ -217,6 +217,38 @@ impl Provenance {
         if self.vouched.get(name).is_some_and(sends_alike) { &Author::User } else { &self.author }
     }
 
+    /// Who says where the calls of a provider go.
+    fn of_server<'a>(&'a self, name: &str, outline: &Outline, environment: &'a Environment) -> &'a Author {
+        let moved_by = outline.moved_by().filter(|variable| environment.has(variable));
+        let own_url = outline.entry.filter(|entry| entry.base_url.is_some());
+        match (moved_by.and_then(|variable| environment.author(variable)), own_url) {
+            (Some(author), _) => author,
+            (None, Some(entry)) => self.of_provider(name, entry),
+            (None, None) => &Author::User,
+        }
+    }
+
+    /// Whether a variable that says for whom a key is used may go to a provider's server: to its own, and to one that is
+    /// named by whoever set the variable and is not another provider's. No call is refused for lack of it, so that it
+    /// is left out where a key would be an error.
+    pub(super) fn lets_identify(
+        &self,
+        name: &str,
+        outline: &Outline,
+        variable: &str,
+        environment: &Environment,
+    ) -> bool {
+        let Some(url) = outline.base_url(environment).and_then(|text| Url::parse(text.trim()).ok()) else {
+            return false;
+        };
+        let known: Vec<_> = preset_at(&url).collect();
+        if known.is_empty() {
+            environment.author(variable) == Some(self.of_server(name, outline, environment))
+        } else {
+            known.into_iter().any(|owner| outline.preset == Some(owner))
+        }
+    }
+
     /// Holds what a provider is sent against who said so.
     pub(super) fn check_provider(
         &self,
@@ -225,13 +257,7 @@ impl Provenance {
         environment: &Environment,
     ) -> Result<(), StrangerError> {
         let entry_author = outline.entry.map_or(&Author::User, |entry| self.of_provider(name, entry));
-        let moved_by = outline.moved_by().filter(|variable| environment.has(variable));
-        let own_url = outline.entry.and_then(|entry| entry.base_url.as_ref());
-        let url_author = match (moved_by.and_then(|variable| environment.author(variable)), own_url) {
-            (Some(author), _) => author,
-            (None, Some(_)) => entry_author,
-            (None, None) => &Author::User,
-        };
+        let url_author = self.of_server(name, outline, environment);
         let key = outline.api_key_env();
         let own_headers = outline.entry.iter().flat_map(|entry| &entry.headers);
         let mut foreign = own_headers.filter_map(|(header, value)| {

@@ -17,6 +17,9 @@ pub struct Preset {
     pub api: ApiKind,
     /// Headers that it wants.
     pub headers: &'static [(&'static str, &'static str)],
+    /// Headers that say for whom a key is used, and the environment variables that hold their values, where users of
+    /// its SDK expect them.
+    pub account_headers: &'static [(&'static str, &'static str)],
 }
 
 /// The name of the provider that passes requests on to others, at their prices.
@@ -35,6 +38,7 @@ pub const PRESETS: &[Preset] = &[
         api_key_env: Some("OPENAI_API_KEY"),
         api: ApiKind::Auto,
         headers: &[],
+        account_headers: &[("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", "OPENAI_PROJECT_ID")],
     },
     Preset {
         name: "openrouter",
@@ -43,6 +47,7 @@ pub const PRESETS: &[Preset] = &[
         api_key_env: Some("OPENROUTER_API_KEY"),
         api: ApiKind::Auto,
         headers: &[("HTTP-Referer", PROJECT_URL), ("X-Title", "dialectic")],
+        account_headers: &[],
     },
     Preset {
         name: "anthropic",
@@ -51,6 +56,7 @@ pub const PRESETS: &[Preset] = &[
         api_key_env: Some("ANTHROPIC_API_KEY"),
         api: ApiKind::Chat,
         headers: &[],
+        account_headers: &[],
     },
     Preset {
         name: "google",
@@ -59,6 +65,7 @@ pub const PRESETS: &[Preset] = &[
         api_key_env: Some("GEMINI_API_KEY"),
         api: ApiKind::Chat,
         headers: &[],
+        account_headers: &[],
     },
     Preset {
         name: "mistral",
@@ -67,6 +74,7 @@ pub const PRESETS: &[Preset] = &[
         api_key_env: Some("MISTRAL_API_KEY"),
         api: ApiKind::Chat,
         headers: &[],
+        account_headers: &[],
     },
     Preset {
         name: "ollama",
@@ -75,8 +83,17 @@ pub const PRESETS: &[Preset] = &[
         api_key_env: None,
         api: ApiKind::Auto,
         headers: &[],
+        account_headers: &[],
     },
-    Preset { name: OFFLINE, base_url: "", base_url_env: None, api_key_env: None, api: ApiKind::Auto, headers: &[] },
+    Preset {
+        name: OFFLINE,
+        base_url: "",
+        base_url_env: None,
+        api_key_env: None,
+        api: ApiKind::Auto,
+        headers: &[],
+        account_headers: &[],
+    },
 ];
 
 /// Who is asked where nothing says which provider and model: the first of these providers whose key is there, with

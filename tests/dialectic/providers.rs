@@ -30,6 +30,37 @@ fn openai_gets_the_key_and_nothing_of_openrouters() {
 }
 
 #[test]
+fn openai_alone_is_told_for_whom_its_key_is_used() {
+    let (server, other) = (MockServer::with(short_reply), MockServer::with(short_reply));
+    let mut settings = config(&["architect", "kiss"], &json!({}));
+    settings["agents"][1]["provider"] = json!("openrouter");
+    settings["judge"]["provider"] = json!("local");
+    settings["providers"] = json!({"local": {"baseUrl": other.base_url(), "apiKeyEnv": "OPENAI_API_KEY"}});
+    let mut sandbox = Sandbox::new()
+        .model_server(&server)
+        .env("OPENROUTER_BASE_URL", &other.base_url())
+        .env("OPENROUTER_API_KEY", OTHER_KEY)
+        .env("OPENAI_ORG_ID", "org-4711")
+        .config(&settings);
+    for (project, expected) in [("proj-1", Some("proj-1")), ("", None), (" \n", None)] {
+        server.forget();
+        sandbox = sandbox.env("OPENAI_PROJECT_ID", project);
+        sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        let requests = server.requests();
+        assert_eq!(requests.len(), 3);
+        for request in requests {
+            assert_eq!(request.header("openai-organization"), Some("org-4711"));
+            assert_eq!(request.header("openai-project"), expected, "{project:?}");
+        }
+    }
+    assert_eq!(other.requests().len(), 3 * 4);
+    for request in other.requests() {
+        assert_eq!((request.header("openai-organization"), request.header("openai-project")), (None, None));
+    }
+    server.assert_clean();
+}
+
+#[test]
 fn openrouter_is_told_who_calls() {
     let server = MockServer::with(short_reply);
     let sandbox = Sandbox::new()

@@ -8,7 +8,7 @@ use dialectic::debate::{Created, Event, Recorded};
 use dialectic::store::{Directory, Record};
 use serde_json::{Value, json};
 
-use crate::support::{Finished, MockServer, Reply, Sandbox, TEST_KEY, config, short_reply};
+use crate::support::{Finished, Incoming, MockServer, Reply, Sandbox, TEST_KEY, config, short_reply};
 
 const DEBATE: [&str; 2] = ["debate", "Design a queue"];
 
@@ -74,17 +74,51 @@ fn key_and_server_of_one_found_file_belong_together() {
     refused(sandbox.run(DEBATE), &server, &["OPENAI_API_KEY would go to"]);
 }
 
+/// What all requests to the server say of whose account it is: organisation and project.
+fn accounts(server: &MockServer) -> Vec<(Option<String>, Option<String>)> {
+    let requests = server.requests();
+    assert!(!requests.is_empty(), "nothing arrived");
+    let value = |request: &Incoming, name| request.header(name).map(str::to_owned);
+    let said = requests.iter().map(|request| (value(request, "openai-organization"), value(request, "openai-project")));
+    let mut said: Vec<_> = said.collect();
+    said.dedup();
+    said
+}
+
 #[test]
 fn what_else_identifies_the_user_is_kept_from_a_found_server_too() {
     let server = MockServer::with(short_reply);
     let both = format!("OPENAI_BASE_URL={}\nOPENAI_API_KEY=its-own-key\n", foreign(&server));
-    let sandbox = Sandbox::new().file(".env", &both);
-    let sandbox = sandbox.env("OPENAI_ORG_ID", "org-of-the-user").env("OPENAI_PROJECT_ID", "proj-of-the-user");
-    sandbox.run(["debate", "Design a queue", "-r", "1"]);
-    for request in server.requests() {
-        let shows = |value: &str| value.contains("of-the-user");
-        assert!(!request.headers.iter().any(|(_, value)| shows(value)), "{:?}", request.headers);
-    }
+    let users =
+        |sandbox: Sandbox| sandbox.env("OPENAI_ORG_ID", "org-of-the-user").env("OPENAI_PROJECT_ID", "proj-of-the-user");
+    let sandbox = users(Sandbox::new().config(&config(&["architect", "kiss"], &json!({}))).file(".env", &both));
+    sandbox.run(DEBATE).expect_code(0);
+    assert_eq!(accounts(&server), [(None, None)]);
+    assert_key(&server, "its-own-key");
+    // Nor does a server on this machine get it, which may be sent a key.
+    server.forget();
+    let settings = with_provider("openai", &json!({"baseUrl": server.base_url(), "apiKeyEnv": "LOCAL_KEY"}));
+    let sandbox = users(Sandbox::new().config(&settings).env("LOCAL_KEY", TEST_KEY));
+    sandbox.run(DEBATE).expect_code(0);
+    assert_eq!(accounts(&server), [(None, None)]);
+    // Named, the file is the user's.
+    server.forget();
+    sandbox.run(["debate", "Design a queue", "-c", "debate-config.json"]).expect_code(0);
+    assert_eq!(accounts(&server), [(Some("org-of-the-user".into()), Some("proj-of-the-user".into()))]);
+}
+
+#[test]
+fn a_found_server_is_told_whose_account_it_is_by_its_own_file() {
+    let server = MockServer::with(short_reply);
+    let lines = ["OPENAI_API_KEY=its-own-key", "OPENAI_ORG_ID=its-org", "OPENAI_PROJECT_ID=its-project"].join("\n");
+    let file = format!("OPENAI_BASE_URL={}\n{lines}\n", foreign(&server));
+    let sandbox = Sandbox::new().config(&config(&["architect", "kiss"], &json!({}))).file(".env", file);
+    sandbox.run(DEBATE).expect_code(0);
+    assert_eq!(accounts(&server), [(Some("its-org".into()), Some("its-project".into()))]);
+    // The user's own takes the place of the file's, and stays here.
+    server.forget();
+    sandbox.env("OPENAI_ORG_ID", "org-of-the-user").run(DEBATE).expect_code(0);
+    assert_eq!(accounts(&server), [(None, Some("its-project".into()))]);
 }
 
 #[test]
