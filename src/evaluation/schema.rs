@@ -13,7 +13,7 @@ fn schema() -> Value {
     let score = json!({ "type": "number", "minimum": 1, "maximum": 10 });
     let texts = json!({ "type": "array", "items": { "type": "string", "maxLength": 600 }, "maxItems": 12 });
     // What is written first decides what is written next: the reasons come before the figure that they are for.
-    let criterion = object([("reasoning", json!({ "type": "string", "maxLength": 2000 })), ("score", score.clone())]);
+    let criterion = object([("reasoning", json!({ "type": "string", "maxLength": 1500 })), ("score", score.clone())]);
     let non_functional = object(Criterion::NON_FUNCTIONAL.map(|one| (one.key(), criterion.clone())));
     let evaluation = [(Criterion::FunctionalCompleteness.key(), criterion), ("non_functional", non_functional)];
     let summary = [("strengths", texts.clone()), ("weaknesses", texts), (Criterion::Overall.key(), score)];

@@ -1,6 +1,6 @@
 //! Checking what a model passed to a tool.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::ToolError;
 
@@ -22,7 +22,22 @@ pub(super) const PATH: Text = Text {
     limit: 4096,
 };
 
+/// The longest text that a schema allows: llama.cpp makes a grammar of it, and most releases refuse 2000 repetitions.
+const LONGEST_IN_SCHEMA: usize = 1000;
+
 impl Text {
+    /// The schema of the parameters of a tool that takes this and nothing else.
+    pub(super) fn parameters(&self, description: &str) -> Value {
+        let Self { name, limit, .. } = *self;
+        let bound = limit.min(LONGEST_IN_SCHEMA);
+        json!({
+            "type": "object",
+            "properties": { name: { "type": "string", "description": description, "maxLength": bound } },
+            "required": [name],
+            "additionalProperties": false
+        })
+    }
+
     /// The argument's value, which is not blank, not too long and has no NUL in it.
     ///
     /// # Errors
@@ -58,14 +73,19 @@ fn type_name(value: &Value) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     const WORD: Text = Text { name: "word", expected: "a word", limit: 5 };
 
     fn refusal(arguments: &Value) -> String {
         WORD.of(arguments).expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn the_schema_says_what_fits_and_asks_for_nothing_endless() {
+        let expected = r#"{"type":"object","properties":{"word":{"type":"string","description":"A word.","maxLength":5}},"required":["word"],"additionalProperties":false}"#;
+        assert_eq!(WORD.parameters("A word.").to_string(), expected);
+        assert_eq!(PATH.parameters("A path.")["properties"]["path"]["maxLength"], LONGEST_IN_SCHEMA);
     }
 
     #[test]

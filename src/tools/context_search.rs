@@ -44,17 +44,9 @@ impl Tool for ContextSearch {
                 given to work on, for a word or phrase, ignoring case. Returns for each contribution that has it the round, its author, its type and the \
                 text around the first occurrence."
                 .to_owned(),
-            parameters: json!({
-                "type": "object",
-                "properties": {
-                    "term": {
-                        "type": "string",
-                        "description": "The exact word or phrase to look for, at most 200 characters. No wildcards."
-                    }
-                },
-                "required": ["term"],
-                "additionalProperties": false
-            }),
+            parameters: TERM.parameters(
+                "The exact word or phrase to look for, at most 200 characters. No wildcards.",
+            ),
         }
     }
 

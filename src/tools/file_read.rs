@@ -28,17 +28,7 @@ impl Tool for FileRead {
             description: "Returns the content of a UTF-8 text file in the context directory, at most its first \
                 256 KiB. Binary files, files outside that directory and files that hold secrets cannot be read."
                 .to_owned(),
-            parameters: json!({
-                "type": "object",
-                "properties": {
-                    "path": {
-                        "type": "string",
-                        "description": "The file, relative to the context directory or as list_files returned it."
-                    }
-                },
-                "required": ["path"],
-                "additionalProperties": false
-            }),
+            parameters: PATH.parameters("The file, relative to the context directory or as list_files returned it."),
         }
     }
 

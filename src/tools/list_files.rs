@@ -35,18 +35,10 @@ impl Tool for ListFiles {
             description: "Lists the files and directories directly inside a directory of the context directory, as \
                 absolute paths in alphabetical order."
                 .to_owned(),
-            parameters: json!({
-                "type": "object",
-                "properties": {
-                    "path": {
-                        "type": "string",
-                        "description": "The directory, relative to the context directory or as list_files returned \
-                            it; `.` is the context directory itself."
-                    }
-                },
-                "required": ["path"],
-                "additionalProperties": false
-            }),
+            parameters: PATH.parameters(
+                "The directory, relative to the context directory or as list_files returned \
+                    it; `.` is the context directory itself.",
+            ),
         }
     }
 

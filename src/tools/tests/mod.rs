@@ -114,6 +114,8 @@ fn every_parameter_is_described_and_required() {
         assert_eq!(parameters["required"], json!(properties.keys().collect::<Vec<_>>()));
         assert_eq!(parameters["additionalProperties"], json!(false));
         assert!(properties.values().all(|property| property["description"].is_string()));
+        // Without one, a small model that has lost its way goes on to its output limit.
+        assert!(properties.values().all(|property| property["maxLength"].is_u64()));
     }
 }
 
