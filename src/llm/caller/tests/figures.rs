@@ -43,12 +43,15 @@ async fn an_answer_without_text_is_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_cut_at_the_limit_is_marked() {
-    for (finish, truncated) in
-        [(FinishReason::Length, true), (FinishReason::Complete, false), (FinishReason::Filtered, false)]
-    {
+async fn an_answer_that_was_cut_is_marked_with_what_cut_it() {
+    for (finish, marks) in [
+        (FinishReason::Complete, (false, false)),
+        (FinishReason::Length, (true, false)),
+        (FinishReason::Filtered, (true, true)),
+    ] {
         let stage = Stage::new([Act::Reply(Reply { finish, ..text("so far") })]);
-        assert_eq!(stage.call().await.unwrap().record.truncated, truncated);
+        let record = stage.call().await.unwrap().record;
+        assert_eq!((record.truncated, record.filtered), marks, "{finish:?}");
     }
 }
 
