@@ -176,11 +176,16 @@ impl OutputItem {
     }
 }
 
+/// What a response can be.
+const STATUSES: [&str; 6] = ["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"];
+
 impl ApiAnswer for Answer {
     const PATH: &'static str = "/responses";
 
     fn is_foreign(&self) -> bool {
-        self.output.is_none() && self.output_text.is_none() && self.status.is_none()
+        // Other JSON has a status, too: `ok`, 200.
+        let is_known = |status: &str| STATUSES.contains(&status);
+        self.output.is_none() && self.output_text.is_none() && !self.status.as_deref().is_some_and(is_known)
     }
 
     fn is_one(&self) -> bool {

@@ -134,6 +134,7 @@ async fn what_is_not_about_the_request_is_tried_as_chat_once_and_remembered() {
         Answer::text(404, "nothing here for this model"),
         Answer::text(200, "<html>Welcome</html>"),
         Answer::json(200, &json!({})),
+        Answer::json(200, &json!({"status": "ok"})),
         Answer::json(200, &chat_answer()),
         Answer::text(200, ""),
     ] {
