@@ -7,7 +7,7 @@ use std::io::{self, BufRead, IsTerminal};
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
-use crate::debate::{AgentId, Debate};
+use crate::debate::{AgentId, Debate, NO_ANSWER};
 use crate::display::Messages;
 use crate::engine::Engine;
 use crate::error::Error;
@@ -15,9 +15,6 @@ use crate::sanitize::one_line;
 
 use super::line::{LineReader, Typed};
 use super::modes::TerminalModes;
-
-/// The answer of a user who gives none.
-const NO_ANSWER: &str = "NA";
 
 /// How asking ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,42 +69,36 @@ pub(super) async fn ask(
         }
         Asked::Interrupted
     };
-    let mut ended = false;
     let total = questions.len();
     for (index, question) in questions.into_iter().enumerate() {
-        let mut answer = String::new();
-        if !ended {
-            let (number, from) = (index + 1, listed(&question.from));
-            let shown = messages.say(&format!("\n{kind} {number} of {total}, from {from}:\n{}\n", question.text));
-            let reading = async {
-                if on_terminal {
-                    // The view draws nothing now, and what is typed comes behind the question. A pipe is read whether or
-                    // not anybody reads the questions.
-                    shown.await;
-                }
-                spawn_blocking(move || {
-                    let line = source.read();
-                    (source, line)
-                })
-                .await
-            };
-            let (same, line) = tokio::select! {
-                read = reading => read.map_err(|error| Error::Stdin(io::Error::other(error)))?,
-                () = cancel.cancelled() => return Ok(leave()),
-            };
-            source = same;
-            match line.map_err(Error::Stdin)? {
-                Line::Text(text) => text.trim().clone_into(&mut answer),
-                Line::End => {
-                    ended = true;
-                    engine.end_questions();
-                }
-                Line::Interrupted => return Ok(leave()),
+        let (number, from) = (index + 1, listed(&question.from));
+        let shown = messages.say(&format!("\n{kind} {number} of {total}, from {from}:\n{}\n", question.text));
+        let reading = async {
+            if on_terminal {
+                // The view draws nothing now, and what is typed comes behind the question. A pipe is read whether or
+                // not anybody reads the questions.
+                shown.await;
             }
-        }
-        if answer.is_empty() {
-            NO_ANSWER.clone_into(&mut answer);
-        }
+            spawn_blocking(move || {
+                let line = source.read();
+                (source, line)
+            })
+            .await
+        };
+        let (same, line) = tokio::select! {
+            read = reading => read.map_err(|error| Error::Stdin(io::Error::other(error)))?,
+            () = cancel.cancelled() => return Ok(leave()),
+        };
+        source = same;
+        let answer = match line.map_err(Error::Stdin)? {
+            Line::Text(text) if text.trim().is_empty() => NO_ANSWER.to_owned(),
+            Line::Text(text) => text.trim().to_owned(),
+            Line::End => {
+                engine.end_questions()?;
+                break;
+            }
+            Line::Interrupted => return Ok(leave()),
+        };
         for (agent_id, item_id) in question.items {
             engine.answer(agent_id, item_id, answer.clone())?;
         }

@@ -65,6 +65,8 @@ pub enum Event {
         /// The answer.
         answer: String,
     },
+    /// The user gives no further answers: open questions count as answered with none, and nobody asks any more.
+    QuestionsEnded,
     /// An agent condensed its history.
     Summarized {
         /// At the start of which round.
@@ -234,6 +236,7 @@ impl Event {
             | Self::NodeEntered { .. }
             | Self::RoundBegun { .. }
             | Self::QuestionAnswered { .. }
+            | Self::QuestionsEnded
             | Self::RoundTimedOut { .. }
             | Self::CostReserved { .. }
             | Self::OutputLimited { .. }

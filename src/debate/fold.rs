@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     AgentClarifications, AgentId, CallRecord, Contribution, Created, CutAnswer, Debate, Event, Failure, ModelUsage,
-    Node, Outcome, Phase, Recorded, Round, Status, Usd,
+    NO_ANSWER, Node, Outcome, Phase, Recorded, Round, Status, Usd,
 };
 
 /// Why a sequence of events is not the record of a debate.
@@ -76,6 +76,7 @@ impl Debate {
             rounds: Vec::new(),
             clarifications: None,
             clarification_iterations: None,
+            questions_ended: false,
             final_solution: None,
             voting: None,
             judge_summary: None,
@@ -127,6 +128,13 @@ impl Debate {
                 let groups = self.clarifications.iter_mut().flatten().filter(|group| group.agent_id == *agent_id);
                 for item in groups.flat_map(|group| &mut group.items).filter(|item| item.id == *item_id) {
                     item.answer.clone_from(answer);
+                }
+            }
+            Event::QuestionsEnded => {
+                self.questions_ended = true;
+                let items = self.clarifications.iter_mut().flatten().flat_map(|group| &mut group.items);
+                for item in items.filter(|item| item.answer.is_empty()) {
+                    NO_ANSWER.clone_into(&mut item.answer);
                 }
             }
             Event::Summarized { round, summary, call } => {

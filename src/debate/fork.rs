@@ -191,7 +191,9 @@ pub fn fork(parent: &[Recorded], point: ForkPoint) -> Result<Vec<Event>, ForkErr
                 current = *round;
                 before(*round, Phase::Clarification)
             }
-            Event::QuestionsAsked { .. } | Event::QuestionAnswered { .. } => before(0, Phase::Clarification),
+            Event::QuestionsAsked { .. } | Event::QuestionAnswered { .. } | Event::QuestionsEnded => {
+                before(0, Phase::Clarification)
+            }
             Event::Summarized { round, .. } => before(*round, Phase::Summarization),
             Event::Contributed { round, contribution, .. } => {
                 contribution.kind.phase().is_some_and(|phase| before(*round, phase))

@@ -31,7 +31,7 @@ mod voting;
 pub(crate) mod fixture;
 
 pub use call::{CallKey, CallRecord, Cut, Phase, Tokens};
-pub use clarification::{AgentClarifications, Clarification};
+pub use clarification::{AgentClarifications, Clarification, NO_ANSWER};
 pub use contribution::{Contribution, ContributionType, Metadata, ToolCall, ToolResult};
 pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use fold::{FoldError, fold};

@@ -212,6 +212,7 @@ impl Progress {
             }
             Event::Created(_)
             | Event::QuestionAnswered { .. }
+            | Event::QuestionsEnded
             | Event::RoundTimedOut { .. }
             | Event::CostReserved { .. }
             | Event::OutputLimited { .. }

@@ -37,6 +37,9 @@ pub struct Debate {
     /// How often agents were asked for questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clarification_iterations: Option<u32>,
+    /// Whether the user answers no further questions.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub questions_ended: bool,
     /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_solution: Option<Solution>,

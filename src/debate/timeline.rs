@@ -122,7 +122,7 @@ impl Clock {
             }
             resting = match &recorded.event {
                 Event::Suspended { .. } | Event::Paused | Event::Failed { .. } => true,
-                Event::QuestionAnswered { .. } => resting,
+                Event::QuestionAnswered { .. } | Event::QuestionsEnded => resting,
                 _ => false,
             };
             clock.times.push(now);

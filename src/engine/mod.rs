@@ -98,16 +98,6 @@ pub struct Engine {
     /// and has not been compared yet.
     served: HashMap<(String, String), String>,
     course: Course,
-    /// Whether the user answers questions: not after the end of input.
-    answers: Answers,
-}
-
-/// Whether there is somebody to answer questions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answers {
-    Expected,
-    /// The input has ended.
-    Ended,
 }
 
 /// Where a run leads.
@@ -172,7 +162,6 @@ impl Engine {
             cost_warned,
             served,
             course: Course::Regular,
-            answers: Answers::Expected,
         }
     }
 
@@ -270,9 +259,14 @@ impl Engine {
         Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer })?)
     }
 
-    /// From now on nobody answers questions: agents are not asked for any in this run.
-    pub fn end_questions(&mut self) {
-        self.answers = Answers::Ended;
+    /// Records that the user answers no further questions: those that are open have no answer, and agents are asked for
+    /// no more.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub fn end_questions(&mut self) -> Result<(), EngineError> {
+        self.ground = None;
+        Ok(self.append(Event::QuestionsEnded)?)
     }
 
     /// Records that the user interrupted the debate while it waited, and saves it.

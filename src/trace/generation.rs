@@ -243,6 +243,7 @@ impl<'a> Result<'a> {
             | DebateEvent::RoundBegun { .. }
             | DebateEvent::Replied { .. }
             | DebateEvent::QuestionAnswered { .. }
+            | DebateEvent::QuestionsEnded
             | DebateEvent::CallFailed { .. }
             | DebateEvent::RoundTimedOut { .. }
             | DebateEvent::CostReserved { .. }

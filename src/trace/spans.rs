@@ -121,6 +121,7 @@ impl Spans {
             | Event::RoundBegun { .. }
             | Event::QuestionsAsked { .. }
             | Event::QuestionAnswered { .. }
+            | Event::QuestionsEnded
             | Event::Summarized { .. }
             | Event::Contributed { .. }
             | Event::RoundTimedOut { .. }

@@ -57,7 +57,11 @@ fn behind_every_line_a_debate_goes_on_to_the_same_end_without_paying_twice() {
         assert_eq!(without_times(&place.state(&id)), whole, "behind line {length}: {last}");
         let made = server.requests().len() - before;
         let left = paid(&journal) - paid(&journal[..length]);
-        assert!((left..=left + refused).contains(&made), "{made} calls, {left} were left behind line {length}: {last}");
+        // A refusal says nothing of its reason: a model that has not answered since is tried by the other API, once.
+        assert!(
+            (left..=left + refused + 1).contains(&made),
+            "{made} calls, {left} were left behind line {length}: {last}"
+        );
     }
 }
 
@@ -111,7 +115,7 @@ fn behind_every_line_a_debate_with_a_cost_limit_keeps_to_it() {
         (Purpose::Refine, "model-kiss") => default_reply(request).without_usage(),
         _ => default_reply(request).usage(900, 0, 900),
     });
-    let debate = json!({"rounds": 9, "budget": {"maxCostUsd": 0.9}});
+    let debate = json!({"rounds": 9, "budget": {"maxCostUsd": 0.7}});
     let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &debate));
     sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
     let id = sandbox.only_debate();
@@ -131,7 +135,7 @@ fn behind_every_line_a_debate_with_a_cost_limit_keeps_to_it() {
         let events = lines.iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let calls = events.filter(|event| event["call"].is_object());
         let most = calls.map(|event| event["call"]["costUsd"].as_f64().unwrap_or(0.04096)).sum::<f64>();
-        assert!(most <= 0.9, "${most} behind line {length}: {last}");
+        assert!(most <= 0.7, "${most} behind line {length}: {last}");
         if length > stopped {
             let made = server.requests().len() - before;
             assert_eq!(made, paid(&journal) - paid(&journal[..length]), "behind line {length}: {last}");

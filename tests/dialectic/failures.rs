@@ -21,7 +21,7 @@ fn outcome(sandbox: &Sandbox) -> Value {
 }
 
 /// What `reply` makes of the first attempt is not what a model says; the second gets an answer.
-fn assert_recovers(name: &str, reply: impl Fn() -> Reply + Send + Sync + 'static) {
+fn assert_recovers(name: &str, attempts: usize, reply: impl Fn() -> Reply + Send + Sync + 'static) {
     let server = MockServer::with(move |request| {
         if proposes(request, "kiss") && request.repeats == 0 { reply() } else { short_reply(request) }
     });
@@ -31,7 +31,7 @@ fn assert_recovers(name: &str, reply: impl Fn() -> Reply + Send + Sync + 'static
     assert!(finished.stderr.contains(again), "{name}: {finished}");
     assert_eq!(outcome(&sandbox), json!({"kind": "full", "reasons": []}), "{name}");
     // One attempt more, and nobody else repeats it.
-    assert_eq!(server.requests().len(), 8, "{name}");
+    assert_eq!(server.requests().len(), 6 + attempts, "{name}");
     let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(state["rounds"][0]["contributions"][1]["metadata"]["attempts"], 2, "{name}");
     server.assert_clean();
@@ -40,6 +40,7 @@ fn assert_recovers(name: &str, reply: impl Fn() -> Reply + Send + Sync + 'static
 #[test]
 fn what_a_server_gets_wrong_once_is_tried_again() {
     type Broken = fn() -> Reply;
+    // What is no response of the API at all may come from a server that has the other one: that is tried at once.
     let cases: &[(&str, Broken)] = &[
         ("429", || Reply::error(429, "slow down").header("retry-after", "0")),
         ("429 in HTML", || Reply::html().status(429).header("retry-after", "0")),
@@ -55,7 +56,8 @@ fn what_a_server_gets_wrong_once_is_tried_again() {
     // Some of them wait half a second: side by side.
     std::thread::scope(|scope| {
         for (name, reply) in cases {
-            scope.spawn(|| assert_recovers(name, *reply));
+            let attempts = if ["a web page", "no body"].contains(name) { 3 } else { 2 };
+            scope.spawn(move || assert_recovers(name, attempts, *reply));
         }
     });
 }
@@ -93,7 +95,9 @@ fn what_will_not_change_is_not_tried_again() {
         let of_kiss = server.requests().iter().filter(|request| request.model() == "model-kiss").count();
         // It was asked for a critique if the other's proposal was there before it failed.
         let critiques = server.requests().iter().filter(|request| request.purpose == Purpose::Critique).count();
-        assert_eq!(of_kiss, 1 + critiques, "{status}");
+        // A refusal without a reason may come from a server that has the other API only: that is tried, once.
+        let trials = usize::from(!matches!(status, 401 | 403));
+        assert_eq!(of_kiss, 1 + critiques + trials, "{status}");
         assert!(server.requests().iter().all(|request| request.repeats == 0), "{status}");
     }
 }

@@ -161,11 +161,16 @@ fn reply(request: &Incoming) -> Reply {
 /// No question is put more often than it may be.
 fn assert_attempts(name: &str, requests: &[Arc<Incoming>]) {
     let mut attempts: HashMap<u64, usize> = HashMap::new();
+    let mut alike: HashMap<(u64, &str, bool), usize> = HashMap::new();
     for request in requests {
         *attempts.entry(request.digest).or_default() += 1;
+        *alike.entry((request.digest, request.path.as_str(), request.schema().is_some())).or_default() += 1;
     }
+    let most = alike.values().max().copied().unwrap_or(0);
+    assert!(most <= ATTEMPTS, "{name}: a call had {most} attempts of one form");
+    // Those beyond are trials, for a model that has never answered: by the other API, and without a schema.
     let most = attempts.values().max().copied().unwrap_or(0);
-    assert!(most <= ATTEMPTS, "{name}: a call had {most} attempts");
+    assert!(most <= ATTEMPTS + 3, "{name}: a call had {most} attempts");
 }
 
 #[test]

@@ -64,7 +64,8 @@ fn an_assessment_that_is_missing_is_asked_for_alone() {
         let schema = assess[0].schema().expect("here JSON is wanted, and nothing else");
         for list in ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions"] {
             let list = &schema["properties"][list];
-            assert!(list["maxItems"].is_u64() && list["items"]["maxLength"].is_u64(), "{schema}");
+            // OpenAI refuses bounds of strings.
+            assert!(list["maxItems"].is_u64() && list["items"]["type"] == "string", "{schema}");
         }
         server.assert_clean();
         let id = sandbox.only_debate();
@@ -142,7 +143,7 @@ fn a_score_whose_second_chance_fails_is_unreadable_and_no_more() {
     sandbox.run(["debate", "Design a queue"]).expect_code(0);
     let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(state["rounds"][0]["evaluation"]["score"], Value::Null);
-    assert_eq!(state["usage"]["model-judge"]["requests"], 3, "both calls for the score count, and the synthesis");
+    assert_eq!(state["usage"]["model-judge"]["requests"], 2, "the answer that was no score, and the synthesis");
     assert_eq!(state["outcome"]["kind"], "degraded");
 }
 
@@ -280,7 +281,8 @@ fn a_judge_that_fails_costs_nothing_of_what_was_said() {
     error: the debate [id] failed: the judge could not write the solution: the server failed (500): oops
     hint: what was said is kept; once the cause is gone: dialectic resume [id]
     ");
-    assert_eq!(server.requests().len(), 8);
+    // Six of the agents, two attempts, and one by the other API: this model has never answered.
+    assert_eq!(server.requests().len(), 9);
     let id = sandbox.only_debate();
     sandbox.assert_state_is_the_fold(&id);
     let state = sandbox.state(&id);
@@ -291,12 +293,12 @@ fn a_judge_that_fails_costs_nothing_of_what_was_said() {
 
     // Still out of order: tried again, and nothing else.
     sandbox.run(["resume", "latest", "--quiet"]).expect_code(3);
-    assert_eq!(server.requests().len(), 10);
+    assert_eq!(server.requests().len(), 12);
 
     server.set_script(short_reply);
     let finished = sandbox.run(["resume", &id, "--quiet"]).expect_code(0);
-    assert_eq!(server.requests().len(), 11);
-    assert_eq!(server.requests()[10].purpose, Purpose::Synthesize);
+    assert_eq!(server.requests().len(), 13);
+    assert_eq!(server.requests()[12].purpose, Purpose::Synthesize);
     assert!(finished.stdout.contains("## Judge Assessment"), "{finished}");
     sandbox.assert_state_is_the_fold(&id);
     let state = sandbox.state(&id);

@@ -71,8 +71,8 @@ fn the_help_of_debate() {
     Options:
       -p, --problemDescription <PATH>  Read the problem from a UTF-8 file
       -a, --agents <ROLES>             Keep only the agents with these roles, separated by commas
-      -r, --rounds <N>                 How many rounds, from 1 to 100 [default: the configuration's, else
-                                       3]
+      -r, --rounds <N>                 How many rounds, from 1 to 100 [default: the configuration's,
+                                       else 3]
       -c, --config <PATH>              The configuration file [default: ./debate-config.json]
           --context <DIR>              The directory that the agents' file tools may read [default: the
                                        working directory]

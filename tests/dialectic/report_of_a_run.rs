@@ -52,7 +52,7 @@ fn a_report_that_cannot_be_written_costs_nothing() {
     for (report, code, says) in [
         ("directory.md", 1, "cannot write directory.md"),
         ("directory.md/x/r.md", 1, "cannot write directory.md/x"),
-        ("./out.md", 2, "--report names a file that something else is written to"),
+        ("./out.md", 2, "--report names a file that --output is written to"),
     ] {
         let refused = sandbox.run(["debate", "Design a queue", "-o", "out.md", "--report", report]).expect_code(code);
         assert!(refused.stderr.contains(says), "{refused}");

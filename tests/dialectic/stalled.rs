@@ -199,7 +199,7 @@ fn a_standard_error_that_nobody_reads_stops_neither_the_debate_nor_its_questions
     let mut said = String::new();
     let finished = unread.0.stderr.take().unwrap().read_to_string(&mut said);
     assert!(finished.is_ok() && said.contains("How many?") && said.contains("Saved debate to"), "{said:.2000}");
-    assert!(said.len() > 2 * 4096, "it fits the pipe: {} bytes", said.len());
+    assert!(said.len() > 5000, "it fits the pipe: {} bytes", said.len());
     assert_eq!(unread.code(), Some(0));
 }
 

@@ -3,7 +3,7 @@
 use crate::agent::{Questions, read_json};
 use crate::debate::{AgentClarifications, Clarification, Event, Phase, Signal};
 use crate::engine::calls::{Arrival, Calls};
-use crate::engine::{Answers, Engine, EngineError};
+use crate::engine::{Engine, EngineError};
 use crate::protocol::Trigger;
 
 pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
@@ -13,7 +13,7 @@ pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
         return Ok(Trigger::AllClear);
     }
     let pending = debate.open_questions().next().is_some();
-    if engine.answers == Answers::Ended && !pending {
+    if debate.questions_ended {
         return Ok(Trigger::AllClear);
     }
     let (limit, most) = (settings.debate.clarifications_max_iterations, settings.debate.clarifications_max_per_agent);

@@ -64,8 +64,8 @@ impl OpenAiClient {
             Ok(reply) => return Ok(reply),
             Err(setback) => setback,
         };
-        if !second.is_transient() {
-            // It was tried, once.
+        if !second.is_transient() || matches!(second, Setback::Foreign(_)) {
+            // It was tried, once: what answers with something else by either API may be paid for twice.
             learned.learn(model, |quirks| quirks.api = quirks.api.or(Some(Api::Responses)));
         }
         Err(if second.lacks_route() || first.is_transient() && !second.is_transient() { first } else { second })

@@ -94,6 +94,7 @@ fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<Cal
         | Event::NodeEntered { .. }
         | Event::RoundBegun { .. }
         | Event::QuestionAnswered { .. }
+        | Event::QuestionsEnded
         | Event::RoundTimedOut { .. }
         | Event::CostReserved { .. }
         | Event::AttemptFailed { .. }
