@@ -22,7 +22,8 @@ pub(super) const PATH: Text = Text {
     limit: 4096,
 };
 
-/// The longest text that a schema allows: llama.cpp makes a grammar of it, and most releases refuse 2000 repetitions.
+/// The longest text that a schema allows: servers make grammars of schemas, and some releases of llama.cpp refuse one with
+/// 2000 repetitions and more.
 const LONGEST_IN_SCHEMA: usize = 1000;
 
 impl Text {
