@@ -251,3 +251,41 @@ fn an_interrupt_is_heard_while_the_terminal_is_stopped() {
         sandbox.assert_state_is_the_fold(&sandbox.only_debate());
     }
 }
+
+#[test]
+fn an_evaluation_goes_on_while_nobody_reads_of_its_failed_attempts() {
+    // What is said of so many is more than the pipe holds: whoever writes it waits.
+    const FAILING: usize = 12;
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| match request.model() {
+        "model-last" => Reply::text("not an evaluation").held(&held),
+        _ => Reply::error(503, &"no ".repeat(1_000)).header("retry-after", "0"),
+    });
+    let ids = (0..FAILING).map(|number| format!("e{number}")).chain(["last".to_owned()]);
+    let agents: Vec<Value> =
+        ids.map(|id| json!({"id": id, "name": id, "model": format!("model-{id}"), "provider": "openai"})).collect();
+    let sandbox = Sandbox::new()
+        .model_server(&server)
+        .file("eval.json", json!({"agents": agents}).to_string())
+        .file("debates/simple.json", include_str!("../fixtures/simple.json"));
+    let mut command = sandbox.command(["eval", "-c", "eval.json", "-d", "debates/simple.json", "-v"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut unread = Unread::start(command);
+    #[cfg(target_os = "linux")]
+    nix::fcntl::fcntl(unread.0.stderr.as_ref().unwrap(), nix::fcntl::FcntlArg::F_SETPIPE_SZ(4096)).unwrap();
+    let asked = || {
+        let requests = server.requests();
+        let of_last = requests.iter().filter(|request| request.model() == "model-last").count();
+        (requests.len() - of_last, of_last)
+    };
+    until("every attempt of the others is made", || asked() == (4 * FAILING, 1));
+    gate.open();
+    until("the last is asked again", || asked().1 == 2);
+    assert!(!unread.has_ended());
+    let mut said = String::new();
+    unread.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(said.matches(" failed: ").count(), 3 * FAILING, "{said:.2000}");
+    assert!(said.len() > 2 * 4096, "it fits the pipe: {} bytes", said.len());
+    assert_eq!(unread.code(), Some(3));
+}

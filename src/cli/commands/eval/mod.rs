@@ -2,9 +2,9 @@
 
 mod destination;
 mod report;
+mod retries;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::cli::args::EvalArgs;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
@@ -15,23 +15,22 @@ use crate::config::{
     Environment, EvaluationSettings, EvaluatorSettings, Provenance, Switch, default_settings, is_elsewhere,
     load_evaluators, missing_keys_of, offline_evaluator,
 };
-use crate::debate::CallKey;
-use crate::display::{ColorMode, Notices};
 use crate::error::Error;
 use crate::evaluation::{Evaluated, Evaluator, Subject, evaluate, evaluators, indistinct};
-use crate::figures::duration;
 use crate::llm::presets::OFFLINE;
-use crate::llm::{CallObserver, Caller, CallerLimits, InFlight, ModelError, Timeouts, built_in_price};
+use crate::llm::{CallObserver, Caller, CallerLimits, InFlight, Timeouts, built_in_price};
 use crate::store::{Directory, Entry, Wanted};
 
 use destination::Destination;
+use retries::Retries;
 
 pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<(), Error> {
     // Everything that can be checked is checked here, before anything is paid for.
     let environment = Environment::capture(&env_file(args.env_file.as_ref()))?;
     let settings = settings(args, &environment)?;
     let subjects = subjects(&args.debates, terminal)?;
-    let (evaluators, prompt_warnings) = panel(&settings, &environment, args.verbose, terminal.color())?;
+    let retries = if args.verbose { Retries::told(terminal.color())? } else { Retries::untold() };
+    let (evaluators, prompt_warnings) = panel(&settings, &environment, &retries.observer())?;
     let destination = Destination::prepare(args.output.as_deref())?;
     for warning in settings.warnings.iter().chain(&prompt_warnings) {
         terminal.warning(warning);
@@ -48,6 +47,8 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
         terminal.notice(&report::roster(&evaluators));
     }
     let evaluated = evaluate_or_stop(&evaluators, &subjects, args)?;
+    // What follows comes behind them.
+    retries.finish();
     for warning in report::warnings(&evaluated) {
         terminal.warning(&warning);
     }
@@ -103,8 +104,7 @@ fn subjects(names: &[String], terminal: &mut Terminal) -> Result<Vec<Subject>, E
 fn panel(
     settings: &EvaluationSettings,
     environment: &Environment,
-    verbose: bool,
-    color: ColorMode,
+    observer: &Arc<dyn CallObserver>,
 ) -> Result<(Vec<Evaluator>, Vec<String>), Error> {
     let used = || settings.evaluators.iter().map(|one| (one.id.as_str(), one.provider.as_str()));
     missing_keys_of(used(), &settings.providers, environment)?;
@@ -115,7 +115,6 @@ fn panel(
         in_flight: Arc::new(InFlight::unbounded()),
         max_retries: default_settings().debate.max_retries,
     };
-    let observer = Arc::new(RetryNotices { verbose, color });
     let price = |one: &EvaluatorSettings| {
         let listed = || {
             let is_own = !is_elsewhere(&one.provider, &settings.providers, environment);
@@ -131,7 +130,7 @@ fn panel(
         silence: None,
         limits: limits.clone(),
         account: None,
-        observer: observer.clone(),
+        observer: Arc::clone(observer),
     };
     Ok(evaluators(&settings.evaluators, caller))
 }
@@ -152,21 +151,4 @@ fn evaluate_or_stop<'a>(
     runtime.shutdown_background();
     end_on_interrupt();
     evaluated
-}
-
-/// Tells of attempts that failed and will be repeated, to those who want to know everything.
-struct RetryNotices {
-    verbose: bool,
-    color: ColorMode,
-}
-
-impl CallObserver for RetryNotices {
-    fn retrying(&self, key: &CallKey, attempt: u32, error: &ModelError, wait: Duration) {
-        if self.verbose {
-            let wait = duration(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-            let text = format!("evaluator {}: attempt {attempt} failed: {error}; again in {wait}", key.agent_id);
-            // Nobody reading standard error is no reason to fail.
-            drop(Notices::stderr(self.color).notice(&text));
-        }
-    }
 }
