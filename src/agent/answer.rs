@@ -2,6 +2,8 @@
 
 use serde::de::DeserializeOwned;
 
+use crate::debate::Cut;
+
 use super::written::object_length;
 
 /// Why no answer could be read.
@@ -10,6 +12,14 @@ pub enum AnswerError {
     /// There is nothing that could be a JSON object.
     #[error("it contains no JSON object")]
     NoObject,
+    /// It was unreadable, and cut before its end: that is why, more often than not.
+    #[error("{error}; the answer was cut {}", cut.how())]
+    Cut {
+        /// Why it could not be read.
+        error: String,
+        /// What cut it.
+        cut: Cut,
+    },
     /// It was unreadable, and asking again failed.
     #[error("{error}, and asking again failed: {message}")]
     NoSecondChance {
@@ -30,6 +40,17 @@ pub enum AnswerError {
         /// Where and why.
         message: String,
     },
+}
+
+impl AnswerError {
+    /// The same of an answer that `cut` may have cut.
+    #[must_use]
+    pub fn of_answer(self, cut: Option<Cut>) -> Self {
+        match cut {
+            Some(cut) => Self::Cut { error: self.to_string(), cut },
+            None => self,
+        }
+    }
 }
 
 /// The first JSON object in `text` that is a `T`.

@@ -158,7 +158,7 @@ impl Ask {
         let first = replies.next(&request).await?;
         let error = match read(&first.text) {
             Ok(value) => return Ok((Ok(value), first.call)),
-            Err(error) => error,
+            Err(error) => error.of_answer(first.call.cut()),
         };
         let raw = first.text.clone();
         // The template is tested with every value; were it defective, the bare reason says enough.
@@ -167,7 +167,10 @@ impl Ask {
         go_on(&mut request, &first.text, again);
         replies.keep(first, &error);
         Ok(match replies.next(&request).await {
-            Ok(second) => (read(&second.text).map_err(|error| Unreadable { raw, error }), second.call),
+            Ok(second) => {
+                let unreadable = |error: AnswerError| Unreadable { raw, error: error.of_answer(second.call.cut()) };
+                (read(&second.text).map_err(unreadable), second.call)
+            }
             Err(failed) => {
                 let error = AnswerError::NoSecondChance { error: reason, message: failed.error.to_string() };
                 (Err(Unreadable { raw, error }), replies.failed(&request, &failed))
@@ -229,7 +232,7 @@ impl Ask {
         let call = match replies.next(&assessing).await {
             Ok(second) => {
                 let (assessment, missing) = Assessment::read(&second.text);
-                let missing = accepted(&assessment, missing);
+                let missing = accepted(&assessment, missing).map(|error| error.of_answer(second.call.cut()));
                 // Half an assessment is no better than the half that was there.
                 if missing.is_none() || written.assessment == Assessment::default() {
                     written = Written { assessment, missing, ..written };

@@ -2,11 +2,11 @@
 //!
 //! Tokens can only be estimated from characters, so there are two measures: what surely does not fit is refused before
 //! anything is paid, and what probably will not is warned of. What only might not is left to the debate, which shortens
-//! what the judge reads where a server says that it is too much.
+//! what the judge reads where it probably is too much, or where a server says that it is.
 
 use crate::debate::{AgentSettings, PlannedCall, Settings};
 use crate::figures::{thousands, tokens};
-use crate::llm::{ANSWER_LIMIT, limits_of};
+use crate::llm::{ANSWER_LIMIT, Request, limits_of, request_bytes};
 
 use super::forecast::BYTES_PER_TOKEN;
 
@@ -97,6 +97,22 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
         )
     };
     Ok(worst.into_iter().map(warning).collect())
+}
+
+/// Where nobody said how long an answer may be, the part of a window that is kept for it.
+const ANSWERS_PART: u64 = 4;
+
+/// By how many characters `request` and its answer probably exceed a window of so many tokens, for a model that writes
+/// at most `max_output`.
+pub(super) fn excess(request: &Request, window: u64, max_output: Option<u32>) -> usize {
+    let usual = || u64::from(max_output.unwrap_or(ANSWER_LIMIT).min(ANSWER_LIMIT)).min(window / ANSWERS_PART);
+    let answer = request.max_tokens.map_or_else(usual, u64::from);
+    let bytes = request_bytes(request) as u64;
+    let held = scaled(window.saturating_sub(answer), (BYTES_PER_TOKEN.low * BYTES_PER_TOKEN.high).sqrt());
+    let over = usize::try_from(bytes.saturating_sub(held)).unwrap_or(usize::MAX);
+    // What is left out is counted in characters, which have more bytes in some scripts than in others.
+    let (prompt, characters) = (request.prompt.len().max(1), request.prompt.chars().count());
+    over.saturating_mul(characters).div_ceil(prompt)
 }
 
 #[expect(

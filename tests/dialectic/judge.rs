@@ -174,6 +174,28 @@ fn a_solution_that_was_cut_is_said_to_be_cut() {
 }
 
 #[test]
+fn json_that_was_cut_is_said_to_be_cut() {
+    const HALF: &str = "{\"questions\": [{\"text\": \"How ma";
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Clarify if request.model() == "model-kiss" => Reply::text(HALF).ending(Ending::OutputLimit),
+        Purpose::Synthesize => Reply::text("# Ring\n\nUse a ring."),
+        Purpose::Assess => Reply::text("{\"tradeoffs\": [\"spa").ending(Ending::OutputLimit),
+        _ => short_reply(request),
+    });
+    let sandbox = two_agents(&server, &json!({}));
+    sandbox.run_with_input(["debate", "Design a queue", "--clarify"], "\n\n\n").expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    let reasons: Vec<&str> =
+        state["outcome"]["reasons"].as_array().unwrap().iter().map(|reason| reason.as_str().unwrap()).collect();
+    let said = |of: &str| {
+        let cut = "; the answer was cut at the output limit";
+        reasons.iter().filter(|reason| reason.contains(of) && reason.contains(cut)).count()
+    };
+    assert_eq!((said("agent-kiss failed in the clarification"), said("the judge's assessment is missing")), (1, 1));
+    assert_eq!(reasons.len(), 2, "{reasons:?}");
+}
+
+#[test]
 fn a_request_of_the_judge_that_does_not_fit_is_shortened_and_sent_again() {
     const WINDOW: usize = 9000;
     let server = MockServer::with(|request| match request.purpose {
@@ -203,6 +225,39 @@ fn a_request_of_the_judge_that_does_not_fit_is_shortened_and_sent_again() {
     let reasons = state["outcome"]["reasons"].as_array().unwrap();
     assert!(reasons.len() == 1 && reasons[0].as_str().unwrap().starts_with("the judge was shown "), "{reasons:?}");
     server.assert_clean();
+}
+
+#[test]
+fn a_request_of_the_judge_that_its_model_is_known_not_to_read_is_shortened_before_it_is_sent() {
+    const WINDOW: usize = 4000;
+    let long = |script: &str| Reply::text(format!("{script} {}", prose(7, 3000)));
+    let server = MockServer::with(move |request| match (request.purpose, request.model()) {
+        (Purpose::Refine, "model-kiss") => Reply::text(format!("KISS {}", prose(1, 12))),
+        (Purpose::Refine, _) => long("LONG"),
+        (Purpose::Propose | Purpose::Critique, _) => Reply::text(format!("Short: {}", prose(request.digest, 8))),
+        _ => short_reply(request),
+    });
+    for method in ["judge", "merge"] {
+        let mut settings = config(&["architect", "kiss"], &json!({"synthesisMethod": method}));
+        settings["models"] = json!({"model-judge": {"contextWindow": WINDOW}});
+        settings["judge"]["maxTokens"] = json!(500);
+        let sandbox = Sandbox::new().model_server(&server).config(&settings);
+        let before = asked(&server, Purpose::Synthesize).len();
+        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        assert!(finished.stderr.contains("the longest texts shortened"), "{method}: {finished}");
+        let sent = asked(&server, Purpose::Synthesize);
+        assert_eq!(sent.len(), before + 1, "{method}: one request, which is not refused");
+        let sent = sent[before].text();
+        // At the shortest tokens that a forecast knows, and with room for the answer.
+        assert!(sent.len() / 4 + 500 <= WINDOW, "{method}: {} bytes", sent.len());
+        assert!(sent.contains("LONG ") && sent.contains("more characters are left out here]"), "{method}");
+        assert!(sent.contains(&format!("KISS {}", prose(1, 12))), "{method}");
+        let state = sandbox.state(&sandbox.only_debate());
+        let reasons = state["outcome"]["reasons"].as_array().unwrap();
+        assert!(reasons.len() == 1 && reasons[0].as_str().unwrap().starts_with("the judge was shown "), "{reasons:?}");
+        let shortened = &state["finalSolution"]["shortened"];
+        assert!(shortened["to"].as_u64() > Some(5000) && shortened["to"].as_u64() < shortened["from"].as_u64());
+    }
 }
 
 #[test]

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use crate::agent::{AnswerError, Assessment, Slate, Solved};
 use crate::debate::{Contribution, Event, Phase, Shortened, Signal, Solution, SynthesisMethod};
 use crate::engine::calls::Calls;
+use crate::engine::windows::excess;
 use crate::engine::{Engine, EngineError};
-use crate::llm::{ModelError, Request};
+use crate::llm::{ModelError, Request, limits_of};
 use crate::protocol::Trigger;
 
 pub(super) async fn run(engine: &mut Engine) -> Result<Trigger, EngineError> {
@@ -70,7 +71,8 @@ async fn write(
     let (judge, ground) = (engine.panel.judge.clone(), engine.ground()?);
     engine.signal(Signal::PhaseStarted { phase, round, total: 1 });
     let mut calls = Calls::new();
-    let mut room = usize::MAX;
+    let whole = request(engine, usize::MAX)?;
+    let mut room = room_within(engine, &whole, writing.length);
     let (trigger, finished) = loop {
         let request = request(engine, room)?;
         let (assessor, ground, slate) = (judge.clone(), ground.clone(), writing.slate.clone());
@@ -125,6 +127,24 @@ async fn write(
     let done = usize::from(trigger == Trigger::Complete);
     engine.signal(Signal::PhaseEnded { phase, round, done, failed: 1 - done });
     Ok(trigger)
+}
+
+/// How many of the debate's `length` characters fit the window of the judge's model, beside the rest of the `whole`
+/// request; says so where it is not all of them.
+fn room_within(engine: &Engine, whole: &Request, length: usize) -> usize {
+    let judge = &engine.panel.judge.settings;
+    let limits = engine.debate().settings.as_ref().map(|settings| limits_of(judge, settings)).unwrap_or_default();
+    let over = limits.context_window.map_or(0, |window| excess(whole, window, limits.max_output));
+    // A guess that leaves next to nothing is worth less than the server's own word.
+    let room = length.saturating_sub(over).max(LEAST_MATERIAL);
+    if over == 0 || room >= length {
+        return usize::MAX;
+    }
+    engine.warn(format!(
+        "the judge's model has no room for the {length} characters of the debate: it is asked with {room} of them, the \
+         longest texts shortened"
+    ));
+    room
 }
 
 /// A solution that rests on less than so many characters is none.
