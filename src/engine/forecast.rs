@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{MERGE_ASSESSMENT, Panel, PanelError};
 use crate::debate::{
-    AgentId, AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, Forecast, PanelInfo, Phase,
-    PlannedCall, PromptSources, Purchase, Settings, Span, SynthesisMethod, Tokens, Usd,
+    AgentId, AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, Forecast, ModelLimits, PanelInfo,
+    Phase, PlannedCall, PromptSources, Purchase, Settings, Span, SynthesisMethod, Tokens, Usd,
 };
 use crate::llm::{
     ANSWER_LIMIT, CallObserver, Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live,
@@ -173,6 +173,9 @@ async fn rehearse(
         // What is measured is the whole debate.
         created.settings.debate.budget = BudgetSettings::default();
         created.settings.debate.timeout_per_round = u64::try_from(NO_TIMEOUT.as_millis()).unwrap_or(u64::MAX);
+        // What the judge has to read, not what its model's window leaves of it: that is warned of.
+        let unbounded = ModelLimits { context_window: Some(u64::MAX), max_output: None };
+        created.settings.models.insert(settings.judge.model.clone(), unbounded);
         created
     };
     let (record, _) = Record::begin(&Directory::at(directory.path()), timeless)?;

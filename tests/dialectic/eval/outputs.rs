@@ -174,9 +174,9 @@ fn verbose_says_who_evaluates_and_what_it_took() {
 
     --- stderr
     Evaluators
-      a (The a): model model-a of openai, first token within 600000 ms
+      a (The a): model model-a of openai, first token within 10 min 0 s
         system prompt built-in, message built-in
-      b (The b): model model-b of openai, first token within 45000 ms
+      b (The b): model model-b of openai, first token within [time]
         system prompt built-in, message [directory]/prompts/own.md
     warning: evaluator b: `overall_score` is 0, outside 1 to 10, and counts as 1
     Evaluations

@@ -15,7 +15,8 @@ pub(super) fn roster(evaluators: &[Evaluator]) -> String {
         let head = format!("{}{name}: model {} of {}", settings.id, settings.model, settings.provider);
         let prompts = format!("system prompt {}, message {}", evaluator.system.source(), evaluator.user.source());
         // Writing to a String cannot fail.
-        let _ = write!(text, "\n  {}, first token within {} ms", one_line(&head), settings.timeout.as_millis());
+        let timeout = duration(u64::try_from(settings.timeout.as_millis()).unwrap_or(u64::MAX));
+        let _ = write!(text, "\n  {}, first token within {timeout}", one_line(&head));
         let _ = write!(text, "\n    {}", one_line(&prompts));
     }
     text
