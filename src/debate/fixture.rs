@@ -87,6 +87,7 @@ pub(crate) fn failed(phase: Phase, agent: &str, error: &str) -> Signal {
         round: 1,
         target_agent_id: None,
         error: error.to_owned(),
+        kind: None,
         attempts: 4,
         at: Timestamp::from(DateTime::UNIX_EPOCH),
     };

@@ -256,6 +256,9 @@ pub struct Failure {
     pub target_agent_id: Option<AgentId>,
     /// What went wrong.
     pub error: String,
+    /// Which kind of error it was, one of a short list; absent in records of before there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
     /// Attempts made.
     pub attempts: u32,
     /// When it was given up.

@@ -6,6 +6,9 @@ use crate::protocol::Trigger;
 
 use super::{Engine, EngineError};
 
+/// The kind of failure of an answer that could not be read.
+const UNREADABLE: &str = "unreadable";
+
 impl Engine {
     /// Ends the debate without an answer.
     pub(super) fn fail(&mut self, error: impl Into<String>) -> Result<Trigger, EngineError> {
@@ -13,11 +16,22 @@ impl Engine {
         Ok(Trigger::Failed)
     }
 
-    /// Records that a call failed for good, and says so. `call` is what its attempts were billed all the same.
-    pub(super) fn record_failure(
+    /// Records that the answer of a call stayed unreadable, which makes it a failed one, and says so.
+    pub(super) fn record_unreadable(
         &mut self,
         key: &CallKey,
         error: String,
+        call: &CallRecord,
+    ) -> Result<(), EngineError> {
+        self.record_failure(key, error, UNREADABLE, call.attempts, Some(call.clone()))
+    }
+
+    /// Records that a call failed for good, and says so. `call` is what its attempts were billed all the same.
+    fn record_failure(
+        &mut self,
+        key: &CallKey,
+        error: String,
+        kind: &str,
         attempts: u32,
         call: Option<CallRecord>,
     ) -> Result<(), EngineError> {
@@ -30,6 +44,7 @@ impl Engine {
             round: key.round,
             target_agent_id: key.target_agent_id.clone(),
             error,
+            kind: Some(kind.to_owned()),
             attempts,
             at: Timestamp::now(),
         };
@@ -51,7 +66,7 @@ impl Engine {
             }
         }
         // What its attempts took is on record since they failed.
-        self.record_failure(key, failed.error.to_string(), failed.attempts, None)
+        self.record_failure(key, failed.error.to_string(), failed.error.kind(), failed.attempts, None)
     }
 
     /// Whether the record holds that this call failed for good.

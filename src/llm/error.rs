@@ -95,6 +95,27 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// The name of its kind, as records and traces have it: one of a short list, whatever the server said.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::RateLimited { .. } => "rate-limited",
+            Self::ServerFailed { .. } => "server-failed",
+            Self::Unauthorized { .. } => "unauthorized",
+            Self::Refused { .. } => "refused",
+            Self::ContextExceeded { .. } => "context-exceeded",
+            Self::Unreachable { .. } => "unreachable",
+            Self::TimedOut { .. } => "timed-out",
+            Self::Broken { .. } => "broken",
+            Self::Empty => "empty",
+            Self::OutputLimit => "output-limit",
+            Self::Filtered { .. } => "filtered",
+            Self::OverBudget { .. } => "over-budget",
+            Self::OutOfTime => "out-of-time",
+            Self::Unsendable { .. } => "unsendable",
+        }
+    }
+
     /// Whether another attempt may help.
     #[must_use]
     pub fn is_transient(&self) -> bool {

@@ -18,6 +18,7 @@ pub(super) const RESPONSE_MODEL: &str = "gen_ai.response.model";
 pub(super) const TEMPERATURE: &str = "gen_ai.request.temperature";
 pub(super) const AGENT_ID: &str = "gen_ai.agent.id";
 pub(super) const AGENT_NAME: &str = "gen_ai.agent.name";
+pub(super) const ERROR_TYPE: &str = "error.type";
 pub(super) const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
 pub(super) const TOOL_NAME: &str = "gen_ai.tool.name";
 pub(super) const TOOL_CALL_ID: &str = "gen_ai.tool.call.id";

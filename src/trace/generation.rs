@@ -36,7 +36,7 @@ pub(super) enum Ended<'a> {
     /// With a reply that is no result yet; the same key is called again.
     Replied { reply: &'a StoredReply, call: &'a CallRecord },
     /// Without a reply.
-    Failed { error: &'a str, attempts: u32 },
+    Failed { error: &'a str, kind: Option<&'a str>, attempts: u32 },
     /// Not at all: the debate was over first.
     Abandoned,
 }
@@ -137,8 +137,9 @@ impl Generation {
                     attributes.push(KeyValue::new(names::STATUS_MESSAGE, error.clone()));
                 }
             }
-            Ended::Failed { error, attempts } => {
+            Ended::Failed { error, kind, attempts } => {
                 status = Status::error((*error).to_owned());
+                attributes.extend(kind.map(|kind| KeyValue::new(names::ERROR_TYPE, kind.to_owned())));
                 attributes.push(KeyValue::new(names::ATTEMPTS, i64::from(*attempts)));
             }
             Ended::Abandoned => status = Status::error("abandoned when the debate ended"),

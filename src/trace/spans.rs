@@ -107,8 +107,8 @@ impl Spans {
                     agent_id: failure.agent_id.clone(),
                     target_agent_id: failure.target_agent_id.clone(),
                 };
-                let (error, attempts) = (failure.error.as_str(), failure.attempts);
-                self.call_ended(&key, &Ended::Failed { error, attempts }, now);
+                let (error, kind, attempts) = (failure.error.as_str(), failure.kind.as_deref(), failure.attempts);
+                self.call_ended(&key, &Ended::Failed { error, kind, attempts }, now);
             }
             Event::Failed { error } => {
                 if let Some(node) = &mut self.node {

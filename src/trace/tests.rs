@@ -114,6 +114,7 @@ impl Scene {
             round: key.round,
             target_agent_id: key.target_agent_id.clone(),
             error: error.to_owned(),
+            kind: Some("server-failed".to_owned()),
             attempts: 4,
             at: Timestamp::now(),
         };
@@ -312,6 +313,7 @@ fn a_reply_that_is_no_result_is_a_generation_of_its_own() {
     let statuses: Vec<bool> = spans.iter().map(|span| matches!(span.status, Status::Error { .. })).collect();
     assert_eq!(statuses, [false, true, false], "{}", trace.outline());
     assert_eq!(spans[1].status, Status::error("the server answered 500"));
+    assert_eq!(attribute(spans[1], "error.type").as_deref(), Some("server-failed"));
     for span in [spans[0], spans[2]] {
         assert_eq!(attribute(span, "langfuse.observation.level").as_deref(), Some("WARNING"));
         assert_eq!(attribute(span, "langfuse.observation.output").as_deref(), Some("no JSON"));

@@ -120,6 +120,7 @@ fn retries_end() {
         "phase": "proposal",
         "round": 1,
         "error": "the server failed (503): overloaded",
+        "kind": "server-failed",
         "attempts": 3,
         "at": "[time]"
       }

@@ -71,7 +71,7 @@ async fn ask(engine: &mut Engine, iteration: u32, most: u32) -> Result<(), Engin
             }
             Ok((Err(unreadable), call)) => {
                 let error = format!("the questions could not be read: {}", unreadable.error);
-                engine.record_failure(&finished.key, error, call.attempts, Some(call.clone()))?;
+                engine.record_unreadable(&finished.key, error, call)?;
             }
             Err(failed) => {
                 engine.record_failed_call(&finished.key, failed)?;

@@ -100,7 +100,7 @@ async fn collect(engine: &mut Engine, candidates: &[Arc<Contribution>]) -> Resul
 /// A ballot that cannot be read was paid for all the same, and counts for nobody.
 fn spoil(engine: &mut Engine, key: &CallKey, unreadable: &Unreadable, call: &CallRecord) -> Result<(), EngineError> {
     let error = format!("the ballot could not be read: {}", unreadable.error);
-    engine.record_failure(key, error, call.attempts, Some(call.clone()))
+    engine.record_unreadable(key, error, call)
 }
 
 /// Counts the votes; on a tie the judge has the casting vote.
