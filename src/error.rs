@@ -340,8 +340,9 @@ impl Error {
             Self::Budget(BudgetError::Unpriced { .. }) => {
                 Some("give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned())
             }
-            Self::Budget(BudgetError::TooLow { .. }) => {
-                Some("raise the limit to one of these, take fewer agents, or cheaper models".to_owned())
+            Self::Budget(BudgetError::TooLow { rounds, .. }) => {
+                let to = if *rounds == 1 { "that" } else { "one of these" };
+                Some(format!("raise the limit to {to}, take fewer agents, or cheaper models"))
             }
             Self::Store(StoreError::Unknown { .. }) => Some("`dialectic list` shows the saved debates".to_owned()),
             Self::Store(StoreError::Ambiguous { .. }) => Some("write more of the id".to_owned()),

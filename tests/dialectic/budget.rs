@@ -164,6 +164,9 @@ fn a_broken_answer_of_the_judge_leaves_room_for_its_second_chance() {
     let sandbox = Sandbox::new().model_server(&server).config(&config);
     let refused = sandbox.run(["debate", "--max-cost", "0.05", "Design a queue"]).expect_code(2);
     let least: String = refused.stderr.split('$').nth(2).unwrap().chars().take(6).collect();
+    // A debate of one round has one price.
+    let said = format!("the answer can cost ${least}\nhint: raise the limit to that, take");
+    assert!(refused.stderr.contains(&said), "{refused}");
     drop(sandbox.run(["debate", "--max-cost", &least, "Design a queue"]));
     let asked = server.requests().iter().filter(|request| request.purpose == Purpose::Synthesize).count();
     assert!(asked >= 2, "{asked}");

@@ -32,8 +32,8 @@ pub enum BudgetError {
     },
     /// The limit buys no debate.
     #[error(
-        "the cost limit of {limit} buys no debate: one complete round and the answer can cost {one_round}, {} {all_rounds}",
-        if *rounds == 1 { "that is".to_owned() } else { format!("all {rounds} rounds") }
+        "the cost limit of {limit} buys no debate: one complete round and the answer can cost {one_round}{}",
+        if *rounds == 1 { String::new() } else { format!(", all {rounds} rounds {all_rounds}") }
     )]
     TooLow {
         /// The limit.
