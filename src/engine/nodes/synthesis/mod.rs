@@ -11,6 +11,7 @@ use crate::debate::{Contribution, Event, Phase, Shortened, Signal, Solution, Syn
 use crate::engine::calls::Calls;
 use crate::engine::windows::excess;
 use crate::engine::{Engine, EngineError};
+use crate::figures::thousands;
 use crate::llm::{ModelError, Request, limits_of};
 use crate::protocol::Trigger;
 
@@ -113,8 +114,10 @@ async fn write(
                     finished.show(engine);
                     let length = writing.length;
                     engine.warn(format!(
-                        "the judge's model has no room for the {length} characters of the debate: it is asked again \
-                         with {half} of them, the longest texts shortened"
+                        "the judge's model has no room for the {} characters of the debate: it is asked again with {} \
+                         of them, the longest texts shortened",
+                        thousands(length as u64),
+                        thousands(half as u64),
                     ));
                     room = half;
                     continue;
@@ -141,8 +144,10 @@ fn room_within(engine: &Engine, whole: &Request, length: usize) -> usize {
         return usize::MAX;
     }
     engine.warn(format!(
-        "the judge's model has no room for the {length} characters of the debate: it is asked with {room} of them, the \
-         longest texts shortened"
+        "the judge's model has no room for the {} characters of the debate: it is asked with {} of them, the longest \
+         texts shortened",
+        thousands(length as u64),
+        thousands(room as u64),
     ));
     room
 }
