@@ -380,7 +380,7 @@ impl Error {
             Self::DebateFailed { id, .. } | Self::NotSaved { id, has_journal: true, .. } => {
                 Some(format!("what was said is kept; once the cause is gone: dialectic resume {id}"))
             }
-            Self::NotFull { id } => Some(format!("the reasons are in the state: dialectic list, or ./debates/{id}.json")),
+            Self::NotFull { id } => Some(format!("the reasons are in ./debates/{id}.json, under `outcome`")),
             Self::NoRoomToClose { id, round, .. } => {
                 let at = if *round == 0 { "start".to_owned() } else { format!("{round}.synthesis") };
                 Some(format!(

@@ -27,9 +27,12 @@ pub(super) fn activity(phase: Phase) -> Activity {
         Phase::Refinement => ["refining", "refines", "refined", "refine"],
         Phase::Evaluation => ["evaluating", "evaluates", "evaluated", "evaluate"],
         Phase::Vote => ["voting", "votes", "voted", "vote"],
-        Phase::JudgeSummary => {
-            ["summarizing the round", "summarizes the round", "summarized the round", "summarize the round"]
-        }
+        Phase::JudgeSummary => [
+            "summarizing earlier rounds",
+            "summarizes earlier rounds",
+            "summarized earlier rounds",
+            "summarize earlier rounds",
+        ],
         Phase::Synthesis => ["synthesizing", "synthesizes", "synthesized", "synthesize"],
     };
     Activity { progressive, present, past, infinitive }
