@@ -48,7 +48,7 @@ pub fn one_family(settings: &Settings) -> Option<String> {
     let families: Vec<&str> = families?.into_iter().collect();
     let [family] = families.as_slice() else { return None };
     Some(format!(
-        "All agents and the judge are of one family of models ({family}). Mixed panels debate better than alike ones: \
+        "All agents and the judge are of one family of models ({family}). Mixed panels debate better than uniform ones: \
          give one agent, or the judge, a `provider` and `model` of another family."
     ))
 }

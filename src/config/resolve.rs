@@ -59,7 +59,12 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
     let judge_is_configured = file.judge.is_some();
     let judge_entry = file.judge.map(|Object(entry)| entry);
     if has_file && judge_entry.is_none() {
-        findings.warn("no judge is configured; the default judge is used");
+        let has_agents = file.agents.iter().flatten().any(Option::is_some);
+        findings.warn(if has_agents {
+            "no judge is configured; the default judge is used, with the provider and model of the first agent"
+        } else {
+            "no judge is configured; the default judge is used"
+        });
     }
     // A configured judge says whom the user means: agents without a configuration of their own are asked there too.
     let of_judge = judge_entry.as_ref().and_then(agents::served);

@@ -21,7 +21,7 @@ fn the_starter_is_the_default_and_is_never_written_over_another_file() {
 
     --- stderr
     The configuration is sound: 3 agents and a judge, 3 rounds at most.
-    All agents and the judge are of one family of models (GPT). Mixed panels debate better than alike ones: give one agent, or the judge, a `provider` and `model` of another family.
+    All agents and the judge are of one family of models (GPT). Mixed panels debate better than uniform ones: give one agent, or the judge, a `provider` and `model` of another family.
     ");
     let after = sandbox.run(["config", "show", "--json"]).expect_code(0);
     assert_eq!((&*after.stdout, &*after.stderr), (&*before.stdout, ""));
@@ -127,7 +127,7 @@ fn missing_parts_are_built_in_and_said_to_be() {
     warning: no judge is configured; the default judge is used
     warning: no agents are configured; the built-in agents are used
     The configuration is sound: 3 agents and a judge, 3 rounds at most.
-    All agents and the judge are of one family of models (GPT). Mixed panels debate better than alike ones: give one agent, or the judge, a `provider` and `model` of another family.
+    All agents and the judge are of one family of models (GPT). Mixed panels debate better than uniform ones: give one agent, or the judge, a `provider` and `model` of another family.
     ");
     assert_eq!(warnings("d.json"), warnings("c.json"));
     assert!(warnings("none.json").starts_with("warning: Config not found at none.json. Using built-in defaults.\n"));

@@ -43,7 +43,7 @@ impl OpenAiClient {
         let quirks = learned.quirks(model);
         if quirks.schemas_by_chat && request.answer.is_some() && quirks.schemas != Schemas::None {
             match self.by(Api::Chat, request, live, false, spent).await {
-                Err(setback) if !setback.is_transient() => learned.keeps_schemas_where_they_are(),
+                Err(setback) if setback.speaks_against_the_api() => learned.keeps_schemas_where_they_are(),
                 outcome => return outcome,
             }
         }
@@ -210,6 +210,16 @@ impl Setback {
 
     fn is_transient(&self) -> bool {
         self.error().is_transient()
+    }
+
+    /// Whether it may be for the API that there is no answer, where another one is known to give them: everything but
+    /// that there was no time for one.
+    fn speaks_against_the_api(&self) -> bool {
+        match self {
+            Self::Foreign(_) => true,
+            Self::Refused(refusal, _) => !matches!(refusal.status, 408 | 429),
+            Self::Failed(failed) => !failed.error.is_transient(),
+        }
     }
 
     /// Whether the path is not there.

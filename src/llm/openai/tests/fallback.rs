@@ -197,6 +197,28 @@ async fn schemas_that_are_not_heeded_go_to_chat() {
 }
 
 #[tokio::test]
+async fn a_server_whose_chat_does_no_better_keeps_its_schemas() {
+    for (name, chat) in [
+        ("another API's answer", Answer::json(200, &json!({"object": "health", "ok": true}))),
+        ("a failure", Answer::text(500, "no such thing")),
+        ("no such path", Answer::text(404, "404 page not found")),
+    ] {
+        let chat = std::sync::Mutex::new(chat);
+        let server = Server::start(move |seen| match seen.path.as_str() {
+            CHAT => chat.lock().unwrap().clone(),
+            path => regular(path),
+        })
+        .await;
+        let client = client(&server, ApiKind::Auto);
+        let wanted = Request { answer: Some(&SCORE), ..request() };
+        for _ in 0..3 {
+            complete(&client, &wanted).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+        assert_eq!((server.count(RESPONSES), server.count(CHAT)), (3, 1), "{name}");
+    }
+}
+
+#[tokio::test]
 async fn after_a_failed_first_call_the_next_one_finds_out() {
     let server = Server::start({
         let first = std::sync::atomic::AtomicBool::new(true);
