@@ -166,9 +166,113 @@ impl Measures {
     )]
     pub(super) fn bound(&self, bytes: usize, answer: u32, price: Price) -> Usd {
         price.cost(Tokens {
-            input_tokens: (bytes as f64 * self.tokens_per_byte).ceil() as u64 + FRAME_TOKENS,
+            input_tokens: ((bytes as f64 * self.tokens_per_byte).ceil() as u64).saturating_add(FRAME_TOKENS),
             cached_input_tokens: 0,
             output_tokens: (f64::from(answer) * self.overrun).ceil() as u64,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::debate::{Phase, Timestamp};
+
+    const PRICE: Price =
+        Price { input_per_m_tok: 1.0, cached_input_per_m_tok: None, output_per_m_tok: 1.0, long: None };
+
+    /// The books after these events, which are numbered from 1.
+    fn ledger(events: impl IntoIterator<Item = Event>) -> Ledger {
+        let mut ledger = Ledger::default();
+        for (seq, event) in (1..).zip(events) {
+            ledger.apply(&Recorded { seq, at: Timestamp::now(), event }, |_| Some(PRICE));
+        }
+        ledger
+    }
+
+    fn usd(dollars: f64) -> Usd {
+        Usd::from_dollars(dollars)
+    }
+
+    fn key() -> CallKey {
+        CallKey { round: 1, phase: Phase::Proposal, agent_id: "a".into(), target_agent_id: None }
+    }
+
+    fn reserved(dollars: f64) -> Event {
+        Event::CostReserved { key: key(), usd: usd(dollars), factor: 4.0, bytes: 1000, max_tokens: 100 }
+    }
+
+    fn call(reservation: Option<u64>, cost: Option<f64>, more: &serde_json::Value) -> CallRecord {
+        let mut call = json!({"model": "m", "provider": "p", "latencyMs": 0, "attempts": 1});
+        call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let call: CallRecord = serde_json::from_value(call).unwrap();
+        CallRecord { reservation, cost_usd: cost.map(usd), ..call }
+    }
+
+    fn failed(call: CallRecord) -> Event {
+        Event::AttemptFailed { key: key(), error: "broken".to_owned(), call }
+    }
+
+    fn answered(call: CallRecord) -> Event {
+        let reply = serde_json::from_value(json!({"text": "yes"})).unwrap();
+        Event::Replied { key: key(), reply, call }
+    }
+
+    #[test]
+    fn what_an_attempt_cost_takes_the_place_of_what_was_set_aside() {
+        let none = json!({});
+        for (settled, taken) in [
+            (failed(call(Some(1), Some(0.5), &none)), 0.5),
+            (failed(call(Some(1), Some(0.0), &none)), 0.0),
+            (failed(call(Some(1), None, &none)), 4.0),
+            (answered(call(Some(1), Some(2.0), &none)), 2.0),
+            // Whoever states no cost asks for the list price.
+            (answered(call(Some(1), None, &none)), 1.0),
+            (failed(call(Some(7), Some(0.5), &none)), 4.5),
+            (answered(call(None, Some(3.0), &json!({"copied": true}))), 4.0),
+            (Event::CostAssumed { usd: usd(1.5) }, 5.5),
+            (Event::Resumed, 4.0),
+        ] {
+            let ledger = ledger([reserved(4.0), settled.clone()]);
+            assert_eq!(ledger.taken(), usd(taken), "{settled:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_waited_for_that_a_run_before_left_in_flight() {
+        let before = ledger([reserved(4.0)]);
+        assert!(before.is_waiting() && before.has_in_flight(|of| *of == key()));
+        let after = ledger([reserved(4.0), Event::Resumed, reserved(1.0), failed(call(Some(3), None, &json!({})))]);
+        assert!(!after.is_waiting());
+        assert_eq!(after.taken(), usd(5.0));
+    }
+
+    #[test]
+    fn a_model_costs_four_times_its_price_until_it_has_answered() {
+        let tokens = json!({"tokens": {"inputTokens": 364, "cachedInputTokens": 0, "outputTokens": 200}});
+        let stated = json!({"tokens": tokens["tokens"], "costStated": true});
+        let factor = |event| ledger([reserved(4.0), event]).measures(&("p".to_owned(), "m".to_owned())).factor();
+        let price = PRICE.cost(call(None, None, &tokens).tokens.unwrap()).dollars();
+        assert_eq!(Measures::default().factor(), STATED_FACTOR);
+        assert_eq!(factor(failed(call(Some(1), Some(0.0), &json!({})))), STATED_FACTOR);
+        assert_eq!(factor(answered(call(Some(1), Some(price), &tokens))), 1.0);
+        assert_eq!(factor(answered(call(Some(1), Some(price), &stated))), STATED_FACTOR);
+        assert!(factor(answered(call(Some(1), Some(price * 6.0), &stated))) > 5.9);
+    }
+
+    #[test]
+    fn bounds_learn_from_what_answers_took_and_do_not_overflow() {
+        let of = |input: u64, output: u64| {
+            let tokens = json!({"tokens": {"inputTokens": input, "cachedInputTokens": 0, "outputTokens": output}});
+            let ledger = ledger([reserved(4.0), answered(call(Some(1), Some(0.1), &tokens))]);
+            ledger.measures(&("p".to_owned(), "m".to_owned())).bound(1000, 100, PRICE)
+        };
+        let usual = usd((500 + 64 + 100) as f64 / 1e6);
+        assert_eq!(of(100, 50), usual);
+        assert_eq!(of(1064, 50), usd((1000 + 64 + 100) as f64 / 1e6));
+        assert_eq!(of(100, 300), usd((500 + 64 + 300) as f64 / 1e6));
+        assert!(of(u64::MAX, u64::MAX) > usd(1_000_000.0));
     }
 }

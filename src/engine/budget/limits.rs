@@ -246,3 +246,49 @@ impl Budget {
         Level::FULL.and_below().find(fits).unwrap_or(Level::LEAST)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::debate::Phase;
+
+    fn foreseen(agent: &str, bytes: usize) -> Foreseen {
+        let agent_id = AgentId::from(agent);
+        Foreseen { key: CallKey { round: 1, phase: Phase::Proposal, agent_id, target_agent_id: None }, bytes }
+    }
+
+    fn payee(least: u32, most: u32) -> Payee {
+        let price = Price { input_per_m_tok: 0.0, cached_input_per_m_tok: None, output_per_m_tok: 1.0, long: None };
+        Payee { model: ("p".to_owned(), "m".to_owned()), price, routed: false, least, most }
+    }
+
+    #[test]
+    fn levels_lead_from_the_shortest_limit_to_the_longest() {
+        let payee = payee(1024, 4096);
+        let answers: Vec<u32> = Level::FULL.and_below().map(|level| payee.answer(level)).collect();
+        assert_eq!((answers.first(), answers.last(), answers.len()), (Some(&4096), Some(&1024), 17));
+        assert!(answers.is_sorted_by(|a, b| a > b));
+    }
+
+    #[test]
+    fn a_call_that_comes_twice_is_planned_twice_and_one_of_short_texts_too() {
+        let least = [foreseen("judge", 10), foreseen("judge", 20), foreseen("short", 5)];
+        let full = [foreseen("judge", 100), foreseen("judge", 200), foreseen("long", 50)];
+        let mut planned: Vec<_> = Planned::merge(&least, &full)
+            .into_iter()
+            .map(|call| (call.key.agent_id.to_string(), call.bytes(Level::LEAST), call.bytes(Level::FULL)))
+            .collect();
+        planned.sort();
+        let expected = [("judge", 10, 100), ("judge", 20, 200), ("long", 50, 50), ("short", 5, 5)];
+        assert_eq!(planned, expected.map(|(agent, least, full)| (agent.to_owned(), least, full)));
+    }
+
+    #[test]
+    fn only_one_call_of_a_model_that_has_not_answered_is_counted_as_dearer() {
+        let payees = Payees(HashMap::from([(AgentId::from("a"), payee(1000, 1000))]));
+        let calls = Planned::merge(&[], &[foreseen("a", 10), foreseen("a", 10)]);
+        let need = |asked| payees.need(&Ledger::default(), calls.iter(), Level::LEAST, |_| asked);
+        assert_eq!(need(false), Usd::from_dollars(0.005), "once four times, once the list price");
+        assert_eq!(need(true), Usd::from_dollars(0.002), "the first is in flight");
+    }
+}

@@ -43,7 +43,10 @@ impl OpenAiClient {
         let quirks = learned.quirks(model);
         if quirks.schemas_by_chat && request.answer.is_some() && quirks.schemas != Schemas::None {
             match self.by(Api::Chat, request, live, false, spent).await {
-                Err(setback) if setback.speaks_against_the_api() => learned.keeps_schemas_where_they_are(),
+                Err(setback) if setback.speaks_against_the_api() => {
+                    learned.keeps_schemas_where_they_are();
+                    setback.count(spent);
+                }
                 outcome => return outcome,
             }
         }
@@ -55,20 +58,29 @@ impl OpenAiClient {
             Err(setback) => setback,
         };
         match self.verdict(&first, request) {
-            Verdict::Lacking => return self.by(Api::Chat, request, live, false, spent).await,
+            Verdict::Lacking => {
+                first.count(spent);
+                return self.by(Api::Chat, request, live, false, spent).await;
+            }
             Verdict::Elsewhere => return Err(first),
             Verdict::Doubtful => {}
         }
-        first.count(spent);
         let second = match self.by(Api::Chat, request, live, false, spent).await {
-            Ok(reply) => return Ok(reply),
+            Ok(reply) => {
+                first.count(spent);
+                return Ok(reply);
+            }
             Err(setback) => setback,
         };
         if !second.is_transient() || matches!(second, Setback::Foreign(_)) {
             // It was tried, once: what answers with something else by either API may be paid for twice.
             learned.learn(model, |quirks| quirks.api = quirks.api.or(Some(Api::Responses)));
         }
-        Err(if second.lacks_route() || first.is_transient() && !second.is_transient() { first } else { second })
+        // What is told of carries its own figures; those of the other are added to them.
+        let is_first = second.lacks_route() || first.is_transient() && !second.is_transient();
+        let (told, untold) = if is_first { (first, second) } else { (second, first) };
+        untold.count(spent);
+        Err(told)
     }
 
     /// What `setback` says of the Responses API, which has not answered for the model yet. That there is none for the
@@ -135,11 +147,14 @@ impl OpenAiClient {
             if may_be_the_schema {
                 learned.learn(model, |quirks| quirks.schema_doubts -= 1);
                 let without = Quirks { schemas: Schemas::None, ..quirks };
-                if let Ok(reply) = self.ask_once(request, api, without, live).await {
-                    learned.learn(model, |quirks| quirks.schemas = Schemas::None);
-                    learned.reached(model, api);
-                    setback.count(spent);
-                    return Ok(reply);
+                match self.ask_once(request, api, without, live).await {
+                    Ok(reply) => {
+                        learned.learn(model, |quirks| quirks.schemas = Schemas::None);
+                        learned.reached(model, api);
+                        setback.count(spent);
+                        return Ok(reply);
+                    }
+                    Err(other) => other.count(spent),
                 }
             }
             return Err(setback);

@@ -300,3 +300,37 @@ async fn a_configured_api_is_the_only_one() {
         assert_eq!(server.paths(), [path]);
     }
 }
+
+/// What a server's failed answers are billed with.
+fn billed(input: u64) -> Value {
+    json!({"usage": {"input_tokens": input, "prompt_tokens": input, "output_tokens": 1, "total_tokens": input + 1}})
+}
+
+async fn figures_of_failure(client: &OpenAiClient, request: &Request) -> Option<u64> {
+    let failed = follow(client, request, LONG).await.0.unwrap_err();
+    failed.figures.tokens.map(|tokens| tokens.input_tokens)
+}
+
+#[tokio::test]
+async fn what_both_apis_took_is_counted_once_each() {
+    for (chat, expected) in [(Answer::text(404, "404 page not found"), 10), (Answer::json(200, &billed(100)), 110)] {
+        let server = Server::start(
+            move |seen| if seen.path == RESPONSES { Answer::json(200, &billed(10)) } else { chat.clone() },
+        );
+        let server = server.await;
+        let client = client(&server, ApiKind::Auto);
+        assert_eq!(figures_of_failure(&client, &request()).await, Some(expected));
+    }
+}
+
+#[tokio::test]
+async fn what_a_try_without_a_schema_took_is_counted_though_it_failed() {
+    let server = Server::start(|seen| {
+        let has_schema = seen.json().get("response_format").is_some();
+        if has_schema { Answer::text(500, "") } else { Answer::json(200, &billed(10)) }
+    })
+    .await;
+    let client = client(&server, ApiKind::Chat);
+    let wanted = Request { answer: Some(&SCORE), ..request() };
+    assert_eq!(figures_of_failure(&client, &wanted).await, Some(10));
+}
