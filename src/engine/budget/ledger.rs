@@ -253,13 +253,15 @@ mod tests {
     fn a_model_costs_four_times_its_price_until_it_has_answered() {
         let tokens = json!({"tokens": {"inputTokens": 364, "cachedInputTokens": 0, "outputTokens": 200}});
         let stated = json!({"tokens": tokens["tokens"], "costStated": true});
-        let factor = |event| ledger([reserved(4.0), event]).measures(&("p".to_owned(), "m".to_owned())).factor();
+        let model = ("p".to_owned(), "m".to_owned());
+        let of = |books: Ledger| usd(1.0).times(books.measures(&model).factor());
+        let cost = |event| of(ledger([reserved(4.0), event]));
         let price = PRICE.cost(call(None, None, &tokens).tokens.unwrap()).dollars();
-        assert_eq!(Measures::default().factor(), STATED_FACTOR);
-        assert_eq!(factor(failed(call(Some(1), Some(0.0), &json!({})))), STATED_FACTOR);
-        assert_eq!(factor(answered(call(Some(1), Some(price), &tokens))), 1.0);
-        assert_eq!(factor(answered(call(Some(1), Some(price), &stated))), STATED_FACTOR);
-        assert!(factor(answered(call(Some(1), Some(price * 6.0), &stated))) > 5.9);
+        assert_eq!(of(ledger([])), usd(4.0));
+        assert_eq!(cost(failed(call(Some(1), Some(0.0), &json!({})))), usd(4.0));
+        assert_eq!(cost(answered(call(Some(1), Some(price), &tokens))), usd(1.0));
+        assert_eq!(cost(answered(call(Some(1), Some(price), &stated))), usd(4.0));
+        assert!(cost(answered(call(Some(1), Some(price * 6.0), &stated))) > usd(5.9));
     }
 
     #[test]
@@ -269,10 +271,10 @@ mod tests {
             let ledger = ledger([reserved(4.0), answered(call(Some(1), Some(0.1), &tokens))]);
             ledger.measures(&("p".to_owned(), "m".to_owned())).bound(1000, 100, PRICE)
         };
-        let usual = usd((500 + 64 + 100) as f64 / 1e6);
+        let usual = usd(f64::from(500 + 64 + 100) / 1e6);
         assert_eq!(of(100, 50), usual);
-        assert_eq!(of(1064, 50), usd((1000 + 64 + 100) as f64 / 1e6));
-        assert_eq!(of(100, 300), usd((500 + 64 + 300) as f64 / 1e6));
+        assert_eq!(of(1064, 50), usd(f64::from(1000 + 64 + 100) / 1e6));
+        assert_eq!(of(100, 300), usd(f64::from(500 + 64 + 300) / 1e6));
         assert!(of(u64::MAX, u64::MAX) > usd(1_000_000.0));
     }
 }
