@@ -114,7 +114,7 @@ impl Ask {
             let toolbox = offered.map(|tools| Arc::clone(&tools.toolbox));
             let answered = match self.caller.call(&self.request).await {
                 // What the answer itself needs is kept free, what it might look up is not.
-                Err(failed) if failed.was_never_sent() && toolbox.is_some() => {
+                Err(failed) if matches!(failed.error, ModelError::OverBudget { .. }) && toolbox.is_some() => {
                     self.tools = None;
                     continue;
                 }

@@ -76,8 +76,13 @@ impl OpenAiClient {
             // It was tried, once: what answers with something else by either API may be paid for twice.
             learned.learn(model, |quirks| quirks.api = quirks.api.or(Some(Api::Responses)));
         }
-        // What is told of carries its own figures; those of the other are added to them.
-        let is_first = second.lacks_route() || first.is_transient() && !second.is_transient();
+        // What is told of carries its own figures; those of the other are added to them. What may be on the bill is told
+        // of rather than what is not: nothing is set free then that was paid.
+        let is_first = match (first.may_be_billed(), second.may_be_billed()) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => second.lacks_route() || first.is_transient() && !second.is_transient(),
+        };
         let (told, untold) = if is_first { (first, second) } else { (second, first) };
         untold.count(spent);
         Err(told)
@@ -225,6 +230,10 @@ impl Setback {
 
     fn is_transient(&self) -> bool {
         self.error().is_transient()
+    }
+
+    fn may_be_billed(&self) -> bool {
+        self.error().may_be_billed()
     }
 
     /// Whether it may be for the API that there is no answer, where another one is known to give them: everything but

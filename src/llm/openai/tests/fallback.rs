@@ -219,6 +219,19 @@ async fn a_server_whose_chat_does_no_better_keeps_its_schemas() {
 }
 
 #[tokio::test]
+async fn of_two_failures_the_one_that_may_be_billed_is_told_of() {
+    let server = Server::start(|seen| match seen.path.as_str() {
+        CHAT => Answer::text(500, "oops"),
+        _ => Answer::json(200, &json!({"object": "health", "ok": true})),
+    })
+    .await;
+    let client = client(&server, ApiKind::Auto);
+    let error = complete(&client, &request()).await.unwrap_err();
+    assert!(error.may_be_billed(), "{error}");
+    assert_eq!(server.paths(), [RESPONSES, CHAT]);
+}
+
+#[tokio::test]
 async fn after_a_failed_first_call_the_next_one_finds_out() {
     let server = Server::start({
         let first = std::sync::atomic::AtomicBool::new(true);
