@@ -240,10 +240,14 @@ impl Engine {
             return Ok(Trigger::Stop);
         }
         let cancel = self.cancel.clone();
+        if cancel.is_cancelled() {
+            return Ok(Trigger::Pause);
+        }
         let trigger = tokio::select! {
             biased;
-            () = cancel.cancelled() => Trigger::Pause,
+            // First, so that an answer that is there when the interrupt comes is recorded: it is paid for.
             trigger = nodes::run(self, node) => trigger?,
+            () = cancel.cancelled() => Trigger::Pause,
         };
         let goes_on = !matches!(trigger, Trigger::Pause | Trigger::Failed);
         Ok(if goes_on && self.is_stopping() && !closing { Trigger::Stop } else { trigger })

@@ -28,6 +28,7 @@ mod interrupts;
 mod judge;
 mod kill;
 mod kit;
+mod last_answer;
 mod learned;
 mod list;
 mod models;

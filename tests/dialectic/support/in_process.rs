@@ -65,10 +65,21 @@ pub(crate) async fn run(settings: &Settings, panel: Panel, seed: u64) -> (Ending
 
 /// Runs a debate to its end. It shows itself through `signals`.
 pub(crate) async fn run_watched(settings: &Settings, panel: Panel, seed: u64, signals: Signals) -> (Ending, Debate) {
+    run_until(settings, panel, seed, signals, CancellationToken::new()).await
+}
+
+/// Runs a debate to its end, or until it is interrupted.
+pub(crate) async fn run_until(
+    settings: &Settings,
+    panel: Panel,
+    seed: u64,
+    signals: Signals,
+    cancel: CancellationToken,
+) -> (Ending, Debate) {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let begun = Record::begin(&Directory::at(directory.path()), |id| created(settings, &panel, id, seed));
     let (record, _) = begun.expect("a temporary directory can be written to");
-    let mut engine = Engine::new(&DIALECTIC, panel, record, &[], signals, CancellationToken::new());
+    let mut engine = Engine::new(&DIALECTIC, panel, record, &[], signals, cancel);
     // The thread that saves keeps the clock from going by itself; so it is pushed.
     let clock = tokio::spawn(async {
         loop {
