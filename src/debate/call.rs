@@ -2,49 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, Usd};
-
-/// What a call is for. One call of a debate is identified by its [`CallKey`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Phase {
-    /// An agent asks what is unclear before the first round.
-    Clarification,
-    /// An agent condenses its own history at the start of a round.
-    Summarization,
-    /// An agent writes a solution of its own.
-    Proposal,
-    /// An agent criticises another agent's proposal.
-    Critique,
-    /// An agent reworks its own proposal in the light of its critiques.
-    Refinement,
-    /// The judge scores consensus or quality at the end of a round.
-    Evaluation,
-    /// An agent votes among the anonymised refinements.
-    Vote,
-    /// The judge condenses the final round before the synthesis.
-    JudgeSummary,
-    /// The judge writes the solution.
-    Synthesis,
-}
-
-impl Phase {
-    /// The name on the wire and in messages: `critique`, `judge-summary`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Clarification => "clarification",
-            Self::Summarization => "summarization",
-            Self::Proposal => "proposal",
-            Self::Critique => "critique",
-            Self::Refinement => "refinement",
-            Self::Evaluation => "evaluation",
-            Self::Vote => "vote",
-            Self::JudgeSummary => "judge-summary",
-            Self::Synthesis => "synthesis",
-        }
-    }
-}
+use super::{AgentId, StageId, Usd};
 
 /// Which call of the debate: unique within it but for tool iterations and second chances, which share the key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -53,12 +11,56 @@ pub struct CallKey {
     /// The round, 0 before the first.
     pub round: u32,
     /// What for.
-    pub phase: Phase,
+    #[serde(rename = "phase")]
+    pub stage: StageId,
     /// Who is called.
     pub agent_id: AgentId,
     /// Whose text it is about (critiques).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<AgentId>,
+    /// Counted from 1: the same call again on purpose, such as a score in the opposite order.
+    #[serde(default = "first_pass", skip_serializing_if = "is_first_pass")]
+    pub pass: u8,
+}
+
+fn first_pass() -> u8 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_first_pass(pass: &u8) -> bool {
+    *pass == 1
+}
+
+impl CallKey {
+    /// The first pass of a call that is about nobody.
+    #[must_use]
+    pub fn new(round: u32, stage: StageId, agent: &AgentId) -> Self {
+        Self { round, stage, agent_id: agent.clone(), target_agent_id: None, pass: 1 }
+    }
+
+    /// The same call about `target`.
+    #[must_use]
+    pub fn about(self, target: &AgentId) -> Self {
+        Self { target_agent_id: Some(target.clone()), ..self }
+    }
+
+    /// The same call again.
+    #[must_use]
+    pub fn pass(self, pass: u8) -> Self {
+        Self { pass, ..self }
+    }
+}
+
+/// How a call came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// Its result is there.
+    Done,
+    /// It brought nothing, which is a result too: an agent without questions.
+    Empty,
+    /// It failed for good.
+    Failed,
 }
 
 /// Token counts as the provider reported them.

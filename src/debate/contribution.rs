@@ -4,43 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, CallRecord, Cut, Phase};
-
-/// The kind of a contribution, in the order in which a round stores them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ContributionType {
-    /// A solution of one's own.
-    Proposal,
-    /// Criticism of another agent's proposal.
-    Critique,
-    /// The own proposal, reworked.
-    Refinement,
-    /// A first speech (motion debates).
-    Opening,
-    /// An answer to the other side (motion debates).
-    Rebuttal,
-    /// A last speech (motion debates).
-    Closing,
-    /// A proposal revised towards agreement (arena).
-    Revision,
-    /// A ballot.
-    Vote,
-}
-
-impl ContributionType {
-    /// The phase in which it is made; none for those of protocols without these phases.
-    #[must_use]
-    pub fn phase(self) -> Option<Phase> {
-        match self {
-            Self::Proposal => Some(Phase::Proposal),
-            Self::Critique => Some(Phase::Critique),
-            Self::Refinement => Some(Phase::Refinement),
-            Self::Vote => Some(Phase::Vote),
-            Self::Opening | Self::Rebuttal | Self::Closing | Self::Revision => None,
-        }
-    }
-}
+use super::{AgentId, CallRecord, Cut, StageId};
 
 /// One contribution of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,7 +16,7 @@ pub struct Contribution {
     pub agent_role: Arc<str>,
     /// What it is.
     #[serde(rename = "type")]
-    pub kind: ContributionType,
+    pub stage: StageId,
     /// The text, Markdown.
     pub content: Arc<str>,
     /// How it came about.
@@ -91,7 +55,13 @@ pub struct Metadata {
     /// Attempts over all its calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
-    /// How sure a voter is, 0 to 100 (votes only).
+    /// Set on a proposal that is the last text of its author in the round before: nothing was called or paid for it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub carried_over: bool,
+    /// What a ballot is for, where that is a word and not somebody's text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choice: Option<String>,
+    /// How sure a voter is, 0 to 100 (ballots only).
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
     pub confidence: Option<f64>,
     /// Set when the text was cut: at the output limit, unless it was [`filtered`](Self::filtered).
@@ -149,10 +119,11 @@ impl Metadata {
         Cut::marked(self.truncated, self.filtered)
     }
 
-    /// Of a proposal that is the refinement of the round before: nothing was called, nothing was paid.
+    /// Of a proposal that is its author's last text in the round before: nothing was called, nothing was paid.
     #[must_use]
     pub fn carried_over(model: &str) -> Self {
-        Self { tokens_used: Some(0), latency_ms: Some(0), model: Some(model.to_owned()), ..Self::default() }
+        let model = Some(model.to_owned());
+        Self { tokens_used: Some(0), latency_ms: Some(0), model, carried_over: true, ..Self::default() }
     }
 
     /// Of a contribution made by `calls`, in the order in which they were made; tool details are left empty.

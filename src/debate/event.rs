@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentClarifications, AgentId, CallKey, CallRecord, Contribution, DebateId, Evaluation, Failure, ForkedFrom, Node,
-    PromptSources, Settings, Solution, StopReason, Summary, Timestamp, ToolCall, Usd, Voting,
+    AgentClarifications, AgentId, CallKey, CallRecord, Contribution, DebateId, Evaluation, Failure, ForkedFrom,
+    Judgement, PromptSources, Settings, Settled, Solution, StageId, StageInfo, StopReason, Summary, Timestamp,
+    ToolCall, Usd, Verdict, Voting,
 };
 
 /// An event in its place: the content of one journal line.
@@ -27,15 +28,20 @@ pub struct Recorded {
 pub enum Event {
     /// The debate exists.
     Created(Box<Created>),
-    /// A node of the protocol was entered.
-    NodeEntered {
+    /// A stage of the protocol was entered.
+    #[serde(rename = "node-entered")]
+    StageEntered {
         /// Which.
-        node: Node,
+        #[serde(rename = "node")]
+        stage: StageId,
     },
     /// A round began.
     RoundBegun {
         /// Its number.
         round: u32,
+        /// The stage that it begins with, which is entered next.
+        #[serde(rename = "node")]
+        stage: StageId,
     },
     /// A call came back whose reply is not yet a result: tool calls, or JSON that cannot be read. Kept so that it is
     /// never made again.
@@ -49,8 +55,8 @@ pub enum Event {
     },
     /// An agent was asked what is unclear.
     QuestionsAsked {
-        /// Counted from 1.
-        iteration: u32,
+        /// Which call; its pass counts how often all were asked.
+        key: CallKey,
         /// Its new questions, with empty answers; none when all is clear to it.
         questions: AgentClarifications,
         /// What its last call took.
@@ -67,10 +73,10 @@ pub enum Event {
     },
     /// The user gives no further answers: open questions count as answered with none, and nobody asks any more.
     QuestionsEnded,
-    /// An agent condensed its history.
+    /// An agent condensed its history, or the judge the rounds before the last.
     Summarized {
-        /// At the start of which round.
-        round: u32,
+        /// Which call.
+        key: CallKey,
         /// The summary.
         summary: Summary,
         /// What the call took.
@@ -78,8 +84,8 @@ pub enum Event {
     },
     /// An agent contributed.
     Contributed {
-        /// In which round.
-        round: u32,
+        /// Which call, or the one that was not needed.
+        key: CallKey,
         /// What.
         contribution: Arc<Contribution>,
         /// What its last call took; absent when none was needed.
@@ -101,31 +107,52 @@ pub enum Event {
     },
     /// The judge scored a round.
     Evaluated {
-        /// Which.
-        round: u32,
+        /// Which call.
+        key: CallKey,
         /// The score.
         evaluation: Evaluation,
-        /// What the call took; absent when it failed.
+        /// What the call took; absent when it failed, which is on record then.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
-    },
-    /// The judge condensed the final round.
-    JudgeSummarized {
-        /// The summary.
-        summary: Summary,
-        /// What the call took.
-        call: CallRecord,
     },
     /// The votes were counted.
     Voted {
         /// The result.
         voting: Voting,
-        /// What the judge's casting vote took; absent when there was none.
+        /// What the judge's casting vote took. Written by older versions, in whose records it is no ballot.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
+    /// Somebody who listens voted outside of a round.
+    Polled {
+        /// Which call.
+        key: CallKey,
+        /// What for.
+        vote: String,
+        /// Why.
+        reason: String,
+        /// What the call took.
+        call: CallRecord,
+    },
+    /// The judge scored the debaters.
+    Judged {
+        /// Which call; its pass is the order in which the debaters were shown.
+        key: CallKey,
+        /// The scores, and who won.
+        judgement: Judgement,
+        /// What the call took.
+        call: CallRecord,
+    },
+    /// What the judgements come to.
+    Decided {
+        /// Who won.
+        verdict: Verdict,
+    },
     /// The solution was made.
     Synthesized {
+        /// Which call; absent when none was needed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<CallKey>,
         /// The solution.
         solution: Box<Solution>,
         /// What its last call took; absent when none was needed.
@@ -175,7 +202,8 @@ pub enum Event {
     /// The debate waits for the user.
     Suspended {
         /// Where.
-        node: Node,
+        #[serde(rename = "node")]
+        stage: StageId,
     },
     /// The debate was interrupted.
     Paused,
@@ -191,7 +219,7 @@ pub enum Event {
 }
 
 /// The format of journal and state that this version writes, and the latest that it reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// What a debate begins with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -208,6 +236,8 @@ pub struct Created {
     pub context: Option<String>,
     /// The effective configuration.
     pub settings: Settings,
+    /// The stages of its protocol, in the order in which they are shown.
+    pub stages: Arc<[StageInfo]>,
     /// Where each prompt came from.
     pub prompt_sources: PromptSources,
     /// The seed of every shuffle.
@@ -226,14 +256,16 @@ impl Event {
             | Self::AttemptFailed { call, .. }
             | Self::QuestionsAsked { call, .. }
             | Self::Summarized { call, .. }
-            | Self::JudgeSummarized { call, .. } => Some(call),
+            | Self::Polled { call, .. }
+            | Self::Judged { call, .. } => Some(call),
             Self::Contributed { call, .. }
             | Self::CallFailed { call, .. }
             | Self::Evaluated { call, .. }
             | Self::Voted { call, .. }
             | Self::Synthesized { call, .. } => call.as_ref(),
             Self::Created(_)
-            | Self::NodeEntered { .. }
+            | Self::StageEntered { .. }
+            | Self::Decided { .. }
             | Self::RoundBegun { .. }
             | Self::QuestionAnswered { .. }
             | Self::QuestionsEnded
@@ -257,13 +289,55 @@ impl Event {
             | Self::AttemptFailed { call, .. }
             | Self::QuestionsAsked { call, .. }
             | Self::Summarized { call, .. }
-            | Self::JudgeSummarized { call, .. } => Some(call),
+            | Self::Polled { call, .. }
+            | Self::Judged { call, .. } => Some(call),
             Self::Contributed { call, .. }
             | Self::CallFailed { call, .. }
             | Self::Evaluated { call, .. }
             | Self::Voted { call, .. }
             | Self::Synthesized { call, .. } => call.as_mut(),
             _ => None,
+        }
+    }
+
+    /// The call that this event ends, and how: the one place that says so.
+    #[must_use]
+    pub fn settles(&self) -> Option<(&CallKey, Settled)> {
+        match self {
+            Self::QuestionsAsked { key, questions, .. } => {
+                Some((key, if questions.items.is_empty() { Settled::Empty } else { Settled::Done }))
+            }
+            Self::Summarized { key, .. }
+            | Self::Contributed { key, .. }
+            | Self::Polled { key, .. }
+            | Self::Judged { key, .. }
+            | Self::Synthesized { key: Some(key), .. } => Some((key, Settled::Done)),
+            // A score that cannot be read is one that nobody has.
+            Self::Evaluated { key, evaluation, call: Some(_) } => {
+                Some((key, if evaluation.score.is_some() { Settled::Done } else { Settled::Failed }))
+            }
+            Self::CallFailed { failure, .. } => Some((&failure.key, Settled::Failed)),
+            Self::Created(_)
+            | Self::StageEntered { .. }
+            | Self::RoundBegun { .. }
+            | Self::Replied { .. }
+            | Self::QuestionAnswered { .. }
+            | Self::QuestionsEnded
+            | Self::RoundTimedOut { .. }
+            | Self::Evaluated { call: None, .. }
+            | Self::Voted { .. }
+            | Self::Decided { .. }
+            | Self::Synthesized { key: None, .. }
+            | Self::CostReserved { .. }
+            | Self::AttemptFailed { .. }
+            | Self::OutputLimited { .. }
+            | Self::CostAssumed { .. }
+            | Self::Stopping { .. }
+            | Self::Suspended { .. }
+            | Self::Paused
+            | Self::Resumed
+            | Self::Failed { .. }
+            | Self::Completed => None,
         }
     }
 }

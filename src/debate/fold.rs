@@ -1,10 +1,11 @@
 //! The one function that turns events into state.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{
-    AgentClarifications, AgentId, CallRecord, Contribution, Created, CutAnswer, Debate, Event, Failure, ModelUsage,
-    NO_ANSWER, Node, Outcome, Phase, Recorded, Round, Status, Usd,
+    AgentClarifications, AgentId, CallKey, CallRecord, Contribution, Created, CutAnswer, Debate, Event, Failure,
+    ModelUsage, NO_ANSWER, Outcome, Poll, Recorded, Round, Settled, Status, Usd,
 };
 
 /// Why a sequence of events is not the record of a debate.
@@ -64,7 +65,7 @@ impl Debate {
         let Event::Created(created) = &first.event else {
             return Err(FoldError::Creation { seq: first.seq });
         };
-        let Created { format_version, id, problem, context, settings, prompt_sources, seed, forked_from } =
+        let Created { format_version, id, problem, context, settings, stages, prompt_sources, seed, forked_from } =
             created.as_ref().clone();
         Ok(Self {
             format_version: Some(format_version),
@@ -81,11 +82,16 @@ impl Debate {
             voting: None,
             judge_summary: None,
             prompt_sources: Some(prompt_sources),
-            suspended_at_node: None,
+            suspended_at_stage: None,
             suspended_at: None,
             user_feedback: None,
             settings: Some(settings),
-            current_node: None,
+            stages,
+            settled: HashMap::new(),
+            polls: Vec::new(),
+            judgements: Vec::new(),
+            verdict: None,
+            current_stage: None,
             seed: Some(seed),
             forked_from,
             failures: Vec::new(),
@@ -109,18 +115,19 @@ impl Debate {
         let cut = self.cut_in(&recorded.event);
         match &recorded.event {
             Event::Created(_) => return Err(FoldError::Creation { seq }),
-            Event::NodeEntered { node } => {
-                self.current_node = Some(*node);
+            Event::StageEntered { stage } => {
+                self.current_stage = Some(*stage);
                 self.status = Status::Running;
             }
-            Event::RoundBegun { round } => {
+            Event::RoundBegun { round, stage } => {
                 self.current_round = *round;
+                self.current_stage = Some(*stage);
                 self.rounds.push(Round { timestamp: Some(recorded.at), ..Round::begun(*round) });
             }
             Event::Replied { call, .. } | Event::AttemptFailed { call, .. } => self.count(call),
-            Event::QuestionsAsked { iteration, questions, call } => {
+            Event::QuestionsAsked { key, questions, call } => {
                 let before = self.clarification_iterations.unwrap_or(0);
-                self.clarification_iterations = Some(before.max(*iteration));
+                self.clarification_iterations = Some(before.max(u32::from(key.pass)));
                 self.insert_questions(questions);
                 self.count(call);
             }
@@ -137,13 +144,17 @@ impl Debate {
                     NO_ANSWER.clone_into(&mut item.answer);
                 }
             }
-            Event::Summarized { round, summary, call } => {
-                let summaries = self.round_mut(*round, seq)?.summaries.get_or_insert_default();
-                summaries.insert(summary.agent_id.clone(), summary.clone());
+            Event::Summarized { key, summary, call } => {
+                if self.is_judge(&key.agent_id) {
+                    self.judge_summary = Some(summary.clone());
+                } else {
+                    let summaries = self.round_mut(key.round, seq)?.summaries.get_or_insert_default();
+                    summaries.insert(summary.agent_id.clone(), summary.clone());
+                }
                 self.count(call);
             }
-            Event::Contributed { round, contribution, call } => {
-                self.insert(*round, contribution, seq)?;
+            Event::Contributed { key, contribution, call } => {
+                self.insert(key.round, contribution, seq)?;
                 self.count(call.as_ref());
             }
             Event::CallFailed { failure, call } => {
@@ -151,21 +162,32 @@ impl Debate {
                 self.count(call.as_ref());
             }
             Event::RoundTimedOut { round } => self.round_mut(*round, seq)?.timed_out = true,
-            Event::Evaluated { round, evaluation, call } => {
-                self.round_mut(*round, seq)?.evaluation = Some(evaluation.clone());
+            Event::Evaluated { key, evaluation, call } => {
+                self.round_mut(key.round, seq)?.evaluation = Some(evaluation.clone());
                 self.count(call.as_ref());
-            }
-            Event::JudgeSummarized { summary, call } => {
-                self.judge_summary = Some(summary.clone());
-                self.count(call);
             }
             Event::Voted { voting, call } => {
                 self.voting = Some(voting.clone());
                 self.count(call.as_ref());
             }
-            Event::Synthesized { solution, call } => {
+            Event::Polled { key, vote, reason, call } => {
+                if !self.polls.iter().any(|poll| poll.stage == key.stage) {
+                    self.polls.push(Poll::of(key.stage));
+                }
+                for poll in self.polls.iter_mut().filter(|poll| poll.stage == key.stage) {
+                    poll.votes.insert(key.agent_id.clone(), vote.clone());
+                    poll.reasons.insert(key.agent_id.clone(), reason.clone());
+                }
+                self.count(call);
+            }
+            Event::Judged { judgement, call, .. } => {
+                let place = self.judgements.partition_point(|have| have.pass <= judgement.pass);
+                self.judgements.insert(place, judgement.clone());
+                self.count(call);
+            }
+            Event::Decided { verdict } => self.verdict = Some(verdict.clone()),
+            Event::Synthesized { solution, call, .. } => {
                 self.final_solution = Some(solution.as_ref().clone());
-                self.failures.retain(|failure| failure.phase != Phase::Synthesis);
                 self.count(call.as_ref());
             }
             // The state says what is known to have been spent.
@@ -174,16 +196,16 @@ impl Debate {
                 self.output_limit = Some(self.output_limit.map_or(*max_tokens, |before| before.min(*max_tokens)));
             }
             Event::Stopping { reason } => self.stop_reason = Some(*reason),
-            Event::Suspended { node } => {
+            Event::Suspended { stage } => {
                 self.status = Status::Paused;
-                self.suspended_at_node = Some(*node);
+                self.suspended_at_stage = Some(*stage);
                 self.suspended_at = Some(recorded.at);
             }
             Event::Paused => self.status = Status::Paused,
             Event::Resumed => {
                 self.forget_what_is_tried_again();
                 self.status = Status::Running;
-                self.suspended_at_node = None;
+                self.suspended_at_stage = None;
                 self.suspended_at = None;
                 self.error = None;
             }
@@ -196,9 +218,16 @@ impl Debate {
                 self.outcome = Some(Outcome::derive(self));
             }
         }
-        if let Some(cut) = cut
-            && let Err(place) = self.cuts.binary_search(&cut)
-        {
+        if let Some((key, settled)) = recorded.event.settles() {
+            self.settled.insert(key.clone(), settled);
+            if settled != Settled::Failed {
+                // It was asked once more, and this time it went well.
+                self.failures.retain(|failure| failure.key != *key);
+            }
+        }
+        if let Some(cut) = cut.filter(|cut| !self.cuts.contains(cut)) {
+            let new = self.key_rank(&cut.key);
+            let place = self.cuts.partition_point(|have| self.key_rank(&have.key) <= new);
             self.cuts.insert(place, cut);
         }
         self.updated_at = Some(recorded.at);
@@ -208,27 +237,17 @@ impl Debate {
     /// The answer that `event` brings and that was cut, if one was; contributions and solutions say so themselves.
     #[must_use]
     pub fn cut_in(&self, event: &Event) -> Option<CutAnswer> {
-        let judge = || self.settings.as_ref().map(|settings| settings.judge.id.clone());
-        let of_call = |call: &CallRecord| call.cut();
-        let (round, phase, agent_id, cut) = match event {
-            Event::QuestionsAsked { questions, call, .. } => {
-                (0, Phase::Clarification, Some(questions.agent_id.clone()), call.cut())
-            }
-            Event::Summarized { round, summary, call } => {
-                let cut = call.cut().or(summary.metadata.cut);
-                (*round, Phase::Summarization, Some(summary.agent_id.clone()), cut)
-            }
-            Event::JudgeSummarized { summary, call } => {
-                let cut = call.cut().or(summary.metadata.cut);
-                (self.current_round, Phase::JudgeSummary, Some(summary.agent_id.clone()), cut)
-            }
-            Event::Evaluated { round, call, .. } => {
-                (*round, Phase::Evaluation, judge(), call.as_ref().and_then(of_call))
-            }
-            Event::Voted { call, .. } => (self.current_round, Phase::Vote, judge(), call.as_ref().and_then(of_call)),
+        let (key, summary_cut) = match event {
+            Event::Summarized { key, summary, .. } => (key, summary.metadata.cut),
+            Event::QuestionsAsked { key, .. }
+            | Event::Evaluated { key, .. }
+            | Event::Polled { key, .. }
+            | Event::Judged { key, .. } => (key, None),
+            // Contributions and the solution say so themselves.
             _ => return None,
         };
-        Some(CutAnswer { round, phase, agent_id: agent_id?, cut: cut? })
+        let cut = event.call().and_then(CallRecord::cut).or(summary_cut)?;
+        Some(CutAnswer { key: key.clone(), cut })
     }
 
     fn round_mut(&mut self, number: u32, seq: u64) -> Result<&mut Round, FoldError> {
@@ -245,7 +264,7 @@ impl Debate {
     fn insert(&mut self, round: u32, contribution: &Arc<Contribution>, seq: u64) -> Result<(), FoldError> {
         let rank = |debate: &Self, of: &Contribution| {
             let target = of.target_agent_id.as_ref().map(|target| debate.agent_rank(target));
-            (of.kind, debate.agent_rank(&of.agent_id), target)
+            (debate.stage_rank(of.stage), debate.agent_rank(&of.agent_id), target)
         };
         let new = rank(self, contribution);
         let contributions = &self.round(round).ok_or(FoldError::UnknownRound { seq, round })?.contributions;
@@ -254,26 +273,32 @@ impl Debate {
         Ok(())
     }
 
-    /// A debate that failed is taken up again because the cause may be gone: what failed at the node that it failed at
-    /// is tried anew. A debate that was killed or interrupted keeps its failures; an undisturbed run would have.
+    /// A debate that failed is taken up again: what may have made it fail is tried once more, as far as the stage that
+    /// it came to still needs it.
     fn forget_what_is_tried_again(&mut self) {
-        if self.status != Status::Failed {
-            return;
-        }
-        let again: &[Phase] = match self.current_node {
-            Some(Node::Proposal | Node::Critique | Node::Refinement) => {
-                &[Phase::Proposal, Phase::Critique, Phase::Refinement]
-            }
-            Some(Node::Synthesis) => &[Phase::Synthesis],
-            _ => &[],
+        let Some(reached) = self.current_stage.filter(|_| self.status == Status::Failed) else { return };
+        let (round, reached) = (self.current_round, self.stage_rank(reached));
+        let stages = Arc::clone(&self.stages);
+        let again = |key: &CallKey| {
+            let stage = stages.iter().enumerate().find(|(_, stage)| stage.id == key.stage);
+            key.round == round && stage.is_some_and(|(rank, stage)| stage.is_essential && rank >= reached)
         };
-        let round = self.current_round;
-        self.failures.retain(|failure| failure.round != round || !again.contains(&failure.phase));
-        if again.contains(&Phase::Proposal)
-            && let Some(last) = self.rounds.last_mut()
-        {
+        self.failures.retain(|failure| !again(&failure.key));
+        self.settled.retain(|key, settled| *settled != Settled::Failed || !again(key));
+        let in_round = stages.get(reached).is_some_and(|stage| stage.in_round);
+        if let Some(last) = self.rounds.last_mut().filter(|_| in_round) {
             last.timed_out = false;
         }
+    }
+
+    fn is_judge(&self, id: &AgentId) -> bool {
+        self.settings.as_ref().is_some_and(|settings| settings.judge.id == *id)
+    }
+
+    /// In which order calls are listed: whatever came first.
+    pub(crate) fn key_rank(&self, key: &CallKey) -> impl Ord + use<> {
+        let target = key.target_agent_id.as_ref().map(|target| self.agent_rank(target));
+        (key.round, self.stage_rank(key.stage), key.pass, self.agent_rank(&key.agent_id), target)
     }
 
     fn insert_questions(&mut self, questions: &AgentClarifications) {
@@ -291,12 +316,8 @@ impl Debate {
     }
 
     fn insert_failure(&mut self, failure: &Failure) {
-        let rank = |debate: &Self, of: &Failure| {
-            let target = of.target_agent_id.as_ref().map(|target| debate.agent_rank(target));
-            (of.round, of.phase, debate.agent_rank(&of.agent_id), target)
-        };
-        let new = rank(self, failure);
-        let place = self.failures.partition_point(|have| rank(self, have) <= new);
+        let new = self.key_rank(&failure.key);
+        let place = self.failures.partition_point(|have| self.key_rank(&have.key) <= new);
         self.failures.insert(place, failure.clone());
     }
 

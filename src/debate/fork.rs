@@ -5,111 +5,85 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, DebateId, Event, FoldError, Node, Phase, Recorded, Settings, fold};
+use super::{AgentId, DebateId, Event, FoldError, Recorded, Settings, StageId, StageInfo, Yield, fold};
 
-/// Where a debate branches off: the first phase that is made anew. Written as `2.critique`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// A place in a debate to branch off at: before the calls of a stage. Written `2.critique`; `start` is before
+/// everything.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ForkPoint {
     round: u32,
-    /// [`Phase::Vote`] for the synthesis, which votes and summaries of the judge belong to.
-    phase: Phase,
+    /// Absent for the start.
+    stage: Option<StageId>,
 }
 
-/// What a debate branched off.
+/// Where a debate branched off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForkedFrom {
     /// The debate.
     pub id: DebateId,
-    /// Where.
+    /// Before what.
     pub at: ForkPoint,
 }
 
-/// Why a text is no fork point.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ForkPointError {
-    /// It is not of the form `<round>.<phase>`.
-    #[error("expected `<round>.<phase>`, such as `2.critique`, or `start`")]
-    Form,
-    /// There is no such phase.
-    #[error("unknown phase `{phase}`; known: {}", ForkPoint::known())]
-    Phase {
-        /// What was written.
-        phase: String,
-    },
-    /// Rounds are counted from 1, and questions are asked before the first.
-    #[error("{phase} belongs to a round, and the first is 1")]
-    RoundZero {
-        /// The phase.
-        phase: &'static str,
-    },
-    /// Questions are asked before the first round.
-    #[error("questions are asked before the first round: `0.clarification`")]
-    LateClarification,
-}
+/// A text that is no [`ForkPoint`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected `<round>.<stage>`, such as `2.critique`, or `start`")]
+pub struct ForkPointError;
 
-/// Why a debate cannot branch off another one there.
+/// Why a debate cannot branch off.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ForkError {
-    /// The events are not the record of a debate.
+    /// The record cannot be folded.
     #[error(transparent)]
     Record(#[from] FoldError),
-    /// The debate was never there.
+    /// The protocol of the debate has no such stage.
+    #[error("its protocol has no stage `{stage}`; known: {}", .known.join(", "))]
+    UnknownStage {
+        /// The stage.
+        stage: StageId,
+        /// The stages at which a debate can branch off.
+        known: Vec<String>,
+    },
+    /// The stage belongs to a round, and the point names none.
+    #[error("{stage} belongs to a round, and the first is 1")]
+    RoundZero {
+        /// The stage.
+        stage: StageId,
+    },
+    /// The debate ended before the point.
     #[error("the debate never came to {point}; it came as far as {last}")]
     NotReached {
-        /// Where it was to branch off.
+        /// The point.
         point: ForkPoint,
-        /// The last point that it came to.
+        /// The last that it came to.
         last: ForkPoint,
     },
-    /// What is taken over followed another protocol.
+    /// The settings name another protocol.
     #[error("what is taken over followed another protocol; only a fork at `start` can change it")]
     OtherProtocol,
-    /// Agents whose work is taken over are not among the new debate's.
+    /// The changed settings lack somebody whose work is taken over.
     #[error("what is taken over is by {}, which the changed settings do not have", listed(agents))]
     UnknownAgents {
-        /// Their ids.
+        /// Who.
         agents: Vec<AgentId>,
     },
 }
 
-/// The phases that a debate can branch off at, each under its node.
-const PHASES: [(Phase, Node); 6] = [
-    (Phase::Summarization, Node::Summarization),
-    (Phase::Proposal, Node::Proposal),
-    (Phase::Critique, Node::Critique),
-    (Phase::Refinement, Node::Refinement),
-    (Phase::Evaluation, Node::Evaluation),
-    (Phase::Vote, Node::Synthesis),
-];
-
-const START: ForkPoint = ForkPoint { round: 0, phase: Phase::Clarification };
-
 impl ForkPoint {
-    /// The node at which the new debate goes on; none for one that is made anew from its start.
+    /// Before everything.
+    pub const START: Self = Self { round: 0, stage: None };
+
+    /// The stage that the branch begins with; none at the start.
     #[must_use]
-    pub fn node(self) -> Option<Node> {
-        PHASES.iter().find(|(phase, _)| *phase == self.phase).map(|(_, node)| *node)
+    pub fn stage(&self) -> Option<StageId> {
+        self.stage
     }
 
-    /// Whether anything is taken over.
+    /// Whether nothing is taken over.
     #[must_use]
-    pub fn is_start(self) -> bool {
-        self == START
-    }
-
-    fn phase_name(phase: Phase) -> &'static str {
-        if phase == Phase::Vote { Phase::Synthesis.name() } else { phase.name() }
-    }
-
-    fn known() -> String {
-        let phases = std::iter::once(Phase::Clarification).chain(PHASES.map(|(phase, _)| phase));
-        phases.map(Self::phase_name).collect::<Vec<_>>().join(", ")
-    }
-
-    /// Whether what is made in that phase of that round comes before this point.
-    fn is_behind(self, round: u32, phase: Phase) -> bool {
-        Self { round, phase } < self
+    pub fn is_start(&self) -> bool {
+        self.stage.is_none()
     }
 }
 
@@ -118,25 +92,20 @@ impl FromStr for ForkPoint {
 
     fn from_str(text: &str) -> Result<Self, ForkPointError> {
         if text == "start" {
-            return Ok(START);
+            return Ok(Self::START);
         }
-        let (round, name) = text.split_once('.').ok_or(ForkPointError::Form)?;
-        let round: u32 = round.parse().map_err(|_| ForkPointError::Form)?;
-        if name == Phase::Clarification.name() {
-            return if round == 0 { Ok(START) } else { Err(ForkPointError::LateClarification) };
-        }
-        let known = PHASES.iter().map(|(phase, _)| *phase).find(|phase| Self::phase_name(*phase) == name);
-        let phase = known.ok_or_else(|| ForkPointError::Phase { phase: name.to_owned() })?;
-        if round == 0 {
-            return Err(ForkPointError::RoundZero { phase: Self::phase_name(phase) });
-        }
-        Ok(Self { round, phase })
+        let (round, stage) = text.split_once('.').filter(|(_, stage)| !stage.is_empty()).ok_or(ForkPointError)?;
+        let round = round.parse().map_err(|_| ForkPointError)?;
+        Ok(Self { round, stage: Some(StageId::from(stage.to_owned())) })
     }
 }
 
 impl fmt::Display for ForkPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.round, Self::phase_name(self.phase))
+        match &self.stage {
+            Some(stage) => write!(f, "{}.{stage}", self.round),
+            None => f.write_str("start"),
+        }
     }
 }
 
@@ -154,68 +123,117 @@ impl From<ForkPoint> for String {
     }
 }
 
-/// The events that a debate takes over which branches off `parent` at `point`: everything made in earlier phases, in
-/// the order in which it was recorded, and the node to go on at. The event that creates it is not among them.
-///
-/// Calls run ahead of their phases, so events are chosen by what they are of and not by their place. What was undone
-/// later (a failure that was tried again) is left out, and so are replies that were steps to a result that is there.
-/// The calls of what is taken over are marked: the parent paid for them.
+/// Where something stands in a debate: its round, and the rank of its stage.
+type Place = (u32, usize);
+
+/// The stages of a record, ranked.
+struct Ranks<'a>(&'a [StageInfo]);
+
+impl Ranks<'_> {
+    fn of(&self, id: StageId) -> usize {
+        self.0.iter().position(|stage| stage.id == id).unwrap_or(self.0.len())
+    }
+
+    /// The rank from which on nothing is taken over that branches off before `stage`: its calls, and those of the kinds
+    /// ahead of it that are made in it.
+    fn begin(&self, stage: usize) -> usize {
+        let ahead = self.0.iter().take(stage).rev().take_while(|kind| !kind.is_place).count();
+        stage - ahead
+    }
+
+    /// The stage in which the user is asked.
+    fn asking(&self) -> usize {
+        self.0.iter().position(|stage| stage.yields == Some(Yield::Questions)).unwrap_or(0)
+    }
+
+    /// The last stage of a round.
+    fn last_in_round(&self) -> usize {
+        self.0.iter().rposition(|stage| stage.in_round).unwrap_or(0)
+    }
+
+    /// The last stage of a round without which there is no answer.
+    fn last_essential(&self) -> usize {
+        self.0.iter().rposition(|stage| stage.in_round && stage.is_essential).unwrap_or(0)
+    }
+
+    /// The place at which a stage was entered when `round` rounds had begun. Those ahead of the rounds that come back
+    /// between them follow the whole round.
+    fn entered(&self, round: u32, stage: StageId) -> Place {
+        let rank = self.of(stage);
+        let in_round = self.0.get(rank).is_some_and(|stage| stage.in_round);
+        let is_between = round > 0 && !in_round && rank < self.last_in_round();
+        (round, if is_between { usize::MAX } else { rank })
+    }
+
+    /// The place of a point, where the protocol has it.
+    fn place(&self, point: &ForkPoint) -> Result<Place, ForkError> {
+        let Some(id) = point.stage else { return Ok((0, 0)) };
+        let stage = self.of(id);
+        match self.0.get(stage) {
+            Some(known) if known.is_place && known.in_round && point.round == 0 => {
+                Err(ForkError::RoundZero { stage: id })
+            }
+            Some(known) if known.is_place && known.yields.is_some() => Ok((point.round, stage)),
+            _ => {
+                let at = self.0.iter().filter(|stage| stage.is_place && stage.yields.is_some());
+                Err(ForkError::UnknownStage { stage: id, known: at.map(|stage| stage.id.to_string()).collect() })
+            }
+        }
+    }
+}
+
+/// The events behind the creation that a branch of `parent` at `point` takes over, its calls marked as paid for there,
+/// with the stage that comes next. What was in between is made anew.
 ///
 /// # Errors
-/// When the parent never came to that point, or its events are not the record of a debate.
-pub fn fork(parent: &[Recorded], point: ForkPoint) -> Result<Vec<Event>, ForkError> {
+/// When the debate never came to that point.
+pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkError> {
     let debate = fold(parent)?;
-    let last = reached(parent);
-    if !last.contains(&point) {
-        let last = last.into_iter().max().unwrap_or(START);
-        return Err(ForkError::NotReached { point, last });
+    let ranks = Ranks(&debate.stages);
+    let (round, stage) = ranks.place(point)?;
+    let Some(id) = point.stage else { return Ok(Vec::new()) };
+    let reached = reached(parent, &ranks);
+    if !reached.contains(&(round, stage)) {
+        let last = reached.into_iter().max().and_then(|(round, rank)| Some((round, ranks.0.get(rank)?.id)));
+        let last = last.map_or(ForkPoint::START, |(round, stage)| ForkPoint { round, stage: Some(stage) });
+        return Err(ForkError::NotReached { point: point.clone(), last });
     }
-    let before = |round: u32, phase: Phase| point.is_behind(round, phase);
+    let begin = (round, ranks.begin(stage));
+    let is_before = |place: Place| place < begin;
     let mut current = 0;
     let mut kept = Vec::new();
     for recorded in parent {
         let keep = match &recorded.event {
-            Event::NodeEntered { node } => match node {
-                Node::Initialization | Node::Clarification | Node::ClarificationInput => {
-                    before(0, Phase::Clarification)
-                }
-                Node::RoundManager => before(current + 1, Phase::Clarification),
-                Node::Summarization => before(current, Phase::Summarization),
-                Node::Proposal => before(current, Phase::Proposal),
-                Node::Critique => before(current, Phase::Critique),
-                Node::Refinement => before(current, Phase::Refinement),
-                Node::Evaluation => before(current, Phase::Evaluation),
-                Node::Synthesis => false,
-            },
-            Event::RoundBegun { round } => {
+            Event::StageEntered { stage } => is_before(ranks.entered(current, *stage)),
+            Event::RoundBegun { round, .. } => {
                 current = *round;
-                before(*round, Phase::Clarification)
+                is_before((*round, 0))
             }
-            Event::QuestionsAsked { .. } | Event::QuestionAnswered { .. } | Event::QuestionsEnded => {
-                before(0, Phase::Clarification)
-            }
-            Event::Summarized { round, .. } => before(*round, Phase::Summarization),
-            Event::Contributed { round, contribution, .. } => {
-                contribution.kind.phase().is_some_and(|phase| before(*round, phase))
-            }
-            Event::CallFailed { failure, .. } => {
-                before(failure.round, failure.phase) && debate.failures.contains(failure)
-            }
+            Event::QuestionAnswered { .. } | Event::QuestionsEnded => is_before((0, ranks.asking())),
             Event::RoundTimedOut { round } => {
-                before(*round, Phase::Refinement) && debate.round(*round).is_some_and(|round| round.timed_out)
+                is_before((*round, ranks.last_essential())) && debate.round(*round).is_some_and(|round| round.timed_out)
             }
-            Event::Evaluated { round, .. } => before(*round, Phase::Evaluation),
-            Event::Stopping { .. } => before(current, Phase::Evaluation),
-            // The parent's bill, like the calls of what is taken over.
-            Event::CostReserved { .. }
+            Event::Stopping { .. } => is_before((current, ranks.last_in_round())),
+            Event::CallFailed { failure, .. } => {
+                is_before((failure.key.round, ranks.of(failure.key.stage))) && debate.failures.contains(failure)
+            }
+            Event::QuestionsAsked { key, .. }
+            | Event::Summarized { key, .. }
+            | Event::Contributed { key, .. }
+            | Event::Evaluated { key, .. }
+            | Event::Polled { key, .. } => is_before((key.round, ranks.of(key.stage))),
+            // The answer is made anew, and so is what only it rests on; and it is the parent's bill, like the calls of
+            // what is taken over.
+            Event::Judged { .. }
+            | Event::Decided { .. }
+            | Event::Voted { .. }
+            | Event::Synthesized { .. }
+            | Event::CostReserved { .. }
             | Event::AttemptFailed { .. }
             | Event::OutputLimited { .. }
             | Event::CostAssumed { .. }
             | Event::Created(_)
             | Event::Replied { .. }
-            | Event::JudgeSummarized { .. }
-            | Event::Voted { .. }
-            | Event::Synthesized { .. }
             | Event::Suspended { .. }
             | Event::Paused
             | Event::Resumed
@@ -232,7 +250,7 @@ pub fn fork(parent: &[Recorded], point: ForkPoint) -> Result<Vec<Event>, ForkErr
             kept.push(event);
         }
     }
-    kept.extend(point.node().map(|node| Event::NodeEntered { node }));
+    kept.push(Event::StageEntered { stage: id });
     Ok(kept)
 }
 
@@ -242,39 +260,43 @@ pub fn fork(parent: &[Recorded], point: ForkPoint) -> Result<Vec<Event>, ForkErr
 /// Everybody who does not.
 pub fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError> {
     let mut agents: Vec<AgentId> = Vec::new();
-    for event in events {
-        let author = match event {
-            Event::QuestionsAsked { questions, .. } => &questions.agent_id,
-            Event::Summarized { summary, .. } => &summary.agent_id,
-            Event::Contributed { contribution, .. } => &contribution.agent_id,
-            _ => continue,
-        };
-        if !settings.agents.iter().any(|agent| agent.id == *author) && !agents.contains(author) {
+    let everybody = || settings.agents.iter().chain([&settings.judge]);
+    for (key, _) in events.iter().filter(|event| !matches!(event, Event::CallFailed { .. })).filter_map(Event::settles)
+    {
+        let author = &key.agent_id;
+        if !everybody().any(|agent| agent.id == *author) && !agents.contains(author) {
             agents.push(author.clone());
         }
     }
     if agents.is_empty() { Ok(()) } else { Err(ForkError::UnknownAgents { agents }) }
 }
 
-/// The points that a debate came to.
-fn reached(events: &[Recorded]) -> Vec<ForkPoint> {
+/// The places that a debate came to and at which it can branch off.
+fn reached(events: &[Recorded], ranks: &Ranks<'_>) -> Vec<Place> {
     let mut round = 0;
-    let mut points = vec![START];
+    let mut places = Vec::new();
+    let closing = ranks.0.len().saturating_sub(1);
     for recorded in events {
         match &recorded.event {
-            Event::RoundBegun { round: begun } => round = *begun,
-            // Behind a round there is a choice: another one, or the end.
-            Event::NodeEntered { node: Node::RoundManager } if round > 0 => {
-                points.push(ForkPoint { round, phase: Phase::Vote });
+            Event::RoundBegun { round: begun, .. } => {
+                // Behind a round there is a choice: another one, or the end.
+                if round > 0 {
+                    places.push((round, closing));
+                }
+                round = *begun;
             }
-            Event::NodeEntered { node } => {
-                let phase = PHASES.iter().find(|(_, of)| of == node).map(|(phase, _)| *phase);
-                points.extend(phase.filter(|_| round > 0).map(|phase| ForkPoint { round, phase }));
+            Event::StageEntered { stage } => {
+                let stage = ranks.of(*stage);
+                if ranks.0.get(stage).is_some_and(|stage| stage.yields.is_some()) {
+                    places.push((round, stage));
+                } else if round > 0 && stage < ranks.last_in_round() {
+                    places.push((round, closing));
+                }
             }
             _ => {}
         }
     }
-    points
+    places
 }
 
 fn listed(ids: &[AgentId]) -> String {
@@ -287,28 +309,11 @@ mod tests {
 
     #[test]
     fn a_point_is_written_as_it_is_read() {
-        for text in ["0.clarification", "1.summarization", "1.proposal", "2.critique", "12.refinement", "3.synthesis"] {
+        for text in ["0.clarification", "1.summarization", "12.refinement", "3.synthesis", "start"] {
             assert_eq!(text.parse::<ForkPoint>().unwrap().to_string(), text);
         }
-        assert_eq!("start".parse::<ForkPoint>().unwrap().to_string(), "0.clarification");
-        let order = ["start", "1.summarization", "1.evaluation", "1.synthesis", "2.proposal"];
-        let points = order.map(|text| text.parse::<ForkPoint>().unwrap());
-        assert!(points.is_sorted());
-    }
-
-    #[test]
-    fn what_is_no_point_is_said_to_be_none() {
-        let said = |text: &str| text.parse::<ForkPoint>().unwrap_err().to_string();
-        let all = ["", "critique", "2", "x.critique", "-1.critique", "2.vote", "0.critique", "2.clarification"];
-        insta::assert_snapshot!(all.map(|text| format!("{text}: {}", said(text))).join("\n"), @"
-        : expected `<round>.<phase>`, such as `2.critique`, or `start`
-        critique: expected `<round>.<phase>`, such as `2.critique`, or `start`
-        2: expected `<round>.<phase>`, such as `2.critique`, or `start`
-        x.critique: expected `<round>.<phase>`, such as `2.critique`, or `start`
-        -1.critique: expected `<round>.<phase>`, such as `2.critique`, or `start`
-        2.vote: unknown phase `vote`; known: clarification, summarization, proposal, critique, refinement, evaluation, synthesis
-        0.critique: critique belongs to a round, and the first is 1
-        2.clarification: questions are asked before the first round: `0.clarification`
-        ");
+        for text in ["", "critique", "2", "x.critique", "-1.critique", "2."] {
+            assert_eq!(text.parse::<ForkPoint>(), Err(ForkPointError), "{text}");
+        }
     }
 }

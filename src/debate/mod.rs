@@ -11,9 +11,9 @@ mod event;
 mod fold;
 mod forecast;
 mod fork;
+mod history;
 mod id;
 mod money;
-mod node;
 mod number;
 mod outcome;
 mod participants;
@@ -22,27 +22,28 @@ mod prompt_source;
 mod settings;
 mod signal;
 mod solution;
+mod stage;
 mod state;
 mod time;
 mod timeline;
+mod verdict;
 mod voting;
 
 #[cfg(test)]
 pub(crate) mod fixture;
 
-pub use call::{CallKey, CallRecord, Cut, Phase, Tokens};
+pub use call::{CallKey, CallRecord, Cut, Settled, Tokens};
 pub use clarification::{AgentClarifications, Clarification, NO_ANSWER};
-pub use contribution::{Contribution, ContributionType, Metadata, ToolCall, ToolResult};
+pub use contribution::{Contribution, Metadata, ToolCall, ToolResult};
 pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
 pub use forecast::{Forecast, PlannedCall, Purchase, Span};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_authors, fork};
 pub use id::{AgentId, DebateId};
 pub use money::Usd;
-pub use node::Node;
 pub use outcome::{Outcome, OutcomeKind};
 pub use participants::{PanelInfo, Participant, Spent};
-pub use progress::{Busy, CallInFlight, PhaseProgress, Progress, Retry, WordsSoFar};
+pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use settings::{
     AgentFailurePolicy, AgentSettings, ApiKind, BudgetSettings, DebateSettings, LongPrice, ModelLimits, Position,
@@ -51,9 +52,11 @@ pub use settings::{
 };
 pub use signal::{Asked, Signal};
 pub use solution::{Shortened, Solution};
+pub use stage::{StageId, StageInfo, Words, Yield};
 pub use state::{
     CutAnswer, Debate, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary, SummaryMetadata,
 };
 pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
+pub use verdict::{Judgement, Poll, Verdict};
 pub use voting::{Decider, Voting};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figures::thousands;
 
-use super::{ContributionType, Debate, Phase, Shortened, StopReason};
+use super::{CallKey, Debate, Shortened, StopReason, Yield};
 
 /// How a finished debate went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,10 +45,10 @@ impl Outcome {
     pub fn derive(debate: &Debate) -> Self {
         let mut reasons = Vec::new();
         for failure in &debate.failures {
-            let target = failure.target_agent_id.as_ref().map(|id| format!(" of {id}")).unwrap_or_default();
-            let (agent, phase) = (&failure.agent_id, failure.phase.name());
-            let round = if failure.round == 0 { String::new() } else { format!(" of round {}", failure.round) };
-            reasons.push(format!("{agent} failed in the {phase}{target}{round}: {}", failure.error));
+            let CallKey { round, stage, agent_id, target_agent_id, .. } = &failure.key;
+            let target = target_agent_id.as_ref().map(|id| format!(" of {id}")).unwrap_or_default();
+            let round = if *round == 0 { String::new() } else { format!(" of round {round}") };
+            reasons.push(format!("{agent_id} failed in the {stage}{target}{round}: {}", failure.error));
         }
         for round in &debate.rounds {
             let number = round.round_number;
@@ -57,20 +57,17 @@ impl Outcome {
             }
             if let Some(evaluation) = &round.evaluation
                 && evaluation.score.is_none()
-                && !debate.failures.iter().any(|of| of.phase == Phase::Evaluation && of.round == number)
+                && !debate.failures.iter().any(|of| {
+                    let yields = debate.stage(of.key.stage).and_then(|stage| stage.yields);
+                    yields == Some(Yield::Score) && of.key.round == number
+                })
             {
                 reasons.push(format!("the {} score of round {number} could not be read", evaluation.kind.name()));
             }
             for one in &round.contributions {
                 let Some(cut) = one.metadata.cut() else { continue };
-                let kind = match one.kind {
-                    ContributionType::Critique => "critique",
-                    ContributionType::Refinement => "refinement",
-                    ContributionType::Proposal => "proposal",
-                    ContributionType::Vote => "vote",
-                    _ => "contribution",
-                };
-                reasons.push(format!("{}'s {kind} in round {number} was cut {}", one.agent_id, cut.how()));
+                let noun = debate.stage(one.stage).map_or("contribution", |stage| &stage.words.noun);
+                reasons.push(format!("{}'s {noun} in round {number} was cut {}", one.agent_id, cut.how()));
             }
         }
         reasons.extend(debate.cuts.iter().map(ToString::to_string));

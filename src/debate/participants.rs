@@ -1,6 +1,8 @@
 //! Who takes part in a debate, as far as somebody who watches needs to know.
 
-use super::{AgentId, AgentSettings, Debate, Settings, Usd};
+use std::sync::Arc;
+
+use super::{AgentId, AgentSettings, Debate, Settings, StageId, StageInfo, Usd};
 
 /// One agent or the judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub struct PanelInfo {
     pub judge: Participant,
     /// Rounds at most.
     pub rounds: u32,
+    /// The stages of the debate's protocol, in the order in which they are shown.
+    pub stages: Arc<[StageInfo]>,
     /// What was spent before the first signal: not nothing when a debate is resumed.
     pub spent: Spent,
 }
@@ -50,23 +54,35 @@ impl From<&AgentSettings> for Participant {
     }
 }
 
-/// Of a debate that begins anew.
-impl From<&Settings> for PanelInfo {
-    fn from(settings: &Settings) -> Self {
+impl PanelInfo {
+    /// Of a debate that begins anew, with the stages of its protocol.
+    #[must_use]
+    pub fn new(settings: &Settings, stages: Arc<[StageInfo]>) -> Self {
         Self {
             agents: settings.agents.iter().map(Participant::from).collect(),
             judge: Participant::from(&settings.judge),
             rounds: settings.debate.rounds,
+            stages,
             spent: Spent::default(),
         }
     }
-}
 
-impl PanelInfo {
     /// Of a debate that is carried on: its totals go on from what `debate` has spent.
     #[must_use]
     pub fn resuming(self, debate: &Debate) -> Self {
         Self { spent: Spent { tokens: debate.total_tokens(), cost: debate.total_cost() }, ..self }
+    }
+
+    /// What is known of a stage.
+    #[must_use]
+    pub fn stage(&self, id: StageId) -> Option<&StageInfo> {
+        self.stages.iter().find(|stage| stage.id == id)
+    }
+
+    /// The place of a stage among those of its protocol; behind all of them where it is none.
+    #[must_use]
+    pub fn stage_rank(&self, id: StageId) -> usize {
+        self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
     }
 
     /// Agents, then the judge.

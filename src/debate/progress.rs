@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::{AgentId, CallKey, CallRecord, Event, Node, PanelInfo, Phase, Signal, Spent};
+use super::{AgentId, CallKey, CallRecord, Event, PanelInfo, Settled, Signal, Spent, StageId};
 
 /// How much is kept of the end of an answer on its way, in bytes: more than any line shows.
 const KEPT: usize = 600;
@@ -15,16 +15,17 @@ pub struct Progress {
     panel: PanelInfo,
     begun: Instant,
     round: u32,
-    node: Option<Node>,
-    phases: BTreeMap<(u32, Phase), PhaseProgress>,
+    stage: Option<StageId>,
+    /// By round and the rank of the stage.
+    stages: BTreeMap<(u32, usize), (StageId, StageProgress)>,
     calls: BTreeMap<CallKey, CallInFlight>,
     spent: Spent,
     activity: DebateActivity,
 }
 
-/// How far a phase of a round is.
+/// How far the calls of a stage are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PhaseProgress {
+pub struct StageProgress {
     /// Results that it takes.
     pub total: usize,
     /// Results that are there.
@@ -65,7 +66,7 @@ impl WordsSoFar {
     }
 
     /// Takes in what follows.
-    pub(crate) fn hear(&mut self, text: &str) {
+    pub(crate) fn append(&mut self, text: &str) {
         let mut in_word = self.end.chars().next_back().is_some_and(|c| !c.is_whitespace());
         for c in text.chars() {
             self.count += u64::from(!in_word && !c.is_whitespace());
@@ -100,7 +101,7 @@ pub struct Retry {
 pub struct Busy<'a> {
     /// Who.
     pub agent_id: &'a AgentId,
-    /// Its calls, in the order of their keys; never empty.
+    /// Its calls, by round, stage and whom they are about; never empty.
     pub calls: Vec<(&'a CallKey, &'a CallInFlight)>,
 }
 
@@ -122,8 +123,8 @@ impl Progress {
             panel,
             begun: now,
             round: 0,
-            node: None,
-            phases: BTreeMap::new(),
+            stage: None,
+            stages: BTreeMap::new(),
             calls: BTreeMap::new(),
             activity: DebateActivity::Running,
         }
@@ -133,12 +134,13 @@ impl Progress {
     pub fn see(&mut self, signal: &Signal, now: Instant) {
         match signal {
             Signal::Recorded(recorded) => self.see_event(&recorded.event),
-            Signal::PhaseStarted { phase, round, total } => {
+            Signal::StageStarted { stage, round, total } => {
                 self.round = self.round.max(*round);
-                self.phases.entry((*round, *phase)).or_default().total = *total;
+                let place = (*round, self.panel.stage_rank(*stage));
+                self.stages.entry(place).or_insert_with(|| (*stage, StageProgress::default())).1.total = *total;
             }
-            Signal::PhaseEnded { phase, round, .. } => {
-                self.phases.remove(&(*round, *phase));
+            Signal::StageEnded { stage, round, .. } => {
+                self.stages.remove(&(*round, self.panel.stage_rank(*stage)));
             }
             Signal::CallStarted { key, .. } => {
                 self.calls.insert(key.clone(), CallInFlight::new(now));
@@ -150,7 +152,7 @@ impl Progress {
             }
             Signal::Words { key, text } => {
                 if let Some(call) = self.calls.get_mut(key) {
-                    call.words.hear(text);
+                    call.words.append(text);
                 }
             }
             Signal::CallEnded { key, .. } => {
@@ -161,63 +163,32 @@ impl Progress {
     }
 
     fn see_event(&mut self, event: &Event) {
+        if let Some((key, settled)) = event.settles() {
+            let place = (key.round, self.panel.stage_rank(key.stage));
+            if let Some((_, progress)) = self.stages.get_mut(&place) {
+                match settled {
+                    Settled::Done | Settled::Empty => progress.done += 1,
+                    Settled::Failed => progress.failed += 1,
+                }
+            }
+        }
+        self.pay(event.call());
         match event {
-            Event::NodeEntered { node } => {
-                self.node = Some(*node);
+            Event::StageEntered { stage } => {
+                self.stage = Some(*stage);
                 self.activity = DebateActivity::Running;
             }
-            Event::RoundBegun { round } => {
+            Event::RoundBegun { round, .. } => {
                 self.round = *round;
-                // A phase of an earlier round that never ended was given up with its round.
-                self.phases.retain(|(of, _), _| of >= round);
-            }
-            Event::Replied { call, .. } | Event::AttemptFailed { call, .. } => self.pay(Some(call)),
-            Event::QuestionsAsked { call, .. } => {
-                self.count(0, Phase::Clarification);
-                self.pay(Some(call));
-            }
-            Event::Summarized { round, call, .. } => {
-                self.count(*round, Phase::Summarization);
-                self.pay(Some(call));
-            }
-            Event::Contributed { round, contribution, call } => {
-                if let Some(phase) = contribution.kind.phase() {
-                    self.count(*round, phase);
-                }
-                self.pay(call.as_ref());
-            }
-            Event::CallFailed { failure, call } => {
-                self.pay(call.as_ref());
-                if let Some(progress) = self.phases.get_mut(&(failure.round, failure.phase)) {
-                    progress.failed += 1;
-                }
-            }
-            Event::Evaluated { round, call, .. } => {
-                self.count(*round, Phase::Evaluation);
-                self.pay(call.as_ref());
-            }
-            Event::JudgeSummarized { call, .. } => {
-                self.count(self.round, Phase::JudgeSummary);
-                self.pay(Some(call));
-            }
-            Event::Voted { call, .. } => self.pay(call.as_ref()),
-            Event::Synthesized { call, .. } => {
-                self.count(self.round, Phase::Synthesis);
-                self.pay(call.as_ref());
+                // A stage of an earlier round that never ended was given up with its round.
+                self.stages.retain(|(of, _), _| of >= round);
             }
             Event::Resumed => self.activity = DebateActivity::Running,
             Event::Suspended { .. } | Event::Paused | Event::Failed { .. } | Event::Completed => {
                 self.activity = DebateActivity::Resting;
                 self.calls.clear();
             }
-            Event::Created(_)
-            | Event::QuestionAnswered { .. }
-            | Event::QuestionsEnded
-            | Event::RoundTimedOut { .. }
-            | Event::CostReserved { .. }
-            | Event::OutputLimited { .. }
-            | Event::CostAssumed { .. }
-            | Event::Stopping { .. } => {}
+            _ => {}
         }
     }
 
@@ -251,34 +222,32 @@ impl Progress {
         self.activity == DebateActivity::Running
     }
 
-    /// The earliest phase that has begun and not ended: phases overlap, and the later ones wait for this one.
+    /// The earliest stage whose calls have begun and not ended: stages overlap, and the later ones wait for this one.
     #[must_use]
-    pub fn phase(&self) -> Option<(Phase, PhaseProgress)> {
-        let unfinished = self.phases.iter().find(|(_, progress)| progress.total > 0);
-        unfinished.map(|((_, phase), progress)| (*phase, *progress))
+    pub fn earliest(&self) -> Option<(StageId, StageProgress)> {
+        let unfinished = self.stages.values().find(|(_, progress)| progress.total > 0);
+        unfinished.map(|(stage, progress)| (*stage, *progress))
     }
 
-    /// The node that was entered last; absent before the first.
+    /// The stage that was entered last; absent before the first.
     #[must_use]
-    pub fn node(&self) -> Option<Node> {
-        self.node
+    pub fn stage(&self) -> Option<StageId> {
+        self.stage
     }
 
     /// Who has calls in flight: agents in the panel's order, then the judge.
     #[must_use]
     pub fn busy(&self) -> Vec<Busy<'_>> {
-        let of = |id: &AgentId| self.calls.iter().filter(move |(key, _)| key.agent_id == *id).collect::<Vec<_>>();
+        let of = |id: &AgentId| {
+            let mut calls: Vec<_> = self.calls.iter().filter(|(key, _)| key.agent_id == *id).collect();
+            calls.sort_by_key(|(key, _)| (key.round, self.panel.stage_rank(key.stage)));
+            calls
+        };
         self.panel
             .participants()
             .map(|participant| Busy { agent_id: &participant.id, calls: of(&participant.id) })
             .filter(|busy| !busy.calls.is_empty())
             .collect()
-    }
-
-    fn count(&mut self, round: u32, phase: Phase) {
-        if let Some(progress) = self.phases.get_mut(&(round, phase)) {
-            progress.done += 1;
-        }
     }
 
     fn pay(&mut self, call: Option<&CallRecord>) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{CallKey, Phase, Recorded, Tokens, Usd};
+use super::{CallKey, Recorded, StageId, Tokens, Usd};
 
 /// What a running debate shows: its recorded events, each already in the journal when it is shown, and what passes
 /// and is not kept. The live block, the plain lines and the NDJSON stream are consumers of this one stream.
@@ -14,19 +14,23 @@ use super::{CallKey, Phase, Recorded, Tokens, Usd};
 pub enum Signal {
     /// An event that is in the journal.
     Recorded(Arc<Recorded>),
-    /// A phase of a round has begun.
-    PhaseStarted {
+    /// The calls of a stage have begun.
+    #[serde(rename = "phase-started")]
+    StageStarted {
         /// Which.
-        phase: Phase,
+        #[serde(rename = "phase")]
+        stage: StageId,
         /// In which round.
         round: u32,
         /// How many calls or carried-over results it takes.
         total: usize,
     },
-    /// All of a phase is there, or has failed.
-    PhaseEnded {
+    /// All that a stage calls for is there, or has failed.
+    #[serde(rename = "phase-ended")]
+    StageEnded {
         /// Which.
-        phase: Phase,
+        #[serde(rename = "phase")]
+        stage: StageId,
         /// In which round.
         round: u32,
         /// How many results there are.

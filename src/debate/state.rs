@@ -1,13 +1,14 @@
 //! The saved state of a debate.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentClarifications, AgentId, Clarification, Contribution, ContributionType, Cut, DebateId, ForkedFrom, Node,
-    Outcome, Phase, PromptSources, Settings, Solution, TerminationKind, Timestamp, Usd, Voting,
+    AgentClarifications, AgentId, CallKey, Clarification, Contribution, Cut, DebateId, ForkedFrom, Judgement, Outcome,
+    Poll, PromptSources, Settings, Settled, Solution, StageId, StageInfo, TerminationKind, Timestamp, Usd, Verdict,
+    Voting, Yield,
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
@@ -53,20 +54,36 @@ pub struct Debate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_sources: Option<PromptSources>,
     /// The node that waits for the user.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub suspended_at_node: Option<Node>,
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "suspendedAtNode")]
+    pub suspended_at_stage: Option<StageId>,
     /// Since when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_at: Option<Timestamp>,
     /// The user's rating, kept from older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_feedback: Option<f64>,
+    /// The stages of its protocol, in the order in which they are shown; of older records those that their protocol
+    /// had.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub stages: Arc<[StageInfo]>,
+    /// How each call came to its end. Folded from the journal and not part of the file, whose other parts say it too.
+    #[serde(skip)]
+    pub settled: HashMap<CallKey, Settled>,
+    /// How audiences voted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub polls: Vec<Poll>,
+    /// What the judge made of the debaters each time it was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judgements: Vec<Judgement>,
+    /// What the judgements come to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
     /// The effective configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Settings>,
     /// The node that was entered last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub current_node: Option<Node>,
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "currentNode")]
+    pub current_stage: Option<StageId>,
     /// The seed of every shuffle in this debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
@@ -203,23 +220,20 @@ pub struct SummaryMetadata {
 }
 
 /// An answer that was cut.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CutAnswer {
-    /// In which round, 0 before the first.
-    pub round: u32,
-    /// What it answered.
-    pub phase: Phase,
-    /// Whose it is.
-    pub agent_id: AgentId,
+    /// Which call it answered.
+    #[serde(flatten)]
+    pub key: CallKey,
     /// How it was cut.
     pub cut: Cut,
 }
 
 impl std::fmt::Display for CutAnswer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { round, phase, agent_id, cut } = self;
-        write!(f, "{agent_id}'s answer in the {}", phase.name())?;
+        let Self { key: CallKey { round, stage, agent_id, .. }, cut } = self;
+        write!(f, "{agent_id}'s answer in the {stage}")?;
         if *round > 0 {
             write!(f, " of round {round}")?;
         }
@@ -245,15 +259,9 @@ pub struct Evaluation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
-    /// Who was called.
-    pub agent_id: AgentId,
-    /// What for.
-    pub phase: Phase,
-    /// In which round.
-    pub round: u32,
-    /// About whose text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target_agent_id: Option<AgentId>,
+    /// Which call.
+    #[serde(flatten)]
+    pub key: CallKey,
     /// What went wrong.
     pub error: String,
     /// Which kind of error it was, one of a short list; absent in records of before there was one.
@@ -305,38 +313,68 @@ impl Round {
         }
     }
 
-    /// The contribution of that kind by that agent, about `target` if it is a critique.
+    /// The contribution of that stage by that agent, about `target` if it is about somebody.
     #[must_use]
-    pub fn find(
-        &self,
-        kind: ContributionType,
-        agent: &AgentId,
-        target: Option<&AgentId>,
-    ) -> Option<&Arc<Contribution>> {
+    pub fn find(&self, stage: StageId, agent: &AgentId, target: Option<&AgentId>) -> Option<&Arc<Contribution>> {
         let fits = |one: &&Arc<Contribution>| {
-            one.kind == kind && one.agent_id == *agent && one.target_agent_id.as_ref() == target
+            one.stage == stage && one.agent_id == *agent && one.target_agent_id.as_ref() == target
         };
         self.contributions.iter().find(fits)
-    }
-
-    /// Where each agent stands at the end of the round, its refinement or else its proposal, in the stored order.
-    #[must_use]
-    pub fn positions(&self) -> Vec<&Arc<Contribution>> {
-        let proposals = self.contributions.iter().filter(|one| one.kind == ContributionType::Proposal);
-        proposals.map(|one| self.find(ContributionType::Refinement, &one.agent_id, None).unwrap_or(one)).collect()
     }
 }
 
 impl Debate {
-    /// Whether a contribution is the one of the round before, carried over as this round's proposal.
+    /// What the record says of a stage.
     #[must_use]
-    pub fn is_carried_over(&self, round: u32, contribution: &Contribution) -> bool {
-        contribution.kind == ContributionType::Proposal
-            && contribution.metadata.tokens_used == Some(0)
-            && round.checked_sub(1).and_then(|before| self.round(before)).is_some_and(|before| {
-                let refinement = before.find(ContributionType::Refinement, &contribution.agent_id, None);
-                refinement.is_some_and(|refinement| refinement.content == contribution.content)
-            })
+    pub fn stage(&self, id: StageId) -> Option<&StageInfo> {
+        self.stages.iter().find(|stage| stage.id == id)
+    }
+
+    /// The place of a stage among those of its protocol; behind all of them where it is none.
+    #[must_use]
+    pub fn stage_rank(&self, id: StageId) -> usize {
+        self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
+    }
+
+    /// What a contribution is, by its stage; none where the record does not know the stage.
+    #[must_use]
+    pub fn yield_of(&self, contribution: &Contribution) -> Option<Yield> {
+        self.stage(contribution.stage)?.yields
+    }
+
+    /// How a call came to its end; none while it has not.
+    #[must_use]
+    pub fn settled(&self, key: &CallKey) -> Option<Settled> {
+        self.settled.get(key).copied()
+    }
+
+    /// Whether a call failed for good.
+    #[must_use]
+    pub fn has_failed(&self, key: &CallKey) -> bool {
+        self.settled(key) == Some(Settled::Failed)
+    }
+
+    /// The text that a call brought.
+    #[must_use]
+    pub fn contribution(&self, key: &CallKey) -> Option<&Arc<Contribution>> {
+        self.round(key.round)?.contributions.iter().find(|one| {
+            one.stage == key.stage
+                && one.agent_id == key.agent_id
+                && (key.target_agent_id.is_none() || one.target_agent_id == key.target_agent_id)
+        })
+    }
+
+    /// Where each agent stands at the end of a round: the last of its own solutions there, in the stored order.
+    #[must_use]
+    pub fn positions<'a>(&self, round: &'a Round) -> Vec<&'a Arc<Contribution>> {
+        let mut positions: Vec<&Arc<Contribution>> = Vec::new();
+        for one in round.contributions.iter().filter(|one| self.yield_of(one) == Some(Yield::Proposal)) {
+            match positions.iter_mut().find(|known| known.agent_id == one.agent_id) {
+                Some(known) => *known = one,
+                None => positions.push(one),
+            }
+        }
+        positions
     }
 
     /// The round of that number.
@@ -349,7 +387,7 @@ impl Debate {
     /// begun another one.
     #[must_use]
     pub fn final_round(&self) -> Option<&Round> {
-        let is_proposal = |one: &Arc<Contribution>| one.kind == ContributionType::Proposal;
+        let is_proposal = |one: &Arc<Contribution>| self.yield_of(one) == Some(Yield::Proposal);
         self.rounds.iter().rev().find(|round| round.contributions.iter().any(is_proposal))
     }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CallKey, CallRecord, Event, Node, Phase, Recorded, Settings, Signal};
+use super::{CallKey, CallRecord, Event, Recorded, Settled, Signal, StageId, StageInfo};
 
 /// A signal in its time.
 #[derive(Debug, Clone)]
@@ -26,19 +26,23 @@ const LONGEST_REST: u64 = 1_000;
 #[must_use]
 pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
     let clock = Clock::of(events);
-    let settings = events.iter().find_map(|recorded| match &recorded.event {
-        Event::Created(created) => Some(&created.settings),
-        _ => None,
-    });
+    let stages: &[StageInfo] = match events.first().map(|recorded| &recorded.event) {
+        Some(Event::Created(created)) => &created.stages,
+        _ => &[],
+    };
+    let rank = |id: StageId| stages.iter().position(|stage| stage.id == id).unwrap_or(stages.len());
     let mut placed: Vec<(Place, Signal)> = Vec::new();
     for (index, recorded) in events.iter().enumerate() {
         let at = clock.time(index);
         placed.push((Place { at, index, rank: Rank::Event }, Signal::Recorded(Arc::new(recorded.clone()))));
     }
     let works = works(events, &clock);
-    let mut phases: BTreeMap<(usize, u32, Phase), Vec<&Work>> = BTreeMap::new();
+    let mut by_stage: BTreeMap<(usize, u32, usize), Vec<&Work>> = BTreeMap::new();
+    let mut wanted: BTreeMap<(u32, usize), BTreeSet<&CallKey>> = BTreeMap::new();
     for work in &works {
-        phases.entry((work.run, work.key.round, work.key.phase)).or_default().push(work);
+        let stage = rank(work.key.stage);
+        by_stage.entry((work.run, work.key.round, stage)).or_default().push(work);
+        wanted.entry((work.key.round, stage)).or_default().insert(&work.key);
         if !work.was_called {
             continue;
         }
@@ -47,31 +51,28 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         let end = Place { at: clock.time(work.index), index: work.index, rank: Rank::CallEnded };
         placed.push((end, work.ended()));
     }
-    let mut there: BTreeMap<(u32, Phase), usize> = BTreeMap::new();
-    for ((run, round, phase), works) in phases {
-        // The judge's summary is a step of the synthesis, and has no phase of its own.
-        if phase == Phase::JudgeSummary {
-            continue;
-        }
-        let before = there.get(&(round, phase)).copied().unwrap_or(0);
+    let mut there: BTreeMap<(u32, usize), usize> = BTreeMap::new();
+    for ((run, round, stage), works) in by_stage {
+        let before = there.get(&(round, stage)).copied().unwrap_or(0);
         let done = works.iter().filter(|work| work.error.is_none()).count();
-        *there.entry((round, phase)).or_default() += done;
-        let expected = expected(settings, phase).unwrap_or(before + works.len());
+        *there.entry((round, stage)).or_default() += done;
+        let expected = wanted.get(&(round, stage)).map_or(0, BTreeSet::len);
         let (Some(first), Some(last)) = (works.iter().min_by_key(|work| work.begun), works.last()) else { continue };
-        let entered = entered(events, &clock, run, first, phase);
-        let start = match entered {
+        let id = first.key.stage;
+        let start = match entered(events, &clock, run, first, stages.get(stage..).unwrap_or_default()) {
             Some(index) if clock.time(index) <= first.begun => {
-                Place { at: clock.time(index), index, rank: Rank::PhaseAfterNode }
+                Place { at: clock.time(index), index, rank: Rank::StageAfterEntry }
             }
-            _ => Place { at: first.begun, index: first.index, rank: Rank::PhaseStarted },
+            _ => Place { at: first.begun, index: first.index, rank: Rank::StageStarted },
         };
-        placed.push((start, Signal::PhaseStarted { phase, round, total: expected.saturating_sub(before) }));
-        // A phase in which a run was cut off has no end in it.
+        let total = expected.saturating_sub(before);
+        placed.push((start, Signal::StageStarted { stage: id, round, total }));
+        // A stage in which a run was cut off has no end in it.
         if clock.goes_on(events, last.index) {
             let at = clock.time(last.index);
             let (done, failed) = (before + done, expected.saturating_sub(before + done));
-            let end = Place { at, index: last.index, rank: Rank::PhaseEnded };
-            placed.push((end, Signal::PhaseEnded { phase, round, done, failed }));
+            let end = Place { at, index: last.index, rank: Rank::StageEnded };
+            placed.push((end, Signal::StageEnded { stage: id, round, done, failed }));
         }
     }
     placed.sort_by_key(|(place, _)| *place);
@@ -88,12 +89,12 @@ struct Place {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    PhaseStarted,
+    StageStarted,
     CallStarted,
     Event,
-    PhaseAfterNode,
+    StageAfterEntry,
     CallEnded,
-    PhaseEnded,
+    StageEnded,
 }
 
 /// When each event is shown, in milliseconds from the beginning.
@@ -153,7 +154,7 @@ impl Clock {
         behind.into_iter().any(|(_, recorded)| {
             matches!(
                 recorded.event,
-                Event::NodeEntered { .. } | Event::Synthesized { .. } | Event::Failed { .. } | Event::Completed
+                Event::StageEntered { .. } | Event::Synthesized { .. } | Event::Failed { .. } | Event::Completed
             )
         })
     }
@@ -186,102 +187,50 @@ impl Work {
     }
 }
 
+/// The calls that came to their end, in the order in which they did.
 fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
     let mut works = Vec::new();
-    let mut round = 0;
     // Calls whose first reply was no result yet.
     let mut begun: BTreeMap<(usize, CallKey), u64> = BTreeMap::new();
-    let judge = events.iter().find_map(|recorded| match &recorded.event {
-        Event::Created(created) => Some(created.settings.judge.id.clone()),
-        _ => None,
-    });
     for (index, recorded) in events.iter().enumerate() {
         let run = clock.run(index);
-        let key = |round, phase, agent: &super::AgentId| CallKey {
-            round,
-            phase,
-            agent_id: agent.clone(),
-            target_agent_id: None,
-        };
-        let (key, error) = match (&recorded.event, &judge) {
-            (Event::RoundBegun { round: new }, _) => {
-                round = *new;
-                continue;
-            }
-            (Event::Replied { key, call, .. }, _) => {
-                let start = clock.before(index, call.latency_ms);
-                begun.entry((run, key.clone())).or_insert(start);
-                continue;
-            }
-            (Event::QuestionsAsked { questions, .. }, _) => (key(0, Phase::Clarification, &questions.agent_id), None),
-            (Event::Summarized { round, summary, .. }, _) => {
-                (key(*round, Phase::Summarization, &summary.agent_id), None)
-            }
-            (Event::Contributed { round, contribution, .. }, _) => {
-                let Some(phase) = contribution.kind.phase() else { continue };
-                let target = contribution.target_agent_id.clone().filter(|_| phase == Phase::Critique);
-                (CallKey { target_agent_id: target, ..key(*round, phase, &contribution.agent_id) }, None)
-            }
-            (Event::CallFailed { failure, .. }, _) => {
-                let target = failure.target_agent_id.clone();
-                let key = CallKey { target_agent_id: target, ..key(failure.round, failure.phase, &failure.agent_id) };
-                (key, Some(failure.error.clone()))
-            }
-            (Event::Evaluated { round, .. }, Some(judge)) => (key(*round, Phase::Evaluation, judge), None),
-            (Event::JudgeSummarized { .. }, Some(judge)) => (key(round, Phase::JudgeSummary, judge), None),
-            (Event::Synthesized { .. }, Some(judge)) => (key(round, Phase::Synthesis, judge), None),
-            _ => continue,
-        };
-        let call = recorded.event.call();
-        let carried_over = matches!(&recorded.event, Event::Contributed { call: None, .. });
-        // A score or a solution that took no call of its own was shown by nothing but its event.
-        if call.is_none() && error.is_none() && !carried_over {
-            continue;
+        if let Event::Replied { key, call, .. } = &recorded.event {
+            let start = clock.before(index, call.latency_ms);
+            begun.entry((run, key.clone())).or_insert(start);
         }
+        let Some((key, settled)) = recorded.event.settles() else { continue };
+        let call = recorded.event.call();
+        let carried_over = call.is_none() && settled != Settled::Failed;
         let first = begun.remove(&(run, key.clone()));
         // What was taken over from another debate took its time there.
         let copied = call.is_some_and(|call| call.copied);
         let took = call.filter(|call| !call.copied).map_or(0, |call| call.latency_ms);
         let start = first.unwrap_or_else(|| clock.before(index, took));
         works.push(Work {
-            key,
+            key: key.clone(),
             run,
             index,
             begun: start,
             model: call.map(|call| call.model.clone()).unwrap_or_default(),
             call: call.cloned(),
-            error,
+            error: match &recorded.event {
+                Event::CallFailed { failure, .. } => Some(failure.error.clone()),
+                _ => None,
+            },
             was_called: !carried_over && !copied,
         });
     }
     works
 }
 
-/// The event that entered the phase's node, where the phase begins with it.
-fn entered(events: &[Recorded], clock: &Clock, run: usize, first: &Work, phase: Phase) -> Option<usize> {
-    let node = match phase {
-        Phase::Clarification => Node::Clarification,
-        Phase::Summarization => Node::Summarization,
-        Phase::Proposal => Node::Proposal,
-        Phase::Critique => Node::Critique,
-        Phase::Refinement => Node::Refinement,
-        Phase::Evaluation => Node::Evaluation,
-        Phase::Vote => Node::Synthesis,
-        Phase::JudgeSummary | Phase::Synthesis => return None,
-    };
+/// Where the stage of a piece of work was entered in the same run: it is the first place among `behind`, the stages
+/// from its own on.
+fn entered(events: &[Recorded], clock: &Clock, run: usize, first: &Work, behind: &[StageInfo]) -> Option<usize> {
+    let place = &behind.iter().find(|stage| stage.is_place)?.id;
     let before = events.iter().enumerate().take(first.index).rev();
     let mut before = before.take_while(|(index, _)| clock.run(*index) == run);
-    before.find(|(_, recorded)| recorded.event == Event::NodeEntered { node }).map(|(index, _)| index)
-}
-
-/// How many results a phase of a round has when nothing fails; nothing where that is not known beforehand.
-fn expected(settings: Option<&Settings>, phase: Phase) -> Option<usize> {
-    let agents = settings?.agents.iter().map(|agent| &agent.id).collect::<BTreeSet<_>>().len();
-    match phase {
-        Phase::Proposal | Phase::Refinement => Some(agents),
-        Phase::Critique => Some(agents * agents.saturating_sub(1)),
-        _ => None,
-    }
+    let is_entry = |event: &Event| matches!(event, Event::StageEntered { stage } if stage == place);
+    before.find(|(_, recorded)| is_entry(&recorded.event)).map(|(index, _)| index)
 }
 
 #[cfg(test)]

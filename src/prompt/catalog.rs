@@ -14,7 +14,7 @@ pub(super) const PARTS: (&str, &str) = ("parts.md", include_str!("../../prompts/
 /// Declares [`Template`], with the file of each variant below `prompts/`.
 macro_rules! templates {
     ($($(#[$doc:meta])+ $variant:ident => $file:literal,)+) => {
-        /// A template. Its variables are the fields of the [`Prompt`](super::Prompt) that names it.
+        /// A template. Its variables are the fields of the values ([`Fill`](super::Fill)) that names it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Template {
             $($(#[$doc])+ $variant,)+
@@ -45,35 +45,13 @@ macro_rules! templates {
 
 templates! {
     /// Problem, files, clarifications: the beginning of every prompt.
-    Foundation => "foundation.md",
+    Beginning => "beginning.md",
     /// The finished rounds.
     History => "history.md",
-    /// An agent writes a proposal.
-    Propose => "phases/propose.md",
-    /// An agent criticises a proposal of another.
-    Critique => "phases/critique.md",
-    /// An agent reworks its proposal.
-    Refine => "phases/refine.md",
     /// An agent's own history, where its summary prompt wants it.
     OwnHistory => "phases/own-history.md",
-    /// An agent condenses its own history.
-    Summarize => "phases/summarize.md",
-    /// An agent asks what is unclear.
-    Clarify => "phases/clarify.md",
-    /// An agent, or the judge on a tie, chooses among candidates.
-    Vote => "phases/vote.md",
-    /// The judge scores the consensus.
-    EvaluateConvergence => "judge/evaluate-convergence.md",
-    /// The judge scores the best candidate.
-    EvaluateQuality => "judge/evaluate-quality.md",
-    /// The judge condenses the rounds before the final one.
-    JudgeSummarize => "judge/summarize.md",
-    /// The judge writes the solution.
-    Synthesize => "judge/synthesize.md",
     /// The judge assesses a solution that came without an assessment.
     Assess => "judge/assess.md",
-    /// The judge amends the strongest candidate with what the others add.
-    Merge => "judge/merge.md",
     /// What is said after an answer that could not be read.
     SecondChance => "second-chance.md",
     /// What is said after an answer of the judge without a solution.
@@ -92,8 +70,8 @@ impl fmt::Display for Template {
 #[derive(Debug, Error)]
 #[error("prompt template {template} could not be rendered")]
 pub struct PromptError {
-    /// The template.
-    pub template: Template,
+    /// Its file.
+    pub template: &'static str,
     /// What the template engine says.
     #[source]
     pub source: minijinja::Error,
@@ -102,7 +80,7 @@ pub struct PromptError {
 /// Renders `template` with `values`, in one pass.
 pub(super) fn render(template: Template, values: Value) -> Result<String, PromptError> {
     let rendered = environment().get_template(template.file()).and_then(|compiled| compiled.render(values));
-    rendered.map_err(|source| PromptError { template, source })
+    rendered.map_err(|source| PromptError { template: template.file(), source })
 }
 
 /// The environment: strict about undefined variables, without escaping, with templates compiled at first use.
@@ -143,6 +121,7 @@ mod tests {
 
     use super::super::evaluator;
     use super::*;
+    use crate::protocol::PROTOCOLS;
 
     /// Every Markdown file below `directory`, relative to `root`.
     fn files(root: &Path, directory: &Path, found: &mut BTreeSet<String>) {
@@ -163,7 +142,8 @@ mod tests {
         files(&root, &root, &mut on_disk);
         on_disk.retain(|file| !file.starts_with("offline/") && !file.starts_with("roles/"));
         let mut known: BTreeSet<String> = Template::ALL.iter().map(|template| template.file().to_owned()).collect();
-        known.extend(["README.md", "charter.md", "parts.md", "judge/role.md"].map(str::to_owned));
+        known.extend(PROTOCOLS.iter().flat_map(|protocol| protocol.prompts).map(|prompt| prompt.file.to_owned()));
+        known.extend(["README.md", "system.md", "parts.md", "judge/role.md"].map(str::to_owned));
         known.extend([evaluator::SYSTEM, evaluator::USER].map(|(file, _)| file.to_owned()));
         assert_eq!(on_disk, known);
     }
@@ -176,8 +156,8 @@ mod tests {
 
     #[test]
     fn a_missing_variable_is_an_error_that_names_the_template() {
-        let error = render(Template::Foundation, minijinja::context! { problem => "p" }).unwrap_err();
-        assert_eq!(error.to_string(), "prompt template foundation.md could not be rendered");
+        let error = render(Template::Beginning, minijinja::context! { problem => "p" }).unwrap_err();
+        assert_eq!(error.to_string(), "prompt template beginning.md could not be rendered");
         assert_eq!(error.source.kind(), minijinja::ErrorKind::UndefinedError);
     }
 

@@ -12,6 +12,7 @@ mod evaluator;
 mod material;
 mod role;
 mod source;
+mod step;
 mod values;
 mod version;
 
@@ -25,27 +26,24 @@ pub use evaluator::{EvaluatorValues, SOLUTION_PLACEHOLDER, evaluator_system, eva
 pub use material::{Authored, Candidate, Clarification, Entry, FocusedRole, MaterialPart, OwnRound, Persona};
 pub use role::{Role, RoleError};
 pub use source::{PromptFileError, read_prompt};
-pub use values::{
-    Assess, Clarify, Critique, EvaluateConvergence, EvaluateQuality, EvaluatorClarifications, Foundation, History,
-    JudgeSummarize, Merge, NoSolution, OwnHistory, Prompt, Propose, Refine, SecondChance, Summarize, Synthesize, Vote,
-};
+pub use step::{Focus, Prompt, Values};
+pub use values::{Assess, Beginning, EvaluatorClarifications, Fill, History, NoSolution, OwnHistory, SecondChance};
 pub use version::version;
 
 /// The system text: one for all agents, the judge and all calls.
 #[must_use]
-pub fn charter() -> Arc<str> {
-    static CHARTER: LazyLock<Arc<str>> =
-        LazyLock::new(|| Arc::from(include_str!("../../prompts/charter.md").trim_end()));
-    Arc::clone(&CHARTER)
+pub fn system() -> Arc<str> {
+    static SYSTEM: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(include_str!("../../prompts/system.md").trim_end()));
+    Arc::clone(&SYSTEM)
 }
 
 /// A request's prompt: the rendered foundation, the history where there is one, and the call's body, in this order
 /// and with a blank line between them.
 #[must_use]
-pub fn compose(foundation: &str, history: Option<&str>, body: &str) -> Arc<str> {
+pub fn compose(beginning: &str, history: Option<&str>, body: &str) -> Arc<str> {
     match history {
-        Some(history) => [foundation, history, body].join("\n\n"),
-        None => [foundation, body].join("\n\n"),
+        Some(history) => [beginning, history, body].join("\n\n"),
+        None => [beginning, body].join("\n\n"),
     }
     .into()
 }

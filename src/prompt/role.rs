@@ -4,6 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use thiserror::Error;
 
+use super::Focus;
 use super::material::{FocusedRole, Persona};
 
 /// The built-in roles: name, file.
@@ -150,34 +151,17 @@ impl Role {
         Persona { title: &self.title, system: self.shown_system() }
     }
 
-    /// The role when it proposes.
+    /// The role with what it looks at in a call.
     #[must_use]
-    pub fn proposing(&self) -> FocusedRole<'_> {
-        self.focused(&self.propose)
-    }
-
-    /// The role when it criticises.
-    #[must_use]
-    pub fn critiquing(&self) -> FocusedRole<'_> {
-        self.focused(&self.critique)
-    }
-
-    /// The role when it refines.
-    #[must_use]
-    pub fn refining(&self) -> FocusedRole<'_> {
-        self.focused(&self.refine)
-    }
-
-    /// The role when it summarises.
-    #[must_use]
-    pub fn summarizing(&self) -> FocusedRole<'_> {
-        self.focused(&self.summarize)
-    }
-
-    /// The role when it asks the user.
-    #[must_use]
-    pub fn clarifying(&self) -> FocusedRole<'_> {
-        self.focused(&self.clarify)
+    pub fn focusing(&self, focus: Focus) -> FocusedRole<'_> {
+        self.focused(match focus {
+            Focus::None => "",
+            Focus::Propose => &self.propose,
+            Focus::Critique => &self.critique,
+            Focus::Refine => &self.refine,
+            Focus::Summarize => &self.summarize,
+            Focus::Clarify => &self.clarify,
+        })
     }
 
     fn focused<'a>(&'a self, focus: &'a str) -> FocusedRole<'a> {
@@ -271,7 +255,7 @@ mod tests {
         assert_eq!(role.title, "Cost");
         assert_eq!(&*role.system, "S\n\n### Deeper\n```\n## Quoted\n```");
         assert_eq!([&*role.propose, &*role.critique, &*role.clarify], ["P", "C", "L"]);
-        let focused = role.refining();
+        let focused = role.focusing(Focus::Refine);
         assert_eq!([focused.title, focused.system, focused.focus], ["Cost", &*role.system, "R"]);
     }
 

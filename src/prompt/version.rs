@@ -1,28 +1,25 @@
 //! Which prompts this program was built with.
 
 use std::fmt::Write;
-use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
 use super::catalog::{PARTS, Template};
-use super::charter;
 use super::evaluator::{SYSTEM, USER};
 use super::role::{BUILT_IN, JUDGE, Role};
+use super::{Prompt, system};
 
 /// Bytes of the hash that are kept: enough to tell versions apart, short enough to read out.
 const KEPT_BYTES: usize = 6;
 
-/// The version of all prompts compiled in: the first 12 hexadecimal digits of a SHA-256 over their names and texts.
-/// It changes with every change to any of them, and with nothing else.
+/// The version of what is compiled in and of `prompts`, those of a protocol: the first 12 hexadecimal digits of a
+/// SHA-256 over their names and texts. It changes with every change to any of them, and with nothing else.
 #[must_use]
-pub fn version() -> &'static str {
-    static VERSION: LazyLock<String> = LazyLock::new(|| {
-        let charter = charter();
-        let templates = Template::ALL.iter().map(|template| (template.file(), template.text()));
-        digest(templates.chain(BUILT_IN).chain([PARTS, SYSTEM, USER, ("judge", JUDGE), ("charter", &charter)]))
-    });
-    &VERSION
+pub fn version(prompts: &[&Prompt]) -> String {
+    let system = system();
+    let templates = Template::ALL.iter().map(|template| (template.file(), template.text()));
+    let own = prompts.iter().map(|prompt| (prompt.file, prompt.text));
+    digest(templates.chain(own).chain(BUILT_IN).chain([PARTS, SYSTEM, USER, ("judge", JUDGE), ("system", &system)]))
 }
 
 impl Role {

@@ -1,81 +1,506 @@
 //! The default protocol: propose, criticise, refine, in rounds, then a synthesis.
 
-use crate::debate::Node::{
-    Clarification, ClarificationInput, Critique, Evaluation, Initialization, Proposal, Refinement, RoundManager,
-    Summarization, Synthesis,
+use crate::debate::{
+    AgentSettings, CallKey, Debate, DebateSettings, Evaluation, Event, Settings, Settled, StageId, StageInfo,
+    StopReason, SynthesisMethod, TerminationKind, Words, Yield,
+};
+use crate::prompt::{Focus, Prompt};
+
+use super::{
+    Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, all_clear, answers,
+    clarification, complete_or_fallback, initialization, no_place, no_steps, nothing, voting,
 };
 
-use super::Next::{Done, Go, Suspend};
-use super::Trigger::{
-    AllClear, AnswersSubmitted, BeginRound, Complete, ConsensusReached, ContextsReady, Continue, CritiquesComplete,
-    MaxRoundsReached, ProposalsComplete, QuestionsPending, RefinementsComplete, Start, WaitingForInput,
-};
-use super::{Protocol, Transition};
+const ROUND_MANAGER: StageId = StageId::new("round-manager");
+const SUMMARIZATION: StageId = StageId::new("summarization");
+const PROPOSAL: StageId = StageId::new("proposal");
+const CRITIQUE: StageId = StageId::new("critique");
+const REFINEMENT: StageId = StageId::new("refinement");
+const EVALUATION: StageId = StageId::new("evaluation");
+const JUDGE_SUMMARY: StageId = StageId::new("judge-summary");
+const VOTE: StageId = StageId::new("vote");
+const SYNTHESIS: StageId = StageId::new("synthesis");
+
+const BEGIN_ROUND: Trigger = Trigger("BEGIN_ROUND");
+const MAX_ROUNDS_REACHED: Trigger = Trigger("MAX_ROUNDS_REACHED");
+const CONTEXTS_READY: Trigger = Trigger("CONTEXTS_READY");
+const PROPOSALS_COMPLETE: Trigger = Trigger("PROPOSALS_COMPLETE");
+const CRITIQUES_COMPLETE: Trigger = Trigger("CRITIQUES_COMPLETE");
+const REFINEMENTS_COMPLETE: Trigger = Trigger("REFINEMENTS_COMPLETE");
+const CONTINUE: Trigger = Trigger("CONTINUE");
+const CONSENSUS_REACHED: Trigger = Trigger("CONSENSUS_REACHED");
+const COMPLETE: Trigger = Trigger("COMPLETE");
+
+macro_rules! prompt {
+    ($file:literal, $focus:ident) => {
+        Prompt { file: $file, text: include_str!(concat!("../../prompts/", $file)), focus: Focus::$focus }
+    };
+}
+
+static SUMMARIZE: Prompt = prompt!("phases/summarize.md", Summarize);
+static PROPOSE: Prompt = prompt!("phases/propose.md", Propose);
+static CRITICISE: Prompt = prompt!("phases/critique.md", Critique);
+static REFINE: Prompt = prompt!("phases/refine.md", Refine);
+static SCORE_CONVERGENCE: Prompt = prompt!("judge/evaluate-convergence.md", None);
+static SCORE_QUALITY: Prompt = prompt!("judge/evaluate-quality.md", None);
+static SUMMARIZE_EARLIER: Prompt = prompt!("judge/summarize.md", Summarize);
+static CAST_BALLOT: Prompt = prompt!("phases/vote.md", None);
+static SYNTHESIZE: Prompt = prompt!("judge/synthesize.md", None);
+static MERGE: Prompt = prompt!("judge/merge.md", None);
+
+/// What tells the shuffles of the candidates apart; rounds and voters are added.
+mod salt {
+    pub(super) const EVALUATION: u32 = 2 << 16;
+    pub(super) const VOTER: u32 = 3 << 16;
+    pub(super) const TIE: u32 = 4 << 16;
+    pub(super) const MERGE: u32 = 5 << 16;
+}
+
+/// Fewer proposals than this make no debate, unless fewer agents began.
+const FEWEST_PROPOSALS: usize = 2;
 
 /// Agents propose, criticise each other and refine, round by round; the judge brings it together.
-pub const DIALECTIC: Protocol = Protocol {
+pub static DIALECTIC: Protocol = Protocol {
     name: "dialectic",
     about: "agents propose, criticise each other and refine, round by round; the judge brings it together",
-    start: Initialization,
-    closing: Synthesis,
-    transitions: &[
-        Transition(Initialization, Start, Go(Clarification)),
-        Transition(Clarification, AllClear, Go(RoundManager)),
-        Transition(Clarification, QuestionsPending, Go(ClarificationInput)),
-        Transition(ClarificationInput, WaitingForInput, Suspend),
-        Transition(ClarificationInput, AnswersSubmitted, Go(Clarification)),
-        Transition(RoundManager, BeginRound, Go(Summarization)),
-        Transition(RoundManager, MaxRoundsReached, Go(Synthesis)),
-        Transition(Summarization, ContextsReady, Go(Proposal)),
-        Transition(Proposal, ProposalsComplete, Go(Critique)),
-        Transition(Critique, CritiquesComplete, Go(Refinement)),
-        Transition(Refinement, RefinementsComplete, Go(Evaluation)),
-        Transition(Evaluation, Continue, Go(RoundManager)),
-        Transition(Evaluation, ConsensusReached, Go(Synthesis)),
-        Transition(Evaluation, MaxRoundsReached, Go(Synthesis)),
-        Transition(Synthesis, Complete, Done),
+    suits: "a design question that deserves several perspectives",
+    calls: "n + r·n² + 1, and the judge's summary of what came before the last round",
+    check: |_| Ok(()),
+    default_rounds: 3,
+    prompts: &[
+        &CLARIFY,
+        &SUMMARIZE,
+        &PROPOSE,
+        &CRITICISE,
+        &REFINE,
+        &SCORE_CONVERGENCE,
+        &SCORE_QUALITY,
+        &SUMMARIZE_EARLIER,
+        &CAST_BALLOT,
+        &SYNTHESIZE,
+        &MERGE,
+    ],
+    stages: &[
+        initialization(),
+        clarification(&all_clear(Next::Go(ROUND_MANAGER))),
+        answers(),
+        Stage {
+            info: StageInfo::new(
+                ROUND_MANAGER,
+                Words::new(["round", "rounds", "planning", "plans", "planned", "plan"]),
+            ),
+            facts: nothing,
+            steps: no_steps,
+            outcome: |debate| Ok(if is_last_round(debate) { MAX_ROUNDS_REACHED } else { BEGIN_ROUND }),
+            rows: &[Row(BEGIN_ROUND, Next::Begin(SUMMARIZATION)), Row(MAX_ROUNDS_REACHED, Next::Go(SYNTHESIS))],
+        },
+        Stage {
+            info: StageInfo::new(
+                SUMMARIZATION,
+                Words::new(["summary", "summaries", "summarizing", "summarizes", "summarized", "summarize"]),
+            )
+            .yielding(Yield::Summary)
+            .in_round(),
+            facts: nothing,
+            steps: summaries,
+            outcome: |debate| Ok(complete_or_fallback(debate, SUMMARIZATION, CONTEXTS_READY)),
+            rows: &[Row(CONTEXTS_READY, Next::Go(PROPOSAL))],
+        },
+        Stage {
+            info: StageInfo::new(
+                PROPOSAL,
+                Words::new(["proposal", "proposals", "proposing", "proposes", "proposed", "propose"]),
+            )
+            .yielding(Yield::Proposal)
+            .in_round()
+            .essential(),
+            facts: carried_over,
+            steps: proposals,
+            outcome: enough_proposals,
+            rows: &[Row(PROPOSALS_COMPLETE, Next::Go(CRITIQUE))],
+        },
+        Stage {
+            info: StageInfo::new(
+                CRITIQUE,
+                Words::new(["critique", "critiques", "critiquing", "critiques", "critiqued", "critique"]),
+            )
+            .yielding(Yield::Critique)
+            .in_round()
+            .essential(),
+            facts: nothing,
+            steps: critiques,
+            outcome: |debate| Ok(complete_or_fallback(debate, CRITIQUE, CRITIQUES_COMPLETE)),
+            rows: &[Row(CRITIQUES_COMPLETE, Next::Go(REFINEMENT))],
+        },
+        Stage {
+            info: StageInfo::new(
+                REFINEMENT,
+                Words::new(["refinement", "refinements", "refining", "refines", "refined", "refine"]),
+            )
+            .yielding(Yield::Proposal)
+            .in_round()
+            .essential(),
+            facts: nothing,
+            steps: refinements,
+            outcome: |debate| Ok(complete_or_fallback(debate, REFINEMENT, REFINEMENTS_COMPLETE)),
+            rows: &[Row(REFINEMENTS_COMPLETE, Next::Go(EVALUATION))],
+        },
+        Stage {
+            info: StageInfo::new(
+                EVALUATION,
+                Words::new(["evaluation", "evaluations", "evaluating", "evaluates", "evaluated", "evaluate"]),
+            )
+            .yielding(Yield::Score)
+            .in_round(),
+            facts: missing_score,
+            steps: evaluation,
+            outcome: whether_to_go_on,
+            rows: &[
+                Row(CONTINUE, Next::Go(ROUND_MANAGER)),
+                Row(CONSENSUS_REACHED, Next::Go(SYNTHESIS)),
+                Row(MAX_ROUNDS_REACHED, Next::Go(SYNTHESIS)),
+            ],
+        },
+        Stage {
+            info: StageInfo::new(
+                JUDGE_SUMMARY,
+                Words::new([
+                    "summary",
+                    "summaries",
+                    "summarizing earlier rounds",
+                    "summarizes earlier rounds",
+                    "summarized earlier rounds",
+                    "summarize earlier rounds",
+                ]),
+            )
+            .yielding(Yield::Summary)
+            .kind_of_call(),
+            facts: nothing,
+            steps: no_steps,
+            outcome: no_place,
+            rows: &[],
+        },
+        Stage {
+            info: StageInfo::new(VOTE, Words::new(["vote", "votes", "voting", "votes", "voted", "vote"]))
+                .yielding(Yield::Ballot)
+                .kind_of_call(),
+            facts: nothing,
+            steps: no_steps,
+            outcome: no_place,
+            rows: &[],
+        },
+        Stage {
+            info: StageInfo::new(
+                SYNTHESIS,
+                Words::new(["synthesis", "syntheses", "synthesizing", "synthesizes", "synthesized", "synthesize"]),
+            )
+            .yielding(Yield::Solution)
+            .essential(),
+            facts: |debate| {
+                let by_vote = method(debate) == Some(SynthesisMethod::Voting);
+                if by_vote { voting::facts(debate, &ballots(debate)) } else { Vec::new() }
+            },
+            steps: closing,
+            outcome: answered,
+            rows: &[Row(COMPLETE, Next::Done)],
+        },
     ],
 };
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::protocol::{Next, Trigger};
+fn rules(debate: &Debate) -> Option<&DebateSettings> {
+    debate.settings.as_ref().map(|settings| &settings.debate)
+}
 
-    #[test]
-    fn every_pair_leads_where_the_protocol_says() {
-        let expected = [
-            ("initialization", "START", "clarification"),
-            ("clarification", "QUESTIONS_PENDING", "clarification-input"),
-            ("clarification", "ALL_CLEAR", "round-manager"),
-            ("clarification-input", "WAITING_FOR_INPUT", "suspend"),
-            ("clarification-input", "ANSWERS_SUBMITTED", "clarification"),
-            ("round-manager", "BEGIN_ROUND", "summarization"),
-            ("round-manager", "MAX_ROUNDS_REACHED", "synthesis"),
-            ("summarization", "CONTEXTS_READY", "proposal"),
-            ("proposal", "PROPOSALS_COMPLETE", "critique"),
-            ("critique", "CRITIQUES_COMPLETE", "refinement"),
-            ("refinement", "REFINEMENTS_COMPLETE", "evaluation"),
-            ("evaluation", "CONTINUE", "round-manager"),
-            ("evaluation", "CONSENSUS_REACHED", "synthesis"),
-            ("evaluation", "MAX_ROUNDS_REACHED", "synthesis"),
-            ("synthesis", "COMPLETE", "done"),
-        ];
-        let place = |next| match next {
-            Next::Go(node) => node.name(),
-            Next::Suspend => "suspend",
-            Next::Done => "done",
-            Next::Fail => "fail",
-            Next::Pause => "pause",
-        };
-        assert_eq!(DIALECTIC.transitions.len(), expected.len());
-        for Transition(node, trigger, _) in DIALECTIC.transitions {
-            let next = place(DIALECTIC.next(*node, *trigger).unwrap());
-            assert!(expected.contains(&(node.name(), trigger.name(), next)), "{} {trigger:?} {next}", node.name());
+fn agents(debate: &Debate) -> &[AgentSettings] {
+    debate.settings.as_ref().map_or(&[], |settings| &settings.agents)
+}
+
+fn is_last_round(debate: &Debate) -> bool {
+    rules(debate).is_none_or(|rules| debate.current_round >= rules.rounds)
+}
+
+/// A call of the present round.
+fn key(debate: &Debate, stage: StageId, agent: &AgentSettings) -> CallKey {
+    CallKey::new(debate.current_round, stage, &agent.id)
+}
+
+fn has_timed_out(debate: &Debate) -> bool {
+    debate.round(debate.current_round).is_some_and(|round| round.timed_out)
+}
+
+/// Whether an agent condenses its history at the start of this round. Once that is over, whoever has not done so has
+/// no need to.
+fn is_summary_due(debate: &Debate, agent: &AgentSettings) -> bool {
+    let own = key(debate, SUMMARIZATION, agent);
+    if debate.settled(&own).is_some() {
+        return true;
+    }
+    let rules = &agent.summarization;
+    debate.current_stage == Some(SUMMARIZATION)
+        && debate.current_round > 1
+        && rules.enabled
+        && debate.own_text_length(&agent.id, debate.current_round) >= rules.threshold
+}
+
+fn summaries(debate: &Debate) -> Vec<Step> {
+    let due = agents(debate).iter().filter(|agent| is_summary_due(debate, agent));
+    let step = |agent: &AgentSettings| Step {
+        key: key(debate, SUMMARIZATION, agent),
+        inputs: Vec::new(),
+        prompt: &SUMMARIZE,
+        shows: Shows::OwnTexts,
+        answer: Answer::Summary,
+        cost: Cost::Round,
+        notice: None,
+    };
+    due.map(step).collect()
+}
+
+/// The agent's summary of this round, where its prompts have to wait for it.
+fn own_summary(debate: &Debate, agent: &AgentSettings) -> Option<CallKey> {
+    is_summary_due(debate, agent).then(|| key(debate, SUMMARIZATION, agent))
+}
+
+/// The refinement of the round before becomes the proposal of this one.
+fn carried_over(debate: &Debate) -> Vec<Event> {
+    let Some(before) = debate.current_round.checked_sub(1).and_then(|before| debate.round(before)) else {
+        return Vec::new();
+    };
+    let missing = agents(debate).iter().filter(|agent| debate.settled(&key(debate, PROPOSAL, agent)).is_none());
+    let carried = missing.filter_map(|agent| {
+        let refinement = before.find(REFINEMENT, &agent.id, None)?;
+        let contribution = refinement.carried_over(PROPOSAL, &agent.model).into();
+        Some(Event::Contributed { key: key(debate, PROPOSAL, agent), contribution, call: None })
+    });
+    carried.collect()
+}
+
+fn proposals(debate: &Debate) -> Vec<Step> {
+    let before = debate.current_round.saturating_sub(1);
+    let step = |agent: &AgentSettings| Step {
+        key: key(debate, PROPOSAL, agent),
+        inputs: own_summary(debate, agent).into_iter().collect(),
+        prompt: &PROPOSE,
+        shows: Shows::InputsAndHistory,
+        answer: Answer::Text,
+        cost: Cost::Round,
+        notice: (before > 0)
+            .then(|| format!("{} has no refinement of round {before}: it is asked for a new proposal", agent.id)),
+    };
+    agents(debate).iter().map(step).collect()
+}
+
+fn enough_proposals(debate: &Debate) -> Result<Trigger, String> {
+    let agents = agents(debate);
+    let needed = FEWEST_PROPOSALS.min(agents.len());
+    let is_there = |agent: &&AgentSettings| debate.settled(&key(debate, PROPOSAL, agent)) == Some(Settled::Done);
+    let there = agents.iter().filter(is_there).count();
+    if there < needed {
+        let round = debate.current_round;
+        return Err(format!("round {round} has {there} of the {needed} proposals that a debate needs"));
+    }
+    Ok(complete_or_fallback(debate, PROPOSAL, PROPOSALS_COMPLETE))
+}
+
+/// Everybody criticises everybody else whose proposal is there or may still come.
+fn critiques(debate: &Debate) -> Vec<Step> {
+    let summaries: Vec<_> = agents(debate).iter().map(|agent| own_summary(debate, agent)).collect();
+    let mut steps = Vec::new();
+    for target in agents(debate) {
+        let proposal = key(debate, PROPOSAL, target);
+        if debate.has_failed(&proposal) {
+            continue;
         }
-        let unlisted = [Trigger::Start, Trigger::Complete, Trigger::Continue];
-        for trigger in unlisted {
-            assert!(DIALECTIC.next(Summarization, trigger).is_err());
+        for (critic, summary) in agents(debate).iter().zip(&summaries).filter(|(critic, _)| critic.id != target.id) {
+            steps.push(Step {
+                key: key(debate, CRITIQUE, critic).about(&target.id),
+                inputs: std::iter::once(proposal.clone()).chain(summary.clone()).collect(),
+                prompt: &CRITICISE,
+                shows: Shows::InputsAndHistory,
+                answer: Answer::Text,
+                cost: Cost::Round,
+                notice: None,
+            });
         }
     }
+    steps
+}
+
+/// Everybody refines its own proposal with the critiques of it, those that failed left out.
+fn refinements(debate: &Debate) -> Vec<Step> {
+    let authors = agents(debate).iter().filter(|agent| !debate.has_failed(&key(debate, PROPOSAL, agent)));
+    let step = |agent: &AgentSettings| {
+        let critics = agents(debate).iter().filter(|critic| critic.id != agent.id);
+        let critiques = critics.map(|critic| key(debate, CRITIQUE, critic).about(&agent.id));
+        let proposal = key(debate, PROPOSAL, agent);
+        Step {
+            key: key(debate, REFINEMENT, agent),
+            inputs: std::iter::once(proposal).chain(critiques).chain(own_summary(debate, agent)).collect(),
+            prompt: &REFINE,
+            shows: Shows::InputsAndHistory,
+            answer: Answer::Text,
+            cost: Cost::Round,
+            notice: None,
+        }
+    };
+    authors.map(step).collect()
+}
+
+/// The calls whose texts are where each agent stands at the end of this round: its refinement, and its proposal where
+/// that failed or never came.
+fn positions(debate: &Debate) -> Vec<CallKey> {
+    let timed_out = has_timed_out(debate);
+    let position = |agent: &AgentSettings| {
+        let (proposal, refinement) = (key(debate, PROPOSAL, agent), key(debate, REFINEMENT, agent));
+        match (debate.settled(&proposal), debate.settled(&refinement)) {
+            (Some(Settled::Failed), _) => None,
+            (proposed, Some(Settled::Failed)) => proposed.map(|_| proposal),
+            (proposed, None) if timed_out => proposed.map(|_| proposal),
+            (_, Some(Settled::Done | Settled::Empty) | None) => Some(refinement),
+        }
+    };
+    agents(debate).iter().filter_map(position).collect()
+}
+
+/// The judge scores the round, where the settings say that a score ends the debate. In a round that is the last for
+/// certain it reads what came before it meanwhile.
+fn evaluation(debate: &Debate) -> Vec<Step> {
+    let (Some(settings), Some(rules)) = (&debate.settings, rules(debate)) else { return Vec::new() };
+    let kind = rules.termination_condition.kind;
+    let prompt = match kind {
+        TerminationKind::Fixed => {
+            let is_final = debate.final_round().is_some_and(|round| round.round_number == debate.current_round);
+            let reads = is_last_round(debate) && is_final && method(debate) == Some(SynthesisMethod::Judge);
+            return if reads { judge_summary(debate).into_iter().collect() } else { Vec::new() };
+        }
+        TerminationKind::Convergence => &SCORE_CONVERGENCE,
+        TerminationKind::Quality => &SCORE_QUALITY,
+    };
+    vec![Step {
+        key: key(debate, EVALUATION, &settings.judge),
+        inputs: positions(debate),
+        prompt,
+        shows: Shows::Candidates { salt: salt::EVALUATION + debate.current_round },
+        answer: Answer::Score(kind),
+        cost: Cost::Decision,
+        notice: None,
+    }]
+}
+
+/// No score is made up for one that nobody gave.
+fn missing_score(debate: &Debate) -> Vec<Event> {
+    let Some(settings) = &debate.settings else { return Vec::new() };
+    let key = key(debate, EVALUATION, &settings.judge);
+    let has_one = debate.round(debate.current_round).is_none_or(|round| round.evaluation.is_some());
+    if has_one || !debate.has_failed(&key) {
+        return Vec::new();
+    }
+    let condition = settings.debate.termination_condition;
+    let evaluation = Evaluation { kind: condition.kind, score: None, threshold: condition.threshold };
+    vec![Event::Evaluated { key, evaluation, call: None }]
+}
+
+fn whether_to_go_on(debate: &Debate) -> Result<Trigger, String> {
+    let score = debate.round(debate.current_round).and_then(|round| round.evaluation.as_ref());
+    let reached = score.is_some_and(|of| of.score.is_some_and(|score| score >= of.threshold));
+    Ok(match (reached, is_last_round(debate)) {
+        (true, _) => CONSENSUS_REACHED,
+        (false, true) => MAX_ROUNDS_REACHED,
+        (false, false) => CONTINUE,
+    })
+}
+
+/// How the solution is found. A debate that ran out of money keeps the judge's own calls free, and no others.
+fn method(debate: &Debate) -> Option<SynthesisMethod> {
+    let configured = rules(debate)?.synthesis_method;
+    let out_of_money = debate.stop_reason == Some(StopReason::Budget);
+    Some(if out_of_money { SynthesisMethod::Judge } else { configured })
+}
+
+fn closing(debate: &Debate) -> Vec<Step> {
+    if debate.final_round().is_none() {
+        return Vec::new();
+    }
+    let (Some(settings), Some(method)) = (&debate.settings, method(debate)) else { return Vec::new() };
+    match method {
+        SynthesisMethod::Judge => judged(debate, settings, None),
+        SynthesisMethod::Merge => vec![Step {
+            key: key(debate, SYNTHESIS, &settings.judge),
+            inputs: final_positions(debate),
+            prompt: &MERGE,
+            shows: Shows::Candidates { salt: salt::MERGE },
+            answer: Answer::Solution(Authorship::Amended),
+            cost: Cost::Closing,
+            notice: None,
+        }],
+        SynthesisMethod::Voting => match &debate.voting {
+            Some(voting) if voting.winner.is_none() => {
+                judged(debate, settings, Some("the vote has no winner: the judge writes the solution".to_owned()))
+            }
+            Some(_) => Vec::new(),
+            None => voting::steps(debate, &ballots(debate)),
+        },
+    }
+}
+
+/// The vote among the texts of the final round.
+fn ballots(debate: &Debate) -> voting::Ballots {
+    voting::Ballots {
+        stage: VOTE,
+        prompt: &CAST_BALLOT,
+        candidates: final_positions(debate),
+        voter_salt: salt::VOTER,
+        tie_salt: salt::TIE,
+    }
+}
+
+/// The calls whose texts are where each agent stands in the final round.
+fn final_positions(debate: &Debate) -> Vec<CallKey> {
+    let Some(round) = debate.final_round() else { return Vec::new() };
+    let positions = debate.positions(round).into_iter();
+    positions.map(|one| CallKey::new(round.round_number, one.stage, &one.agent_id)).collect()
+}
+
+/// The judge writes the solution, behind its summary of what came before where there is much of it.
+fn judged(debate: &Debate, settings: &Settings, notice: Option<String>) -> Vec<Step> {
+    let summary = judge_summary(debate);
+    let solution = Step {
+        key: key(debate, SYNTHESIS, &settings.judge),
+        inputs: summary.iter().map(|step| step.key.clone()).collect(),
+        prompt: &SYNTHESIZE,
+        shows: Shows::WholeDebate,
+        answer: Answer::Solution(Authorship::Judge),
+        cost: Cost::Closing,
+        notice,
+    };
+    summary.into_iter().chain([solution]).collect()
+}
+
+fn judge_summary(debate: &Debate) -> Option<Step> {
+    let judge = &debate.settings.as_ref()?.judge;
+    let key = key(debate, JUDGE_SUMMARY, judge);
+    let rules = &judge.summarization;
+    let is_due = debate.settled(&key).is_some()
+        || (debate.judge_summary.is_none() && rules.enabled && debate.earlier_text_length() >= rules.threshold.max(1));
+    is_due.then(|| Step {
+        key,
+        inputs: Vec::new(),
+        prompt: &SUMMARIZE_EARLIER,
+        shows: Shows::EarlierRounds,
+        answer: Answer::Summary,
+        cost: Cost::Closing,
+        notice: None,
+    })
+}
+
+fn answered(debate: &Debate) -> Result<Trigger, String> {
+    if debate.final_solution.is_some() {
+        return Ok(COMPLETE);
+    }
+    if debate.final_round().is_none() {
+        return Err("no round came far enough to close the debate on".to_owned());
+    }
+    let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == SYNTHESIS);
+    let why = failed.map_or("it was not asked", |failure| failure.error.as_str());
+    Err(format!("the judge could not write the solution: {why}"))
 }

@@ -1,85 +1,113 @@
-//! Protocols: which node follows which event. Data and a look-up, no I/O.
+//! Protocols: what is said in a debate, by whom, in which order, and how it ends.
 //!
-//! Adding a protocol is adding a file with a table here and a line to [`PROTOCOLS`]; a new [`Node`] is needed only
-//! where no existing node does the work. What nodes do is the engine's business.
+//! A protocol is a declaration, one file here and its prompts: its stages with their words, the calls of each as a
+//! pure function of the record, and a table of transitions. It does no work and knows nobody but the record. The
+//! [engine](crate::engine) runs any of them, also one that is declared elsewhere.
 
+mod clarification;
 mod dialectic;
-mod mermaid;
+mod format1;
+mod render;
+mod step;
+pub mod voting;
 
+use std::sync::Arc;
+
+use crate::prompt::Prompt;
+
+use crate::debate::{CallKey, Debate, Event, Settings, Settled, StageId, StageInfo};
+
+pub use clarification::{CLARIFY, all_clear, answers, clarification, initialization};
 pub use dialectic::DIALECTIC;
+pub use format1::{Upgrade, upgrade_state};
+pub use step::{Answer, Authorship, Cost, Shows, Step};
 
-use crate::debate::Node;
-
-/// All protocols, the default one first.
+/// The protocols of this program, the default one first.
 pub const PROTOCOLS: &[&Protocol] = &[&DIALECTIC];
 
-/// A protocol: a name, where it starts and closes, and its transitions.
+/// A protocol.
 #[derive(Debug)]
 pub struct Protocol {
     /// Its name in configurations and on the command line.
     pub name: &'static str,
-    /// What it is for, in one line.
+    /// What happens in it, in one line.
     pub about: &'static str,
-    /// The first node.
-    pub start: Node,
-    /// The node that brings a debate to its answer; STOP leads here.
-    pub closing: Node,
-    /// Every pair of node and event that can happen. The first row of a node is its regular way on.
-    pub transitions: &'static [Transition],
+    /// When to take it, in one line.
+    pub suits: &'static str,
+    /// How many calls it makes, as a formula for `n` agents and `r` rounds.
+    pub calls: &'static str,
+    /// Its stages, in the order in which they are shown. The first is where a debate starts, the last where it is
+    /// brought to its answer; STOP leads there.
+    pub stages: &'static [Stage],
+    /// What it says to models.
+    pub prompts: &'static [&'static Prompt],
+    /// Whether it can be run with such settings.
+    pub check: fn(&Settings) -> Result<(), Unfit>,
+    /// Rounds where the settings name none.
+    pub default_rounds: u32,
+}
+
+/// Settings with which a protocol cannot be run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct Unfit {
+    /// What is wrong.
+    pub problem: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// A stage of a protocol.
+#[derive(Debug)]
+pub struct Stage {
+    /// Its id, the words for it and what its calls become.
+    pub info: StageInfo,
+    /// What follows from the record without a call and is not on record yet. Asked whenever the record has grown, while
+    /// the stage is the current one or can begin early.
+    pub facts: fn(&Debate) -> Vec<Event>,
+    /// All its calls in the present round, those that have come to their end included. A call whose inputs can never be
+    /// there is none of them.
+    pub steps: fn(&Debate) -> Vec<Step>,
+    /// What it ends with, once all its calls have come to their end.
+    ///
+    /// # Errors
+    /// Why the debate cannot go on.
+    pub outcome: fn(&Debate) -> Result<Trigger, String>,
+    /// Where it leads. The first row is its regular way on. A stage without rows is no place but a kind of call that
+    /// others make.
+    pub rows: &'static [Row],
 }
 
 /// A row of a protocol's table.
-#[derive(Debug)]
-pub struct Transition(pub Node, pub Trigger, pub Next);
+#[derive(Debug, Clone, Copy)]
+pub struct Row(pub Trigger, pub Next);
 
-/// What a node ends with.
+/// What a stage ends with, as tables and diagrams name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Trigger {
-    /// The debate is created.
-    Start,
-    /// Agents have questions.
-    QuestionsPending,
-    /// No agent has a question.
-    AllClear,
-    /// The user has not answered yet.
-    WaitingForInput,
-    /// The user has answered.
-    AnswersSubmitted,
-    /// There is another round.
-    BeginRound,
-    /// There is no other round.
-    MaxRoundsReached,
-    /// Every agent has its history ready.
-    ContextsReady,
-    /// All proposals are there.
-    ProposalsComplete,
-    /// All critiques are there.
-    CritiquesComplete,
-    /// All refinements are there.
-    RefinementsComplete,
-    /// The debate goes on.
-    Continue,
-    /// The judge's score reached the threshold.
-    ConsensusReached,
-    /// The solution is there.
-    Complete,
-    /// The node is to be tried again; its finished calls are kept.
-    Retry,
-    /// The node ends with what it has.
-    Fallback,
+pub struct Trigger(pub &'static str);
+
+impl Trigger {
+    /// The stage is to be tried again; its finished calls are kept.
+    pub const RETRY: Self = Self("RETRY");
+    /// The stage ends with what it has: it goes its regular way.
+    pub const FALLBACK: Self = Self("FALLBACK");
     /// The debate cannot go on.
-    Failed,
+    pub const FAILED: Self = Self("FAILED");
     /// The debate was interrupted.
-    Pause,
+    pub const PAUSE: Self = Self("PAUSE");
     /// The debate is to close now.
-    Stop,
+    pub const STOP: Self = Self("STOP");
+    /// Those that every stage of every protocol may end with.
+    pub const COMMON: [Self; 5] = [Self::RETRY, Self::FALLBACK, Self::FAILED, Self::PAUSE, Self::STOP];
 }
 
 /// Where a transition leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// To a node.
-    Go(Node),
+    /// To a stage.
+    Go(StageId),
+    /// To a stage, with a new round.
+    Begin(StageId),
     /// Nowhere until the user has answered.
     Suspend,
     /// To the end, with an answer.
@@ -92,122 +120,108 @@ pub enum Next {
 
 /// A pair that the table lacks: an error of the program, never "the end".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("protocol {protocol} has no way on from {} after {trigger:?}", node.name())]
+#[error("protocol {protocol} has no way on from {stage} after {}", trigger.0)]
 pub struct NoTransition {
     /// The protocol.
     pub protocol: &'static str,
-    /// The node.
-    pub node: Node,
+    /// The stage.
+    pub stage: StageId,
     /// What it ended with.
     pub trigger: Trigger,
 }
 
 impl Protocol {
-    /// The protocol of that name.
+    /// The protocol of this program of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         PROTOCOLS.iter().copied().find(|protocol| protocol.name == name)
     }
 
-    /// Where `node` leads when it ends with `trigger`.
+    /// The stage of that id.
+    #[must_use]
+    pub fn stage(&self, id: StageId) -> Option<&Stage> {
+        self.stages.iter().find(|stage| stage.info.id == id)
+    }
+
+    /// Where a debate starts.
+    #[must_use]
+    pub fn start(&self) -> StageId {
+        self.stages[0].info.id
+    }
+
+    /// Where a debate is brought to its answer.
+    #[must_use]
+    pub fn closing(&self) -> StageId {
+        self.stages[self.stages.len() - 1].info.id
+    }
+
+    /// What records say of its stages.
+    #[must_use]
+    pub fn infos(&self) -> Arc<[StageInfo]> {
+        self.stages.iter().map(|stage| stage.info.clone()).collect()
+    }
+
+    /// Where `stage` leads when it ends with `trigger`.
     ///
     /// # Errors
     /// When the table has no such row.
-    pub fn next(&self, node: Node, trigger: Trigger) -> Result<Next, NoTransition> {
-        let missing = NoTransition { protocol: self.name, node, trigger };
-        let rows = || self.transitions.iter().filter(|row| row.0 == node);
-        let regular = rows().next().ok_or(missing)?;
-        match trigger {
-            Trigger::Retry => Ok(Next::Go(node)),
-            Trigger::Fallback => Ok(regular.2),
-            Trigger::Failed => Ok(Next::Fail),
-            Trigger::Pause => Ok(Next::Pause),
-            Trigger::Stop => Ok(Next::Go(self.closing)),
-            _ => rows().find(|row| row.1 == trigger).map(|row| row.2).ok_or(missing),
+    pub fn next(&self, stage: StageId, trigger: Trigger) -> Result<Next, NoTransition> {
+        let missing = || NoTransition { protocol: self.name, stage, trigger };
+        let rows = self.stage(stage).map(|stage| stage.rows).filter(|rows| !rows.is_empty()).ok_or_else(missing)?;
+        Ok(match trigger {
+            Trigger::RETRY => Next::Go(stage),
+            Trigger::FALLBACK => rows[0].1,
+            Trigger::FAILED => Next::Fail,
+            Trigger::PAUSE => Next::Pause,
+            Trigger::STOP => Next::Go(self.closing()),
+            other => rows.iter().find(|row| row.0 == other).map(|row| row.1).ok_or_else(missing)?,
+        })
+    }
+
+    /// The stages whose calls may start while `stage` is the current one: itself, and those to which the regular way
+    /// leads within the same round.
+    pub fn within_reach(&self, stage: StageId) -> Vec<&Stage> {
+        let mut reach: Vec<&Stage> = Vec::new();
+        let mut next = self.stage(stage);
+        while let Some(stage) = next {
+            if reach.iter().any(|known| known.info.id == stage.info.id) {
+                break;
+            }
+            reach.push(stage);
+            next = match stage.rows.first() {
+                Some(Row(_, Next::Go(id))) if stage.info.in_round => self.stage(*id).filter(|next| next.info.in_round),
+                _ => None,
+            };
         }
+        reach
     }
 }
 
-impl Trigger {
-    /// Those that every node of every protocol may end with.
-    pub const COMMON: [Self; 5] = [Self::Retry, Self::Fallback, Self::Failed, Self::Pause, Self::Stop];
-
-    /// The name in tables and diagrams.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Start => "START",
-            Self::QuestionsPending => "QUESTIONS_PENDING",
-            Self::AllClear => "ALL_CLEAR",
-            Self::WaitingForInput => "WAITING_FOR_INPUT",
-            Self::AnswersSubmitted => "ANSWERS_SUBMITTED",
-            Self::BeginRound => "BEGIN_ROUND",
-            Self::MaxRoundsReached => "MAX_ROUNDS_REACHED",
-            Self::ContextsReady => "CONTEXTS_READY",
-            Self::ProposalsComplete => "PROPOSALS_COMPLETE",
-            Self::CritiquesComplete => "CRITIQUES_COMPLETE",
-            Self::RefinementsComplete => "REFINEMENTS_COMPLETE",
-            Self::Continue => "CONTINUE",
-            Self::ConsensusReached => "CONSENSUS_REACHED",
-            Self::Complete => "COMPLETE",
-            Self::Retry => "RETRY",
-            Self::Fallback => "FALLBACK",
-            Self::Failed => "FAILED",
-            Self::Pause => "PAUSE",
-            Self::Stop => "STOP",
-        }
-    }
+/// Of a stage from whose record nothing follows.
+#[must_use]
+pub fn nothing(_: &Debate) -> Vec<Event> {
+    Vec::new()
 }
 
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
+/// Of a stage without calls.
+#[must_use]
+pub fn no_steps(_: &Debate) -> Vec<Step> {
+    Vec::new()
+}
 
-    use super::*;
+/// Of a kind of call that is no place.
+///
+/// # Errors
+/// Always: nothing ends there.
+pub fn no_place(_: &Debate) -> Result<Trigger, String> {
+    Err("a kind of call is no place to end".to_owned())
+}
 
-    #[test]
-    fn every_pair_appears_once_and_every_node_is_reached() {
-        for protocol in PROTOCOLS {
-            let pairs: HashSet<_> = protocol.transitions.iter().map(|row| (row.0, row.1)).collect();
-            assert_eq!(pairs.len(), protocol.transitions.len(), "{} has a pair twice", protocol.name);
-            let nodes: HashSet<_> = protocol.transitions.iter().map(|row| row.0).collect();
-            let mut reached = HashSet::from([protocol.start]);
-            for _ in &nodes {
-                for row in protocol.transitions {
-                    if let Next::Go(node) = row.2
-                        && reached.contains(&row.0)
-                    {
-                        assert!(
-                            nodes.contains(&node),
-                            "{} leads to {}, which leads nowhere",
-                            row.0.name(),
-                            node.name()
-                        );
-                        reached.insert(node);
-                    }
-                }
-            }
-            assert_eq!(reached, nodes, "{} has nodes that nothing leads to", protocol.name);
-            assert!(nodes.contains(&protocol.closing));
-        }
-    }
-
-    #[test]
-    fn a_pair_that_the_table_lacks_is_an_error() {
-        let error = DIALECTIC.next(Node::Proposal, Trigger::AllClear).unwrap_err();
-        assert_eq!(error.to_string(), "protocol dialectic has no way on from proposal after AllClear");
-    }
-
-    #[test]
-    fn the_common_events_work_everywhere() {
-        for protocol in PROTOCOLS {
-            for Transition(node, _, _) in protocol.transitions {
-                assert_eq!(protocol.next(*node, Trigger::Retry), Ok(Next::Go(*node)));
-                assert_eq!(protocol.next(*node, Trigger::Failed), Ok(Next::Fail));
-                assert_eq!(protocol.next(*node, Trigger::Pause), Ok(Next::Pause));
-                assert_eq!(protocol.next(*node, Trigger::Stop), Ok(Next::Go(protocol.closing)));
-                assert!(protocol.next(*node, Trigger::Fallback).is_ok());
-            }
-        }
-    }
+/// `trigger`, or FALLBACK where a call of `stage` failed in this round.
+#[must_use]
+pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -> Trigger {
+    let round = debate.current_round;
+    let failed =
+        |key: &CallKey, settled: Settled| key.round == round && key.stage == stage && settled == Settled::Failed;
+    if debate.settled.iter().any(|(key, settled)| failed(key, *settled)) { Trigger::FALLBACK } else { trigger }
 }

@@ -1,0 +1,75 @@
+//! What was said in finished rounds, by whom and about whom.
+
+use std::sync::Arc;
+
+use super::{AgentId, Contribution, Debate, Metadata, Round, StageId, Yield};
+
+impl Contribution {
+    /// The same text as a contribution of `stage` in the next round, for which nothing was called or paid. `model` is
+    /// its author's.
+    #[must_use]
+    pub fn carried_over(&self, stage: StageId, model: &str) -> Self {
+        Self { stage, metadata: Metadata::carried_over(model), ..self.clone() }
+    }
+}
+
+impl Debate {
+    /// Whether a contribution is an agent's own solution, or written about it.
+    #[must_use]
+    pub fn is_own_text(&self, one: &Contribution, agent: &AgentId) -> bool {
+        match self.yield_of(one) {
+            Some(Yield::Proposal) => one.agent_id == *agent,
+            Some(Yield::Critique) => one.target_agent_id.as_ref() == Some(agent),
+            _ => false,
+        }
+    }
+
+    /// How many characters an agent's own solutions and the critiques of them have in the rounds before `round`.
+    #[must_use]
+    pub fn own_text_length(&self, agent: &AgentId, round: u32) -> usize {
+        let finished = self.rounds.iter().filter(|finished| finished.round_number < round);
+        let own = finished.flat_map(|finished| &finished.contributions);
+        own.filter(|one| self.is_own_text(one, agent) && !one.metadata.carried_over)
+            .map(|one| one.content.chars().count())
+            .sum()
+    }
+
+    /// The rounds before the one that the answer rests on, the newest first.
+    pub fn earlier_rounds(&self) -> impl DoubleEndedIterator<Item = &Round> {
+        let last = self.final_round().map_or(0, |round| round.round_number);
+        self.rounds.iter().rev().filter(move |round| round.round_number < last)
+    }
+
+    /// How many characters were written in them.
+    #[must_use]
+    pub fn earlier_text_length(&self) -> usize {
+        let texts = self.earlier_rounds().flat_map(|round| &round.contributions);
+        let written = texts.filter(|one| self.is_text(one) && !one.metadata.carried_over);
+        written.map(|one| one.content.chars().count()).sum()
+    }
+
+    /// Marks the proposals that are their author's last text of the round before, as records of before format 2 do not.
+    pub fn mark_carried_over(&mut self) {
+        let mut carried = Vec::new();
+        for (index, round) in self.rounds.iter().enumerate().skip(1) {
+            let positions = self.positions(&self.rounds[index - 1]);
+            for (place, one) in round.contributions.iter().enumerate() {
+                let is_same =
+                    |before: &&Arc<Contribution>| before.agent_id == one.agent_id && before.content == one.content;
+                let is_free = one.metadata.tokens_used == Some(0) && self.yield_of(one) == Some(Yield::Proposal);
+                if is_free && positions.iter().any(is_same) {
+                    carried.push((index, place));
+                }
+            }
+        }
+        for (index, place) in carried {
+            Arc::make_mut(&mut self.rounds[index].contributions[place]).metadata.carried_over = true;
+        }
+    }
+
+    /// Whether a contribution is a text for its own sake, which a ballot is not.
+    #[must_use]
+    pub fn is_text(&self, one: &Contribution) -> bool {
+        matches!(self.yield_of(one), Some(Yield::Proposal | Yield::Critique | Yield::Speech))
+    }
+}

@@ -1,0 +1,118 @@
+//! The stages that every protocol begins with: the start, questions to the user, and the wait for the answers.
+
+use crate::debate::{AgentSettings, CallKey, Debate, Settled, StageId, StageInfo, Words, Yield};
+use crate::prompt::{Focus, Prompt};
+
+use super::{Answer, Cost, Next, Row, Shows, Stage, Step, Trigger, no_steps, nothing};
+
+/// Where every debate starts.
+const INITIALIZATION: StageId = StageId::new("initialization");
+/// Where agents are asked what is unclear.
+const CLARIFICATION: StageId = StageId::new("clarification");
+/// Where the user answers.
+const CLARIFICATION_INPUT: StageId = StageId::new("clarification-input");
+
+const START: Trigger = Trigger("START");
+const QUESTIONS_PENDING: Trigger = Trigger("QUESTIONS_PENDING");
+const ALL_CLEAR: Trigger = Trigger("ALL_CLEAR");
+const WAITING_FOR_INPUT: Trigger = Trigger("WAITING_FOR_INPUT");
+const ANSWERS_SUBMITTED: Trigger = Trigger("ANSWERS_SUBMITTED");
+
+/// How agents are asked what is unclear.
+pub static CLARIFY: Prompt =
+    Prompt { file: "phases/clarify.md", text: include_str!("../../prompts/phases/clarify.md"), focus: Focus::Clarify };
+
+/// The first stage: the debate exists.
+#[must_use]
+pub const fn initialization() -> Stage {
+    Stage {
+        info: StageInfo::new(INITIALIZATION, Words::new(["start", "starts", "starting", "starts", "started", "start"])),
+        facts: nothing,
+        steps: no_steps,
+        outcome: |_| Ok(START),
+        rows: &[Row(START, Next::Go(CLARIFICATION))],
+    }
+}
+
+/// Agents are asked what is unclear, where the user wants to be asked; `rows` begins with where it leads once all is
+/// clear ([`all_clear`]).
+#[must_use]
+pub const fn clarification(rows: &'static [Row]) -> Stage {
+    Stage {
+        info: StageInfo::new(
+            CLARIFICATION,
+            Words::new([
+                "question",
+                "questions",
+                "looking for questions",
+                "looks for questions",
+                "looked for questions",
+                "look for questions",
+            ]),
+        )
+        .yielding(Yield::Questions),
+        facts: nothing,
+        steps: questions,
+        outcome: |debate| Ok(if debate.open_questions().next().is_some() { QUESTIONS_PENDING } else { ALL_CLEAR }),
+        rows,
+    }
+}
+
+/// The rows of [`clarification`] in a protocol that goes on with `next` once all is clear.
+#[must_use]
+pub const fn all_clear(next: Next) -> [Row; 2] {
+    [Row(ALL_CLEAR, next), Row(QUESTIONS_PENDING, Next::Go(CLARIFICATION_INPUT))]
+}
+
+/// The debate waits for the user's answers.
+#[must_use]
+pub const fn answers() -> Stage {
+    Stage {
+        info: StageInfo::new(
+            CLARIFICATION_INPUT,
+            Words::new(["answer", "answers", "waiting for answers", "waits for answers", "answered", "answer"]),
+        ),
+        facts: nothing,
+        steps: no_steps,
+        outcome: |debate| {
+            let waiting = debate.open_questions().next().is_some();
+            Ok(if waiting { WAITING_FOR_INPUT } else { ANSWERS_SUBMITTED })
+        },
+        rows: &[Row(WAITING_FOR_INPUT, Next::Suspend), Row(ANSWERS_SUBMITTED, Next::Go(CLARIFICATION))],
+    }
+}
+
+/// All agents are asked at once, and once more after the user has answered, until nobody has a new question or they
+/// have been asked often enough. Whoever failed is not asked again.
+fn questions(debate: &Debate) -> Vec<Step> {
+    let Some(settings) = &debate.settings else { return Vec::new() };
+    let rules = &settings.debate;
+    if !rules.interactive_clarifications || debate.questions_ended || rules.clarifications_max_iterations == 0 {
+        return Vec::new();
+    }
+    let key = |agent: &AgentSettings, pass: u8| CallKey::new(0, CLARIFICATION, &agent.id).pass(pass);
+    let answer = |agent: &AgentSettings, pass| debate.settled(&key(agent, pass));
+    let is_asked =
+        |agent: &&AgentSettings, pass: u8| !(1..pass).any(|before| answer(agent, before) == Some(Settled::Failed));
+    let in_pass = |pass: u8| settings.agents.iter().filter(move |agent| is_asked(agent, pass));
+    let mut pass = 1;
+    // The user is asked only when all have spoken, so that nobody's prompt depends on when a run was killed.
+    while u32::from(pass) < rules.clarifications_max_iterations
+        && (debate.open_questions().next().is_none()
+            || in_pass(pass + 1).any(|agent| answer(agent, pass + 1).is_some()))
+        && in_pass(pass).all(|agent| answer(agent, pass).is_some())
+        && in_pass(pass).any(|agent| answer(agent, pass) == Some(Settled::Done))
+    {
+        pass += 1;
+    }
+    let step = |agent| Step {
+        key: key(agent, pass),
+        inputs: Vec::new(),
+        prompt: &CLARIFY,
+        shows: Shows::Inputs,
+        answer: Answer::Questions { most: rules.clarifications_max_per_agent },
+        cost: Cost::Extra,
+        notice: None,
+    };
+    in_pass(pass).map(step).collect()
+}

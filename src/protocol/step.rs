@@ -1,0 +1,99 @@
+//! A call that a protocol wants made.
+
+use crate::debate::{CallKey, TerminationKind};
+use crate::prompt::Prompt;
+
+/// One call: who is asked, what it waits for, what it is shown, and what its answer becomes.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// Which call.
+    pub key: CallKey,
+    /// The calls that must have come to their end before. Their texts, as far as they are there and in this order, are
+    /// all that its prompt shows of what is not finished.
+    pub inputs: Vec<CallKey>,
+    /// What is said.
+    pub prompt: &'static Prompt,
+    /// Which texts are shown.
+    pub shows: Shows,
+    /// What has to come back.
+    pub answer: Answer,
+    /// How it is paid.
+    pub cost: Cost,
+    /// Said when it starts, where it is out of the ordinary.
+    pub notice: Option<String>,
+}
+
+/// Which texts of the debate a call is shown, beside the problem and the clarifications.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shows {
+    /// None but its inputs.
+    Inputs,
+    /// Its inputs, and the agent's own history: its summary, or what concerns it in the finished rounds.
+    InputsAndHistory,
+    /// Its inputs without their authors, in an order that depends on the debate's seed and this salt alone.
+    Candidates {
+        /// What tells this shuffle apart from the others of the debate.
+        salt: u32,
+    },
+    /// What the agent wrote itself in the finished rounds, and what was written about that.
+    OwnTexts,
+    /// All that was said so far, in order.
+    Transcript,
+    /// All that was said, without names. `reversed` says whether the debaters come in the opposite order.
+    AnonymousTranscript {
+        /// Whether the last comes first.
+        reversed: bool,
+    },
+    /// The rounds before the last, without names.
+    EarlierRounds,
+    /// The last round in full and what came before it, or its summary, without names.
+    WholeDebate,
+}
+
+/// What has to come back, and how it is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Text, as it comes.
+    Text,
+    /// Questions to the user, so many at most.
+    Questions {
+        /// Those beyond are dropped.
+        most: u32,
+    },
+    /// A summary, cut at the length that the settings of who is asked allow.
+    Summary,
+    /// A score of the round.
+    Score(TerminationKind),
+    /// One of the candidates.
+    Choice,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Scores of the debaters on the judge's criteria, and who won.
+    Judgement,
+    /// The answer of the debate.
+    Solution(Authorship),
+}
+
+/// Whose text the solution is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Authorship {
+    /// The judge's own.
+    Judge,
+    /// That of a candidate, amended by the judge, whose assessment names it.
+    Amended,
+    /// That of this call, as it stands. The judge is asked for its assessment alone.
+    Kept(CallKey),
+}
+
+/// How a call is paid under a cost limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cost {
+    /// The debate can do without it: it is left out where it does not fit beside all that is to come.
+    Extra,
+    /// It is part of a complete round. Where it does not fit, the debate closes.
+    Round,
+    /// It decides how the debate goes on or ends. Where it does not fit beside the closing, the debate closes.
+    Decision,
+    /// The answer needs it: money is kept for it from the beginning.
+    Closing,
+}
