@@ -21,6 +21,9 @@ mod stream;
 mod terminal;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use call_graph::{Barrier, critical_path, marker};
 pub(crate) use check::violations;
 pub(crate) use config::config;
