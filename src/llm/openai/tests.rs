@@ -175,7 +175,8 @@ async fn follow(
     idle: Duration,
 ) -> (Result<Reply, FailedAttempt>, Vec<String>) {
     let heard = Heard::default();
-    let result = client.ask(request, Live { listener: &heard, timeouts: Timeouts { first_token: IDLE, idle } }).await;
+    let timeouts = Timeouts { first_token: IDLE, idle };
+    let result = client.ask(request, Live { listener: &heard, timeouts, attempt: 1 }).await;
     (result, heard.0.into_inner().unwrap())
 }
 

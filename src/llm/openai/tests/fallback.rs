@@ -151,8 +151,11 @@ async fn what_is_not_about_the_request_is_tried_as_chat_once_and_remembered() {
 async fn a_server_error_is_repeated_before_the_other_api_is_tried() {
     let server = half(Answer::text(500, "boom")).await;
     let client = client(&server, ApiKind::Auto);
-    assert!(complete(&client, &request()).await.unwrap_err().is_transient());
-    assert_eq!(complete(&client, &request()).await, Ok(because()));
+    let (heard, request) = (Heard::default(), request());
+    let timeouts = Timeouts { first_token: IDLE, idle: IDLE };
+    let attempt = |attempt| client.ask(&request, Live { listener: &heard, timeouts, attempt });
+    assert!(attempt(1).await.unwrap_err().error.is_transient());
+    assert_eq!(attempt(2).await, Ok(because()));
     assert_eq!(server.paths(), [RESPONSES, RESPONSES, CHAT]);
 }
 
