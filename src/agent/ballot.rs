@@ -1,6 +1,6 @@
 //! Choosing among anonymised candidates: ballots, the judge's casting vote, the base of a merge.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 use serde_json::json;
@@ -15,10 +15,10 @@ use super::solution::percentage;
 use super::{AnswerError, read_json, shuffled};
 
 /// The schema of a ballot.
-pub(super) const BALLOT: &AnswerSchema = &AnswerSchema {
-    name: "ballot",
-    schema: || {
-        json!({
+pub(super) static BALLOT: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
+    Arc::new(AnswerSchema {
+        name: "ballot",
+        schema: json!({
             "type": "object",
             "properties": {
                 "choice": { "type": "string", "maxLength": 20 },
@@ -27,9 +27,9 @@ pub(super) const BALLOT: &AnswerSchema = &AnswerSchema {
             },
             "required": ["choice", "confidence", "reason"],
             "additionalProperties": false,
-        })
-    },
-};
+        }),
+    })
+});
 
 /// Candidates under labels, in an order that the debate's seed and the salt decide. The labels say nothing of who
 /// wrote what.

@@ -52,7 +52,7 @@ impl Debater {
     pub fn clarify(&self, ground: &Ground, most: u32) -> Result<Request, PromptError> {
         let body = Clarify { max_questions: most, role: self.role.clarifying() }.render()?;
         let request = self.request(ground, self.key(0, Phase::Clarification, None), None, &body, Vec::new());
-        Ok(Request { answer: Some(QUESTIONS), ..request })
+        Ok(Request { answer: Some(Arc::clone(&QUESTIONS)), ..request })
     }
 
     /// Asks for a proposal.
@@ -112,7 +112,7 @@ impl Debater {
         let body = Vote { candidates: &slate.candidates(), role: self.role.persona() }.render()?;
         let key = self.key(round, Phase::Vote, None);
         let request = self.request(ground, key, None, &body, slate.material());
-        Ok(Request { answer: Some(BALLOT), ..request })
+        Ok(Request { answer: Some(Arc::clone(&BALLOT)), ..request })
     }
 
     fn request(

@@ -1,6 +1,6 @@
 //! The judge: scores rounds, condenses those before the last one, writes the solution.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -68,24 +68,22 @@ const LONGEST_EARLIER_CRITIQUE: usize = 1500;
 const MENTIONS: usize = 8000;
 
 /// The schema of a score.
-const EVALUATION: &AnswerSchema = &AnswerSchema {
-    name: "evaluation",
-    schema: || object(&json!({ "confidence": { "type": "number", "minimum": 0, "maximum": 100 } })),
-};
+static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
+    let schema = object(&json!({ "confidence": { "type": "number", "minimum": 0, "maximum": 100 } }));
+    Arc::new(AnswerSchema { name: "evaluation", schema })
+});
 
 /// The schema of an assessment that is asked for alone.
-pub const ASSESSMENT: &AnswerSchema =
-    &AnswerSchema { name: "assessment", schema: || object(&Value::Object(assessment_properties())) };
+pub static ASSESSMENT: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
+    Arc::new(AnswerSchema { name: "assessment", schema: object(&Value::Object(assessment_properties())) })
+});
 
 /// The schema of an assessment of a merge that is asked for alone.
-pub const MERGE_ASSESSMENT: &AnswerSchema = &AnswerSchema {
-    name: "merge_assessment",
-    schema: || {
-        let mut properties = Map::from_iter([("base".to_owned(), json!({ "type": "string", "maxLength": 20 }))]);
-        properties.extend(assessment_properties());
-        object(&Value::Object(properties))
-    },
-};
+pub static MERGE_ASSESSMENT: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
+    let mut properties = Map::from_iter([("base".to_owned(), json!({ "type": "string", "maxLength": 20 }))]);
+    properties.extend(assessment_properties());
+    Arc::new(AnswerSchema { name: "merge_assessment", schema: object(&Value::Object(properties)) })
+});
 
 /// In the order in which they are to be written: the confidence last, when all it rests on is there.
 fn assessment_properties() -> Map<String, Value> {
@@ -143,7 +141,10 @@ impl Judge {
             TerminationKind::Quality => EvaluateQuality { candidates: &candidates, role }.render()?,
         };
         let key = self.key(round.round_number, Phase::Evaluation);
-        Ok(Some(Request { answer: Some(EVALUATION), ..self.request(ground, key, &body, slate.material()) }))
+        Ok(Some(Request {
+            answer: Some(Arc::clone(&EVALUATION)),
+            ..self.request(ground, key, &body, slate.material())
+        }))
     }
 
     /// What the synthesis of `debate` is to have of the rounds before the final one.
@@ -266,7 +267,7 @@ impl Judge {
         let candidates = slate.map(Slate::candidates).unwrap_or_default();
         let body = Assess { candidates: &candidates, solution, role: self.role.persona() }.render()?;
         let material = slate.map(Slate::material).unwrap_or_default();
-        let answer = Some(if slate.is_some() { MERGE_ASSESSMENT } else { ASSESSMENT });
+        let answer = Some(Arc::clone(if slate.is_some() { &MERGE_ASSESSMENT } else { &ASSESSMENT }));
         Ok(Request { answer, ..self.request(ground, self.key(round, Phase::Synthesis), &body, material) })
     }
 
@@ -277,7 +278,7 @@ impl Judge {
     pub fn break_tie(&self, ground: &Ground, round: u32, slate: &Slate) -> Result<Request, PromptError> {
         let body = Vote { candidates: &slate.candidates(), role: self.role.persona() }.render()?;
         let request = self.request(ground, self.key(round, Phase::Vote), &body, slate.material());
-        Ok(Request { answer: Some(BALLOT), ..request })
+        Ok(Request { answer: Some(Arc::clone(&BALLOT)), ..request })
     }
 
     /// Asks for the strongest text of a slate, amended with what the others add.

@@ -1,5 +1,7 @@
 //! What agents ask the user.
 
+use std::sync::{Arc, LazyLock};
+
 use serde::Deserialize;
 use serde_json::json;
 
@@ -33,26 +35,24 @@ impl Questions {
 }
 
 /// The schema of questions.
-pub(super) const QUESTIONS: &AnswerSchema = &AnswerSchema {
-    name: "questions",
-    schema: || {
-        let question = json!({
-            "type": "object",
-            "properties": {
-                "id": { "type": "string", "maxLength": 20 },
-                "text": { "type": "string", "maxLength": 600 },
-            },
-            "required": ["id", "text"],
-            "additionalProperties": false,
-        });
-        json!({
-            "type": "object",
-            "properties": { "questions": { "type": "array", "items": question, "maxItems": 20 } },
-            "required": ["questions"],
-            "additionalProperties": false,
-        })
-    },
-};
+pub(super) static QUESTIONS: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
+    let question = json!({
+        "type": "object",
+        "properties": {
+            "id": { "type": "string", "maxLength": 20 },
+            "text": { "type": "string", "maxLength": 600 },
+        },
+        "required": ["id", "text"],
+        "additionalProperties": false,
+    });
+    let schema = json!({
+        "type": "object",
+        "properties": { "questions": { "type": "array", "items": question, "maxItems": 20 } },
+        "required": ["questions"],
+        "additionalProperties": false,
+    });
+    Arc::new(AnswerSchema { name: "questions", schema })
+});
 
 #[cfg(test)]
 mod tests {

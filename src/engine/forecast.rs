@@ -231,10 +231,10 @@ impl ChatModel for Gauge {
         let call = Measured { agent: self.agent.clone(), input, output: u64::from(tokens) };
         self.measures.lock().unwrap_or_else(PoisonError::into_inner).insert(request.brief.key.clone(), call);
         let filler = "word ".repeat((f64::from(tokens) * self.bytes_per_token() / 5.0) as usize + 1);
-        let text = match request.answer {
-            Some(answer) => instance(&(answer.schema)()).to_string(),
+        let text = match &request.answer {
+            Some(answer) => instance(&answer.schema).to_string(),
             None if request.brief.key.phase == Phase::Synthesis => {
-                format!("{filler}\n\n```json\n{}\n```", instance(&(MERGE_ASSESSMENT.schema)()))
+                format!("{filler}\n\n```json\n{}\n```", instance(&MERGE_ASSESSMENT.schema))
             }
             None => filler,
         };

@@ -169,7 +169,7 @@ impl OpenAiClient {
 
     /// Remembers that a schema was taken, or that it was not heeded.
     fn note_schema(&self, api: Api, request: &Request, quirks: Quirks, reply: &Reply) {
-        let Some(answer) = request.answer.filter(|_| quirks.schemas != Schemas::None) else { return };
+        let Some(answer) = request.answer.as_deref().filter(|_| quirks.schemas != Schemas::None) else { return };
         self.learned.learn(&request.model, |quirks| quirks.schema_doubts = 0);
         if is_ignored(answer, reply) {
             match api {
@@ -182,7 +182,7 @@ impl OpenAiClient {
 
 /// What a refusal teaches of the model, where it is about something that can be left out or named otherwise.
 fn lesson(refusal: &Refusal, request: &Request, api: Api, quirks: Quirks) -> Option<Lesson> {
-    if let Some(answer) = request.answer.filter(|_| quirks.schemas != Schemas::None) {
+    if let Some(answer) = request.answer.as_deref().filter(|_| quirks.schemas != Schemas::None) {
         let less = quirks.schemas.without_refused(answer, |keyword| refusal.refuses_keyword(keyword));
         if less != Schemas::None || refusal.refuses_format() {
             let is_too_much = less == Schemas::None && refusal.finds_schema_too_much() && quirks.schemas.bounds(answer);

@@ -33,10 +33,11 @@ const KEY: &str = "sk-test-0123456789/+=";
 const RESPONSES: &str = "/v1/responses";
 const CHAT: &str = "/v1/chat/completions";
 
-static SCORE: AnswerSchema = AnswerSchema {
-    name: "score",
-    schema: || json!({"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}),
-};
+/// A schema of one figure.
+fn score() -> Arc<AnswerSchema> {
+    let schema = json!({"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]});
+    Arc::new(AnswerSchema { name: "score", schema })
+}
 
 fn endpoint(base_url: &str, api: ApiKind) -> Endpoint {
     Endpoint {

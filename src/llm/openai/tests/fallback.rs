@@ -192,7 +192,7 @@ async fn schemas_that_are_not_heeded_go_to_chat() {
     })
     .await;
     let client = client(&server, ApiKind::Auto);
-    let wanted = Request { answer: Some(&SCORE), ..request() };
+    let wanted = Request { answer: Some(score()), ..request() };
     for request in [&wanted, &wanted, &request(), &wanted] {
         complete(&client, request).await.unwrap();
     }
@@ -213,7 +213,7 @@ async fn a_server_whose_chat_does_no_better_keeps_its_schemas() {
         })
         .await;
         let client = client(&server, ApiKind::Auto);
-        let wanted = Request { answer: Some(&SCORE), ..request() };
+        let wanted = Request { answer: Some(score()), ..request() };
         for _ in 0..3 {
             complete(&client, &wanted).await.unwrap_or_else(|error| panic!("{name}: {error}"));
         }
@@ -347,6 +347,6 @@ async fn what_a_try_without_a_schema_took_is_counted_though_it_failed() {
     })
     .await;
     let client = client(&server, ApiKind::Chat);
-    let wanted = Request { answer: Some(&SCORE), ..request() };
+    let wanted = Request { answer: Some(score()), ..request() };
     assert_eq!(figures_of_failure(&client, &wanted).await, Some(10));
 }

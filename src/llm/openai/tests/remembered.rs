@@ -71,7 +71,7 @@ async fn ask(api: ApiKind, field: &'static str, refusal: fn() -> Answer, request
 
 #[tokio::test]
 async fn a_schema_that_is_refused_is_left_out_and_not_sent_again() {
-    let request = Request { answer: Some(&SCORE), ..request() };
+    let request = Request { answer: Some(score()), ..request() };
     for (name, refusal) in NO_SCHEMA {
         for api in [ApiKind::Auto, ApiKind::Responses, ApiKind::Chat] {
             let sent = ask(api, "schema", refusal, &request).await;
@@ -82,7 +82,7 @@ async fn a_schema_that_is_refused_is_left_out_and_not_sent_again() {
 
 #[tokio::test]
 async fn a_schema_that_a_server_fails_on_is_learned_at_the_first_refusal() {
-    let request = Request { answer: Some(&SCORE), ..request() };
+    let request = Request { answer: Some(score()), ..request() };
     for api in [ApiKind::Auto, ApiKind::Responses, ApiKind::Chat] {
         let sent = ask(api, "schema", || Answer::text(500, "Internal Server Error"), &request).await;
         assert_eq!(sent, [true, false, false, true], "{api:?}");
@@ -150,7 +150,7 @@ async fn a_model_may_lack_everything() {
     })
     .await;
     let client = client(&server, ApiKind::Auto);
-    let request = Request { answer: Some(&SCORE), max_tokens: Some(9), ..request() };
+    let request = Request { answer: Some(score()), max_tokens: Some(9), ..request() };
     assert_eq!(complete(&client, &request).await, Ok(because()));
     assert_eq!(server.paths(), [RESPONSES, CHAT, CHAT, CHAT, CHAT]);
     let last = r#"{"role":"user","content":"Why?"}],"max_completion_tokens":9}"#;

@@ -122,7 +122,7 @@ async fn tools_their_calls_and_results() {
 
 #[tokio::test]
 async fn a_schema() {
-    let [responses, chat] = bodies(&Request { answer: Some(&SCORE), ..request() }).await;
+    let [responses, chat] = bodies(&Request { answer: Some(score()), ..request() }).await;
     // As it is written: in another order a model would give a score before the reasons for it.
     let schema = r#"{"type":"object","properties":{"score":{"type":"integer"}},"required":["score"]}"#;
     assert_eq!(
@@ -146,7 +146,7 @@ async fn a_schema() {
 
 #[tokio::test]
 async fn models_known_to_take_no_schema_get_none() {
-    let request = Request { answer: Some(&SCORE), ..request_for("gpt-4") };
+    let request = Request { answer: Some(score()), ..request_for("gpt-4") };
     for api in [ApiKind::Responses, ApiKind::Chat] {
         assert!(!sent("openai", api, &request).await.body.contains("json_schema"));
     }
