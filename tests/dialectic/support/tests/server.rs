@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{path, post, question, send};
-use crate::support::{Api, LogNormal, MockServer, Purpose, Reply, default_reply};
+use crate::support::{Api, Delivery, Gate, Incoming, LogNormal, MockServer, Purpose, Reply, default_reply};
 
 fn ask(server: &MockServer, api: Api, prompt: &str) -> super::Answer {
     post(server, path(api), &question(api, "s", prompt))
@@ -122,6 +122,48 @@ fn every_kind_of_broken_answer_arrives_as_it_was_broken() {
 
     server.set_script(|_| Reply::huge());
     assert!(text(&ask(&server, Api::Responses, "p").json()).len() >= 10_000_000);
+}
+
+#[test]
+fn pieces_arrive_as_they_stand_whatever_was_wished_for() {
+    let pieces = |delivery| move |_: &Incoming| Reply::pieces("text/event-stream", ["one, ", "two"], delivery);
+    let server = MockServer::with(pieces(Delivery::Whole));
+    let whole = ask(&server, Api::Chat, "p");
+    assert!(whole.head.contains("content-type: text/event-stream\r\n") && !whole.head.contains("content-length"));
+    // Each piece is a chunk, and an empty one is the end.
+    assert_eq!(whole.body, "5\r\none, \r\n3\r\ntwo\r\n0\r\n\r\n");
+    server.set_script(pieces(Delivery::Cut));
+    assert_eq!(ask(&server, Api::Chat, "p").body, "5\r\none, \r\n3\r\ntwo\r\n");
+}
+
+#[test]
+fn an_answer_can_be_held_until_others_were_asked_for() {
+    let gate = Gate::shut();
+    let server = MockServer::with(move |request| {
+        if request.index == 1 {
+            gate.open();
+        }
+        Reply::text("x").held(&gate)
+    });
+    let body = question(Api::Chat, "s", "p");
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| assert_eq!(post(&server, path(Api::Chat), &body).status, 200));
+        }
+    });
+    assert_eq!(server.peak_in_flight(), 2);
+}
+
+#[test]
+fn what_was_sent_is_kept_to_the_byte() {
+    let server = MockServer::start();
+    let body = question(Api::Chat, "s", "p");
+    post(&server, "/v1/chat/completions?api-version=1&a=b", &body);
+    post(&server, "/v1/responses", &question(Api::Responses, "s", "p"));
+    let request = &server.requests()[0];
+    assert_eq!((&request.sent, request.query.as_deref()), (&body.to_string(), Some("api-version=1&a=b")));
+    assert_eq!(server.paths(), ["/v1/chat/completions", "/v1/responses"]);
+    assert_eq!((server.count("/v1/responses"), server.count("/v1")), (1, 0));
 }
 
 #[test]
