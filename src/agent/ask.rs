@@ -124,7 +124,7 @@ impl Ask {
             let Some(toolbox) = toolbox.filter(|_| !reply.tool_calls.is_empty()) else {
                 if reply.text.trim().is_empty() {
                     let (error, attempts) = (ModelError::Empty, call.attempts);
-                    let spent = self.caller.discard(&self.request, &error, call);
+                    let spent = self.caller.discard(&error, call);
                     return Err(FailedCall { error, attempts, spent });
                 }
                 log.records.push(call.clone());

@@ -11,7 +11,7 @@ use crate::config::{
 };
 use crate::debate::{Debate, PanelInfo, PromptSources, Recorded, Settings, Signal};
 use crate::display::{DisplayOptions, EventSink, Messages, StreamEnd, roster};
-use crate::engine::{Course, Ending, Engine, EngineError, SignalObserver, check_prices};
+use crate::engine::{Course, Ending, Engine, EngineError, check_prices};
 use crate::error::Error;
 use crate::llm::openai::http_client;
 use crate::llm::{Caller, CallerLimits, InFlight, Timeouts, price_of};
@@ -131,7 +131,7 @@ impl<'a> Session<'a> {
                 Err(invalid) => return Err(invalid.into()),
             }
         }
-        build_panel(settings, environment, provenance, self.signals.clone())
+        build_panel(settings, environment, provenance)
     }
 
     /// Runs the debate to its end and says how it went.
@@ -211,7 +211,6 @@ pub(super) fn build_panel(
     settings: &Settings,
     environment: &Environment,
     provenance: &Provenance,
-    signals: Signals,
 ) -> Result<Panel, Error> {
     missing_keys(settings, environment)?;
     check_prices(settings)?;
@@ -223,7 +222,6 @@ pub(super) fn build_panel(
         in_flight: Arc::new(InFlight::at_most(debate.max_concurrency as usize)),
         max_retries: debate.max_retries,
     };
-    let observer = Arc::new(SignalObserver(signals));
     provenance.check_context(settings)?;
     let mut panel = Panel::build(settings, |agent| Caller {
         chat: models.of(&agent.provider),
@@ -233,7 +231,7 @@ pub(super) fn build_panel(
         silence: None,
         limits: limits.clone(),
         account: None,
-        observer: observer.clone(),
+        observer: None,
     })?;
     provenance.check_prompts(settings, environment, &panel.sources)?;
     panel.routed = routed_providers(settings, environment);

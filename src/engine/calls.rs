@@ -13,6 +13,7 @@ use crate::debate::{Asked, CallKey, CallRecord, Event, Signal, StoredReply, Usd}
 use crate::llm::{Account, Caller, FailedCall, ModelError, Request, Reserved, Silence};
 
 use super::budget::{Verdict, Wanted};
+use super::observer::SignalObserver;
 use super::{Engine, EngineError};
 
 /// Calls in flight. Dropping them abandons them.
@@ -45,6 +46,7 @@ struct Pending {
 
 /// The books of a call: its task asks, the engine enters.
 struct Books<T> {
+    key: CallKey,
     sender: UnboundedSender<Message<T>>,
     /// The cost limit, if there is one.
     limit: Option<Usd>,
@@ -61,8 +63,8 @@ impl<T: Send + 'static> Account for Books<T> {
         })
     }
 
-    fn enter_failure(&self, request: &Request, error: &ModelError, call: CallRecord) {
-        drop(self.sender.send(Message::AttemptFailed(request.brief.key.clone(), error.to_string(), call)));
+    fn enter_failure(&self, error: &ModelError, call: CallRecord) {
+        drop(self.sender.send(Message::AttemptFailed(self.key.clone(), error.to_string(), call)));
     }
 }
 
@@ -123,8 +125,10 @@ impl<T: Send + 'static> Calls<T> {
             drop(sender.send(Message::Replied(reply_key.clone(), reply, call)));
         });
         let limit = engine.cost_limit();
-        let account: Arc<dyn Account> = Arc::new(Books { sender: self.sender.clone(), limit });
-        let caller = Caller { account: Some(account), silence: self.silence.clone(), ..caller.clone() };
+        let account: Arc<dyn Account> = Arc::new(Books { key: key.clone(), sender: self.sender.clone(), limit });
+        let observer = Arc::new(SignalObserver { key: key.clone(), signals: engine.signals.clone() });
+        let silence = self.silence.clone();
+        let caller = Caller { account: Some(account), observer: Some(observer), silence, ..caller.clone() };
         let answer = answer(Ask { caller, request, past, on_reply, tools: None });
         let (sender, answered) = (self.sender.clone(), key.clone());
         let task = self.tasks.spawn(async move {

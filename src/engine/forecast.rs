@@ -17,8 +17,8 @@ use crate::debate::{
     Phase, PlannedCall, PromptSources, Purchase, Settings, Span, SynthesisMethod, Tokens, Usd,
 };
 use crate::llm::{
-    ANSWER_LIMIT, CallObserver, Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live,
-    ModelError, Reply, Request, Timeouts, price_of, request_bytes,
+    ANSWER_LIMIT, Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request,
+    Timeouts, price_of, request_bytes,
 };
 use crate::protocol::Protocol;
 use crate::signals::Signals;
@@ -164,7 +164,7 @@ async fn rehearse(
         silence: None,
         limits: limits.clone(),
         account: None,
-        observer: Arc::new(Unobserved),
+        observer: None,
     })?;
     panel.routed.clone_from(routed);
     let sources = panel.sources.clone();
@@ -192,13 +192,6 @@ async fn rehearse(
     // Votes for the same label of shuffled slates scatter: a tie says nothing about the debate to come.
     measures.retain(|key, _| key.phase != Phase::Vote || key.agent_id != settings.judge.id);
     Ok((measures, purchase))
-}
-
-/// Nobody is told of retries: there are none.
-struct Unobserved;
-
-impl CallObserver for Unobserved {
-    fn retrying(&self, _: &CallKey, _: u32, _: &ModelError, _: Duration) {}
 }
 
 /// A model that measures what it is asked, and answers with filler of the right form.
@@ -238,10 +231,10 @@ impl ChatModel for Gauge {
         let call = Measured { agent: self.agent.clone(), input, output: u64::from(tokens) };
         self.measures.lock().unwrap_or_else(PoisonError::into_inner).insert(request.brief.key.clone(), call);
         let filler = "word ".repeat((f64::from(tokens) * self.bytes_per_token() / 5.0) as usize + 1);
-        let text = match request.answer {
-            Some(answer) => instance(&(answer.schema)()).to_string(),
+        let text = match &request.answer {
+            Some(answer) => instance(&answer.schema).to_string(),
             None if request.brief.key.phase == Phase::Synthesis => {
-                format!("{filler}\n\n```json\n{}\n```", instance(&(MERGE_ASSESSMENT.schema)()))
+                format!("{filler}\n\n```json\n{}\n```", instance(&MERGE_ASSESSMENT.schema))
             }
             None => filler,
         };

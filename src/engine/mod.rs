@@ -31,7 +31,6 @@ use crate::store::{Record, StoreError};
 
 pub use budget::{BudgetError, check_prices, check_purchase, known_cost, purchase};
 pub use forecast::{ForecastError, forecast};
-pub use observer::SignalObserver;
 pub use windows::{WindowError, check_windows, telling_rounds};
 
 use budget::Budget;

@@ -1,4 +1,4 @@
-//! From calls to signals.
+//! From a call to signals.
 
 use std::time::Duration;
 
@@ -6,16 +6,18 @@ use crate::debate::{CallKey, Signal};
 use crate::llm::{CallObserver, ModelError};
 use crate::signals::Signals;
 
-/// Shows retries, and answers on their way, as signals.
-#[derive(Debug, Clone)]
-pub struct SignalObserver(pub Signals);
+/// Shows the retries of a call, and its answer on the way, as signals.
+pub(super) struct SignalObserver {
+    pub(super) key: CallKey,
+    pub(super) signals: Signals,
+}
 
 impl CallObserver for SignalObserver {
-    fn retrying(&self, key: &CallKey, attempt: u32, error: &ModelError, wait: Duration) {
-        self.0.publish(Signal::CallRetrying { key: key.clone(), attempt, error: error.to_string(), wait });
+    fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration) {
+        self.signals.publish(Signal::CallRetrying { key: self.key.clone(), attempt, error: error.to_string(), wait });
     }
 
-    fn words(&self, key: &CallKey, text: &str) {
-        self.0.publish(Signal::Words { key: key.clone(), text: text.to_owned() });
+    fn words(&self, text: &str) {
+        self.signals.publish(Signal::Words { key: self.key.clone(), text: text.to_owned() });
     }
 }

@@ -94,7 +94,7 @@ impl Evaluator {
             system: subject.values.fill(&self.system.text).into(),
             prompt: subject.values.fill(&self.user.text).into(),
             turns: Vec::new(),
-            answer: Some(EVALUATION),
+            answer: Some(Arc::clone(&EVALUATION)),
             tools: Arc::new([]),
         }
     }

@@ -1,29 +1,25 @@
 //! The JSON that evaluators are asked for, for providers that take a schema.
 
-use serde_json::{Map, Value, json};
+use std::sync::{Arc, LazyLock};
 
-use crate::llm::AnswerSchema;
+use serde_json::json;
+
+use crate::llm::{AnswerSchema, strict_object};
 
 use super::Criterion;
 
-/// The schema of an evaluation.
-pub(super) const EVALUATION: &AnswerSchema = &AnswerSchema { name: "solution_evaluation", schema };
-
-fn schema() -> Value {
+/// The schema of an evaluation. It is made of the criteria: what is read of an answer has no type of its own, since each
+/// score counts whatever the others are.
+pub(super) static EVALUATION: LazyLock<Arc<AnswerSchema>> = LazyLock::new(|| {
     let score = json!({ "type": "number", "minimum": 1, "maximum": 10 });
     let texts = json!({ "type": "array", "items": { "type": "string", "maxLength": 600 }, "maxItems": 12 });
     // What is written first decides what is written next: the reasons come before the figure that they are for.
-    let criterion = object([("reasoning", json!({ "type": "string", "maxLength": 1500 })), ("score", score.clone())]);
-    let non_functional = object(Criterion::NON_FUNCTIONAL.map(|one| (one.key(), criterion.clone())));
+    let reasoning = json!({ "type": "string", "maxLength": 1500 });
+    let criterion = strict_object([("reasoning", reasoning), ("score", score.clone())]);
+    let non_functional = strict_object(Criterion::NON_FUNCTIONAL.map(|one| (one.key(), criterion.clone())));
     let evaluation = [(Criterion::FunctionalCompleteness.key(), criterion), ("non_functional", non_functional)];
     let summary = [("strengths", texts.clone()), ("weaknesses", texts), (Criterion::Overall.key(), score)];
-    object([("evaluation", object(evaluation)), ("overall_summary", object(summary))])
-}
-
-/// Strict structured output wants every property required and no other allowed.
-fn object<const N: usize>(properties: [(&str, Value); N]) -> Value {
-    let required: Vec<&str> = properties.iter().map(|(name, _)| *name).collect();
-    let required = json!(required);
-    let properties: Map<String, Value> = properties.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
-}
+    let schema =
+        strict_object([("evaluation", strict_object(evaluation)), ("overall_summary", strict_object(summary))]);
+    Arc::new(AnswerSchema { name: "solution_evaluation", schema })
+});

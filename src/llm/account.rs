@@ -1,4 +1,4 @@
-//! Who keeps the books of a call: asked before an attempt is sent, told at once when one fails.
+//! The account of a call: asked before an attempt is sent, told at once when one fails.
 
 use futures_util::future::BoxFuture;
 
@@ -6,7 +6,7 @@ use crate::debate::CallRecord;
 
 use super::{ModelError, Request};
 
-/// The books that a call is entered in. What it cost must be on record before anything else can happen to it: a call
+/// What the attempts of one call are charged to. What an attempt cost must be on record before anything else can happen to it: a call
 /// that is repeated may be abandoned before its next attempt.
 pub trait Account: Send + Sync {
     /// Asks for leave to send an attempt, and waits for it where there is a cost limit. Without one nothing is set
@@ -17,7 +17,7 @@ pub trait Account: Send + Sync {
     fn reserve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>>;
 
     /// An attempt failed, and `call` is what it took.
-    fn enter_failure(&self, request: &Request, error: &ModelError, call: CallRecord);
+    fn enter_failure(&self, error: &ModelError, call: CallRecord);
 }
 
 /// What was set aside for an attempt.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use chrono::Utc;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::debate::{CallKey, CallRecord, Tokens, Usd};
+use crate::debate::{CallRecord, Tokens, Usd};
 
 use super::live::Batch;
 use super::models::explained;
@@ -28,19 +28,19 @@ pub use in_flight::InFlight;
 /// Between two updates of what has come in of an answer.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Told of what happens on the way to an answer.
+/// Told of what happens on the way to the answer of one call.
 pub trait CallObserver: Send + Sync {
-    /// `attempt` attempts of the call have failed, the last with `error`; the next follows after `wait`.
-    fn retrying(&self, key: &CallKey, attempt: u32, error: &ModelError, wait: Duration);
+    /// `attempt` attempts have failed, the last with `error`; the next follows after `wait`.
+    fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration);
 
-    /// `text` has come in of the call's answer, behind what was told before: once in 100 ms at most, and at the end of
-    /// each attempt.
-    fn words(&self, key: &CallKey, text: &str) {
-        let _ = (key, text);
+    /// `text` has come in of the answer, behind what was told before: once in 100 ms at most, and at the end of each
+    /// attempt.
+    fn words(&self, text: &str) {
+        let _ = text;
     }
 }
 
-/// Bounds that all calls of a debate share.
+/// Bounds that many calls share.
 #[derive(Clone)]
 pub struct CallerLimits {
     /// A place for each attempt in flight.
@@ -49,7 +49,8 @@ pub struct CallerLimits {
     pub max_retries: u32,
 }
 
-/// A model with everything that surrounds a call of it.
+/// A model with everything that surrounds a call of it. Account and observer are those of one call: whoever makes it
+/// sets them.
 #[derive(Clone)]
 pub struct Caller {
     /// The model.
@@ -60,14 +61,14 @@ pub struct Caller {
     pub price: Option<crate::debate::Price>,
     /// How long an attempt may be silent.
     pub timeouts: Timeouts,
-    /// How long all calls of the same round may be; absent outside of rounds.
+    /// How long it and the calls that it belongs with may be silent together; absent where there are none.
     pub silence: Option<Arc<Silence>>,
     /// Shared bounds.
     pub limits: CallerLimits,
-    /// Who keeps the books of a call, where somebody does: a debate does.
+    /// What the call's attempts are charged to, where somebody keeps an account.
     pub account: Option<Arc<dyn Account>>,
     /// Told of retries and words.
-    pub observer: Arc<dyn CallObserver>,
+    pub observer: Option<Arc<dyn CallObserver>>,
 }
 
 /// A call that came back.
@@ -152,7 +153,7 @@ impl Caller {
             // Waiting for a place and for room under the cost limit is the queue's time, not the call's.
             let started = *started.get_or_insert_with(Instant::now);
             attempts += 1;
-            let outcome = self.attempt(&request).await;
+            let outcome = self.attempt(&request, attempts).await;
             match &outcome {
                 Ok(_) => place.answered(),
                 Err(FailedAttempt { error: ModelError::RateLimited { retry_after: None, .. }, .. }) => place.refused(),
@@ -182,7 +183,7 @@ impl Caller {
                 let error = explained(error, &self.provider, &request.model, Utc::now().date_naive());
                 return Err(FailedCall { error, attempts, spent: spent.map(Box::new) });
             };
-            self.observer.retrying(&request.brief.key, attempts, &error, wait);
+            self.observer.iter().for_each(|observer| observer.retrying(attempts, &error, wait));
             let still = self.silence.as_ref().map(Silence::stand_still);
             sleep(wait).await;
             drop(still);
@@ -211,7 +212,7 @@ impl Caller {
             Some(account) if is_billed || reserved.is_some() => {
                 let call =
                     CallRecord { attempts: u32::from(has_figures), ..self.record(request, *figures, reserved, spent) };
-                account.enter_failure(request, error, call);
+                account.enter_failure(error, call);
                 None
             }
             Some(_) => None,
@@ -221,19 +222,19 @@ impl Caller {
 
     /// Puts on record what an answer took that turned out to be of no use. Returns what nobody keeps books of.
     #[must_use]
-    pub fn discard(&self, request: &Request, error: &ModelError, call: CallRecord) -> Option<Box<Spent>> {
+    pub fn discard(&self, error: &ModelError, call: CallRecord) -> Option<Box<Spent>> {
         let spent = Spent { tokens: call.tokens, cost_usd: call.cost_usd };
         match &self.account {
             Some(account) => {
-                account.enter_failure(request, error, call);
+                account.enter_failure(error, call);
                 None
             }
             None => Some(Box::new(spent)),
         }
     }
 
-    async fn attempt(&self, request: &Request) -> Result<Reply, FailedAttempt> {
-        let reply = self.follow(request).await?;
+    async fn attempt(&self, request: &Request, attempt: u32) -> Result<Reply, FailedAttempt> {
+        let reply = self.follow(request, attempt).await?;
         if !reply.text.trim().is_empty() || !reply.tool_calls.is_empty() {
             return Ok(reply);
         }
@@ -247,16 +248,16 @@ impl Caller {
 
     /// Follows an answer and tells the observer what comes in of it, in batches. Only the first token has to come
     /// within a time: behind it the model itself breaks off what goes silent.
-    async fn follow(&self, request: &Request) -> Result<Reply, FailedAttempt> {
+    async fn follow(&self, request: &Request, attempt: u32) -> Result<Reply, FailedAttempt> {
         let batch = Batch::default();
         let tell = || {
             let Some(text) = batch.take() else { return };
             self.silence.iter().for_each(|silence| silence.end());
             if !text.is_empty() {
-                self.observer.words(&request.brief.key, &text);
+                self.observer.iter().for_each(|observer| observer.words(&text));
             }
         };
-        let mut answer = self.chat.ask(request, Live { listener: &batch, timeouts: self.timeouts });
+        let mut answer = self.chat.ask(request, Live { listener: &batch, timeouts: self.timeouts, attempt });
         let limit = self.timeouts.first_token;
         let first = timeout(limit, async {
             tokio::select! {

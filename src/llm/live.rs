@@ -38,6 +38,8 @@ pub struct Live<'a> {
     /// A model breaks off a stream that is silent for longer than `idle` after its first token. That a first token
     /// comes in time is seen to by the [`Caller`](super::Caller), for every kind of model alike.
     pub timeouts: Timeouts,
+    /// Which attempt of its call this is, from 1.
+    pub attempt: u32,
 }
 
 /// Told of the tokens of an answer while it comes in.

@@ -9,6 +9,7 @@ mod caller;
 mod error;
 mod live;
 mod request;
+mod schema;
 mod silence;
 mod size;
 
@@ -23,8 +24,7 @@ pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, InFli
 pub use error::ModelError;
 pub use live::{FailedAttempt, Figures, Listener, Live, Timeouts};
 pub use models::{built_in_price, facts_of, limits_of, price_of};
-pub use request::{
-    AnswerSchema, Brief, ChatModel, FinishReason, Material, MaterialKind, Reply, Request, ToolSpec, Turn,
-};
+pub use request::{Brief, ChatModel, FinishReason, Material, MaterialKind, Reply, Request, ToolSpec, Turn};
+pub use schema::{AnswerSchema, strict_object};
 pub use silence::Silence;
 pub use size::{ANSWER_LIMIT, request_bytes};

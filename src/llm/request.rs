@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::debate::{AgentId, CallKey, Tokens, ToolCall, ToolResult, Usd};
 
-use super::{FailedAttempt, Figures, Live};
+use super::{AnswerSchema, FailedAttempt, Figures, Live};
 
 /// A model that can be asked. Implementations make one attempt: retry, the wait for the first token and concurrency
 /// are the [`Caller`](super::Caller)'s.
@@ -38,7 +38,7 @@ pub struct Request {
     /// What was said after the prompt: tool calls and their results, a second chance.
     pub turns: Vec<Turn>,
     /// The JSON that must come back; free text when absent.
-    pub answer: Option<&'static AnswerSchema>,
+    pub answer: Option<Arc<AnswerSchema>>,
     /// Tools that the model may call.
     pub tools: Arc<[ToolSpec]>,
 }
@@ -57,15 +57,6 @@ pub enum Turn {
     ToolResults(Vec<ToolResult>),
     /// What we said.
     User(String),
-}
-
-/// A named JSON schema for an answer.
-#[derive(Debug)]
-pub struct AnswerSchema {
-    /// Its name, as the API wants one: letters, digits, `_` and `-`.
-    pub name: &'static str,
-    /// The schema, strict: every property required, no additional ones.
-    pub schema: fn() -> Value,
 }
 
 /// A tool as it is offered to a model.

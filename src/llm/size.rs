@@ -18,6 +18,6 @@ pub fn request_bytes(request: &Request) -> usize {
     });
     let tools =
         request.tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len());
-    let schema = request.answer.map_or(0, |answer| (answer.schema)().to_string().len());
+    let schema = request.answer.as_ref().map_or(0, |answer| answer.schema.to_string().len());
     request.system.len() + request.prompt.len() + turns.sum::<usize>() + tools.sum::<usize>() + schema
 }

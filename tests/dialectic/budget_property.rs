@@ -151,10 +151,10 @@ impl Provider {
         let written = if self.billing == Billing::Reasoning { output.div_ceil(20) } else { output };
         let filler = "word ".repeat(usize::try_from(written).unwrap());
         let fault = if self.faults == Faults::None { 10 } else { random.random_range(0..14) };
-        let text = match request.answer {
+        let text = match &request.answer {
             Some(_) if fault == 0 => "no JSON at all".to_owned(),
             _ if fault == 1 => String::new(),
-            Some(answer) => form(&(answer.schema)(), &filler, &mut random).to_string(),
+            Some(answer) => form(&answer.schema, &filler, &mut random).to_string(),
             None => filler,
         };
         let list = PRICES.cost(tokens);

@@ -27,7 +27,6 @@ mod hostile_text;
 mod interrupts;
 mod judge;
 mod kill;
-mod kit;
 mod last_answer;
 mod learned;
 mod list;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use dialectic::agent::Panel;
 use dialectic::config::default_settings;
 use dialectic::debate::{CallKey, Event, PanelInfo, Phase, Settings, Signal, TerminationKind, Tokens};
-use dialectic::engine::{Ending, SignalObserver};
+use dialectic::engine::Ending;
 use dialectic::llm::{
     Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request, Timeouts,
 };
@@ -100,7 +100,7 @@ fn debate(reading: usize, sleeping: usize) -> Shown {
         silence: None,
         limits: limits.clone(),
         account: None,
-        observer: Arc::new(SignalObserver(signals.clone())),
+        observer: None,
     });
     let panel = panel.unwrap();
     in_process::block_on(async {

@@ -12,13 +12,11 @@ use crate::cli::terminal::Terminal;
 use crate::config::{
     ConfigPath, Environment, Loaded, Overrides, Row, model_warnings, one_family, schema, show, starter,
 };
-use crate::debate::PanelInfo;
 use crate::error::Error;
 use crate::figures::counted;
 use crate::prompt::Role;
 use crate::protocol::PROTOCOLS;
 use crate::sanitize::one_line;
-use crate::signals::Signals;
 use crate::trace::{Destination, TraceConfigError};
 
 use super::debate::{load_settings, today, vocabulary};
@@ -63,8 +61,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     }
     let settings = &loaded.settings;
     // Nobody subscribes: no call is made.
-    let signals = Signals::new(PanelInfo::from(settings));
-    for warning in build_panel(settings, &environment, &loaded.provenance, signals)?.warnings {
+    for warning in build_panel(settings, &environment, &loaded.provenance)?.warnings {
         terminal.warning(&warning);
     }
     if let Some(Err(unsent)) = settings.debate.trace.map(|target| Destination::of(target, &environment)) {

@@ -6,11 +6,9 @@ use futures_util::future::BoxFuture;
 
 use super::*;
 use crate::config::EvaluatorSettings;
-use crate::debate::{AgentId, CallKey, Price};
+use crate::debate::{AgentId, Price};
 use crate::evaluation::evaluators;
-use crate::llm::{
-    CallObserver, Caller, CallerLimits, ChatModel, FailedAttempt, InFlight, Live, ModelError, Reply, Request, Timeouts,
-};
+use crate::llm::{Caller, CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply, Request, Timeouts};
 
 /// What a model does when it is asked.
 enum Manner {
@@ -39,12 +37,6 @@ impl ChatModel for Manner {
     }
 }
 
-struct Unobserved;
-
-impl CallObserver for Unobserved {
-    fn retrying(&self, _: &CallKey, _: u32, _: &ModelError, _: Duration) {}
-}
-
 fn evaluator(manner: Manner) -> Vec<Evaluator> {
     let settings = EvaluatorSettings {
         id: AgentId::new("e"),
@@ -64,7 +56,7 @@ fn evaluator(manner: Manner) -> Vec<Evaluator> {
         silence: None,
         limits: CallerLimits { in_flight: Arc::new(InFlight::at_most(1)), max_retries: 3 },
         account: None,
-        observer: Arc::new(Unobserved),
+        observer: None,
     };
     evaluators(&[settings], caller).0
 }

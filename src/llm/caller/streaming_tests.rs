@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use crate::debate::{AgentId, Phase, Price};
+use crate::debate::{AgentId, CallKey, Phase, Price};
 use crate::llm::Brief;
 
 use super::*;
@@ -40,12 +40,11 @@ impl Watcher {
 }
 
 impl CallObserver for Watcher {
-    fn retrying(&self, _: &CallKey, _: u32, error: &ModelError, _: Duration) {
+    fn retrying(&self, _: u32, error: &ModelError, _: Duration) {
         self.note(&format!("again: {error}"));
     }
 
-    fn words(&self, key: &CallKey, text: &str) {
-        assert_eq!(key.agent_id.as_str(), "a");
+    fn words(&self, text: &str) {
         self.note(text);
     }
 }
@@ -60,7 +59,7 @@ async fn call(attempts: Vec<Attempt>) -> (Result<Answered, FailedCall>, Vec<(u12
         silence: None,
         limits: CallerLimits { in_flight: Arc::new(InFlight::at_most(1)), max_retries: 1 },
         account: None,
-        observer: watcher.clone(),
+        observer: Some(watcher.clone()),
     };
     let key = CallKey { round: 1, phase: Phase::Proposal, agent_id: AgentId::new("a"), target_agent_id: None };
     let brief = Brief { key, role: "kiss".into(), problem: "p".into(), clarifications: Arc::new([]), material: vec![] };

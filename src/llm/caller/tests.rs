@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use futures_util::future::BoxFuture;
 use futures_util::future::join_all;
 
-use crate::debate::{AgentId, Phase, Price, ToolCall};
+use crate::debate::{AgentId, CallKey, Phase, Price, ToolCall};
 use crate::llm::Brief;
 
 use super::retries::{FIRST_WAIT, LONGEST_RETRY_AFTER, LONGEST_WAIT};
@@ -82,12 +82,11 @@ impl Scripted {
 struct Notes(Mutex<Vec<(u32, ModelError, Duration)>>);
 
 impl CallObserver for Notes {
-    fn retrying(&self, key: &CallKey, attempt: u32, error: &ModelError, wait: Duration) {
-        assert_eq!(key.round, 2);
+    fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration) {
         self.0.lock().unwrap().push((attempt, error.clone(), wait));
     }
 
-    fn words(&self, _: &CallKey, text: &str) {
+    fn words(&self, text: &str) {
         panic!("nothing is streamed: {text}");
     }
 }
@@ -114,7 +113,7 @@ impl Stage {
             silence: None,
             limits: CallerLimits { in_flight: Arc::new(InFlight::at_most(16)), max_retries: 3 },
             account: None,
-            observer: notes.clone(),
+            observer: Some(notes.clone()),
         };
         Self { model, notes, caller }
     }

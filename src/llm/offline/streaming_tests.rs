@@ -36,7 +36,7 @@ fn request() -> Request {
 async fn followed(options: RehearsalOptions) -> (Result<Reply, FailedAttempt>, Vec<(u128, String)>, u128) {
     let heard = Heard(Mutex::default(), Instant::now());
     let timeouts = Timeouts { first_token: Duration::from_secs(9), idle: Duration::from_secs(1) };
-    let reply = Rehearsal::new(options).ask(&request(), Live { listener: &heard, timeouts }).await;
+    let reply = Rehearsal::new(options).ask(&request(), Live { listener: &heard, timeouts, attempt: 1 }).await;
     let took = heard.1.elapsed().as_millis();
     (reply, heard.0.into_inner().unwrap(), took)
 }

@@ -23,7 +23,7 @@ impl Listener for Deaf {
 
 async fn asked(model: &Rehearsal, request: &Request) -> Result<Reply, FailedAttempt> {
     let timeouts = Timeouts { first_token: Duration::from_secs(9), idle: Duration::from_secs(1) };
-    model.ask(request, Live { listener: &Deaf, timeouts }).await
+    model.ask(request, Live { listener: &Deaf, timeouts, attempt: 1 }).await
 }
 
 struct Table {

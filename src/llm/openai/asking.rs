@@ -57,7 +57,7 @@ impl OpenAiClient {
             Ok(reply) => return Ok(reply),
             Err(setback) => setback,
         };
-        match self.verdict(&first, request) {
+        match self.verdict(&first, request, live.attempt) {
             Verdict::Lacking => {
                 first.count(spent);
                 return self.by(Api::Chat, request, live, false, spent).await;
@@ -90,7 +90,7 @@ impl OpenAiClient {
 
     /// What `setback` says of the Responses API, which has not answered for the model yet. That there is none for the
     /// server or for the model is remembered at once.
-    fn verdict(&self, setback: &Setback, request: &Request) -> Verdict {
+    fn verdict(&self, setback: &Setback, request: &Request, attempt: u32) -> Verdict {
         let serves = self.learned.serves_responses();
         let refusal = match setback {
             Setback::Foreign(_) if serves => return Verdict::Elsewhere,
@@ -105,7 +105,8 @@ impl OpenAiClient {
         let doubtful = match refusal.status {
             _ if serves || refusal.is_about_the_request() => false,
             400 | 404 | 405 | 422 | 501 => true,
-            500 => self.learned.fails_again(&request.model, &request.brief.key),
+            // A server that fails is asked once more before its API is doubted.
+            500 => attempt == 2,
             200..=299 => !refusal.in_answer,
             _ => false,
         };
@@ -168,7 +169,7 @@ impl OpenAiClient {
 
     /// Remembers that a schema was taken, or that it was not heeded.
     fn note_schema(&self, api: Api, request: &Request, quirks: Quirks, reply: &Reply) {
-        let Some(answer) = request.answer.filter(|_| quirks.schemas != Schemas::None) else { return };
+        let Some(answer) = request.answer.as_deref().filter(|_| quirks.schemas != Schemas::None) else { return };
         self.learned.learn(&request.model, |quirks| quirks.schema_doubts = 0);
         if is_ignored(answer, reply) {
             match api {
@@ -181,7 +182,7 @@ impl OpenAiClient {
 
 /// What a refusal teaches of the model, where it is about something that can be left out or named otherwise.
 fn lesson(refusal: &Refusal, request: &Request, api: Api, quirks: Quirks) -> Option<Lesson> {
-    if let Some(answer) = request.answer.filter(|_| quirks.schemas != Schemas::None) {
+    if let Some(answer) = request.answer.as_deref().filter(|_| quirks.schemas != Schemas::None) {
         let less = quirks.schemas.without_refused(answer, |keyword| refusal.refuses_keyword(keyword));
         if less != Schemas::None || refusal.refuses_format() {
             let is_too_much = less == Schemas::None && refusal.finds_schema_too_much() && quirks.schemas.bounds(answer);

@@ -3,6 +3,8 @@
 
 mod chunks;
 
+use std::borrow::Cow;
+
 use async_openai::types::chat::ChatCompletionStreamOptions;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,7 +31,7 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    response_format: Option<ResponseFormat>,
+    response_format: Option<ResponseFormat<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,15 +69,15 @@ struct CalledFunction<'a> {
 }
 
 #[derive(Serialize)]
-struct ResponseFormat {
+struct ResponseFormat<'a> {
     r#type: &'static str,
-    json_schema: AnswerForm,
+    json_schema: AnswerForm<'a>,
 }
 
 #[derive(Serialize)]
-struct AnswerForm {
-    name: &'static str,
-    schema: Value,
+struct AnswerForm<'a> {
+    name: &'a str,
+    schema: Cow<'a, Value>,
     strict: bool,
 }
 
@@ -124,7 +126,7 @@ impl<'a> Body<'a> {
             r#type: "function",
             function: Function { name: &tool.name, description: &tool.description, parameters: &tool.parameters },
         };
-        let schema = quirks.schemas.of(request.answer);
+        let schema = quirks.schemas.of(request.answer.as_deref());
         let tokens = |field| request.max_tokens.filter(|_| quirks.limit == field);
         Self {
             model: &request.model,

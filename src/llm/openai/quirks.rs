@@ -1,14 +1,13 @@
 //! What is learned of a model while it is used, so that nothing is refused twice.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use crate::debate::{ApiKind, CallKey};
+use crate::debate::ApiKind;
 use crate::llm::models::{Feature, facts};
 
 use super::schema::Schemas;
@@ -97,8 +96,6 @@ pub(super) struct Learned {
     patience: Duration,
     server: watch::Sender<Finding>,
     models: Mutex<HashMap<Arc<str>, Quirks>>,
-    /// Calls that the server failed, and whether for the second time.
-    failed: Mutex<HashMap<(Arc<str>, CallKey), bool>>,
     schemas: Mutex<SchemaRoute>,
 }
 
@@ -169,7 +166,6 @@ impl Learned {
             patience,
             server: watch::Sender::new(Finding::Unknown),
             models: Mutex::default(),
-            failed: Mutex::default(),
             schemas: Mutex::default(),
         }
     }
@@ -235,18 +231,6 @@ impl Learned {
     /// Whether it is a server that is known to have the Responses API.
     pub(super) fn serves_responses(&self) -> bool {
         self.presumed.serves_responses
-    }
-
-    /// Whether the server fails a call of `model` for the second time, which is when to doubt that it has the API.
-    pub(super) fn fails_again(&self, model: &Arc<str>, call: &CallKey) -> bool {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        match failed.entry((Arc::clone(model), call.clone())) {
-            Entry::Vacant(first) => {
-                first.insert(false);
-                false
-            }
-            Entry::Occupied(mut again) => !std::mem::replace(again.get_mut(), true),
-        }
     }
 
     /// The server did not heed a schema in the Responses API: the next one goes to Chat Completions, where that is ours

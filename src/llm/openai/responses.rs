@@ -3,6 +3,8 @@
 
 mod events;
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,7 +29,7 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<Text>,
+    text: Option<Text<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     store: bool,
@@ -56,15 +58,15 @@ enum Item<'a> {
 }
 
 #[derive(Serialize)]
-struct Text {
-    format: Format,
+struct Text<'a> {
+    format: Format<'a>,
 }
 
 #[derive(Serialize)]
-struct Format {
+struct Format<'a> {
     r#type: &'static str,
-    name: &'static str,
-    schema: Value,
+    name: &'a str,
+    schema: Cow<'a, Value>,
     strict: bool,
 }
 
@@ -79,7 +81,7 @@ struct Tool<'a> {
 
 impl<'a> Body<'a> {
     pub(super) fn new(request: &'a Request, quirks: Quirks) -> Self {
-        let schema = quirks.schemas.of(request.answer);
+        let schema = quirks.schemas.of(request.answer.as_deref());
         let tool = |tool: &'a crate::llm::ToolSpec| Tool {
             r#type: "function",
             name: &tool.name,

@@ -1,5 +1,7 @@
 //! The schema of an answer as a model takes it, and whether an answer heeds it.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use crate::llm::{AnswerSchema, FinishReason, Reply};
@@ -24,15 +26,15 @@ const AMOUNTS: [&str; 6] = ["minItems", "maxItems", "minimum", "maximum", "exclu
 
 impl Schemas {
     /// What is sent of a schema.
-    pub(super) fn of(self, answer: Option<&AnswerSchema>) -> Option<(&'static str, Value)> {
+    pub(super) fn of(self, answer: Option<&AnswerSchema>) -> Option<(&'static str, Cow<'_, Value>)> {
         let answer = answer.filter(|_| self != Self::None)?;
-        let mut schema = (answer.schema)();
+        let mut schema = Cow::Borrowed(&answer.schema);
         match self {
             Self::Whole | Self::None => {}
-            Self::WithoutLengths => take_away(&mut schema, &LENGTHS),
+            Self::WithoutLengths => take_away(schema.to_mut(), &LENGTHS),
             Self::Unbounded => {
-                take_away(&mut schema, &LENGTHS);
-                take_away(&mut schema, &AMOUNTS);
+                take_away(schema.to_mut(), &LENGTHS);
+                take_away(schema.to_mut(), &AMOUNTS);
             }
         }
         Some((answer.name, schema))
@@ -41,7 +43,7 @@ impl Schemas {
     /// The next less of `answer`'s schema that differs from this and is not refused for what `refuses` tells of a
     /// keyword. Where no keyword of it is refused, the schema itself is.
     pub(super) fn without_refused(self, answer: &AnswerSchema, refuses: impl Fn(&str) -> bool) -> Self {
-        let sent = self.of(Some(answer)).map(|(_, schema)| schema).unwrap_or_default();
+        let Some((_, sent)) = self.of(Some(answer)) else { return Self::None };
         let any_of = |keywords: &[&str]| keywords.iter().any(|keyword| uses(&sent, keyword) && refuses(keyword));
         if any_of(&AMOUNTS) {
             Self::Unbounded
@@ -54,7 +56,7 @@ impl Schemas {
 
     /// Whether anything of `answer`'s schema that is sent is a bound.
     pub(super) fn bounds(self, answer: &AnswerSchema) -> bool {
-        let sent = self.of(Some(answer)).map(|(_, schema)| schema).unwrap_or_default();
+        let Some((_, sent)) = self.of(Some(answer)) else { return false };
         LENGTHS.iter().chain(&AMOUNTS).any(|keyword| uses(&sent, keyword))
     }
 }
@@ -91,8 +93,7 @@ pub(super) fn is_ignored(answer: &AnswerSchema, reply: &Reply) -> bool {
     if !text.starts_with('{') {
         return true;
     }
-    let schema = (answer.schema)();
-    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let required = answer.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     match serde_json::from_str::<Map<String, Value>>(text) {
         Ok(object) => required.into_iter().any(|key| !object.contains_key(key)),
         Err(error) => reply.finish != FinishReason::Length || !error.is_eof(),
@@ -101,25 +102,22 @@ pub(super) fn is_ignored(answer: &AnswerSchema, reply: &Reply) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use serde_json::json;
+
+    use crate::llm::strict_object;
 
     use super::*;
 
-    static BOUNDED: AnswerSchema = AnswerSchema {
+    static BOUNDED: LazyLock<AnswerSchema> = LazyLock::new(|| AnswerSchema {
         name: "bounded",
-        schema: || {
-            json!({
-                "type": "object",
-                "properties": {
-                    "text": { "type": "string", "maxLength": 20 },
-                    "maxLength": { "type": "array", "items": { "type": "string", "maxLength": 9 }, "maxItems": 3 },
-                    "score": { "type": "number", "minimum": 0, "maximum": 100 },
-                },
-                "required": ["text", "maxLength", "score"],
-                "additionalProperties": false,
-            })
-        },
-    };
+        schema: strict_object([
+            ("text", json!({ "type": "string", "maxLength": 20 })),
+            ("maxLength", json!({ "type": "array", "items": { "type": "string", "maxLength": 9 }, "maxItems": 3 })),
+            ("score", json!({ "type": "number", "minimum": 0, "maximum": 100 })),
+        ]),
+    });
 
     fn sent(schemas: Schemas) -> String {
         schemas.of(Some(&BOUNDED)).map(|(_, schema)| schema["properties"].to_string()).unwrap_or_default()

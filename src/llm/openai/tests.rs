@@ -1,4 +1,4 @@
-//! The client against a server of its own on loopback: what is sent, what is made of answers and refusals.
+//! The client against the mock server of the integration tests: what is sent, what is made of answers and refusals.
 
 mod chat_variants;
 mod connections;
@@ -8,15 +8,19 @@ mod remembered;
 mod responses_variants;
 mod retry_after;
 mod secrets;
-mod server;
 mod stream_ends;
 mod stream_texts;
 mod streams;
 mod wire;
 
+#[path = "../../../tests/dialectic/support/server/mod.rs"]
+#[expect(dead_code, unused_imports, reason = "the integration tests use all of it")]
+mod server;
+
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Bytes;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
@@ -26,17 +30,18 @@ use crate::llm::{
 };
 
 use super::{Endpoint, OpenAiClient, http_client};
-use server::{Answer, End, Server};
+use server::{Delivery, Gate, Incoming, MockServer as Server, Reply as Answer};
 
 const KEY: &str = "sk-test-0123456789/+=";
 
 const RESPONSES: &str = "/v1/responses";
 const CHAT: &str = "/v1/chat/completions";
 
-static SCORE: AnswerSchema = AnswerSchema {
-    name: "score",
-    schema: || json!({"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}),
-};
+/// A schema of one figure.
+fn score() -> Arc<AnswerSchema> {
+    let schema = json!({"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]});
+    Arc::new(AnswerSchema { name: "score", schema })
+}
 
 fn endpoint(base_url: &str, api: ApiKind) -> Endpoint {
     Endpoint {
@@ -53,12 +58,12 @@ fn endpoint(base_url: &str, api: ApiKind) -> Endpoint {
 /// A client for `server` that wants whole answers, with a connection pool of its own: pools do not outlive a test's
 /// runtime.
 fn client(server: &Server, api: ApiKind) -> OpenAiClient {
-    OpenAiClient::new(endpoint(&server.url(), api), &http_client().unwrap()).unwrap()
+    OpenAiClient::new(endpoint(&server.base_url(), api), &http_client().unwrap()).unwrap()
 }
 
 /// The same, asking for streams.
 fn streaming(server: &Server, api: ApiKind) -> OpenAiClient {
-    let endpoint = Endpoint { streams: true, ..endpoint(&server.url(), api) };
+    let endpoint = Endpoint { streams: true, ..endpoint(&server.base_url(), api) };
     OpenAiClient::new(endpoint, &http_client().unwrap()).unwrap()
 }
 
@@ -137,14 +142,27 @@ fn because() -> Reply {
     }
 }
 
+fn answer_json(status: u16, body: &Value) -> Answer {
+    Answer::raw("application/json", body.to_string()).status(status)
+}
+
+fn answer_text(status: u16, body: impl Into<Bytes>) -> Answer {
+    Answer::untyped(body).status(status)
+}
+
+/// A stream of events that arrives in these pieces.
+fn answer_events(pieces: impl IntoIterator<Item = impl Into<Bytes>>, delivery: Delivery) -> Answer {
+    Answer::pieces("text/event-stream; charset=utf-8", pieces, delivery)
+}
+
 /// The regular answer on either path.
 fn regular(path: &str) -> Answer {
-    Answer::json(200, &if path == RESPONSES { responses_answer() } else { chat_answer() })
+    answer_json(200, &if path == RESPONSES { responses_answer() } else { chat_answer() })
 }
 
 /// What the client makes of an answer.
 async fn read(api: ApiKind, answer: Answer) -> Result<Reply, ModelError> {
-    let server = Server::start(move |_| answer.clone()).await;
+    let server = Server::with(move |_| answer.clone());
     let result = complete(&client(&server, api), &request()).await;
     assert_eq!(server.paths(), [if api == ApiKind::Chat { CHAT } else { RESPONSES }], "there is no second request");
     result
@@ -175,7 +193,8 @@ async fn follow(
     idle: Duration,
 ) -> (Result<Reply, FailedAttempt>, Vec<String>) {
     let heard = Heard::default();
-    let result = client.ask(request, Live { listener: &heard, timeouts: Timeouts { first_token: IDLE, idle } }).await;
+    let timeouts = Timeouts { first_token: IDLE, idle };
+    let result = client.ask(request, Live { listener: &heard, timeouts, attempt: 1 }).await;
     (result, heard.0.into_inner().unwrap())
 }
 
@@ -233,7 +252,7 @@ async fn read_variants(api: ApiKind, regular: fn() -> Value, variants: &[Variant
         let (mut answer, mut expected) = (regular(), because());
         change(&mut answer);
         changed(&mut expected);
-        assert_eq!(read(api, Answer::json(200, &answer)).await, Ok(expected), "{name}: {answer}");
+        assert_eq!(read(api, answer_json(200, &answer)).await, Ok(expected), "{name}: {answer}");
     }
 }
 

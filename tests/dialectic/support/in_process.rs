@@ -4,19 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dialectic::agent::Panel;
-use dialectic::debate::{CallKey, Created, Debate, DebateId, PanelInfo, Price, Settings};
+use dialectic::debate::{Created, Debate, DebateId, PanelInfo, Price, Settings};
 use dialectic::engine::{Ending, Engine};
-use dialectic::llm::{CallObserver, Caller, CallerLimits, ChatModel, ModelError, Timeouts};
+use dialectic::llm::{Caller, CallerLimits, ChatModel, Timeouts};
 use dialectic::protocol::DIALECTIC;
 use dialectic::signals::Signals;
 use dialectic::store::{Directory, Record};
 use tokio_util::sync::CancellationToken;
-
-struct Unobserved;
-
-impl CallObserver for Unobserved {
-    fn retrying(&self, _: &CallKey, _: u32, _: &ModelError, _: Duration) {}
-}
 
 /// Agents and judge that all ask `chat`, within the time limits of the settings.
 pub(crate) fn panel(
@@ -33,7 +27,7 @@ pub(crate) fn panel(
         silence: None,
         limits: limits.clone(),
         account: None,
-        observer: Arc::new(Unobserved),
+        observer: None,
     });
     panel.expect("the settings are those of a panel")
 }

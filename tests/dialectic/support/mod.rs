@@ -3,37 +3,32 @@
 //! Nothing here knows the program's insides but for the public record of a debate. The benchmarks share it.
 
 mod call_graph;
-mod check;
 mod config;
 mod html;
 pub(crate) mod in_process;
-mod incoming;
 mod latency;
 mod prefix;
 mod process;
-mod prose;
 mod record;
 mod sandbox;
 mod screen;
-mod script;
 mod server;
-mod stream;
 mod terminal;
-mod wire;
+
+#[cfg(test)]
+mod tests;
 
 pub(crate) use call_graph::{Barrier, critical_path, marker};
-pub(crate) use check::violations;
 pub(crate) use config::config;
 pub(crate) use html::{Tag, assert_nested, tags};
-pub(crate) use incoming::{Api, Incoming, Purpose};
 pub(crate) use latency::LogNormal;
 pub(crate) use prefix::PromptCost;
 pub(crate) use process::{Finished, Running, redactions};
-pub(crate) use prose::prose;
 pub(crate) use record::Plan;
 pub(crate) use sandbox::{Sandbox, TEST_KEY};
 pub(crate) use screen::Screen;
-pub(crate) use script::{Ending, Reply, answer, default_reply, short_reply};
-pub(crate) use server::{Exchange, MockServer};
-pub(crate) use stream::Gate;
+pub(crate) use server::{
+    Api, Delivery, Ending, Exchange, Gate, Incoming, MockServer, Purpose, Reply, answer, default_reply, prose,
+    short_reply, violations,
+};
 pub(crate) use terminal::Terminal;

@@ -18,7 +18,7 @@ use crate::config::{
 use crate::error::Error;
 use crate::evaluation::{Evaluated, Evaluator, Subject, evaluate, evaluators, indistinct};
 use crate::llm::presets::OFFLINE;
-use crate::llm::{CallObserver, Caller, CallerLimits, InFlight, Timeouts, built_in_price};
+use crate::llm::{Caller, CallerLimits, InFlight, Timeouts, built_in_price};
 use crate::store::{Directory, Entry, Wanted};
 
 use destination::Destination;
@@ -30,7 +30,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     let settings = settings(args, &environment)?;
     let subjects = subjects(&args.debates, terminal)?;
     let retries = if args.verbose { Retries::told(terminal.color())? } else { Retries::untold() };
-    let (evaluators, prompt_warnings) = panel(&settings, &environment, &retries.observer())?;
+    let (evaluators, prompt_warnings) = panel(&settings, &environment, &retries)?;
     let destination = Destination::prepare(args.output.as_deref())?;
     for warning in settings.warnings.iter().chain(&prompt_warnings) {
         terminal.warning(warning);
@@ -104,7 +104,7 @@ fn subjects(names: &[String], terminal: &mut Terminal) -> Result<Vec<Subject>, E
 fn panel(
     settings: &EvaluationSettings,
     environment: &Environment,
-    observer: &Arc<dyn CallObserver>,
+    retries: &Retries,
 ) -> Result<(Vec<Evaluator>, Vec<String>), Error> {
     let used = || settings.evaluators.iter().map(|one| (one.id.as_str(), one.provider.as_str()));
     missing_keys_of(used(), &settings.providers, environment)?;
@@ -130,7 +130,7 @@ fn panel(
         silence: None,
         limits: limits.clone(),
         account: None,
-        observer: Arc::clone(observer),
+        observer: retries.observer_of(&one.id),
     };
     Ok(evaluators(&settings.evaluators, caller))
 }

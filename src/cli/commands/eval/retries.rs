@@ -4,25 +4,26 @@ use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::debate::CallKey;
+use crate::debate::AgentId;
 use crate::display::{ColorMode, Notices};
 use crate::error::Error;
 use crate::figures::duration;
 use crate::llm::{CallObserver, ModelError};
 
-/// Tells of them, on a thread of its own: whoever reads standard error may stop, and the evaluation goes on.
-pub(super) struct Retries {
-    observer: Arc<Observer>,
-    thread: Option<JoinHandle<()>>,
-}
-
-/// Where what is told goes; nowhere for those who do not want to know everything.
-struct Observer(Option<mpsc::Sender<Told>>);
+/// Tells of them, where somebody wants to know, on a thread of its own: whoever reads standard error may stop, and the
+/// evaluation goes on.
+pub(super) struct Retries(Option<(mpsc::Sender<Told>, JoinHandle<()>)>);
 
 enum Told {
     Retry(String),
-    /// Nothing more is told: the callers, which keep the observer, may live on.
+    /// Nothing more is told: the callers, which keep their observers, may live on.
     Everything,
+}
+
+/// Tells of the retries of one evaluator.
+struct Observer {
+    evaluator: AgentId,
+    sender: mpsc::Sender<Told>,
 }
 
 impl Retries {
@@ -39,42 +40,34 @@ impl Retries {
             }
         };
         let thread = thread::Builder::new().name("retries".to_owned()).spawn(tell).map_err(Error::Runtime)?;
-        Ok(Self { observer: Arc::new(Observer(Some(sender))), thread: Some(thread) })
+        Ok(Self(Some((sender, thread))))
     }
 
     pub(super) fn untold() -> Self {
-        Self { observer: Arc::new(Observer(None)), thread: None }
+        Self(None)
     }
 
-    pub(super) fn observer(&self) -> Arc<dyn CallObserver> {
-        Arc::clone(&self.observer) as Arc<dyn CallObserver>
+    pub(super) fn observer_of(&self, evaluator: &AgentId) -> Option<Arc<dyn CallObserver>> {
+        let (sender, _) = self.0.as_ref()?;
+        Some(Arc::new(Observer { evaluator: evaluator.clone(), sender: sender.clone() }))
     }
 
     /// Waits until everything is written.
     pub(super) fn finish(self) {
-        self.observer.tell(Told::Everything);
-        if let Some(thread) = self.thread {
-            // A panic of that thread has been reported by its hook, and takes no score away.
+        if let Some((sender, thread)) = self.0 {
+            // Either fails only where the thread has ended by a panic: its hook has reported that, and it takes no score
+            // away.
+            drop(sender.send(Told::Everything));
             drop(thread.join());
         }
     }
 }
 
-impl Observer {
-    fn tell(&self, told: Told) {
-        if let Some(sender) = &self.0 {
-            // Fails only where the thread has ended, and then nobody is told.
-            drop(sender.send(told));
-        }
-    }
-}
-
 impl CallObserver for Observer {
-    fn retrying(&self, key: &CallKey, attempt: u32, error: &ModelError, wait: Duration) {
+    fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration) {
         let wait = duration(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-        self.tell(Told::Retry(format!(
-            "evaluator {}: attempt {attempt} failed: {error}; again in {wait}",
-            key.agent_id
-        )));
+        let text = format!("evaluator {}: attempt {attempt} failed: {error}; again in {wait}", self.evaluator);
+        // Fails only where the thread has ended, and then nobody is told.
+        drop(self.sender.send(Told::Retry(text)));
     }
 }

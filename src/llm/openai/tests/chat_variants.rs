@@ -246,7 +246,7 @@ async fn tool_calls_come_in_many_forms() {
 async fn figures_are_taken_where_they_are() {
     read_variants(ApiKind::Chat, chat_answer, FIGURES).await;
     for (header, cost) in [("0.25", Some(0.25)), ("unknown", None), ("NaN", None), ("-3", None)] {
-        let answer = Answer::json(200, &chat_answer()).header("x-litellm-response-cost", header);
+        let answer = answer_json(200, &chat_answer()).header("x-litellm-response-cost", header);
         let reply = read(ApiKind::Chat, answer).await.unwrap();
         assert_eq!(reply, Reply { stated_cost: cost.map(Usd::from_dollars), ..because() });
     }
@@ -262,7 +262,7 @@ async fn a_refusal_in_place_of_a_text_is_one() {
     for change in refusals {
         let mut answer = chat_answer();
         change(&mut answer);
-        let failed = read(ApiKind::Chat, Answer::json(200, &answer)).await.unwrap_err();
+        let failed = read(ApiKind::Chat, answer_json(200, &answer)).await.unwrap_err();
         assert_eq!(failed, ModelError::Filtered { message: "No.".to_owned() }, "{answer}");
     }
 }
@@ -271,11 +271,11 @@ async fn a_refusal_in_place_of_a_text_is_one() {
 async fn an_answer_that_failed_midway_is_none() {
     let mut answer = chat_answer();
     answer["choices"][0]["finish_reason"] = json!("error");
-    let failed = read(ApiKind::Chat, Answer::json(200, &answer)).await.unwrap_err();
+    let failed = read(ApiKind::Chat, answer_json(200, &answer)).await.unwrap_err();
     assert!(matches!(failed, ModelError::Broken { .. }), "{failed:?}");
 
     answer["choices"][0]["error"] = json!({"code": 502, "message": "upstream died"});
-    let failed = read(ApiKind::Chat, Answer::json(200, &answer)).await.unwrap_err();
+    let failed = read(ApiKind::Chat, answer_json(200, &answer)).await.unwrap_err();
     let message = "upstream died".to_owned();
     assert_eq!(failed, ModelError::ServerFailed { status: 502, retry_after: None, message });
 }

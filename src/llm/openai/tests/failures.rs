@@ -15,7 +15,7 @@ async fn failure(answer: Answer) -> ModelError {
 }
 
 fn error(status: u16, message: &str) -> Answer {
-    Answer::json(status, &json!({"error": {"message": message, "type": "x", "param": null, "code": null}}))
+    answer_json(status, &json!({"error": {"message": message, "type": "x", "param": null, "code": null}}))
 }
 
 fn limited(message: &str) -> ModelError {
@@ -63,10 +63,10 @@ async fn an_exhausted_quota_is_not_waited_for() {
         json!({"message": "pay", "type": "insufficient_quota", "code": 429}),
         json!({"message": "pay", "code": "insufficient_quota"}),
     ] {
-        assert_eq!(failure(Answer::json(429, &json!({"error": fields}))).await, refused(429, "pay"));
-        assert_eq!(failure(Answer::json(200, &json!({"error": fields}))).await, refused(429, "pay"));
+        assert_eq!(failure(answer_json(429, &json!({"error": fields}))).await, refused(429, "pay"));
+        assert_eq!(failure(answer_json(200, &json!({"error": fields}))).await, refused(429, "pay"));
         // A proxy's own error around it.
-        assert_eq!(failure(Answer::json(500, &json!({"error": fields}))).await, refused(500, "pay"));
+        assert_eq!(failure(answer_json(500, &json!({"error": fields}))).await, refused(500, "pay"));
     }
 }
 
@@ -79,7 +79,7 @@ async fn a_request_that_is_too_long_is_known_in_every_wording() {
         (200, json!({"message": "too long", "type": "invalid_request_error", "code": "context_length_exceeded"})),
         (200, json!({"message": "the request exceeds the available context size. try increasing it", "code": 500})),
     ] {
-        let failed = failure(Answer::json(status, &json!({"error": fields}))).await;
+        let failed = failure(answer_json(status, &json!({"error": fields}))).await;
         assert!(matches!(failed, ModelError::ContextExceeded { .. }) && !failed.is_transient(), "{failed:?}");
     }
     for said in [
@@ -133,7 +133,7 @@ async fn what_was_said_is_found_in_every_shape() {
         (json!({"what": "why"}), r#"{"what":"why"}"#),
         (json!("why"), r#""why""#),
     ] {
-        assert_eq!(failure(Answer::json(400, &body)).await, refused(400, message), "{body}");
+        assert_eq!(failure(answer_json(400, &body)).await, refused(400, message), "{body}");
     }
     for (body, message) in [
         ("", "bad request"),
@@ -142,9 +142,9 @@ async fn what_was_said_is_found_in_every_shape() {
         ("<html><style>p{}</style><body><h1>Why</h1>\n<p>not</p></body></html>", "Why not"),
         ("a < b", "a < b"),
     ] {
-        assert_eq!(failure(Answer::text(400, body)).await, refused(400, message), "{body}");
+        assert_eq!(failure(answer_text(400, body)).await, refused(400, message), "{body}");
     }
-    assert_eq!(failure(Answer::text(400, vec![0xff, 0xfe, b'!'])).await, refused(400, "\u{fffd}\u{fffd}!"));
+    assert_eq!(failure(answer_text(400, vec![0xff, 0xfe, b'!'])).await, refused(400, "\u{fffd}\u{fffd}!"));
 }
 
 #[tokio::test]
@@ -152,7 +152,7 @@ async fn long_messages_are_cut() {
     let ModelError::Refused { message, .. } = failure(error(400, &"é".repeat(30_000))).await else { panic!() };
     assert_eq!(message.chars().count(), 601);
     // A body that is not the API's, and longer than what is read of it.
-    let ModelError::ServerFailed { message, .. } = failure(Answer::text(500, "wide ".repeat(1 << 18))).await else {
+    let ModelError::ServerFailed { message, .. } = failure(answer_text(500, "wide ".repeat(1 << 18))).await else {
         panic!()
     };
     assert_eq!(message.chars().count(), 201);
@@ -179,9 +179,9 @@ async fn an_error_inside_a_good_status_is_one() {
         (json!("what"), server_failed(200, "what")),
     ] {
         let alone = json!({ "error": error });
-        assert_eq!(failure(Answer::json(200, &alone)).await, expected, "{alone}");
+        assert_eq!(failure(answer_json(200, &alone)).await, expected, "{alone}");
         let beside = json!({"error": error, "choices": [], "output": [], "status": "failed"});
-        assert_eq!(failure(Answer::json(200, &beside)).await, expected, "{beside}");
+        assert_eq!(failure(answer_json(200, &beside)).await, expected, "{beside}");
     }
 }
 
@@ -201,36 +201,42 @@ async fn what_is_not_an_answer_is_broken() {
         ("{\"choices\": \"x\", \"output\": 3}", "x"),
     ] {
         for api in BOTH {
-            let failed = read(api, Answer::text(200, body)).await.unwrap_err();
+            let failed = read(api, answer_text(200, body)).await.unwrap_err();
             let ModelError::Broken { message } = &failed else { panic!("{body}: {failed:?}") };
             assert!(message.contains(says), "{body}: {message}");
         }
     }
-    assert!(matches!(failure(Answer::text(204, "")).await, ModelError::Broken { .. }));
+    assert!(matches!(failure(answer_text(204, "")).await, ModelError::Broken { .. }));
 }
 
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_broken() {
     for status in [200, 500] {
         for api in BOTH {
-            let failed = read(api, Answer::json(status, &chat_answer()).cut()).await.unwrap_err();
+            let failed = read(api, answer_json(status, &chat_answer()).cut()).await.unwrap_err();
             let ModelError::Broken { message } = &failed else { panic!("{failed:?}") };
             assert!(message.starts_with("it broke off: "), "{message}");
         }
     }
 }
 
+/// An answer whose length is not declared.
+fn chunked(body: &Value) -> Answer {
+    let body = body.to_string().into_bytes();
+    Answer::pieces("application/json", body.chunks(1 << 16).map(<[u8]>::to_vec), Delivery::Whole)
+}
+
 #[tokio::test]
 async fn an_answer_without_end_is_not_read_to_its_end() {
     let mut long = chat_answer();
     long["choices"][0]["message"]["content"] = json!("x".repeat(8 << 20));
-    for answer in [Answer::json(200, &long), Answer::json(200, &long).chunked()] {
+    for answer in [answer_json(200, &long), chunked(&long)] {
         let failed = read(ApiKind::Chat, answer).await.unwrap_err();
         assert_eq!(failed, ModelError::Broken { message: "it is longer than 8 MiB".to_owned() });
     }
     let text = "x".repeat((8 << 20) - 1000);
     long["choices"][0]["message"]["content"] = json!(text);
-    assert_eq!(read(ApiKind::Chat, Answer::json(200, &long).chunked()).await.unwrap().text.len(), text.len());
+    assert_eq!(read(ApiKind::Chat, chunked(&long)).await.unwrap().text.len(), text.len());
 }
 
 #[tokio::test]
@@ -264,14 +270,14 @@ async fn a_server_that_hangs_up_without_a_word_broke_off() {
 
 #[tokio::test]
 async fn redirects_are_named_and_not_followed() {
-    let elsewhere = Server::start(|seen| regular(&seen.path)).await;
+    let elsewhere = Server::with(|seen| regular(&seen.path));
     for status in [301, 302, 303, 307, 308] {
-        let target = format!("{}/chat/completions?token=t", elsewhere.url());
-        let failed = failure(Answer::text(status, "").header("location", &target)).await;
+        let target = format!("{}/chat/completions?token=t", elsewhere.base_url());
+        let failed = failure(answer_text(status, "").header("location", &target)).await;
         let shown = target.split('?').next().unwrap();
         assert_eq!(failed, refused(status, &format!("it redirects to {shown}, which is not followed")));
     }
-    let relative = failure(Answer::text(302, "").header("location", "/login?next=x")).await;
+    let relative = failure(answer_text(302, "").header("location", "/login?next=x")).await;
     assert_eq!(relative, refused(302, "it redirects to /login, which is not followed"));
     assert_eq!(elsewhere.paths(), Vec::<String>::new());
 }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use tokio::sync::Barrier;
 use tokio::time::{Instant, timeout};
 
 use crate::llm::openai::quirks::PATIENCE;
@@ -15,28 +14,28 @@ const LONG: Duration = Duration::from_secs(20);
 
 /// What servers without the Responses API say.
 fn refusals() -> Vec<Answer> {
-    let message = |status, message: &str| Answer::json(status, &json!({"error": {"message": message}}));
+    let message = |status, message: &str| answer_json(status, &json!({"error": {"message": message}}));
     vec![
         // Ollama before 0.13.3 and other servers in Go.
-        Answer::text(404, "404 page not found"),
-        Answer::json(404, &json!({"detail": "Not Found"})),
-        Answer::text(404, ""),
-        Answer::text(404, "<html><head><title>404 Not Found</title></head></html>"),
+        answer_text(404, "404 page not found"),
+        answer_json(404, &json!({"detail": "Not Found"})),
+        answer_text(404, ""),
+        answer_text(404, "<html><head><title>404 Not Found</title></head></html>"),
         // llama.cpp
-        Answer::json(404, &json!({"error": {"code": 404, "message": "File Not Found", "type": "not_found_error"}})),
+        answer_json(404, &json!({"error": {"code": 404, "message": "File Not Found", "type": "not_found_error"}})),
         // Groq
         message(404, "Unknown request URL: POST /openai/v1/responses. Please check the URL for typos"),
         message(404, "Invalid URL (POST /v1/responses)"),
-        Answer::text(405, "Method Not Allowed"),
-        Answer::json(405, &json!({"detail": "Method Not Allowed"})),
+        answer_text(405, "Method Not Allowed"),
+        answer_json(405, &json!({"detail": "Method Not Allowed"})),
         message(501, "not implemented"),
         message(400, "The Responses API is not supported."),
         message(400, "Unknown endpoint: /v1/responses"),
         message(400, "This server doesn't support the responses endpoint; use /v1/chat/completions."),
         message(400, "Azure OpenAI Responses API is enabled only for api-version 2025-03-01-preview and later"),
-        Answer::json(400, &json!({"error": "Invalid URL (POST /v1/responses)"})),
+        answer_json(400, &json!({"error": "Invalid URL (POST /v1/responses)"})),
         // LM Studio
-        Answer::json(
+        answer_json(
             200,
             &json!({"error": "Unexpected endpoint or method. (POST /v1/responses). Returning 200 anyway"}),
         ),
@@ -47,7 +46,7 @@ fn refusals() -> Vec<Answer> {
 async fn a_server_without_responses_refuses_one_call_only() {
     for refusal in refusals() {
         let said = refusal.clone();
-        let server = Server::start(move |seen| if seen.path == RESPONSES { said.clone() } else { regular(CHAT) }).await;
+        let server = Server::with(move |seen| if seen.path == RESPONSES { said.clone() } else { regular(CHAT) });
         let client = client(&server, ApiKind::Auto);
         // Whether they ask the same model or each its own.
         let requests: Vec<Request> = (0..8).map(|index| request_for(&format!("m-{}", index % 3))).collect();
@@ -62,11 +61,15 @@ async fn a_server_without_responses_refuses_one_call_only() {
 
 #[tokio::test]
 async fn nobody_waits_for_the_success_of_the_first() {
-    let all = Arc::new(Barrier::new(8));
-    let together = Arc::clone(&all);
+    let gate = Gate::shut();
     // Answers nobody before everybody has asked: calls that waited for the first would wait for ever. How long they
     // may wait is tested where it is decided, with a clock that stands still.
-    let server = Server::start(move |seen| regular(&seen.path).together(&together)).await;
+    let server = Server::with(move |seen| {
+        if seen.index == 7 {
+            gate.open();
+        }
+        regular(&seen.path).held(&gate)
+    });
     let client = client(&server, ApiKind::Auto);
     let request = request();
     let replies = join_all((0..8).map(|_| complete(&client, &request)));
@@ -77,7 +80,7 @@ async fn nobody_waits_for_the_success_of_the_first() {
 
 #[tokio::test]
 async fn once_the_api_is_known_nobody_waits() {
-    let server = Server::start(|seen| regular(&seen.path)).await;
+    let server = Server::with(|seen| regular(&seen.path));
     let client = client(&server, ApiKind::Auto);
     complete(&client, &request()).await.unwrap();
     let started = Instant::now();
@@ -91,23 +94,23 @@ async fn once_the_api_is_known_nobody_waits() {
 #[tokio::test]
 async fn an_error_of_another_kind_is_an_error_and_nothing_is_asked_twice() {
     let error = |status, message: &str, code: &str| {
-        Answer::json(status, &json!({"error": {"message": message, "type": "invalid_request_error", "code": code}}))
+        answer_json(status, &json!({"error": {"message": message, "type": "invalid_request_error", "code": code}}))
     };
     let missing = "The model `m-1` does not exist or you do not have access to it.";
     for (answer, status) in [
         (error(404, missing, "model_not_found"), 404),
         (error(404, "m-1 was not found by POST /v1/responses", "model_not_found"), 404),
-        (Answer::json(404, &json!({"error": {"message": "model \"m-1\" not found, try pulling it first"}})), 404),
-        (Answer::json(404, &json!({"object": "error", "message": missing, "code": 404})), 404),
-        (Answer::json(404, &json!({"error": {"message": "No endpoints found for m-1.", "code": 404}})), 404),
+        (answer_json(404, &json!({"error": {"message": "model \"m-1\" not found, try pulling it first"}})), 404),
+        (answer_json(404, &json!({"object": "error", "message": missing, "code": 404})), 404),
+        (answer_json(404, &json!({"error": {"message": "No endpoints found for m-1.", "code": 404}})), 404),
         (error(400, "'input' is not welcome", "invalid_prompt"), 400),
         (error(400, "Unsupported parameter: 'tools'. In the Responses API, this parameter is not supported.", ""), 400),
         (error(401, "Incorrect API key provided", "invalid_api_key"), 401),
         (error(403, "The Responses API is not available in your country", "x"), 403),
         (error(429, "slow down", "rate_limit_exceeded"), 429),
         (error(500, "The Responses API is unavailable", "server_error"), 500),
-        (Answer::text(502, "<h1>Bad gateway</h1>"), 502),
-        (Answer::json(200, &json!({"error": {"message": missing, "code": "model_not_found"}})), 404),
+        (answer_text(502, "<h1>Bad gateway</h1>"), 502),
+        (answer_json(200, &json!({"error": {"message": missing, "code": "model_not_found"}})), 404),
     ] {
         let failed = read(ApiKind::Auto, answer.clone()).await.unwrap_err();
         let of = match failed {
@@ -122,23 +125,23 @@ async fn an_error_of_another_kind_is_an_error_and_nothing_is_asked_twice() {
 }
 
 /// A server whose Responses API answers with this, and whose Chat Completions are regular.
-async fn half(answer: Answer) -> Server {
-    Server::start(move |seen| if seen.path == RESPONSES { answer.clone() } else { regular(CHAT) }).await
+fn half(answer: Answer) -> Server {
+    Server::with(move |seen| if seen.path == RESPONSES { answer.clone() } else { regular(CHAT) })
 }
 
 #[tokio::test]
 async fn what_is_not_about_the_request_is_tried_as_chat_once_and_remembered() {
     for answer in [
-        Answer::json(400, &json!({"error": {"code": 400, "message": "Cannot determine type of 'item'"}})),
-        Answer::json(422, &json!({"detail": [{"loc": ["body", "messages"], "msg": "Field required"}]})),
-        Answer::text(404, "nothing here for this model"),
-        Answer::text(200, "<html>Welcome</html>"),
-        Answer::json(200, &json!({})),
-        Answer::json(200, &json!({"status": "ok"})),
-        Answer::json(200, &chat_answer()),
-        Answer::text(200, ""),
+        answer_json(400, &json!({"error": {"code": 400, "message": "Cannot determine type of 'item'"}})),
+        answer_json(422, &json!({"detail": [{"loc": ["body", "messages"], "msg": "Field required"}]})),
+        answer_text(404, "nothing here for this model"),
+        answer_text(200, "<html>Welcome</html>"),
+        answer_json(200, &json!({})),
+        answer_json(200, &json!({"status": "ok"})),
+        answer_json(200, &chat_answer()),
+        answer_text(200, ""),
     ] {
-        let server = half(answer.clone()).await;
+        let server = half(answer.clone());
         let client = client(&server, ApiKind::Auto);
         for _ in 0..2 {
             assert!(complete(&client, &request()).await.is_ok(), "{answer:?}");
@@ -149,17 +152,20 @@ async fn what_is_not_about_the_request_is_tried_as_chat_once_and_remembered() {
 
 #[tokio::test]
 async fn a_server_error_is_repeated_before_the_other_api_is_tried() {
-    let server = half(Answer::text(500, "boom")).await;
+    let server = half(answer_text(500, "boom"));
     let client = client(&server, ApiKind::Auto);
-    assert!(complete(&client, &request()).await.unwrap_err().is_transient());
-    assert_eq!(complete(&client, &request()).await, Ok(because()));
+    let (heard, request) = (Heard::default(), request());
+    let timeouts = Timeouts { first_token: IDLE, idle: IDLE };
+    let attempt = |attempt| client.ask(&request, Live { listener: &heard, timeouts, attempt });
+    assert!(attempt(1).await.unwrap_err().error.is_transient());
+    assert_eq!(attempt(2).await, Ok(because()));
     assert_eq!(server.paths(), [RESPONSES, RESPONSES, CHAT]);
 }
 
 #[tokio::test]
 async fn a_server_that_is_known_to_have_the_api_is_believed() {
     for status in [400, 404, 405, 422, 500, 501] {
-        let server = half(Answer::text(status, "boom")).await;
+        let server = half(answer_text(status, "boom"));
         let mut client = client(&server, ApiKind::Auto);
         client.learned = crate::llm::openai::quirks::Learned::new(
             crate::llm::openai::quirks::Presumed {
@@ -181,15 +187,14 @@ async fn a_server_that_is_known_to_have_the_api_is_believed() {
 
 #[tokio::test]
 async fn schemas_that_are_not_heeded_go_to_chat() {
-    let server = Server::start(|seen| {
+    let server = Server::with(|seen| {
         let mut chat = chat_answer();
         chat["choices"][0]["message"]["content"] = json!("{\"score\": 1}");
-        let heeded = seen.path == CHAT && seen.json().get("response_format").is_some();
-        if heeded { Answer::json(200, &chat) } else { regular(&seen.path) }
-    })
-    .await;
+        let heeded = seen.path == CHAT && seen.body.get("response_format").is_some();
+        if heeded { answer_json(200, &chat) } else { regular(&seen.path) }
+    });
     let client = client(&server, ApiKind::Auto);
-    let wanted = Request { answer: Some(&SCORE), ..request() };
+    let wanted = Request { answer: Some(score()), ..request() };
     for request in [&wanted, &wanted, &request(), &wanted] {
         complete(&client, request).await.unwrap();
     }
@@ -199,18 +204,17 @@ async fn schemas_that_are_not_heeded_go_to_chat() {
 #[tokio::test]
 async fn a_server_whose_chat_does_no_better_keeps_its_schemas() {
     for (name, chat) in [
-        ("another API's answer", Answer::json(200, &json!({"object": "health", "ok": true}))),
-        ("a failure", Answer::text(500, "no such thing")),
-        ("no such path", Answer::text(404, "404 page not found")),
+        ("another API's answer", answer_json(200, &json!({"object": "health", "ok": true}))),
+        ("a failure", answer_text(500, "no such thing")),
+        ("no such path", answer_text(404, "404 page not found")),
     ] {
         let chat = std::sync::Mutex::new(chat);
-        let server = Server::start(move |seen| match seen.path.as_str() {
+        let server = Server::with(move |seen| match seen.path.as_str() {
             CHAT => chat.lock().unwrap().clone(),
             path => regular(path),
-        })
-        .await;
+        });
         let client = client(&server, ApiKind::Auto);
-        let wanted = Request { answer: Some(&SCORE), ..request() };
+        let wanted = Request { answer: Some(score()), ..request() };
         for _ in 0..3 {
             complete(&client, &wanted).await.unwrap_or_else(|error| panic!("{name}: {error}"));
         }
@@ -220,11 +224,10 @@ async fn a_server_whose_chat_does_no_better_keeps_its_schemas() {
 
 #[tokio::test]
 async fn of_two_failures_the_one_that_may_be_billed_is_told_of() {
-    let server = Server::start(|seen| match seen.path.as_str() {
-        CHAT => Answer::text(500, "oops"),
-        _ => Answer::json(200, &json!({"object": "health", "ok": true})),
-    })
-    .await;
+    let server = Server::with(|seen| match seen.path.as_str() {
+        CHAT => answer_text(500, "oops"),
+        _ => answer_json(200, &json!({"object": "health", "ok": true})),
+    });
     let client = client(&server, ApiKind::Auto);
     let error = complete(&client, &request()).await.unwrap_err();
     assert!(error.may_be_billed(), "{error}");
@@ -233,15 +236,14 @@ async fn of_two_failures_the_one_that_may_be_billed_is_told_of() {
 
 #[tokio::test]
 async fn after_a_failed_first_call_the_next_one_finds_out() {
-    let server = Server::start({
+    let server = Server::with({
         let first = std::sync::atomic::AtomicBool::new(true);
         move |seen| match seen.path.as_str() {
-            RESPONSES if first.swap(false, std::sync::atomic::Ordering::Relaxed) => Answer::text(503, "starting"),
-            RESPONSES => Answer::text(404, "404 page not found"),
+            RESPONSES if first.swap(false, std::sync::atomic::Ordering::Relaxed) => answer_text(503, "starting"),
+            RESPONSES => answer_text(404, "404 page not found"),
             _ => regular(CHAT),
         }
-    })
-    .await;
+    });
     let client = client(&server, ApiKind::Auto);
     let request = request();
     let replies = join_all((0..8).map(|_| complete(&client, &request))).await;
@@ -251,14 +253,13 @@ async fn after_a_failed_first_call_the_next_one_finds_out() {
 
 #[tokio::test]
 async fn a_first_call_that_is_given_up_holds_up_nobody() {
-    let server = Server::start({
+    let server = Server::with({
         let first = std::sync::atomic::AtomicBool::new(true);
         move |seen| {
             let hang = first.swap(false, std::sync::atomic::Ordering::Relaxed);
             regular(&seen.path).after(if hang { 10 * LONG } else { Duration::ZERO })
         }
-    })
-    .await;
+    });
     let client = client(&server, ApiKind::Auto);
     let request = request();
     timeout(Duration::from_millis(100), complete(&client, &request)).await.expect_err("the first call hangs");
@@ -272,14 +273,13 @@ async fn a_first_call_that_is_given_up_holds_up_nobody() {
 
 #[tokio::test]
 async fn one_model_without_responses_leaves_the_others_theirs() {
-    let server = Server::start(|seen| {
+    let server = Server::with(|seen| {
         let message = "The model `old` is not supported by the Responses API.";
-        if seen.path == RESPONSES && seen.json()["model"] == "old" {
-            return Answer::json(400, &json!({"error": {"message": message, "param": "model"}}));
+        if seen.path == RESPONSES && seen.body["model"] == "old" {
+            return answer_json(400, &json!({"error": {"message": message, "param": "model"}}));
         }
         regular(&seen.path)
-    })
-    .await;
+    });
     let client = client(&server, ApiKind::Auto);
     for model in ["old", "new", "old", "new"] {
         assert_eq!(complete(&client, &request_for(model)).await, Ok(because()));
@@ -289,14 +289,13 @@ async fn one_model_without_responses_leaves_the_others_theirs() {
 
 #[tokio::test]
 async fn a_model_that_was_reached_stays_where_it_is() {
-    let server = Server::start({
+    let server = Server::with({
         let first = std::sync::atomic::AtomicBool::new(true);
         move |seen| {
             let well = first.swap(false, std::sync::atomic::Ordering::Relaxed);
-            if well { regular(&seen.path) } else { Answer::text(404, "no such page") }
+            if well { regular(&seen.path) } else { answer_text(404, "no such page") }
         }
-    })
-    .await;
+    });
     let client = client(&server, ApiKind::Auto);
     complete(&client, &request()).await.unwrap();
     let failed = complete(&client, &request()).await.unwrap_err();
@@ -307,7 +306,7 @@ async fn a_model_that_was_reached_stays_where_it_is() {
 #[tokio::test]
 async fn a_configured_api_is_the_only_one() {
     for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
-        let server = Server::start(|_| Answer::text(404, "404 page not found")).await;
+        let server = Server::with(|_| answer_text(404, "404 page not found"));
         let failed = complete(&client(&server, api), &request()).await.unwrap_err();
         assert!(failed.to_string().contains("404 page not found"), "{failed}");
         assert_eq!(server.paths(), [path]);
@@ -326,11 +325,9 @@ async fn figures_of_failure(client: &OpenAiClient, request: &Request) -> Option<
 
 #[tokio::test]
 async fn what_both_apis_took_is_counted_once_each() {
-    for (chat, expected) in [(Answer::text(404, "404 page not found"), 10), (Answer::json(200, &billed(100)), 110)] {
-        let server = Server::start(
-            move |seen| if seen.path == RESPONSES { Answer::json(200, &billed(10)) } else { chat.clone() },
-        );
-        let server = server.await;
+    for (chat, expected) in [(answer_text(404, "404 page not found"), 10), (answer_json(200, &billed(100)), 110)] {
+        let server =
+            Server::with(move |seen| if seen.path == RESPONSES { answer_json(200, &billed(10)) } else { chat.clone() });
         let client = client(&server, ApiKind::Auto);
         assert_eq!(figures_of_failure(&client, &request()).await, Some(expected));
     }
@@ -338,12 +335,11 @@ async fn what_both_apis_took_is_counted_once_each() {
 
 #[tokio::test]
 async fn what_a_try_without_a_schema_took_is_counted_though_it_failed() {
-    let server = Server::start(|seen| {
-        let has_schema = seen.json().get("response_format").is_some();
-        if has_schema { Answer::text(500, "") } else { Answer::json(200, &billed(10)) }
-    })
-    .await;
+    let server = Server::with(|seen| {
+        let has_schema = seen.body.get("response_format").is_some();
+        if has_schema { answer_text(500, "") } else { answer_json(200, &billed(10)) }
+    });
     let client = client(&server, ApiKind::Chat);
-    let wanted = Request { answer: Some(&SCORE), ..request() };
+    let wanted = Request { answer: Some(score()), ..request() };
     assert_eq!(figures_of_failure(&client, &wanted).await, Some(10));
 }

@@ -7,7 +7,7 @@ type Refuses = (&'static str, fn() -> Answer);
 
 fn error(status: u16, message: &str, param: &str, code: &str) -> Answer {
     let error = json!({"message": message, "type": "invalid_request_error", "param": param, "code": code});
-    Answer::json(status, &json!({ "error": error }))
+    answer_json(status, &json!({ "error": error }))
 }
 
 const NO_SCHEMA: [Refuses; 5] = [
@@ -20,10 +20,8 @@ const NO_SCHEMA: [Refuses; 5] = [
         error(400, message, "response_format", "unsupported_value")
     }),
     ("by parameter alone", || error(400, "Invalid value", "response_format.type", "")),
-    ("text", || Answer::text(400, "this model does not support structured outputs")),
-    ("fastapi", || {
-        Answer::json(422, &json!({"detail": [{"loc": ["body", "response_format"], "msg": "extra fields"}]}))
-    }),
+    ("text", || answer_text(400, "this model does not support structured outputs")),
+    ("fastapi", || answer_json(422, &json!({"detail": [{"loc": ["body", "response_format"], "msg": "extra fields"}]}))),
 ];
 
 const NO_TEMPERATURE: [Refuses; 4] = [
@@ -36,12 +34,9 @@ const NO_TEMPERATURE: [Refuses; 4] = [
         error(400, message, "temperature", "unsupported_value")
     }),
     ("anthropic", || {
-        Answer::json(
-            400,
-            &json!({"type": "error", "error": {"message": "`temperature` is deprecated for this model."}}),
-        )
+        answer_json(400, &json!({"type": "error", "error": {"message": "`temperature` is deprecated for this model."}}))
     }),
-    ("fastapi", || Answer::json(422, &json!({"detail": "temperature: extra inputs are not permitted"}))),
+    ("fastapi", || answer_json(422, &json!({"detail": "temperature: extra inputs are not permitted"}))),
 ];
 
 fn has(body: &Value, field: &str) -> bool {
@@ -53,12 +48,11 @@ fn has(body: &Value, field: &str) -> bool {
 
 /// Asks twice a server that refuses `field`, and asks it for another model; says which requests had the field.
 async fn ask(api: ApiKind, field: &'static str, refusal: fn() -> Answer, request: &Request) -> Vec<bool> {
-    let server = Server::start(move |seen| {
-        let body = seen.json();
-        let picky = body["model"] == "m-1" && has(&body, field);
+    let server = Server::with(move |seen| {
+        let body = &seen.body;
+        let picky = body["model"] == "m-1" && has(body, field);
         if picky { refusal() } else { regular(&seen.path) }
-    })
-    .await;
+    });
     let client = client(&server, api);
     let other = Request { model: "m-2".into(), ..request.clone() };
     for request in [request, request, &other] {
@@ -66,12 +60,12 @@ async fn ask(api: ApiKind, field: &'static str, refusal: fn() -> Answer, request
     }
     let path = if api == ApiKind::Chat { CHAT } else { RESPONSES };
     assert!(server.paths().iter().all(|asked| asked == path), "{:?}", server.paths());
-    server.seen().iter().map(|seen| has(&seen.json(), field)).collect()
+    server.requests().iter().map(|seen| has(&seen.body, field)).collect()
 }
 
 #[tokio::test]
 async fn a_schema_that_is_refused_is_left_out_and_not_sent_again() {
-    let request = Request { answer: Some(&SCORE), ..request() };
+    let request = Request { answer: Some(score()), ..request() };
     for (name, refusal) in NO_SCHEMA {
         for api in [ApiKind::Auto, ApiKind::Responses, ApiKind::Chat] {
             let sent = ask(api, "schema", refusal, &request).await;
@@ -82,9 +76,9 @@ async fn a_schema_that_is_refused_is_left_out_and_not_sent_again() {
 
 #[tokio::test]
 async fn a_schema_that_a_server_fails_on_is_learned_at_the_first_refusal() {
-    let request = Request { answer: Some(&SCORE), ..request() };
+    let request = Request { answer: Some(score()), ..request() };
     for api in [ApiKind::Auto, ApiKind::Responses, ApiKind::Chat] {
-        let sent = ask(api, "schema", || Answer::text(500, "Internal Server Error"), &request).await;
+        let sent = ask(api, "schema", || answer_text(500, "Internal Server Error"), &request).await;
         assert_eq!(sent, [true, false, false, true], "{api:?}");
     }
 }
@@ -121,42 +115,40 @@ async fn the_new_name_of_the_limit_is_learned() {
 
 #[tokio::test]
 async fn the_old_name_of_the_limit_is_learned() {
-    let server = Server::start(|seen| {
-        let refused = has(&seen.json(), "max_completion_tokens");
-        if refused { Answer::text(400, "Unrecognized request argument: max_completion_tokens") } else { regular(CHAT) }
-    })
-    .await;
-    let endpoint = Endpoint { name: "openai".into(), ..endpoint(&server.url(), ApiKind::Chat) };
+    let server = Server::with(|seen| {
+        let refused = has(&seen.body, "max_completion_tokens");
+        if refused { answer_text(400, "Unrecognized request argument: max_completion_tokens") } else { regular(CHAT) }
+    });
+    let endpoint = Endpoint { name: "openai".into(), ..endpoint(&server.base_url(), ApiKind::Chat) };
     let client = OpenAiClient::new(endpoint, &http_client().unwrap()).unwrap();
     let request = Request { max_tokens: Some(500), ..request() };
     for _ in 0..2 {
         assert_eq!(complete(&client, &request).await, Ok(because()));
     }
-    let old: Vec<bool> = server.seen().iter().map(|seen| has(&seen.json(), "max_tokens")).collect();
+    let old: Vec<bool> = server.requests().iter().map(|seen| has(&seen.body, "max_tokens")).collect();
     assert_eq!(old, [false, true, true]);
 }
 
 #[tokio::test]
 async fn a_model_may_lack_everything() {
-    let server = Server::start(|seen| {
-        let body = seen.json();
+    let server = Server::with(|seen| {
+        let body = &seen.body;
         match seen.path.as_str() {
-            RESPONSES => Answer::text(404, "404 page not found"),
-            _ if has(&body, "schema") => NO_SCHEMA[1].1(),
-            _ if has(&body, "temperature") => NO_TEMPERATURE[0].1(),
-            _ if has(&body, "max_tokens") => Answer::text(400, "use max_completion_tokens"),
+            RESPONSES => answer_text(404, "404 page not found"),
+            _ if has(body, "schema") => NO_SCHEMA[1].1(),
+            _ if has(body, "temperature") => NO_TEMPERATURE[0].1(),
+            _ if has(body, "max_tokens") => answer_text(400, "use max_completion_tokens"),
             _ => regular(CHAT),
         }
-    })
-    .await;
+    });
     let client = client(&server, ApiKind::Auto);
-    let request = Request { answer: Some(&SCORE), max_tokens: Some(9), ..request() };
+    let request = Request { answer: Some(score()), max_tokens: Some(9), ..request() };
     assert_eq!(complete(&client, &request).await, Ok(because()));
     assert_eq!(server.paths(), [RESPONSES, CHAT, CHAT, CHAT, CHAT]);
     let last = r#"{"role":"user","content":"Why?"}],"max_completion_tokens":9}"#;
-    assert!(server.seen()[4].body.ends_with(last), "{}", server.seen()[4].body);
+    assert!(server.requests()[4].sent.ends_with(last), "{}", server.requests()[4].sent);
     complete(&client, &request).await.unwrap();
-    assert_eq!((server.paths().len(), server.seen()[5].body == server.seen()[4].body), (6, true));
+    assert_eq!((server.paths().len(), server.requests()[5].sent == server.requests()[4].sent), (6, true));
 }
 
 #[tokio::test]
@@ -171,11 +163,10 @@ async fn what_is_the_users_to_correct_is_not_left_out() {
         (error(403, "'temperature' is not supported", "temperature", "x"), request()),
     ] {
         for api in [ApiKind::Auto, ApiKind::Chat] {
-            let server = Server::start({
+            let server = Server::with({
                 let answer = answer.clone();
                 move |_| answer.clone()
-            })
-            .await;
+            });
             let failed = complete(&client(&server, api), &request).await.unwrap_err();
             assert!(!failed.is_transient(), "{failed:?}");
             assert_eq!(server.paths().len(), 1, "{answer:?}");
@@ -185,7 +176,7 @@ async fn what_is_the_users_to_correct_is_not_left_out() {
 
 #[tokio::test]
 async fn a_server_that_refuses_the_same_for_ever_is_given_up() {
-    let server = Server::start(|_| NO_TEMPERATURE[0].1()).await;
+    let server = Server::with(|_| NO_TEMPERATURE[0].1());
     let client = client(&server, ApiKind::Auto);
     for requests in [2, 3] {
         let failed = complete(&client, &request()).await.unwrap_err();

@@ -287,7 +287,7 @@ async fn tool_calls_come_in_many_forms() {
 #[tokio::test]
 async fn figures_are_taken_where_they_are() {
     read_variants(ApiKind::Responses, responses_answer, FIGURES).await;
-    let header = Answer::json(200, &responses_answer()).header("x-litellm-response-cost", "0.25");
+    let header = answer_json(200, &responses_answer()).header("x-litellm-response-cost", "0.25");
     let reply = read(ApiKind::Responses, header).await.unwrap();
     assert_eq!(reply, Reply { stated_cost: Some(Usd::from_dollars(0.25)), ..because() });
 }
@@ -296,7 +296,7 @@ async fn figures_are_taken_where_they_are() {
 async fn a_refusal_in_place_of_a_text_is_one() {
     let mut answer = responses_answer();
     answer["output"] = message(json!([{"type": "refusal", "refusal": "I cannot\nhelp\u{7} with that."}]));
-    let failed = read(ApiKind::Responses, Answer::json(200, &answer)).await.unwrap_err();
+    let failed = read(ApiKind::Responses, answer_json(200, &answer)).await.unwrap_err();
     assert_eq!(failed, ModelError::Filtered { message: "I cannot help with that.".to_owned() });
 }
 
@@ -305,7 +305,7 @@ async fn what_ended_badly_is_no_answer() {
     for status in ["failed", "cancelled"] {
         let mut answer = responses_answer();
         answer["status"] = json!(status);
-        let failed = read(ApiKind::Responses, Answer::json(200, &answer)).await.unwrap_err();
+        let failed = read(ApiKind::Responses, answer_json(200, &answer)).await.unwrap_err();
         assert!(matches!(failed, ModelError::Broken { .. }), "{failed:?}");
     }
 }

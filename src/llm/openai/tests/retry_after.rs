@@ -6,7 +6,7 @@ use super::*;
 
 /// What is read from a refusal with these headers.
 async fn asked(status: u16, headers: &[(&'static str, &str)]) -> Option<Duration> {
-    let refusal = Answer::json(status, &json!({"error": {"message": "slow down"}}));
+    let refusal = answer_json(status, &json!({"error": {"message": "slow down"}}));
     let answer = headers.iter().fold(refusal, |answer, (name, value)| answer.header(name, *value));
     let failed = read(ApiKind::Chat, answer).await.unwrap_err();
     assert!(failed.is_transient());
@@ -48,7 +48,7 @@ async fn a_date_is_a_wait_from_now_on() {
 
 #[tokio::test]
 async fn an_error_inside_a_good_status_has_wishes_too() {
-    let answer = Answer::json(200, &json!({"error": {"code": 429, "message": "slow"}})).header("retry-after", "3");
+    let answer = answer_json(200, &json!({"error": {"code": 429, "message": "slow"}})).header("retry-after", "3");
     let failed = read(ApiKind::Chat, answer).await.unwrap_err();
     assert_eq!(failed.retry_after(), Some(Duration::from_secs(3)));
 }

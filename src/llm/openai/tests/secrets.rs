@@ -7,37 +7,37 @@ const QUERY_SECRET: &str = "qry-secret-43210";
 
 /// Whatever a server may say with `secret` in it.
 fn echoes(secret: &str) -> Vec<Answer> {
-    let error = |status, fields: Value| Answer::json(status, &json!({ "error": fields }));
+    let error = |status, fields: Value| answer_json(status, &json!({ "error": fields }));
     let mut echoes = vec![
         error(200, json!({"message": secret})),
         error(200, json!({"code": secret})),
         error(200, json!(format!("bad key {secret}"))),
-        Answer::text(200, secret.to_owned()),
-        Answer::text(200, format!("<html><body>Your key is {secret}!</body></html>")),
-        Answer::json(200, &json!(secret)),
-        Answer::json(200, &json!([secret])),
-        Answer::json(200, &json!({"you sent": secret})),
-        Answer::json(200, &json!({"choices": secret, "output": secret})),
+        answer_text(200, secret.to_owned()),
+        answer_text(200, format!("<html><body>Your key is {secret}!</body></html>")),
+        answer_json(200, &json!(secret)),
+        answer_json(200, &json!([secret])),
+        answer_json(200, &json!({"you sent": secret})),
+        answer_json(200, &json!({"choices": secret, "output": secret})),
         // Some servers escape slashes.
-        Answer::text(200, json!({"you sent": secret}).to_string().replace('/', "\\/")),
-        Answer::text(302, "").header("location", format!("http://127.0.0.1/{secret}")),
-        Answer::text(302, "").header("location", format!("http://{}@h/x?k={secret}", secret.replace('/', "%2F"))),
-        Answer::text(500, format!("<p>{}{secret}</p>", "x ".repeat(90))),
+        answer_text(200, json!({"you sent": secret}).to_string().replace('/', "\\/")),
+        answer_text(302, "").header("location", format!("http://127.0.0.1/{secret}")),
+        answer_text(302, "").header("location", format!("http://{}@h/x?k={secret}", secret.replace('/', "%2F"))),
+        answer_text(500, format!("<p>{}{secret}</p>", "x ".repeat(90))),
         refusal_of_the_model(secret),
     ];
     for status in [400, 401, 403, 404, 429, 500, 503] {
         echoes.push(error(status, json!({"message": format!("Incorrect API key provided: {secret}.")})));
         echoes.push(error(status, json!({"message": "m", "metadata": {"raw": {"authorization": secret}}})));
-        echoes.push(Answer::json(status, &json!({"detail": format!("Bearer {secret}")})));
-        echoes.push(Answer::text(status, format!("authorization: Bearer {secret}\r\n")));
-        echoes.push(Answer::text(status, json!({"said": secret}).to_string().replace('/', "\\/")));
+        echoes.push(answer_json(status, &json!({"detail": format!("Bearer {secret}")})));
+        echoes.push(answer_text(status, format!("authorization: Bearer {secret}\r\n")));
+        echoes.push(answer_text(status, json!({"said": secret}).to_string().replace('/', "\\/")));
     }
     echoes
 }
 
 fn refusal_of_the_model(secret: &str) -> Answer {
     let parts = json!([{"type": "refusal", "refusal": format!("I was given {secret}.")}]);
-    Answer::json(
+    answer_json(
         200,
         &json!({
             "choices": [{"message": {"content": parts}}], "output": [{"type": "message", "content": parts}],
@@ -51,15 +51,14 @@ async fn no_error_tells_a_secret() {
     for secret in [KEY, HEADER_SECRET, QUERY_SECRET] {
         for echo in echoes(secret) {
             for api in [ApiKind::Auto, ApiKind::Responses, ApiKind::Chat] {
-                let server = Server::start({
+                let server = Server::with({
                     let echo = echo.clone();
                     move |_| echo.clone()
-                })
-                .await;
+                });
                 let token = SecretString::from(format!("Token {HEADER_SECRET}"));
                 let endpoint = Endpoint {
                     headers: vec![("x-auth".to_owned(), token)],
-                    ..endpoint(&format!("{}?api_key={QUERY_SECRET}", server.url()), api)
+                    ..endpoint(&format!("{}?api_key={QUERY_SECRET}", server.base_url()), api)
                 };
                 let failed = complete(&OpenAiClient::new(endpoint, &http).unwrap(), &request()).await.unwrap_err();
                 let told = format!("{failed} {failed:?}");
@@ -85,8 +84,8 @@ fn an_endpoint_shows_no_secret() {
 
 #[tokio::test]
 async fn a_short_key_does_not_garble_messages() {
-    let server = Server::start(|_| Answer::text(500, "an example of six words here")).await;
-    let endpoint = Endpoint { api_key: Some(SecretString::from("x")), ..endpoint(&server.url(), ApiKind::Chat) };
+    let server = Server::with(|_| answer_text(500, "an example of six words here"));
+    let endpoint = Endpoint { api_key: Some(SecretString::from("x")), ..endpoint(&server.base_url(), ApiKind::Chat) };
     let client = OpenAiClient::new(endpoint, &http_client().unwrap()).unwrap();
     let failed = complete(&client, &request()).await.unwrap_err();
     assert!(failed.to_string().ends_with("an example of six words here"), "{failed}");

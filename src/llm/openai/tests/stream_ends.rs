@@ -2,9 +2,9 @@
 
 use super::*;
 
-async fn failed(api: ApiKind, pieces: Vec<String>, end: End, idle_timeout: Duration) -> (FailedAttempt, String) {
-    let answer = Answer::events(pieces, end);
-    let server = Server::start(move |_| answer.clone()).await;
+async fn failed(api: ApiKind, pieces: Vec<String>, end: Delivery, idle_timeout: Duration) -> (FailedAttempt, String) {
+    let answer = answer_events(pieces, end);
+    let server = Server::with(move |_| answer.clone());
     let (result, heard) = follow(&streaming(&server, api), &request(), idle_timeout).await;
     assert_eq!(server.paths().len(), 1, "there is no second request");
     (result.unwrap_err(), heard.concat())
@@ -16,22 +16,23 @@ async fn a_stream_without_an_end_is_broken() {
         let stream = regular_stream(path);
         // Everything up to the last words, and nothing that says that they are the last.
         let open = stream.iter().position(|event| event.contains("use.")).unwrap() + 1;
-        for end in [End::Regular, End::Break] {
+        for end in [Delivery::Whole, Delivery::Cut] {
             let (failed, heard) = failed(api, stream[..open].to_vec(), end, IDLE).await;
             let ModelError::Broken { message } = &failed.error else { panic!("{failed:?}") };
-            let expected = if end == End::Break { "it broke off: " } else { "the stream ended before the answer did" };
+            let expected =
+                if end == Delivery::Cut { "it broke off: " } else { "the stream ended before the answer did" };
             assert!(message.starts_with(expected), "{message}");
             assert!(failed.error.is_transient());
             assert_eq!(heard, "Because.");
         }
         // An event that is cut in two.
         let cut = vec![stream.concat().split_at(stream[..open].concat().len() - 20).0.to_owned()];
-        let (cut, heard) = self::failed(api, cut, End::Regular, IDLE).await;
+        let (cut, heard) = self::failed(api, cut, Delivery::Whole, IDLE).await;
         assert_eq!(cut.to_string(), "the answer is broken: the stream ended before the answer did");
         assert_eq!(heard, "Beca");
     }
     let damaged = vec!["data: {\"choices\": [{\"del\n\n".to_owned(), regular_stream(CHAT).concat()];
-    let (failed, _) = failed(ApiKind::Chat, damaged, End::Regular, IDLE).await;
+    let (failed, _) = failed(ApiKind::Chat, damaged, Delivery::Whole, IDLE).await;
     assert_eq!(failed.to_string(), "the answer is broken: a piece of the stream is not JSON");
 }
 
@@ -42,14 +43,20 @@ async fn what_comes_behind_the_end_of_an_answer_breaks_nothing() {
     let without_done = &chat[..chat.len() - 1];
     let done = [&chat[..finished - 1], &chat[chat.len() - 1..]].concat();
     for (name, api, pieces, end, tokens) in [
-        ("no mark", ApiKind::Chat, without_done.to_vec(), End::Regular, because().tokens),
-        ("a break before the mark", ApiKind::Chat, without_done.to_vec(), End::Break, because().tokens),
-        ("a break before the figures", ApiKind::Chat, chat[..finished].to_vec(), End::Break, None),
-        ("the mark alone", ApiKind::Chat, done, End::Regular, None),
-        ("silence behind the mark", ApiKind::Chat, chat.clone(), End::Silence, because().tokens),
-        ("silence behind the answer", ApiKind::Responses, regular_stream(RESPONSES), End::Silence, because().tokens),
+        ("no mark", ApiKind::Chat, without_done.to_vec(), Delivery::Whole, because().tokens),
+        ("a break before the mark", ApiKind::Chat, without_done.to_vec(), Delivery::Cut, because().tokens),
+        ("a break before the figures", ApiKind::Chat, chat[..finished].to_vec(), Delivery::Cut, None),
+        ("the mark alone", ApiKind::Chat, done, Delivery::Whole, None),
+        ("silence behind the mark", ApiKind::Chat, chat.clone(), Delivery::Silent, because().tokens),
+        (
+            "silence behind the answer",
+            ApiKind::Responses,
+            regular_stream(RESPONSES),
+            Delivery::Silent,
+            because().tokens,
+        ),
     ] {
-        let server = Server::start(move |_| Answer::events(pieces.clone(), end)).await;
+        let server = Server::with(move |_| answer_events(pieces.clone(), end));
         let (reply, _) = follow(&streaming(&server, api), &request(), IDLE).await;
         assert_eq!(reply, Ok(Reply { tokens, ..because() }), "{name}");
     }
@@ -59,21 +66,21 @@ async fn what_comes_behind_the_end_of_an_answer_breaks_nothing() {
 async fn a_silent_stream_is_broken_and_a_comment_is_no_silence() {
     let idle = Duration::from_millis(250);
     let beginning = vec![regular_stream(CHAT)[1].clone()];
-    let (failed, heard) = failed(ApiKind::Chat, beginning.clone(), End::Silence, idle).await;
+    let (failed, heard) = failed(ApiKind::Chat, beginning.clone(), Delivery::Silent, idle).await;
     assert_eq!(failed.to_string(), "the answer is broken: the stream was silent for 250ms");
     assert_eq!((failed.error.is_transient(), heard.as_str()), (true, "Beca"));
     // Until the first token it is the caller who waits: servers read a long prompt in silence. A role is no token.
     let first = vec![regular_stream(CHAT)[0].clone()];
     for (api, beginning) in [(ApiKind::Responses, Vec::new()), (ApiKind::Chat, first)] {
-        let answer = Answer::events(beginning, End::Silence);
-        let server = Server::start(move |_| answer.clone()).await;
+        let answer = answer_events(beginning, Delivery::Silent);
+        let server = Server::with(move |_| answer.clone());
         let client = streaming(&server, api);
         assert!(tokio::time::timeout(4 * idle, follow(&client, &request(), idle)).await.is_err(), "{api:?}");
     }
     // 200 comments take 400 ms and more: together longer than the limit.
     let comments = vec![": thinking\n\n".to_owned(); 200];
     let pieces = [comments, regular_stream(CHAT)].concat();
-    let server = Server::start(move |_| Answer::events(pieces.clone(), End::Regular)).await;
+    let server = Server::with(move |_| answer_events(pieces.clone(), Delivery::Whole));
     assert_eq!(follow(&streaming(&server, ApiKind::Chat), &request(), idle).await.0, Ok(because()));
 }
 
@@ -120,10 +127,10 @@ async fn an_error_inside_is_what_it_would_be_outside() {
         ),
     ] {
         let before = if api == ApiKind::Chat { &chat } else { &responses };
-        let (failed, heard) = failed(api, vec![before.clone(), event.clone()], End::Silence, IDLE).await;
+        let (failed, heard) = failed(api, vec![before.clone(), event.clone()], Delivery::Silent, IDLE).await;
         assert_eq!((failed.error, heard.as_str()), (error, "Beca"), "{event}");
     }
-    let failed = failed(ApiKind::Responses, events(&[response(Value::Null)]), End::Regular, IDLE).await.0;
+    let failed = failed(ApiKind::Responses, events(&[response(Value::Null)]), Delivery::Whole, IDLE).await.0;
     assert_eq!(failed.to_string(), "the answer is broken: it holds no answer");
 }
 
@@ -133,7 +140,8 @@ async fn figures_outlast_what_breaks() {
     let usage = json!({"prompt_tokens": 12, "completion_tokens": 1, "cost": 0.25});
     let chunk = json!({"choices": [{"delta": {"content": "Beca"}}], "usage": usage});
     let tokens = Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 1 });
-    for (more, end) in [(vec![], End::Break), (vec![json!({"error": {"message": "boom", "code": 502}})], End::Regular)]
+    for (more, end) in
+        [(vec![], Delivery::Cut), (vec![json!({"error": {"message": "boom", "code": 502}})], Delivery::Whole)]
     {
         let pieces = events(&[vec![chunk.clone()], more].concat());
         let (failed, _) = failed(ApiKind::Chat, pieces, end, IDLE).await;
@@ -142,20 +150,20 @@ async fn figures_outlast_what_breaks() {
     let mut response = responses_answer();
     (response["status"], response["error"]) = (json!("failed"), json!({"code": "server_error", "message": "boom"}));
     let pieces = events(&[json!({"type": "response.failed", "response": response})]);
-    let (failed, _) = failed(ApiKind::Responses, pieces, End::Regular, IDLE).await;
+    let (failed, _) = failed(ApiKind::Responses, pieces, Delivery::Whole, IDLE).await;
     assert_eq!(failed.figures, spent(because().tokens, None));
 }
 
 /// Asks three times a server that answers as told, and says of each request whether it wanted a stream and figures.
 async fn wishes(api: ApiKind, answer: impl Fn(&Value, &str) -> Answer + Send + Sync + 'static) -> Vec<(bool, bool)> {
-    let server = Server::start(move |seen| answer(&seen.json(), &seen.path)).await;
+    let server = Server::with(move |seen| answer(&seen.body, &seen.path));
     let client = streaming(&server, api);
     for model in ["m-1", "m-1", "m-2"] {
         let reply = follow(&client, &request_for(model), IDLE).await.0.unwrap();
         assert_eq!(reply.text, "Because.");
     }
-    let wish = |seen: server::Seen| (seen.json().get("stream").is_some(), seen.json().get("stream_options").is_some());
-    server.seen().into_iter().map(wish).collect()
+    let wish = |seen: &Arc<Incoming>| (seen.body.get("stream").is_some(), seen.body.get("stream_options").is_some());
+    server.requests().iter().map(wish).collect()
 }
 
 #[tokio::test]
@@ -163,19 +171,14 @@ async fn a_stream_that_is_refused_is_not_wished_for_again() {
     let refusals: [fn() -> Answer; 4] = [
         || {
             let message = "Your organization must be verified to stream this model.";
-            Answer::json(
+            answer_json(
                 400,
                 &json!({"error": {"message": message, "type": "invalid_request_error", "param": "stream", "code": "unsupported_value"}}),
             )
         },
-        || Answer::json(400, &json!({"error": "streaming is not supported"})),
-        || {
-            Answer::json(
-                422,
-                &json!({"detail": [{"loc": ["body", "stream"], "msg": "Extra inputs are not permitted"}]}),
-            )
-        },
-        || Answer::text(400, "stream=true is not available for this model"),
+        || answer_json(400, &json!({"error": "streaming is not supported"})),
+        || answer_json(422, &json!({"detail": [{"loc": ["body", "stream"], "msg": "Extra inputs are not permitted"}]})),
+        || answer_text(400, "stream=true is not available for this model"),
     ];
     for refusal in refusals {
         for api in [ApiKind::Auto, ApiKind::Responses, ApiKind::Chat] {
@@ -184,7 +187,7 @@ async fn a_stream_that_is_refused_is_not_wished_for_again() {
                 if picky {
                     refusal()
                 } else if body.get("stream").is_some() {
-                    Answer::events(regular_stream(path), End::Regular)
+                    answer_events(regular_stream(path), Delivery::Whole)
                 } else {
                     regular(path)
                 }
@@ -201,9 +204,9 @@ async fn figures_that_may_not_be_asked_for_are_not_asked_for_again() {
     let sent = wishes(ApiKind::Chat, |body, path| {
         if body["model"] == "m-1" && body.get("stream_options").is_some() {
             let message = "Unrecognized request argument supplied: stream_options";
-            return Answer::json(400, &json!({"error": {"message": message, "type": "invalid_request_error"}}));
+            return answer_json(400, &json!({"error": {"message": message, "type": "invalid_request_error"}}));
         }
-        Answer::events(regular_stream(path), End::Regular)
+        answer_events(regular_stream(path), Delivery::Whole)
     })
     .await;
     assert_eq!(sent, [(true, true), (true, false), (true, false), (true, true)]);
@@ -217,7 +220,7 @@ async fn a_model_that_streams_without_figures_is_asked_for_whole_answers() {
         }
         let figures = body["model"] == "m-2";
         let stream = regular_stream(path).into_iter().filter(move |event| figures || !event.contains("total_tokens"));
-        Answer::events(stream, End::Regular)
+        answer_events(stream, Delivery::Whole)
     })
     .await;
     assert_eq!(sent, [(true, true), (false, false), (true, true)]);
@@ -226,7 +229,7 @@ async fn a_model_that_streams_without_figures_is_asked_for_whole_answers() {
 #[tokio::test]
 async fn a_refusal_of_something_else_is_one() {
     for message in ["upstream is down", "max_tokens is too large"] {
-        let server = Server::start(move |_| Answer::json(400, &json!({"error": {"message": message}}))).await;
+        let server = Server::with(move |_| answer_json(400, &json!({"error": {"message": message}})));
         let failed = follow(&streaming(&server, ApiKind::Chat), &request(), IDLE).await.0.unwrap_err();
         assert_eq!(failed.error, ModelError::Refused { status: 400, message: message.to_owned() });
         assert_eq!(server.paths(), [CHAT]);

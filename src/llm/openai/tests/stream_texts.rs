@@ -12,7 +12,7 @@ async fn all_ways(text: &str) -> Vec<(Result<Reply, ModelError>, Option<String>)
         let mut answer = if path == RESPONSES { responses_answer() } else { chat_answer() };
         let place = if path == RESPONSES { "/output/0/content/0/text" } else { "/choices/0/message/content" };
         *answer.pointer_mut(place).unwrap() = json!(text);
-        ways.push((read(api, Answer::json(200, &answer)).await, None));
+        ways.push((read(api, answer_json(200, &answer)).await, None));
         for size in [1, 5, 1000] {
             let chars: Vec<char> = text.chars().collect();
             let mut pieces: Vec<Value> = chars
@@ -27,8 +27,8 @@ async fn all_ways(text: &str) -> Vec<(Result<Reply, ModelError>, Option<String>)
             } else {
                 json!({"choices": [{"delta": {}, "finish_reason": "stop"}], "model": "m-1-2025", "usage": answer["usage"]})
             });
-            let stream = Answer::events([events(&pieces).concat()], End::Regular);
-            let server = Server::start(move |_| stream.clone()).await;
+            let stream = answer_events([events(&pieces).concat()], Delivery::Whole);
+            let server = Server::with(move |_| stream.clone());
             let (reply, heard) = follow(&client(&server, api), &request(), IDLE).await;
             ways.push((reply.map_err(|failed| failed.error), Some(heard.concat())));
         }
@@ -61,10 +61,10 @@ async fn an_end_of_reasoning_alone_is_seen_and_remembered() {
         json!({"choices": [{"delta": {"content": "Perhaps A.\n</think>\n\n"}}]}),
         json!({"choices": [{"delta": {"content": "B."}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1, "completion_tokens": 9}}),
     ]);
-    let server = Server::start(move |_| Answer::events(stream.clone(), End::Regular)).await;
+    let server = Server::with(move |_| answer_events(stream.clone(), Delivery::Whole));
     let client = client(&server, ApiKind::Chat);
     for model in ["m-1", "m-1", "deepseek-r1-distill"] {
-        let is_new = model == "m-1" && server.seen().is_empty();
+        let is_new = model == "m-1" && server.requests().is_empty();
         let (reply, heard) = follow(&client, &request_for(model), IDLE).await;
         assert_eq!(reply.unwrap().text, "B.");
         // Of the first answer of an unknown model nobody can know.
@@ -80,7 +80,7 @@ async fn reasoning_alone_is_no_text_and_a_sign_of_life() {
     }
     let thoughts = [json!({"choices": [{"delta": {"content": "<think>Per"}}]})];
     let stream = events(&thoughts);
-    let server = Server::start(move |_| Answer::events(stream.clone(), End::Regular)).await;
+    let server = Server::with(move |_| answer_events(stream.clone(), Delivery::Whole));
     let (_, heard) = follow(&client(&server, ApiKind::Chat), &request(), IDLE).await;
     assert_eq!(heard, [""], "tokens come in, though none that are shown");
 }
@@ -100,7 +100,7 @@ async fn what_is_no_text_is_replaced() {
             let (before, behind) = body.split_once('@').unwrap();
             for mark in [&b""[..], b"\xef\xbb\xbf"] {
                 let body = [mark, before.as_bytes(), said, behind.as_bytes()].concat();
-                let reply = read(api, Answer::text(200, body).header("content-type", "application/json")).await;
+                let reply = read(api, answer_text(200, body).header("content-type", "application/json")).await;
                 assert_eq!(reply.unwrap().text, text);
             }
         }
@@ -116,19 +116,19 @@ async fn what_is_no_text_is_replaced() {
             let bytes = [b"\xef\xbb\xbf", before.as_bytes(), said, behind.as_bytes(), b"\n\n"].concat();
             let mut pieces: Vec<Vec<u8>> = bytes.chunks(3).map(<[u8]>::to_vec).collect();
             pieces.push(events(&[end]).concat().into_bytes());
-            let reply = read(api, Answer::events(pieces, End::Regular)).await;
+            let reply = read(api, answer_events(pieces, Delivery::Whole)).await;
             assert_eq!(reply.unwrap().text, text, "{event}");
         }
     }
     assert_eq!(
-        read(ApiKind::Chat, Answer::text(200, "\u{feff}".to_owned() + &chat("\\ufeffA."))).await.unwrap().text,
+        read(ApiKind::Chat, answer_text(200, "\u{feff}".to_owned() + &chat("\\ufeffA."))).await.unwrap().text,
         "A."
     );
     // A pair of which each half comes in an event of its own.
     let halves = [r"a\ud83d", r"\ude00b"]
         .map(|half| format!("data: {{\"choices\": [{{\"delta\": {{\"content\": \"{half}\"}}}}]}}\n\n"));
     let stream = [halves.concat(), events(&[json!({"choices": [{"finish_reason": "stop"}]})]).concat()];
-    assert_eq!(read(ApiKind::Chat, Answer::events(stream, End::Regular)).await.unwrap().text, "a😀b");
+    assert_eq!(read(ApiKind::Chat, answer_events(stream, Delivery::Whole)).await.unwrap().text, "a😀b");
 }
 
 /// What either API, streamed or not, makes of figures.
@@ -143,7 +143,7 @@ async fn counted(usage: &Value) -> Vec<Option<Tokens>> {
             ],
             _ => vec![json!({"type": "response.completed", "response": answer})],
         };
-        for way in [Answer::json(200, &answer), Answer::events(events(&pieces), End::Regular)] {
+        for way in [answer_json(200, &answer), answer_events(events(&pieces), Delivery::Whole)] {
             counts.push(read(api, way).await.unwrap().tokens);
         }
     }
@@ -198,7 +198,7 @@ async fn figures_that_are_empty_replace_none() {
     let chunk = |usage: &Value| json!({"choices": [], "usage": usage});
     let words = json!({"choices": [{"delta": {"content": "Because."}, "finish_reason": "stop"}], "usage": real});
     for trailing in [zeros.clone(), json!({"prompt_tokens": 12, "completion_tokens": 0}), json!({}), Value::Null] {
-        let reply = read(ApiKind::Chat, Answer::events(events(&[words.clone(), chunk(&trailing)]), End::Regular))
+        let reply = read(ApiKind::Chat, answer_events(events(&[words.clone(), chunk(&trailing)]), Delivery::Whole))
             .await
             .unwrap();
         assert_eq!(
@@ -211,7 +211,7 @@ async fn figures_that_are_empty_replace_none() {
     // Figures that grow on the way.
     let early = json!({"prompt_tokens": 12, "completion_tokens": 1});
     let growing = [json!({"choices": [{"delta": {"content": "A"}}], "usage": early}), words.clone()];
-    let reply = read(ApiKind::Chat, Answer::events(events(&growing), End::Regular)).await.unwrap();
+    let reply = read(ApiKind::Chat, answer_events(events(&growing), Delivery::Whole)).await.unwrap();
     assert_eq!(reply.tokens.unwrap().output_tokens, 3);
     let mut response = responses_answer();
     response["usage"] = zeros;
@@ -219,7 +219,7 @@ async fn figures_that_are_empty_replace_none() {
         json!({"type": "response.in_progress", "response": responses_answer()}),
         json!({"type": "response.completed", "response": response}),
     ];
-    let reply = read(ApiKind::Responses, Answer::events(events(&pieces), End::Regular)).await.unwrap();
+    let reply = read(ApiKind::Responses, answer_events(events(&pieces), Delivery::Whole)).await.unwrap();
     assert_eq!(reply.tokens, because().tokens);
 }
 
@@ -234,19 +234,19 @@ async fn an_error_behind_a_complete_answer_is_none_of_it() {
         "data: {\"brok\n\n",
     ] {
         let stream: Vec<String> = [&chat[..finished], &[error.to_owned()], &chat[finished..]].concat();
-        let reply = read(ApiKind::Chat, Answer::events(stream, End::Regular)).await.unwrap();
+        let reply = read(ApiKind::Chat, answer_events(stream, Delivery::Whole)).await.unwrap();
         assert_eq!((reply.text.as_str(), reply.finish), ("Because.", FinishReason::Complete), "{error}");
     }
     let stream = [regular_stream(RESPONSES), vec!["event: error\ndata: boom\n\n".to_owned()]].concat();
-    assert_eq!(read(ApiKind::Responses, Answer::events(stream, End::Regular)).await, Ok(because()));
+    assert_eq!(read(ApiKind::Responses, answer_events(stream, Delivery::Whole)).await, Ok(because()));
 }
 
 #[tokio::test]
 async fn as_many_tokens_as_were_allowed_are_a_cut() {
     for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
         for (limit, finish) in [(3, FinishReason::Length), (4, FinishReason::Complete)] {
-            for answer in [regular(path), Answer::events(regular_stream(path), End::Regular)] {
-                let server = Server::start(move |_| answer.clone()).await;
+            for answer in [regular(path), answer_events(regular_stream(path), Delivery::Whole)] {
+                let server = Server::with(move |_| answer.clone());
                 let limited = Request { max_tokens: Some(limit), ..request() };
                 let reply = complete(&client(&server, api), &limited).await;
                 assert_eq!(reply, Ok(Reply { finish, ..because() }), "{api:?} {limit}");
@@ -259,7 +259,7 @@ async fn as_many_tokens_as_were_allowed_are_a_cut() {
         "choices": [{"message": {"tool_calls": [call]}, "finish_reason": "tool_calls"}],
         "usage": {"prompt_tokens": 1, "completion_tokens": 3},
     });
-    let server = Server::start(move |_| Answer::json(200, &answer)).await;
+    let server = Server::with(move |_| answer_json(200, &answer));
     let limited = Request { max_tokens: Some(3), ..request() };
     assert_eq!(complete(&client(&server, ApiKind::Chat), &limited).await.unwrap().finish, FinishReason::Complete);
 }
@@ -268,12 +268,12 @@ async fn as_many_tokens_as_were_allowed_are_a_cut() {
 async fn a_stream_that_broke_before_its_figures_says_nothing_about_the_next() {
     let stream = regular_stream(CHAT);
     let finished = stream.iter().position(|event| event.contains("\"stop\"")).unwrap() + 1;
-    let broken = Answer::events(stream[..finished].to_vec(), End::Break);
-    let server = Server::start(move |_| broken.clone()).await;
+    let broken = answer_events(stream[..finished].to_vec(), Delivery::Cut);
+    let server = Server::with(move |_| broken.clone());
     let client = streaming(&server, ApiKind::Chat);
     for _ in 0..3 {
         assert_eq!(complete(&client, &request()).await, Ok(Reply { tokens: None, ..because() }));
     }
-    let streams: Vec<Value> = server.seen().iter().map(|seen| seen.json()["stream"].clone()).collect();
+    let streams: Vec<Value> = server.requests().iter().map(|seen| seen.body["stream"].clone()).collect();
     assert_eq!(streams, [true, true, true]);
 }

@@ -8,7 +8,7 @@ const APIS: [(ApiKind, &str); 2] = [(ApiKind::Responses, RESPONSES), (ApiKind::C
 
 /// What a client makes of a stream, and what is heard of it.
 async fn followed(api: ApiKind, answer: Answer) -> (Result<Reply, FailedAttempt>, Vec<String>) {
-    let server = Server::start(move |_| answer.clone()).await;
+    let server = Server::with(move |_| answer.clone());
     let followed = follow(&streaming(&server, api), &request(), IDLE).await;
     assert_eq!(server.paths().len(), 1, "there is no second request");
     followed
@@ -16,26 +16,25 @@ async fn followed(api: ApiKind, answer: Answer) -> (Result<Reply, FailedAttempt>
 
 /// A stream of these events, and what it says.
 async fn said(api: ApiKind, values: &[Value]) -> Reply {
-    followed(api, Answer::events(events(values), End::Regular)).await.0.unwrap()
+    followed(api, answer_events(events(values), Delivery::Whole)).await.0.unwrap()
 }
 
 #[tokio::test]
 async fn a_stream_is_asked_for_and_says_what_the_whole_answer_says() {
     for (api, path) in APIS {
-        let server = Server::start(|seen| match seen.json().get("stream") {
+        let server = Server::with(|seen| match seen.body.get("stream") {
             None => regular(&seen.path),
-            Some(_) => Answer::events(regular_stream(&seen.path), End::Regular),
-        })
-        .await;
+            Some(_) => answer_events(regular_stream(&seen.path), Delivery::Whole),
+        });
         let (reply, heard) = follow(&streaming(&server, api), &request(), IDLE).await;
         assert_eq!((reply, heard), (Ok(because()), vec!["Beca".to_owned(), "use.".to_owned()]));
         assert_eq!(complete(&client(&server, api), &request()).await, Ok(because()));
-        let [streamed, whole] = server.seen().try_into().unwrap();
+        let [streamed, whole] = server.requests().try_into().unwrap();
         let wish = match api {
             ApiKind::Chat => r#","stream":true,"stream_options":{"include_usage":true}}"#,
             _ => r#","stream":true}"#,
         };
-        assert_eq!(streamed.body, whole.body.strip_suffix('}').unwrap().to_owned() + wish, "{path}");
+        assert_eq!(streamed.sent, whole.sent.strip_suffix('}').unwrap().to_owned() + wish, "{path}");
     }
 }
 
@@ -52,7 +51,7 @@ async fn it_is_the_same_however_the_network_cuts_it_and_with_comments_between() 
             for size in [1, 7, 1 << 20] {
                 let pieces: Vec<Vec<u8>> =
                     whole.as_bytes().chunks(size.max(whole.len() / 100)).map(<[u8]>::to_vec).collect();
-                let (reply, heard) = followed(api, Answer::events(pieces, End::Regular)).await;
+                let (reply, heard) = followed(api, answer_events(pieces, Delivery::Whole)).await;
                 assert_eq!(reply, Ok(Reply { text: text.to_owned(), ..because() }), "{end:?} {size}");
                 assert_eq!(heard.concat(), text);
             }
@@ -155,7 +154,7 @@ async fn function_calls_of_the_responses_api_are_there_in_every_shape() {
     ] {
         let values: Vec<String> =
             events(&values).into_iter().map(|event| event.replace("\"[DONE]\"", "[DONE]")).collect();
-        let reply = followed(ApiKind::Responses, Answer::events(values, End::Regular)).await.0.unwrap();
+        let reply = followed(ApiKind::Responses, answer_events(values, Delivery::Whole)).await.0.unwrap();
         assert_eq!(reply.tool_calls, [call("c1", "read", whole)], "{name}");
     }
 }
@@ -222,7 +221,7 @@ async fn what_servers_leave_out_or_add_costs_no_answer() {
         "event: response.output_text.delta\ndata: {\"delta\": \"Because.\"}\n\n",
         "event: response.completed\ndata: {}\n\n",
     ];
-    let (reply, heard) = followed(ApiKind::Responses, Answer::events(named, End::Regular)).await;
+    let (reply, heard) = followed(ApiKind::Responses, answer_events(named, Delivery::Whole)).await;
     assert_eq!((reply.unwrap().text.as_str(), heard.concat().as_str()), ("Because.", "Because."));
 }
 
@@ -245,7 +244,7 @@ async fn why_it_ended_is_known() {
     }
     let refused =
         [json!({"type": "response.refusal.delta", "delta": "I will not."}), json!({"type": "response.completed"})];
-    let (failed, heard) = followed(ApiKind::Responses, Answer::events(events(&refused), End::Regular)).await;
+    let (failed, heard) = followed(ApiKind::Responses, answer_events(events(&refused), Delivery::Whole)).await;
     assert_eq!(failed.unwrap_err().error, ModelError::Filtered { message: "I will not.".to_owned() });
     assert_eq!(heard.concat(), "", "a refusal is no answer, but shows that the model is at work");
 }
@@ -257,14 +256,14 @@ async fn a_server_may_answer_as_a_whole_or_under_a_false_name() {
         let stream = regular_stream(path).concat();
         for (name, answer) in [
             ("whole", regular(path)),
-            ("whole, called events", Answer::events([format!("\r\n  {whole}")], End::Regular)),
-            ("events, called JSON", Answer::text(200, stream.clone()).header("content-type", "application/json")),
-            ("events, not called anything", Answer::text(200, stream.clone())),
-            ("events without an empty line at the end", Answer::text(200, stream.trim_end().to_owned())),
+            ("whole, called events", answer_events([format!("\r\n  {whole}")], Delivery::Whole)),
+            ("events, called JSON", answer_text(200, stream.clone()).header("content-type", "application/json")),
+            ("events, not called anything", answer_text(200, stream.clone())),
+            ("events without an empty line at the end", answer_text(200, stream.trim_end().to_owned())),
         ] {
             assert_eq!(followed(api, answer).await.0, Ok(because()), "{name}");
         }
         // Nobody asked for a stream.
-        assert_eq!(read(api, Answer::events([stream], End::Regular)).await, Ok(because()));
+        assert_eq!(read(api, answer_events([stream], Delivery::Whole)).await, Ok(because()));
     }
 }

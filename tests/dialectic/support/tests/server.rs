@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{path, post, question, send};
-use crate::support::{Api, LogNormal, MockServer, Purpose, Reply, default_reply, prose};
+use crate::support::{Api, Delivery, Gate, Incoming, LogNormal, MockServer, Purpose, Reply, default_reply};
 
 fn ask(server: &MockServer, api: Api, prompt: &str) -> super::Answer {
     post(server, path(api), &question(api, "s", prompt))
@@ -125,6 +125,48 @@ fn every_kind_of_broken_answer_arrives_as_it_was_broken() {
 }
 
 #[test]
+fn pieces_arrive_as_they_stand_whatever_was_wished_for() {
+    let pieces = |delivery| move |_: &Incoming| Reply::pieces("text/event-stream", ["one, ", "two"], delivery);
+    let server = MockServer::with(pieces(Delivery::Whole));
+    let whole = ask(&server, Api::Chat, "p");
+    assert!(whole.head.contains("content-type: text/event-stream\r\n") && !whole.head.contains("content-length"));
+    // Each piece is a chunk, and an empty one is the end.
+    assert_eq!(whole.body, "5\r\none, \r\n3\r\ntwo\r\n0\r\n\r\n");
+    server.set_script(pieces(Delivery::Cut));
+    assert_eq!(ask(&server, Api::Chat, "p").body, "5\r\none, \r\n3\r\ntwo\r\n");
+}
+
+#[test]
+fn an_answer_can_be_held_until_others_were_asked_for() {
+    let gate = Gate::shut();
+    let server = MockServer::with(move |request| {
+        if request.index == 1 {
+            gate.open();
+        }
+        Reply::text("x").held(&gate)
+    });
+    let body = question(Api::Chat, "s", "p");
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| assert_eq!(post(&server, path(Api::Chat), &body).status, 200));
+        }
+    });
+    assert_eq!(server.peak_in_flight(), 2);
+}
+
+#[test]
+fn what_was_sent_is_kept_to_the_byte() {
+    let server = MockServer::start();
+    let body = question(Api::Chat, "s", "p");
+    post(&server, "/v1/chat/completions?api-version=1&a=b", &body);
+    post(&server, "/v1/responses", &question(Api::Responses, "s", "p"));
+    let request = &server.requests()[0];
+    assert_eq!((&request.sent, request.query.as_deref()), (&body.to_string(), Some("api-version=1&a=b")));
+    assert_eq!(server.paths(), ["/v1/chat/completions", "/v1/responses"]);
+    assert_eq!((server.count("/v1/responses"), server.count("/v1")), (1, 0));
+}
+
+#[test]
 fn a_hanging_request_ends_when_the_client_gives_up() {
     let server = MockServer::with(|_| Reply::hang());
     let connection = send(&server, path(Api::Chat), &question(Api::Chat, "s", "p"));
@@ -158,20 +200,6 @@ fn arrival_end_and_requests_in_flight_are_recorded() {
 }
 
 #[test]
-fn latencies_have_the_mean_that_was_asked_for() {
-    let mean = Duration::from_millis(200);
-    let latency = LogNormal::with_mean(mean, 0.5, 1);
-    let drawn: Vec<Duration> = (0..4000).map(|key| latency.draw(key)).collect();
-    let average = drawn.iter().sum::<Duration>() / 4000;
-    assert!(average.abs_diff(mean) < Duration::from_millis(8), "{average:?}");
-    // Log-normal: the median is below the mean, by exp(-sigma² / 2).
-    let below = drawn.iter().filter(|drawn| **drawn < mean.mul_f64((-0.125_f64).exp())).count();
-    assert!((1880..2120).contains(&below), "{below} of 4000 are below the median");
-    assert_eq!(latency.draw(3), drawn[3]);
-    assert_ne!(LogNormal::with_mean(mean, 0.5, 2).draw(3), drawn[3]);
-}
-
-#[test]
 fn a_request_takes_as_long_whenever_it_arrives() {
     let latency = LogNormal::with_mean(Duration::from_millis(40), 0.5, 1);
     let server = MockServer::with(move |request| Reply::text("x").after(latency.of(request)));
@@ -184,11 +212,4 @@ fn a_request_takes_as_long_whenever_it_arrives() {
     for (exchange, drawn) in server.exchanges().iter().zip(drawn) {
         assert!(exchange.took().unwrap() >= drawn);
     }
-}
-
-#[test]
-fn prose_has_the_words_that_were_asked_for() {
-    assert_eq!(prose(1, 700).split_whitespace().count(), 700);
-    assert_eq!(prose(1, 50), prose(1, 50));
-    assert_ne!(prose(1, 50), prose(2, 50));
 }

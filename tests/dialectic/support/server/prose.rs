@@ -69,3 +69,15 @@ pub(crate) fn prose(seed: u64, words: usize) -> String {
     text.push('.');
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_has_the_words_that_were_asked_for() {
+        assert_eq!(prose(1, 700).split_whitespace().count(), 700);
+        assert_eq!(prose(1, 50), prose(1, 50));
+        assert_ne!(prose(1, 50), prose(2, 50));
+    }
+}

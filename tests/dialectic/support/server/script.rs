@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::body::Bytes;
 use serde_json::{Value, json};
 
 use super::{Gate, Incoming, Purpose, prose};
@@ -34,7 +35,10 @@ pub(crate) enum Content {
     /// A model's tool calls: name and arguments.
     ToolCalls(Vec<(String, Value)>),
     /// A body that is sent as it stands.
-    Raw { content_type: &'static str, body: String },
+    Raw(Bytes),
+    /// Pieces that are sent one by one, whether or not a stream is wished for; behind the last comes what the delivery
+    /// says.
+    Pieces(Vec<Bytes>),
 }
 
 /// Why the model stopped.
@@ -98,12 +102,27 @@ impl Reply {
     /// An error as the API documents them.
     pub(crate) fn error(status: u16, message: &str) -> Self {
         let body = json!({"error": {"message": message, "type": "mock_error", "param": null, "code": null}});
-        Self { status, ..Self::raw("application/json", body.to_string()) }
+        Self::raw("application/json", body.to_string()).status(status)
     }
 
     /// A body that is sent as it stands, with status 200.
-    pub(crate) fn raw(content_type: &'static str, body: impl Into<String>) -> Self {
-        Self::new(Content::Raw { content_type, body: body.into() })
+    pub(crate) fn raw(content_type: &str, body: impl Into<Bytes>) -> Self {
+        Self::untyped(body).header("content-type", content_type)
+    }
+
+    /// The same, not saying of what type it is.
+    pub(crate) fn untyped(body: impl Into<Bytes>) -> Self {
+        Self::new(Content::Raw(body.into()))
+    }
+
+    /// Pieces that are sent one by one as they stand, and what follows on the last of them.
+    pub(crate) fn pieces(
+        content_type: &str,
+        pieces: impl IntoIterator<Item = impl Into<Bytes>>,
+        delivery: Delivery,
+    ) -> Self {
+        let content = Content::Pieces(pieces.into_iter().map(Into::into).collect());
+        Self { delivery, ..Self::new(content) }.header("content-type", content_type)
     }
 
     /// A web page, as proxies and login walls send them.
@@ -146,7 +165,7 @@ impl Reply {
         Self { delivery: Delivery::Fault, ..self }
     }
 
-    /// A stream that goes on behind its middle when the gate is open.
+    /// A stream that goes on behind its middle when the gate is open; what is no stream begins then.
     pub(crate) fn held(self, gate: &Gate) -> Self {
         Self { gate: Some(gate.clone()), ..self }
     }
@@ -172,8 +191,8 @@ impl Reply {
     }
 
     /// With one header more.
-    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
-        self.headers.push((name.to_owned(), value.to_owned()));
+    pub(crate) fn header(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.headers.push((name.to_owned(), value.into()));
         self
     }
 

@@ -1,4 +1,13 @@
 //! A model server on loopback that answers as a test tells it and remembers everything it was asked.
+//!
+//! It knows nothing of the program: the unit tests of the client compile it into the library too.
+
+mod check;
+mod incoming;
+mod prose;
+mod script;
+mod stream;
+mod wire;
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -11,8 +20,11 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use tokio::sync::oneshot;
 
-use super::script::Delivery;
-use super::{Api, Incoming, Reply, default_reply, stream, violations, wire};
+pub(crate) use check::violations;
+pub(crate) use incoming::{Api, Incoming, Purpose};
+pub(crate) use prose::prose;
+pub(crate) use script::{Delivery, Ending, Reply, answer, default_reply, short_reply};
+pub(crate) use stream::Gate;
 
 type Script = Arc<dyn Fn(&Incoming) -> Reply + Send + Sync>;
 
@@ -87,7 +99,7 @@ impl MockServer {
             log: Mutex::default(),
             arrival: Condvar::new(),
         });
-        let app = Router::new().fallback(answer).with_state(Arc::clone(&shared));
+        let app = Router::new().fallback(serve).with_state(Arc::clone(&shared));
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -120,6 +132,16 @@ impl MockServer {
     /// All requests so far, in the order of arrival.
     pub(crate) fn requests(&self) -> Vec<Arc<Incoming>> {
         self.shared.log().exchanges.iter().map(|exchange| Arc::clone(&exchange.request)).collect()
+    }
+
+    /// Where they went, in the order of arrival.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        self.requests().iter().map(|request| request.path.clone()).collect()
+    }
+
+    /// How many requests went to `path`.
+    pub(crate) fn count(&self, path: &str) -> usize {
+        self.requests().iter().filter(|request| request.path == path).count()
     }
 
     /// Begins anew with an empty log.
@@ -225,12 +247,12 @@ impl Drop for Ticket {
     }
 }
 
-async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+async fn serve(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
     let headers = head.headers.iter();
     let headers = headers.map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into()));
-    let incoming = Incoming::read(head.method.as_str(), head.uri.path(), headers.collect(), &body);
+    let incoming = Incoming::read(head.method.as_str(), &head.uri.to_string(), headers.collect(), &body);
     let ticket = shared.admit(incoming);
     let request = Arc::clone(&ticket.request);
     let reply = if request.api.is_none() || request.api == shared.missing {
@@ -248,6 +270,9 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
     if stream::is_streamed(&reply, &request) {
         // The ticket goes with the body: the client may leave in the middle of it.
         return stream::response(&reply, &request, move || ticket.close());
+    }
+    if let Some(gate) = &reply.gate {
+        gate.pass().await;
     }
     ticket.close();
     wire::response(&reply, &request)

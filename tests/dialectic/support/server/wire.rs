@@ -1,6 +1,6 @@
 //! Replies as a whole, in the two forms that the APIs document.
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::response::Response;
 use serde_json::{Value, json};
 
@@ -9,27 +9,26 @@ use super::{Api, Incoming, Reply};
 
 /// The HTTP answer for a reply. `Delivery::Never` is the server's business.
 pub(crate) fn response(reply: &Reply, request: &Incoming) -> Response {
-    let (content_type, body) = match (&reply.content, request.api) {
-        (Content::Raw { content_type, body }, _) => (*content_type, body.clone()),
-        (_, Some(Api::Chat)) => ("application/json", chat(reply, request).to_string()),
-        (_, Some(Api::Responses) | None) => ("application/json", responses(reply, request).to_string()),
+    let mut response = Response::builder().status(reply.status);
+    let body = match (&reply.content, request.api) {
+        (Content::Raw(body), _) => body.clone(),
+        (_, api) => {
+            response = response.header("content-type", "application/json");
+            let body = if api == Some(Api::Chat) { chat(reply, request) } else { responses(reply, request) };
+            body.to_string().into()
+        }
     };
-    let mut half = body.len() / 2;
-    while !body.is_char_boundary(half) {
-        half -= 1;
-    }
-    let mut response = Response::builder().status(reply.status).header("content-type", content_type);
+    let half = body.slice(..body.len() / 2);
     for (name, value) in &reply.headers {
         response = response.header(name, value);
     }
     let body = match reply.delivery {
         Delivery::Whole | Delivery::Never | Delivery::Silent | Delivery::Fault => Body::from(body),
-        Delivery::Half => Body::from(body[..half].to_owned()),
+        Delivery::Half => Body::from(half),
         Delivery::Cut => {
             response = response.header("content-length", body.len());
-            let first = Bytes::copy_from_slice(&body.as_bytes()[..half]);
             // Without the pause the error can overtake the first half, and the client would see no answer at all.
-            Body::from_stream(futures_util::stream::unfold(Some(first), |first| async move {
+            Body::from_stream(futures_util::stream::unfold(Some(half), |first| async move {
                 if let Some(first) = first {
                     return Some((Ok(first), None));
                 }
@@ -62,7 +61,7 @@ pub(crate) fn responses(reply: &Reply, request: &Incoming) -> Value {
                 })
             })
             .collect(),
-        Content::Raw { .. } => Value::Null,
+        Content::Raw(_) | Content::Pieces(_) => Value::Null,
     };
     let (status, reason) = match reply.ending {
         Ending::Complete => ("completed", Value::Null),
@@ -107,7 +106,7 @@ pub(crate) fn chat(reply: &Reply, request: &Incoming) -> Value {
                 .collect();
             json!({"role": "assistant", "content": null, "tool_calls": calls})
         }
-        Content::Raw { .. } => Value::Null,
+        Content::Raw(_) | Content::Pieces(_) => Value::Null,
     };
     let mut body = json!({
         "id": format!("chatcmpl-{index}"), "object": "chat.completion", "created": 1_735_689_600,

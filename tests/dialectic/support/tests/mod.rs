@@ -1,8 +1,9 @@
-//! The kit's own tests: what they show to work, the other tests may rely on.
+//! Tests of the kit: what they show to work, the other tests may rely on. Small ones stand with what they test.
 
-mod html;
-mod measures;
-mod requests;
+mod call_graph;
+mod check;
+mod incoming;
+mod prefix;
 mod sandbox;
 mod server;
 
@@ -38,6 +39,8 @@ fn path(api: Api) -> &'static str {
     }
 }
 
+const APIS: [Api; 2] = [Api::Responses, Api::Chat];
+
 /// A request for text as this project would send it.
 fn question(api: Api, system: &str, prompt: &str) -> Value {
     match api {
@@ -46,6 +49,26 @@ fn question(api: Api, system: &str, prompt: &str) -> Value {
             {"role": "system", "content": system}, {"role": "user", "content": prompt},
         ]}),
     }
+}
+
+fn with_schema(api: Api, schema: &Value) -> Value {
+    let mut body = question(api, "s", "p");
+    match api {
+        Api::Responses => {
+            body["text"] = json!({"format": {"type": "json_schema", "name": "n", "strict": true, "schema": schema}});
+        }
+        Api::Chat => {
+            let spec = json!({"name": "n", "strict": true, "schema": schema});
+            body["response_format"] = json!({"type": "json_schema", "json_schema": spec});
+        }
+    }
+    body
+}
+
+fn schema(keys: &[&str]) -> Value {
+    let properties: serde_json::Map<String, Value> =
+        keys.iter().map(|key| ((*key).to_owned(), json!({"type": "string"}))).collect();
+    json!({"type": "object", "properties": properties, "required": keys, "additionalProperties": false})
 }
 
 fn incoming(api: Api, body: &Value) -> Incoming {

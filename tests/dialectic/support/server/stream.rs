@@ -26,7 +26,7 @@ impl Gate {
         self.0.close();
     }
 
-    async fn pass(&self) {
+    pub(crate) async fn pass(&self) {
         // There is never a permit; what is waited for is the semaphore's end.
         let _ = self.0.acquire().await;
     }
@@ -34,51 +34,54 @@ impl Gate {
 
 /// Whether a reply is sent as a stream: when the client wants one, and there is something of a model's to send.
 pub(crate) fn is_streamed(reply: &Reply, request: &Incoming) -> bool {
-    let is_of_a_model = reply.status == 200 && !matches!(reply.content, Content::Raw { .. });
-    request.body["stream"] == true && is_of_a_model && !reply.whole
+    match reply.content {
+        Content::Pieces(_) => true,
+        Content::Raw(_) => false,
+        Content::Text(_) | Content::ToolCalls(_) => {
+            request.body["stream"] == true && reply.status == 200 && !reply.whole
+        }
+    }
 }
+
+/// Without a pause the network joins the pieces, and a break overtakes them.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// The HTTP answer for a reply that is streamed. `sent` is called when all of it has gone out, and dropped when the
 /// client leaves before.
 pub(crate) fn response(reply: &Reply, request: &Incoming, sent: impl FnOnce() + Send + 'static) -> Response {
-    let mut frames = match request.api {
-        Some(Api::Chat) => chat(reply, request),
-        Some(Api::Responses) | None => responses(reply, request),
-    };
-    let middle = frames.len() / 2;
+    let mut response = Response::builder().status(reply.status);
     let delivery = reply.delivery;
-    match delivery {
-        Delivery::Whole | Delivery::Never => {}
-        Delivery::Half | Delivery::Cut | Delivery::Silent => frames.truncate(middle),
-        Delivery::Fault => {
-            frames.truncate(middle);
-            frames.push("event: error\ndata: {\"error\": {\"message\": \"it broke\", \"code\": 500}}\n\n".to_owned());
-        }
+    let (pieces, middle, pause) = if let Content::Pieces(pieces) = &reply.content {
+        (pieces.clone(), pieces.len() / 2, PAUSE)
+    } else {
+        response = response.header("content-type", "text/event-stream; charset=utf-8");
+        let (pieces, middle) = of_a_model(reply, request);
+        (pieces, middle, if delivery == Delivery::Whole { Duration::ZERO } else { PAUSE })
+    };
+    for (name, value) in &reply.headers {
+        response = response.header(name, value);
     }
-    let (gap, gate) = (reply.gap, reply.gate.clone());
-    let rest = (frames.into_iter().enumerate(), Some(sent));
-    let body = futures_util::stream::unfold(rest, move |(mut frames, mut sent)| {
+    let (pause, gate) = (pause.max(reply.gap), reply.gate.clone());
+    let rest = (pieces.into_iter().enumerate(), Some(sent));
+    let body = futures_util::stream::unfold(rest, move |(mut pieces, mut sent)| {
         let gate = gate.clone();
         async move {
-            let next = frames.next();
+            let next = pieces.next();
             if let (Some(gate), Some((_, _))) = (&gate, next.as_ref().filter(|(place, _)| *place == middle)) {
                 gate.pass().await;
             }
             match (next, delivery) {
-                (Some((_, frame)), _) => {
-                    // Without a pause the network joins the frames, and a break overtakes them.
-                    let least = if delivery == Delivery::Whole { Duration::ZERO } else { Duration::from_millis(1) };
-                    let pause = gap.max(least);
+                (Some((_, piece)), _) => {
                     if !pause.is_zero() {
                         tokio::time::sleep(pause).await;
                     }
-                    Some((Ok(Bytes::from(frame)), (frames, sent)))
+                    Some((Ok(piece), (pieces, sent)))
                 }
                 (None, Delivery::Silent) => std::future::pending().await,
                 (None, Delivery::Cut) => {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                     sent.take().into_iter().for_each(|sent| sent());
-                    Some((Err(std::io::Error::from(std::io::ErrorKind::ConnectionAborted)), (frames, sent)))
+                    Some((Err(std::io::Error::from(std::io::ErrorKind::ConnectionAborted)), (pieces, sent)))
                 }
                 (None, _) => {
                     sent.take().into_iter().for_each(|sent| sent());
@@ -87,11 +90,25 @@ pub(crate) fn response(reply: &Reply, request: &Incoming, sent: impl FnOnce() + 
             }
         }
     });
-    let mut response = Response::builder().status(200).header("content-type", "text/event-stream; charset=utf-8");
-    for (name, value) in &reply.headers {
-        response = response.header(name, value);
-    }
     response.body(Body::from_stream(body)).expect("a script's headers are valid")
+}
+
+/// The events of a model's reply as far as they are delivered, and which of them is the middle one of all.
+fn of_a_model(reply: &Reply, request: &Incoming) -> (Vec<Bytes>, usize) {
+    let mut events = match request.api {
+        Some(Api::Chat) => chat(reply, request),
+        Some(Api::Responses) | None => responses(reply, request),
+    };
+    let middle = events.len() / 2;
+    match reply.delivery {
+        Delivery::Whole | Delivery::Never => {}
+        Delivery::Half | Delivery::Cut | Delivery::Silent => events.truncate(middle),
+        Delivery::Fault => {
+            events.truncate(middle);
+            events.push("event: error\ndata: {\"error\": {\"message\": \"it broke\", \"code\": 500}}\n\n".to_owned());
+        }
+    }
+    (events.into_iter().map(Bytes::from).collect(), middle)
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

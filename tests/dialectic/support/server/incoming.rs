@@ -50,8 +50,11 @@ pub(crate) struct Incoming {
     pub(crate) index: usize,
     pub(crate) method: String,
     pub(crate) path: String,
+    pub(crate) query: Option<String>,
     /// Names in lower case, in the order of arrival.
     pub(crate) headers: Vec<(String, String)>,
+    /// The body as it came.
+    pub(crate) sent: String,
     /// The body; null when it is not JSON.
     pub(crate) body: Value,
     /// Absent when the path is none of the two.
@@ -66,8 +69,10 @@ pub(crate) struct Incoming {
 
 impl Incoming {
     /// Reads a request; `index` and `repeats` are the server's to set.
-    pub(crate) fn read(method: &str, path: &str, headers: Vec<(String, String)>, body: &[u8]) -> Self {
+    pub(crate) fn read(method: &str, target: &str, headers: Vec<(String, String)>, body: &[u8]) -> Self {
+        let sent = String::from_utf8_lossy(body).into_owned();
         let body: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
+        let (path, query) = target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
         let api = match path {
             "/v1/responses" => Some(Api::Responses),
             "/v1/chat/completions" => Some(Api::Chat),
@@ -79,8 +84,8 @@ impl Incoming {
         for message in &messages {
             digest = fnv(fnv(digest, &message.role), &message.text);
         }
-        let (method, path) = (method.to_owned(), path.to_owned());
-        Self { index: 0, method, path, headers, body, api, messages, purpose, digest, repeats: 0 }
+        let (method, path, query) = (method.to_owned(), path.to_owned(), query.map(str::to_owned));
+        Self { index: 0, method, path, query, headers, sent, body, api, messages, purpose, digest, repeats: 0 }
     }
 
     /// The model that is asked.

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{incoming, question};
-use crate::support::{Api, Barrier, Exchange, PromptCost, critical_path, marker};
+use crate::support::{Api, Barrier, Exchange, critical_path, marker};
 
 /// An exchange whose prompt holds those replies and ends with that task.
 fn exchange(index: usize, task: &str, made_from: &[usize], millis: u64) -> Exchange {
@@ -82,16 +82,4 @@ fn what_cannot_be_told_is_said() {
     assert_eq!(path(&[("something", &[], 1)], Barrier::None), Err("cannot tell what request 0 was for".to_owned()));
     let early = path(&[("refine", &[3], 1)], Barrier::None);
     assert_eq!(early, Err("request 0 holds reply 3, which came later".to_owned()));
-}
-
-#[test]
-fn only_long_beginnings_that_were_sent_before_are_cheap() {
-    let long = "ä".repeat(4096);
-    let short = "b".repeat(4095);
-    let prompts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-    let cost = PromptCost::of(&prompts(&[&long, &format!("{long}c"), &format!("c{long}")]));
-    assert_eq!(cost, PromptCost { sent: 4096 + 4097 + 4097, repeated: 4096 });
-    assert!((cost.charged() - (12_290.0 - 3072.0)).abs() < 1e-9);
-    assert!((cost.share() - 4096.0 / 12_290.0).abs() < 1e-9);
-    assert_eq!(PromptCost::of(&prompts(&[&short, &short])), PromptCost { sent: 8190, repeated: 0 });
 }
