@@ -383,12 +383,12 @@ impl Debate {
         self.rounds.iter().find(|round| round.round_number == number)
     }
 
-    /// The round that an answer rests on: the last one that holds a proposal. A debate that is closed early may have
+    /// The round that an answer rests on: the last one that holds a proposal or a speech. A debate that is closed early may have
     /// begun another one.
     #[must_use]
     pub fn final_round(&self) -> Option<&Round> {
-        let is_proposal = |one: &Arc<Contribution>| self.yield_of(one) == Some(Yield::Proposal);
-        self.rounds.iter().rev().find(|round| round.contributions.iter().any(is_proposal))
+        let is_text = |one: &Arc<Contribution>| matches!(self.yield_of(one), Some(Yield::Proposal | Yield::Speech));
+        self.rounds.iter().rev().find(|round| round.contributions.iter().any(is_text))
     }
 
     /// Questions that the user has not answered yet, with who asked them.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use crate::prompt::Prompt;
 
-use crate::debate::{CallKey, Debate, Event, Settings, Settled, StageId, StageInfo};
+use crate::debate::{CallKey, Debate, Event, Position, Settings, Settled, StageId, StageInfo};
 
 pub use clarification::{CLARIFY, all_clear, answers, clarification, initialization};
 pub use dialectic::DIALECTIC;
@@ -224,4 +224,11 @@ pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -
     let failed =
         |key: &CallKey, settled: Settled| key.round == round && key.stage == stage && settled == Settled::Failed;
     if debate.settled.iter().any(|(key, settled)| failed(key, *settled)) { Trigger::FALLBACK } else { trigger }
+}
+
+/// Which side an agent speaks for, where the protocol has sides.
+#[must_use]
+pub fn side(debate: &Debate, agent: &crate::debate::AgentId) -> Position {
+    let mut agents = debate.settings.iter().flat_map(|settings| &settings.agents);
+    agents.find(|one| one.id == *agent).and_then(|one| one.position).unwrap_or(Position::Neutral)
 }
