@@ -33,17 +33,23 @@
 //! and `config` alone reads the environment. `debate` and `protocol` do no input or output.
 
 pub mod agent;
+pub mod cli;
 pub mod config;
 pub mod debate;
+pub mod display;
 pub mod encoding;
 pub mod engine;
+pub mod error;
+pub mod evaluation;
 pub mod figures;
 pub mod llm;
 pub mod markdown;
 pub mod prompt;
 pub mod protocol;
+pub mod report;
 pub mod sanitize;
 pub mod secrets;
 pub mod signals;
 pub mod store;
 pub mod tools;
+pub mod trace;

@@ -15,7 +15,7 @@ mod size;
 pub mod models;
 pub mod presets;
 
-// pub mod offline;
+pub mod offline;
 pub mod openai;
 
 pub use account::{Account, Reserved};
