@@ -1,15 +1,18 @@
-//! The colours of the stylesheet can be read on what they stand on, in both schemes and in print.
+//! The stylesheet: what its hash is, that it loads nothing, and that its colours can be read on what they stand on, in
+//! both schemes and in print.
 
 use std::collections::BTreeMap;
 
+use super::*;
+
+const STYLE: &str = include_str!("../page.css");
 /// What WCAG 2 asks of text at level AA.
 const ENOUGH: f64 = 4.5;
 
 /// The schemes of the stylesheet: its colours by name. Later ones change those of the first.
 fn schemes() -> Vec<BTreeMap<String, [f64; 3]>> {
-    let style = include_str!("page.css");
     let mut schemes: Vec<BTreeMap<String, [f64; 3]>> = Vec::new();
-    for block in style.split(":root {").skip(1) {
+    for block in STYLE.split(":root {").skip(1) {
         let block = block.split('}').next().unwrap();
         let mut colours = schemes.first().cloned().unwrap_or_default();
         for declaration in block.split(';') {
@@ -71,5 +74,18 @@ fn all_text_has_enough_contrast() {
             let contrast = contrast(text_colour, back_colour);
             assert!(contrast >= ENOUGH, "--{text} on --{back} in scheme {scheme}: {contrast:.2}");
         }
+    }
+}
+
+#[test]
+fn a_hash_is_written_as_browsers_read_it() {
+    // `printf abc | openssl dgst -sha256 -binary | base64`
+    assert_eq!(hash("abc"), "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
+}
+
+#[test]
+fn the_stylesheet_loads_nothing_and_cannot_leave_its_element() {
+    for loading in ["url(", "@import", "@font-face", "image-set(", "</", "<!--"] {
+        assert!(!STYLE.contains(loading), "{loading}");
     }
 }

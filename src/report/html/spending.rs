@@ -1,11 +1,12 @@
 //! Calls, tokens and cost, added up by who and when.
 
-use crate::debate::{AgentId, CallRecord, Phase, Usd};
+use crate::debate::{AgentId, CallRecord, Usd};
 use crate::figures::thousands;
 use crate::report::View;
+use crate::report::stages::Period;
 
 use super::calls::Call;
-use super::cast::Cast;
+use super::participants::Participants;
 
 /// What some calls took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,20 +21,9 @@ pub(super) struct Amounts {
     pub(super) cost: Option<Usd>,
 }
 
-/// When in the debate something was spent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stage {
-    /// Before the first round: clarifications.
-    Before,
-    /// In a round.
-    Round(u32),
-    /// After the last round: summary, vote, synthesis.
-    Closing,
-}
-
-/// What each agent and the judge took at each stage.
-pub(super) struct Ledger {
-    entries: Vec<(usize, Stage, Amounts)>,
+/// What each agent and the judge took in each period.
+pub(super) struct Spending {
+    entries: Vec<(usize, Period, Amounts)>,
 }
 
 impl Amounts {
@@ -64,7 +54,7 @@ impl Amounts {
         // The usage counts such calls as if they had taken none.
         let is_more = calls.iter().any(|call| call.record.is_some_and(|record| record.tokens.is_none()));
         if view.debate.usage.is_empty() {
-            Ledger::of(view, &Cast::of(view), calls).sum(|_, _| true)
+            Spending::of(view, &Participants::of(view), calls).sum(|_, _| true)
         } else {
             usage.fold(Self { is_more, ..Self::NOTHING }, Self::and)
         }
@@ -90,71 +80,71 @@ impl Amounts {
     }
 }
 
-impl Ledger {
+impl Spending {
     /// From the calls of the journal, or where there is none from what the results say of themselves.
-    pub(super) fn of(view: &View<'_>, cast: &Cast<'_>, calls: &[Call<'_>]) -> Self {
-        let mut ledger = Self { entries: Vec::new() };
+    pub(super) fn of(view: &View<'_>, participants: &Participants<'_>, calls: &[Call<'_>]) -> Self {
+        let mut spending = Self { entries: Vec::new() };
         for call in calls {
-            ledger.add(cast, call.agent, stage(call.phase, call.round), Amounts::of_call(call.record));
+            spending.add(participants, call.agent, Period::of(call.phase, call.round), Amounts::of_call(call.record));
         }
         if calls.is_empty() {
             for round in &view.debate.rounds {
-                let stage = Stage::Round(round.round_number);
+                let period = Period::Round(round.round_number);
                 for summary in round.summaries.iter().flatten().map(|(_, summary)| summary) {
-                    ledger.add(cast, &summary.agent_id, stage, Amounts::of_result(summary.metadata.tokens_used));
+                    spending.add(
+                        participants,
+                        &summary.agent_id,
+                        period,
+                        Amounts::of_result(summary.metadata.tokens_used),
+                    );
                 }
                 for contribution in &round.contributions {
-                    ledger.add(
-                        cast,
+                    spending.add(
+                        participants,
                         &contribution.agent_id,
-                        stage,
+                        period,
                         Amounts::of_result(contribution.metadata.tokens_used),
                     );
                 }
             }
             if let Some(summary) = &view.debate.judge_summary {
-                ledger.add(cast, &summary.agent_id, Stage::Closing, Amounts::of_result(summary.metadata.tokens_used));
+                spending.add(
+                    participants,
+                    &summary.agent_id,
+                    Period::Closing,
+                    Amounts::of_result(summary.metadata.tokens_used),
+                );
             }
         }
-        ledger
+        spending
     }
 
-    fn add(&mut self, cast: &Cast<'_>, who: &AgentId, stage: Stage, amounts: Amounts) {
-        let Some(place) = cast.place(who) else { return };
-        match self.entries.iter_mut().find(|(have, at, _)| (*have, *at) == (place, stage)) {
+    fn add(&mut self, participants: &Participants<'_>, who: &AgentId, period: Period, amounts: Amounts) {
+        let Some(place) = participants.place(who) else { return };
+        match self.entries.iter_mut().find(|(have, at, _)| (*have, *at) == (place, period)) {
             Some((_, _, sum)) => *sum = sum.and(amounts),
-            None => self.entries.push((place, stage, amounts)),
+            None => self.entries.push((place, period, amounts)),
         }
     }
 
     /// Everything that was spent where `fits` says yes to who and when.
-    pub(super) fn sum(&self, fits: impl Fn(usize, Stage) -> bool) -> Amounts {
-        let fitting = self.entries.iter().filter(|(place, stage, _)| fits(*place, *stage));
+    pub(super) fn sum(&self, fits: impl Fn(usize, Period) -> bool) -> Amounts {
+        let fitting = self.entries.iter().filter(|(place, period, _)| fits(*place, *period));
         fitting.fold(Amounts::NOTHING, |sum, (_, _, amounts)| sum.and(*amounts))
     }
 
-    /// What one of them spent at one stage; absent when it did nothing then.
-    pub(super) fn at(&self, place: usize, stage: Stage) -> Option<Amounts> {
-        let found = self.entries.iter().find(|(have, at, _)| (*have, *at) == (place, stage));
+    /// What one of them spent in one period; absent when it did nothing then.
+    pub(super) fn at(&self, place: usize, period: Period) -> Option<Amounts> {
+        let found = self.entries.iter().find(|(have, at, _)| (*have, *at) == (place, period));
         found.map(|(_, _, amounts)| *amounts)
     }
 
-    /// The stages in their order.
-    pub(super) fn stages(&self) -> Vec<Stage> {
-        let mut stages: Vec<Stage> = self.entries.iter().map(|(_, stage, _)| *stage).collect();
-        stages.sort_unstable();
-        stages.dedup();
-        stages
-    }
-}
-
-fn stage(phase: Phase, round: u32) -> Stage {
-    match phase {
-        Phase::Clarification => Stage::Before,
-        Phase::Summarization | Phase::Proposal | Phase::Critique | Phase::Refinement | Phase::Evaluation => {
-            Stage::Round(round)
-        }
-        Phase::Vote | Phase::JudgeSummary | Phase::Synthesis => Stage::Closing,
+    /// The periods in their order.
+    pub(super) fn periods(&self) -> Vec<Period> {
+        let mut periods: Vec<Period> = self.entries.iter().map(|(_, period, _)| *period).collect();
+        periods.sort_unstable();
+        periods.dedup();
+        periods
     }
 }
 
@@ -174,14 +164,5 @@ mod tests {
         assert_eq!(Amounts::of_result(None).and(Amounts::NOTHING).tokens(), "unknown");
         assert_eq!(Amounts::of_result(Some(0)).cost, Some(Usd::ZERO));
         assert_eq!(Amounts::of_result(Some(7)).cost, None);
-    }
-
-    #[test]
-    fn stages_are_in_the_order_of_the_debate() {
-        assert!(
-            Stage::Before < Stage::Round(1) && Stage::Round(2) < Stage::Round(10) && Stage::Round(10) < Stage::Closing
-        );
-        assert_eq!(stage(Phase::Vote, 3), Stage::Closing);
-        assert_eq!(stage(Phase::Evaluation, 3), Stage::Round(3));
     }
 }
