@@ -324,6 +324,13 @@ impl Round {
 }
 
 impl Debate {
+    /// Whether another state says the same, whatever each knows besides of how calls came to their end.
+    #[must_use]
+    pub fn is_same_state(&self, other: &Self) -> bool {
+        let settled = other.settled.clone();
+        Self { settled, ..self.clone() } == *other
+    }
+
     /// What the record says of a stage.
     #[must_use]
     pub fn stage(&self, id: StageId) -> Option<&StageInfo> {

@@ -461,10 +461,25 @@ impl Engine {
         match command {
             Command::Pause => self.is_pausing = true,
             Command::GoOn => self.is_pausing = false,
-            Command::Stop if !self.is_stopping() => self.append(Event::Stopping { reason: StopReason::User })?,
-            Command::Stop => {}
+            Command::Stop => {
+                let is_closing = self.debate().current_stage == Some(self.protocol.closing());
+                if !is_closing && !self.is_stopping() {
+                    self.append(Event::Stopping { reason: StopReason::User })?;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Waits until the debate is told to pause, while it waits for the user.
+    pub async fn told_to_pause(&mut self) {
+        loop {
+            match self.commands.recv().await {
+                Some(Command::Pause) => return,
+                Some(Command::GoOn | Command::Stop) => {}
+                None => std::future::pending().await,
+            }
+        }
     }
 
     fn start_the_clock(&mut self) {

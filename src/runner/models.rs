@@ -6,25 +6,26 @@ use std::sync::Arc;
 
 use crate::config::{Environment, Provenance, endpoint};
 use crate::debate::ProviderSettings;
-use crate::error::Error;
 use crate::llm::ChatModel;
 use crate::llm::offline::{Rehearsal, RehearsalOptions};
 use crate::llm::openai::{Endpoint, OpenAiClient, http_client};
 use crate::llm::presets::OFFLINE;
 
+use super::ServicesError;
+
 /// The clients of the providers in use, each built once: connections are shared.
-pub(super) struct Models {
+pub(crate) struct Models {
     by_provider: Vec<(String, Arc<dyn ChatModel>)>,
 }
 
 impl Models {
     /// Builds the clients of `used`, the providers in use by name, at least one; `configured` are those of the file.
-    pub(super) fn build<'a>(
+    pub(crate) fn build<'a>(
         used: impl IntoIterator<Item = &'a str>,
         configured: &BTreeMap<String, ProviderSettings>,
         environment: &Environment,
         provenance: &Provenance,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, ServicesError> {
         let mut models = Self { by_provider: Vec::new() };
         let mut http = None;
         for name in used {
@@ -55,15 +56,20 @@ impl Models {
         Ok(models)
     }
 
+    /// One model for every provider.
+    pub(super) fn only(model: Arc<dyn ChatModel>) -> Self {
+        Self { by_provider: vec![(String::new(), model)] }
+    }
+
     /// The client of a provider. Every provider in use has one.
-    pub(super) fn of(&self, name: &str) -> Arc<dyn ChatModel> {
+    pub(crate) fn of(&self, name: &str) -> Arc<dyn ChatModel> {
         let found = self.by_provider.iter().find(|(provider, _)| provider == name);
         let (_, chat) = found.unwrap_or_else(|| &self.by_provider[0]);
         Arc::clone(chat)
     }
 }
 
-fn rehearsal_options(environment: &Environment) -> Result<RehearsalOptions, Error> {
+fn rehearsal_options(environment: &Environment) -> Result<RehearsalOptions, ServicesError> {
     Ok(RehearsalOptions {
         seed: environment.offline_seed()?.unwrap_or_default(),
         latency: environment.offline_latency()?.unwrap_or_default(),
