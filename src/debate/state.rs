@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     AgentClarifications, AgentId, CallKey, Clarification, Contribution, Cut, DebateId, ForkedFrom, Judgement, Outcome,
     Poll, PromptSources, Settings, Settled, Solution, StageId, StageInfo, TerminationKind, Timestamp, Usd, Verdict,
-    Voting, Yield,
+    Voting, Words, Yield, stage,
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
@@ -335,6 +335,12 @@ impl Debate {
     #[must_use]
     pub fn stage(&self, id: StageId) -> Option<&StageInfo> {
         self.stages.iter().find(|stage| stage.id == id)
+    }
+
+    /// The words for a stage; one that is unknown is called by its id.
+    #[must_use]
+    pub fn words(&self, id: StageId) -> Words {
+        stage::words(&self.stages, id)
     }
 
     /// The place of a stage among those of its protocol; behind all of them where it is none.
