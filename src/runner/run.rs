@@ -133,10 +133,10 @@ impl Run {
         self.cancel.cancel();
     }
 
-    /// What [`interrupt`](Self::interrupt) cancels.
+    /// Whether it was interrupted.
     #[must_use]
-    pub fn cancellation(&self) -> CancellationToken {
-        self.cancel.clone()
+    pub fn is_interrupted(&self) -> bool {
+        self.cancel.is_cancelled()
     }
 
     /// Waits until the run is over.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::cli::args::EvalArgs;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
-use crate::cli::models::Models;
+use crate::runner::Models;
 use crate::cli::session::{DEBATES, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{
