@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::{ConfigError, ConfigPath, EnvFile, Environment, Overrides, Provenance};
 use crate::debate::{Debate, Settings};
-use crate::display::{DisplayOptions, EventSink, StreamEnd, roster};
+use crate::display::{DisplayOptions, EventSink, StreamEnd, participants};
 use crate::engine::{Ending, EngineError};
 use crate::error::Error;
 use crate::llm::openai::http_client;
@@ -118,7 +118,7 @@ impl<'a> Session<'a> {
         let modes = TerminalModes::default();
         let saved_to = ready.state_path().to_owned();
         if args.verbose {
-            terminal.notice(&roster(ready.debate()));
+            terminal.notice(&participants(ready.debate()));
         }
         let options = DisplayOptions { progress: terminal.progress(args.quiet), color: terminal.color() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;

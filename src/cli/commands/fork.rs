@@ -34,8 +34,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let settings = changed.settings;
     let session = Session::open(&args.run, &settings, &environment, terminal)?;
     let provenance = vouched(branch.provenance(), &args.vouch, &environment)?.and_changes(&parent.settings, &settings);
-    let prepared =
-        runner.fork(branch, settings.clone(), &provenance, &[]).map_err(of_parent(parent.id.clone()))?;
+    let prepared = runner.fork(branch, settings.clone(), &provenance, &[]).map_err(of_parent(parent.id.clone()))?;
     let of_models = model_warnings(&settings, today());
     let warnings = environment.warnings().iter().chain(&changed.warnings).chain(&of_models);
     for warning in warnings.chain(&prepared.panel().warnings) {
