@@ -268,7 +268,9 @@ impl Debate {
         };
         let new = rank(self, contribution);
         let contributions = &self.round(round).ok_or(FoldError::UnknownRound { seq, round })?.contributions;
-        let place = contributions.partition_point(|have| rank(self, have) <= new);
+        let in_turn = self.stage(contribution.stage).is_some_and(|stage| stage.in_turn);
+        let sorted = contributions.partition_point(|have| rank(self, have) <= new);
+        let place = if in_turn { contributions.len() } else { sorted };
         self.round_mut(round, seq)?.contributions.insert(place, Arc::clone(contribution));
         Ok(())
     }

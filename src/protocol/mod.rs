@@ -7,9 +7,18 @@
 mod clarification;
 mod dialectic;
 mod format1;
+mod lincoln_douglas;
+pub mod motion;
+mod oxford;
 mod render;
+mod review;
+mod roundtable;
 mod step;
+mod verdict;
 pub mod voting;
+
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -20,10 +29,14 @@ use crate::debate::{CallKey, Debate, Event, Position, Settings, Settled, StageId
 pub use clarification::{CLARIFY, all_clear, answers, clarification, initialization};
 pub use dialectic::DIALECTIC;
 pub use format1::{Upgrade, upgrade_state};
+pub use lincoln_douglas::LINCOLN_DOUGLAS;
+pub use oxford::{FloorVote, OXFORD, floor_vote};
+pub use review::{REVIEW, author_and_reviewers};
+pub use roundtable::ROUNDTABLE;
 pub use step::{Answer, Authorship, Cost, Shows, Step};
 
 /// The protocols of this program, the default one first.
-pub const PROTOCOLS: &[&Protocol] = &[&DIALECTIC];
+pub const PROTOCOLS: &[&Protocol] = &[&DIALECTIC, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW];
 
 /// A protocol.
 #[derive(Debug)]
