@@ -188,7 +188,7 @@ impl<'a> Rehearsal<'a> {
                 let contribution = contribution(text, key.target_agent_id.clone(), Metadata::default());
                 Event::Contributed { key, contribution, call: Some(call) }
             }
-            Answer::Summary => Event::Summarized { key, summary: Self::summary(settings), call },
+            Answer::Summary => Event::Summarized { key, summary: Self::summary(settings, text.len()), call },
             Answer::Questions { .. } => {
                 let questions = AgentClarifications {
                     agent_id: settings.id.clone(),
@@ -235,8 +235,9 @@ impl<'a> Rehearsal<'a> {
         })
     }
 
-    fn summary(settings: &AgentSettings) -> Summary {
-        let max_length = settings.summarization.max_length;
+    /// A summary as long as answers are, and as it may be.
+    fn summary(settings: &AgentSettings, length: usize) -> Summary {
+        let max_length = length.min(settings.summarization.max_length);
         let method = settings.summarization.method.clone();
         Summary {
             agent_id: settings.id.clone(),
