@@ -11,7 +11,6 @@ mod live;
 mod request;
 mod schema;
 mod silence;
-mod size;
 
 pub mod models;
 pub mod presets;
@@ -22,9 +21,10 @@ pub mod openai;
 pub use account::{Account, Reserved};
 pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, InFlight, Spent};
 pub use error::ModelError;
-pub use live::{FailedAttempt, Figures, Listener, Live, Timeouts};
+pub use live::{FailedAttempt, Listener, Live, Timeouts, Usage};
 pub use models::{built_in_price, facts_of, limits_of, price_of};
-pub use request::{Brief, ChatModel, FinishReason, Material, MaterialKind, Reply, Request, ToolSpec, Turn};
+pub use request::{
+    ANSWER_LIMIT, Brief, ChatModel, FinishReason, Material, MaterialKind, Reply, Request, ToolSpec, Turn, request_bytes,
+};
 pub use schema::{AnswerSchema, strict_object};
 pub use silence::Silence;
-pub use size::{ANSWER_LIMIT, request_bytes};

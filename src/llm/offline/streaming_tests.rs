@@ -12,7 +12,7 @@ use super::*;
 struct Heard(Mutex<Vec<(u128, String)>>, Instant);
 
 impl Listener for Heard {
-    fn hear(&self, text: &str) {
+    fn on_token(&self, text: &str) {
         self.0.lock().unwrap().push((self.1.elapsed().as_millis(), text.to_owned()));
     }
 }

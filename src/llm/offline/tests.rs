@@ -18,7 +18,7 @@ const ROLES: [&str; 3] = ["architect", "performance", "kiss"];
 struct Deaf;
 
 impl Listener for Deaf {
-    fn hear(&self, _: &str) {}
+    fn on_token(&self, _: &str) {}
 }
 
 async fn asked(model: &Rehearsal, request: &Request) -> Result<Reply, FailedAttempt> {
