@@ -2,9 +2,9 @@
 
 use super::checklist::{Checklist, Entry, checklist};
 use super::document::{COVERAGE, DESIGN, Document, Point, adopted, bullets, colophon, covers, holds, named, points};
-use super::problem::{Problem, Requirement};
+use super::problem::{Problem, Requirement, is_answer};
 use super::prompt::{Prompt, Text};
-use super::words::{list, terms};
+use super::words::list;
 
 /// Points of the own checklist in a first solution.
 const FIRST_POINTS: usize = 4;
@@ -61,11 +61,10 @@ impl<'a> Agent<'a> {
     /// Questions about what the problem's own words leave open. A problem whose words call for nothing gets one
     /// question: it is the vaguest of all.
     pub(super) fn questions(&self) -> Vec<&'static str> {
-        let was_asked = |entry: &&&Entry| self.clarifications.iter().any(|(question, _)| *question == entry.question);
-        let left = QUESTIONS.saturating_sub(self.own.iter().filter(was_asked).count());
         let called = self.own.iter().filter(|entry| entry.score(&self.problem) > 0).count().max(1);
-        let questions = self.own.iter().take(called.min(QUESTIONS)).filter(|entry| !was_asked(entry));
-        questions.take(left).map(|entry| entry.question).collect()
+        let was_asked = |entry: &&&Entry| self.clarifications.iter().any(|(question, _)| *question == entry.question);
+        let first = self.own.iter().take(called.min(QUESTIONS));
+        first.filter(|entry| !was_asked(entry)).map(|entry| entry.question).collect()
     }
 
     fn solution_of_its_own(&self) -> String {
@@ -191,10 +190,8 @@ impl<'a> Agent<'a> {
     /// What goes into the design for a point, and the answer to it.
     fn response_to(&self, point: &Point, held: &[&'static Entry], known: &[String]) -> (Option<String>, String) {
         let Some(entry) = point.entry else {
-            let title = terms(&point.title);
-            let is_known = known.contains(&point.title.to_lowercase());
-            if is_known || (title.len() > 1 && title.is_subset(&terms(&known.join(" ")))) {
-                return (None, "Rejected: the design already speaks of it.".to_owned());
+            if known.contains(&point.title.to_lowercase()) {
+                return (None, "Rejected: the design already has it.".to_owned());
             }
             // Rules cannot judge it; they can keep it from being lost.
             let added = format!("- **{}.** {}", point.title, point.body);
@@ -297,14 +294,10 @@ impl<'a> Agent<'a> {
         self.problem.majors().filter(is_open).collect::<Vec<_>>().into_iter()
     }
 
-    /// The questions that these entries raise, as far as the user has not been asked them.
+    /// The questions that these entries raise, as far as the user has not answered them.
     pub(super) fn open_questions(&self, entries: &[&'static Entry]) -> Vec<&'static str> {
-        let answered = self.clarifications.iter().filter(|(_, answer)| super::problem::is_answer(answer));
-        let answered: Vec<_> = answered.map(|(question, _)| terms(question)).collect();
-        let is_open = |question: &&str| {
-            let asked = terms(question);
-            answered.iter().all(|terms| 2 * terms.intersection(&asked).count() <= asked.len())
-        };
+        let is_open =
+            |asked: &&str| !self.clarifications.iter().any(|(question, answer)| question == asked && is_answer(answer));
         entries.iter().map(|entry| entry.question).filter(is_open).collect()
     }
 

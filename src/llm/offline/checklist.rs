@@ -70,7 +70,6 @@ pub(super) struct Entry {
     triggers: Vec<String>,
     serves: Vec<String>,
     terms: HashSet<String>,
-    title_terms: HashSet<String>,
 }
 
 static CHECKLISTS: LazyLock<Vec<Checklist>> = LazyLock::new(|| FILES.into_iter().map(parse).collect());
@@ -133,11 +132,6 @@ impl Entry {
         if strong > 0 || weak > 1 { 3 * strong + weak } else { 0 }
     }
 
-    /// Whether every telling word of its title is among `terms`. A single word is too little to go by.
-    pub(super) fn is_mentioned_in(&self, terms: &HashSet<String>) -> bool {
-        self.title_terms.len() > 1 && self.title_terms.is_subset(terms)
-    }
-
     /// Whether it answers the same concern as `other`.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         self.title == other.title || self.same == other.title || other.same == self.title
@@ -172,7 +166,6 @@ fn parse(text: &'static str) -> Checklist {
             triggers: phrases(when.trim_start_matches("always")),
             serves: phrases(field(body, "serves")),
             terms: terms(&format!("{name} {concern} {action}")),
-            title_terms: terms(name),
         }
     });
     let entries = entries.collect();
@@ -215,7 +208,7 @@ mod tests {
                 assert!(phrases.all(|phrase| phrase.split(' ').count() <= LONGEST_PHRASE), "{}", entry.title);
                 let is_role = checklist.title != motion.title;
                 assert!(!is_role || triggers.iter().all(telling), "{} is called for by {triggers:?}", entry.title);
-                assert!(!entry.title_terms.is_empty() && !entry.title.contains(['*', '.', '{']), "{}", entry.title);
+                assert!(!entry.title.is_empty() && !entry.title.contains(['*', '.', '{']), "{}", entry.title);
                 for sentence in [entry.concern, entry.effect, entry.action, entry.cost] {
                     assert!(sentence.ends_with('.') && sentence.starts_with(char::is_uppercase), "{}", entry.title);
                 }

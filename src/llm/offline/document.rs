@@ -1,11 +1,10 @@
 //! What rules can read off a text of a debate, whoever wrote it: sections, design points, numbered points.
 //!
-//! Texts of the offline provider name entries of the checklists by their titles, in bold. Any other text is searched
-//! for the words of those titles.
+//! An entry of a checklist counts where its title stands in bold: that much can be told without understanding a text.
 
-use super::checklist::{Entry, checklists, find};
+use super::checklist::{Entry, find};
 use super::prompt::{Fences, Place, heading};
-use super::words::{one_line, terms};
+use super::words::one_line;
 
 /// The heading of the design points.
 pub(super) const DESIGN: &str = "## Design";
@@ -89,15 +88,10 @@ impl Document {
 }
 
 /// The entries that a text has made its own, each once: those of its design points; where it has none of them, those
-/// that it names in bold; where it names none, those whose titles' words it has.
+/// that it names in bold.
 pub(super) fn adopted(text: &str) -> Vec<&'static Entry> {
     let points = unique(bullets(text).filter_map(|(title, _)| find(title)));
-    let named = if points.is_empty() { named(text) } else { points };
-    if !named.is_empty() {
-        return named;
-    }
-    let words = terms(text);
-    checklists().iter().flat_map(|one| &one.entries).filter(|entry| entry.is_mentioned_in(&words)).collect()
+    if points.is_empty() { named(text) } else { points }
 }
 
 /// The entries whose titles stand in bold, rejected ones included.
@@ -206,13 +200,11 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_found_in_points_in_bold_and_in_prose() {
+    fn entries_are_found_in_points_and_in_bold() {
         let titles = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.title).collect::<Vec<_>>();
         let own = "- **Direct uploads to object storage.** Do. Not **Restore drills**.";
         assert_eq!(titles(adopted(own)), ["Direct uploads to object storage"]);
         assert_eq!(titles(named(own)), ["Direct uploads to object storage", "Restore drills"]);
         assert_eq!(titles(adopted("Held: **restore drills**")), ["Restore drills"]);
-        let prose = "Clients get a signed link for a direct upload to object storage.";
-        assert_eq!(titles(adopted(prose)), ["Direct uploads to object storage"]);
     }
 }

@@ -3,12 +3,10 @@
 //! A criterion that no rule here can judge for the problem at hand has no score: an invented one would pass for a
 //! finding.
 
-use std::collections::HashSet;
-
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::checklist::{Entry, checklist};
+use super::checklist::checklist;
 use super::document::{COVERAGE, Document, adopted, covers};
 use super::problem::Requirement;
 use super::words::{count_of, list, ratio, terms};
@@ -17,12 +15,6 @@ use super::words::{count_of, list, ratio, terms};
 const LOOKED_FOR: usize = 6;
 /// Titles that a summary names at most.
 const NAMED: usize = 3;
-/// A final solution, read.
-struct Subject<'s> {
-    agent: &'s Agent<'s>,
-    held: Vec<&'static Entry>,
-    terms: HashSet<String>,
-}
 
 impl Agent<'_> {
     /// The values of an evaluation.
@@ -32,69 +24,59 @@ impl Agent<'_> {
         document.remove(COVERAGE);
         document.remove("## Judge Assessment");
         let text = document.text();
-        let subject = Subject { agent: self, held: adopted(&text), terms: terms(&text) };
-        let requirements = &self.problem.requirements;
+        let (held, occurring) = (adopted(&text), terms(&text));
+        // A point of a checklist answers it, or most of its telling words occur.
+        let is_taken_up = |requirement: &&Requirement| {
+            let shared = requirement.terms.intersection(&occurring).count();
+            let by_words = shared > 0 && 2 * shared > requirement.terms.len();
+            by_words || held.iter().any(|entry| entry.answers(&self.problem, requirement) > 0)
+        };
+        let met = |is_asked: fn(&&Requirement) -> bool, what: &str| {
+            let asked: Vec<&Requirement> = self.problem.requirements.iter().filter(is_asked).collect();
+            let met = asked.iter().copied().filter(is_taken_up).count();
+            share(met, asked.len(), what, "that the problem states")
+        };
+        let covered = |roles: &[&str]| {
+            let applicable = |role: &&str| checklist(role).applicable(&self.problem).into_iter().take(LOOKED_FOR);
+            let wanted: Vec<_> = roles.iter().flat_map(applicable).collect();
+            let found = wanted.iter().filter(|entry| covers(&held, entry)).count();
+            share(found, wanted.len(), "point", &format!("of the checklists for {}", roles.join(" and ")))
+        };
         let scored = [
-            ("functional_completeness", subject.met(requirements.iter(), "requirement")),
-            ("performance_scalability", subject.covered(&["Performance"])),
-            ("security", subject.covered(&["Security"])),
-            ("maintainability_evolvability", subject.covered(&["Architect", "Simplicity"])),
-            ("regulatory_compliance", share(0, 0, "rule", "that could judge this", "")),
-            ("testability", subject.covered(&["Testing"])),
-            ("requirements_fulfillment", subject.met(self.problem.majors(), "major requirement")),
+            ("functional_completeness", met(|_| true, "requirement")),
+            ("performance_scalability", covered(&["Performance"])),
+            ("security", covered(&["Security"])),
+            ("maintainability_evolvability", covered(&["Architect", "Simplicity"])),
+            ("regulatory_compliance", share(0, 0, "rule", "for this")),
+            ("testability", covered(&["Testing"])),
+            ("requirements_fulfillment", met(|requirement| requirement.is_major, "major requirement")),
         ];
-        // A prompt of the user's may not show it.
-        let is_shown = !text.is_empty();
-        let scored = scored.map(|(key, (score, reasoning))| (key, (score.filter(|_| is_shown), reasoning)));
-        let given: Vec<f64> = scored.iter().filter_map(|(_, (score, _))| *score).collect();
-        let overall = tenths(given.iter().sum::<f64>() * ratio(1, given.len()));
-        let titles: Vec<String> = subject.held.iter().take(NAMED).map(|entry| entry.title.to_owned()).collect();
-        let points = count_of(subject.held.len(), "point");
+        // A prompt of the user's may not show the solution.
+        let scored = scored.map(|(key, (score, why))| (key, score.filter(|_| !text.is_empty()), why));
+        let given: Vec<f64> = scored.iter().filter_map(|(_, score, _)| *score).collect();
+        let overall = (!given.is_empty()).then(|| tenths(given.iter().sum::<f64>() * ratio(1, given.len())));
+        let titles: Vec<String> = held.iter().take(NAMED).map(|entry| entry.title.to_owned()).collect();
+        let points = count_of(held.len(), "point");
         let strengths = format!("It holds {points} of the checklists, among them {}.", list(&titles));
-        let open = self.problem.majors().filter(|requirement| !subject.takes_up(requirement));
+        let open = self.problem.majors().filter(|requirement| !is_taken_up(requirement));
         let weaknesses = open.map(|open| format!("Nothing found for the requirement “{}”.", open.text));
         let mut values: Vec<(&'static str, Value)> = vec![
             ("strengths", if titles.is_empty() { json!([]) } else { json!([strengths]) }),
             ("weaknesses", weaknesses.collect()),
-            ("overall_score", json!((!given.is_empty()).then_some(overall))),
+            ("overall_score", json!(overall)),
         ];
-        let scored = scored.into_iter();
-        values.extend(scored.map(|(key, (score, reasoning))| (key, json!({ "score": score, "reasoning": reasoning }))));
+        values.extend(scored.map(|(key, score, why)| (key, json!({ "score": score, "reasoning": why }))));
         values
     }
 }
 
-impl Subject<'_> {
-    /// How many of these requirements the solution takes up.
-    fn met<'r>(&self, asked: impl Iterator<Item = &'r Requirement>, what: &str) -> (Option<f64>, String) {
-        let met: Vec<bool> = asked.map(|requirement| self.takes_up(requirement)).collect();
-        let part = met.iter().filter(|met| **met).count();
-        share(part, met.len(), what, "that the problem states", "the solution takes up")
-    }
-
-    /// How many points of these checklists, as far as they apply to the problem, the solution holds.
-    fn covered(&self, roles: &[&str]) -> (Option<f64>, String) {
-        let applicable = |role: &&str| checklist(role).applicable(&self.agent.problem).into_iter().take(LOOKED_FOR);
-        let wanted: Vec<&Entry> = roles.iter().flat_map(applicable).collect();
-        let held = wanted.iter().filter(|entry| covers(&self.held, entry)).count();
-        let of = format!("of the checklists for {}", roles.join(" and "));
-        share(held, wanted.len(), "point", &of, "the solution holds")
-    }
-
-    /// A requirement is taken up when a point of a checklist answers it, or when most of its telling words occur.
-    fn takes_up(&self, requirement: &Requirement) -> bool {
-        let by_point = self.held.iter().any(|entry| entry.answers(&self.agent.problem, requirement) > 0);
-        let occurring = requirement.terms.intersection(&self.terms).count();
-        by_point || (occurring > 0 && 2 * occurring > requirement.terms.len())
-    }
-}
-
 /// The score of a share, 1 for nothing, 10 for all, with one decimal; none for a share of nothing.
-fn share(part: usize, whole: usize, what: &str, of: &str, verb: &str) -> (Option<f64>, String) {
+fn share(part: usize, whole: usize, what: &str, of: &str) -> (Option<f64>, String) {
     if whole == 0 {
         return (None, format!("By rule, without a model: there is no {what} {of}, so nothing is scored."));
     }
-    let reasoning = format!("By rule, without a model: {verb} {part} of {} {of}.", count_of(whole, what));
+    let reasoning =
+        format!("By rule, without a model: the solution takes up {part} of {} {of}.", count_of(whole, what));
     (Some(tenths(1.0 + 9.0 * ratio(part, whole))), reasoning)
 }
 

@@ -6,7 +6,7 @@ use super::agent::Agent;
 use super::checklist::{Entry, checklists};
 use super::document::{adopted, covers, holds};
 use super::prompt::Text;
-use super::words::{mixed, percent, ratio};
+use super::words::{count_of, mixed, percent, ratio};
 
 /// Nothing is scored higher: a checklist never knows everything.
 const MOST: f64 = 0.95;
@@ -63,10 +63,17 @@ impl<'a> Agent<'a> {
     /// one that more texts hold; else the one that the problem calls for more strongly.
     pub(super) fn union(&self, positions: &[Position]) -> Vec<&'static Entry> {
         let holders = |entry: &Entry| positions.iter().filter(|one| holds(&one.held, entry)).count();
-        let rank = |entry: &Entry| (holders(entry), entry.score(&self.problem), Reverse(entry.title));
-        let all = || checklists().iter().flat_map(|one| &one.entries).filter(|entry| holders(entry) > 0);
-        let loses = |entry: &Entry| all().any(|other| other.is_like(entry) && rank(other) > rank(entry));
-        all().filter(|entry| !loses(entry)).collect()
+        let mut held: Vec<&Entry> = checklists().iter().flat_map(|one| &one.entries).collect();
+        held.retain(|entry| holders(entry) > 0);
+        let order = held.clone();
+        held.sort_by_key(|entry| Reverse((holders(entry), entry.score(&self.problem))));
+        let mut union: Vec<&Entry> = Vec::new();
+        for entry in held {
+            if !covers(&union, entry) {
+                union.push(entry);
+            }
+        }
+        order.into_iter().filter(|entry| holds(&union, entry)).collect()
     }
 
     /// What applies to the problem for the roles taking part: those whose points the texts hold. Where they hold none,
@@ -111,27 +118,30 @@ impl<'a> Agent<'a> {
     /// The label of the candidate to choose, how clearly, and why.
     pub(super) fn vote(&self) -> (String, u32, String) {
         let positions = self.positions();
-        // Its own concerns count double; what others ask for counts too, or every voter would choose itself.
+        // Major requirements come first. Then its own concerns count double; what others ask for counts too, or every
+        // voter would choose itself.
         let looked_for = |one: &Position| self.own.iter().filter(|entry| covers(&one.held, entry)).count();
-        let rank = |one: &Position| {
+        let points = |one: &Position| looked_for(one) + one.held.len();
+        let mut ranked: Vec<&Position> = positions.iter().collect();
+        ranked.sort_by_cached_key(|one| {
             let tie_break = mixed(self.seed, &format!("{} {}", self.checklist.title, one.text));
-            (looked_for(one) + one.held.len(), tie_break)
-        };
-        let mut ranked: Vec<_> = positions.iter().map(|one| (rank(one), one)).collect();
-        ranked.sort_by_key(|(rank, _)| Reverse(*rank));
-        let Some(((points, _), best)) = ranked.first() else {
+            (self.open_majors(&one.held).count(), Reverse(points(one)), tie_break)
+        });
+        let Some(best) = ranked.first() else {
             return (String::new(), 0, "There is no text to vote for.".to_owned());
         };
-        let second = ranked.get(1).map_or(0, |((points, _), _)| *points);
+        let second = ranked.get(1).map_or(0, |one| points(one));
         let reason = format!(
-            "For {}, it holds {} of the {} points that {} looks for, and {} in all.",
+            "For {}, it leaves {} of {} open, holds {} of the {} points that {} looks for, and {} in all.",
             self.problem.subject,
+            self.open_majors(&best.held).count(),
+            count_of(self.problem.majors().count(), "major requirement"),
             looked_for(best),
             self.own.len(),
             self.checklist.view,
             best.held.len()
         );
         let label = best.author.strip_prefix("Candidate ").unwrap_or(best.author);
-        (label.to_owned(), percent(ratio(*points, points + second)), reason)
+        (label.to_owned(), percent(ratio(points(best), points(best) + second)), reason)
     }
 }

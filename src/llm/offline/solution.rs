@@ -37,11 +37,11 @@ impl Agent<'_> {
         let all = self.called_first(self.union(&positions));
         let applicable = self.applicable(&positions);
         let unfulfilled: Vec<&str> = self.open_majors(&all).map(|open| open.text.as_str()).collect();
-        let missing = || applicable.iter().filter(|entry| !covers(&all, entry)).take(2);
         let mut advice: Vec<String> =
             unfulfilled.iter().map(|open| format!("Find an answer to “{open}”: nothing here has one.")).collect();
         advice.extend(all.first().map(|first| format!("Begin with “{}”.", first.title)));
-        advice.extend(missing().map(|entry| format!("Decide on “{}” before building further.", entry.title)));
+        let missing = applicable.iter().filter(|entry| !covers(&all, entry)).take(2);
+        advice.extend(missing.map(|entry| format!("Decide on “{}” before building further.", entry.title)));
         advice.truncate(LISTED);
         let costs = all.iter().take(LISTED).map(|entry| format!("{}: {}", entry.title, self.problem.about(entry.cost)));
         let assessment = json!({
@@ -63,10 +63,14 @@ impl Agent<'_> {
         for checklist in checklists() {
             let points = all.iter().filter(|entry| entry.role == checklist.title);
             let points = points.map(|entry| {
-                let held = positions.iter().filter(|one| covers(&one.held, entry)).map(|one| one.author.to_owned());
-                let held: Vec<String> = held.collect();
-                let from =
-                    if held.len() == positions.len() { String::new() } else { format!(" *(from {})*", list(&held)) };
+                let held = positions.iter().filter(|one| covers(&one.held, entry));
+                let held: Vec<String> = held.map(|one| one.author.to_owned()).collect();
+                let from = match (held.len(), positions.len()) {
+                    (some, all) if some == all => String::new(),
+                    _ if self.task == "merge" => format!(" *(from {})*", list(&held)),
+                    // Labels are dealt anew in each debate: the same debate is to have the same answer.
+                    (some, all) => format!(" *(held by {some} of {all})*"),
+                };
                 format!("- {}{from}", self.problem.about(&format!("**{}.** {}", entry.title, entry.action)))
             });
             document.append(DESIGN, &group(checklist.heading, points.collect()));
@@ -132,11 +136,6 @@ impl Agent<'_> {
             if !titles.is_empty() {
                 steps.push(format!("{what}: {}.", list(&titles)));
             }
-        }
-        let rest = core.len().saturating_sub(3) + general.len().saturating_sub(3);
-        if rest > 0 {
-            let points = count_of(rest, "remaining point");
-            steps.push(format!("Take up the {points}, beginning with what would break first otherwise."));
         }
         (1..).zip(steps).map(|(number, step)| format!("{number}. {step}")).collect()
     }
