@@ -3,7 +3,7 @@
 use super::checklist::{Checklist, Entry, checklist};
 use super::document::{COVERAGE, DESIGN, Document, Point, adopted, bullets, colophon, covers, holds, named, points};
 use super::problem::{Problem, Requirement, is_answer};
-use super::prompt::{Prompt, Text};
+use super::prompt::{Fenced, Prompt};
 use super::words::list;
 
 /// Points of the own checklist in a first solution.
@@ -262,7 +262,7 @@ impl<'a> Agent<'a> {
     }
 
     /// What was written in the debate, in the order of the prompt.
-    pub(super) fn material(&self) -> impl DoubleEndedIterator<Item = Text<'a>> {
+    pub(super) fn material(&self) -> impl DoubleEndedIterator<Item = Fenced<'a>> {
         const GIVEN: [&str; 4] = ["Problem", "Files", "Clarifications", "Requirements information"];
         self.prompt.texts.iter().copied().filter(|text| !GIVEN.contains(&text.part))
     }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::agent::Agent;
 use super::checklist::{Entry, checklists};
 use super::document::{adopted, covers, holds};
-use super::prompt::Text;
+use super::prompt::Fenced;
 use super::words::{count_of, mixed, percent, ratio};
 
 /// Nothing is scored higher: a checklist never knows everything.
@@ -34,14 +34,14 @@ impl<'a> Agent<'a> {
     /// The texts to judge, one of each author: the candidates, else what the last part of the material holds beside
     /// criticism, else the newest text of the agent itself.
     pub(super) fn positions(&self) -> Vec<Position<'a>> {
-        let candidates: Vec<Text<'a>> = self.prompt.of_kind("candidate").collect();
+        let candidates: Vec<Fenced<'a>> = self.prompt.of_kind("candidate").collect();
         let last_part = self.prompt.of_kind("contribution").last().map(|text| text.part);
-        let is_criticism = |text: &Text| ["Critique", "Review"].iter().any(|word| text.title.contains(word));
-        let is_position = |text: &Text| Some(text.part) == last_part && !is_criticism(text);
+        let is_criticism = |text: &Fenced| ["Critique", "Review"].iter().any(|word| text.title.contains(word));
+        let is_position = |text: &Fenced| Some(text.part) == last_part && !is_criticism(text);
         let contributions = || self.prompt.of_kind("contribution").filter(is_position).collect();
-        let texts: Vec<Text<'a>> = if candidates.is_empty() { contributions() } else { candidates };
+        let texts: Vec<Fenced<'a>> = if candidates.is_empty() { contributions() } else { candidates };
         let mut positions: Vec<Position<'a>> = Vec::new();
-        for Text { title, text, .. } in texts {
+        for Fenced { title, text, .. } in texts {
             let author = title.rsplit_once(" of ").map_or(title, |(_, author)| author);
             let position = Position::of(author, text);
             // Texts grow from round to round, so of several the one that holds most is the newest.
@@ -52,8 +52,8 @@ impl<'a> Agent<'a> {
             }
         }
         if positions.is_empty() {
-            let own = ["solution", "refinement", "draft", "proposal", "summary"].into_iter();
-            let own = own.filter_map(|kind| self.prompt.of_kind(kind).last()).next();
+            let mut own = ["solution", "refinement", "draft", "proposal", "summary"].into_iter();
+            let own = own.find_map(|kind| self.prompt.of_kind(kind).last());
             positions.extend(own.map(|own| Position::of(own.title, own.text)));
         }
         positions
@@ -118,14 +118,19 @@ impl<'a> Agent<'a> {
     /// The label of the candidate to choose, how clearly, and why.
     pub(super) fn vote(&self) -> (String, u32, String) {
         let positions = self.positions();
-        // Major requirements come first. Then its own concerns count double; what others ask for counts too, or every
-        // voter would choose itself.
+        // The requirements come first: which major ones are open, then how many points serve any. After that its own
+        // concerns count double; would they count before, every voter might choose itself.
         let looked_for = |one: &Position| self.own.iter().filter(|entry| covers(&one.held, entry)).count();
         let points = |one: &Position| looked_for(one) + one.held.len();
+        let serving = |one: &Position| {
+            let serves =
+                |entry: &&&Entry| self.problem.requirements.iter().any(|asked| entry.answers(&self.problem, asked) > 0);
+            one.held.iter().filter(serves).count()
+        };
         let mut ranked: Vec<&Position> = positions.iter().collect();
         ranked.sort_by_cached_key(|one| {
             let tie_break = mixed(self.seed, &format!("{} {}", self.checklist.title, one.text));
-            (self.open_majors(&one.held).count(), Reverse(points(one)), tie_break)
+            (self.open_majors(&one.held).count(), Reverse((serving(one), points(one))), tie_break)
         });
         let Some(best) = ranked.first() else {
             return (String::new(), 0, "There is no text to vote for.".to_owned());

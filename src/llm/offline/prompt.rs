@@ -4,7 +4,7 @@
 
 /// A fenced text of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Text<'a> {
+pub(super) struct Fenced<'a> {
     /// The first-level heading above it.
     pub(super) part: &'a str,
     /// The nearest heading above it, of the first or second level.
@@ -32,7 +32,7 @@ pub(super) struct Prompt<'a> {
     /// Its sections, in their order.
     pub(super) sections: Vec<Section<'a>>,
     /// Its fenced texts, in their order.
-    pub(super) texts: Vec<Text<'a>>,
+    pub(super) texts: Vec<Fenced<'a>>,
 }
 
 /// Follows the fences of a text line by line.
@@ -105,7 +105,7 @@ impl<'a> Prompt<'a> {
                 Place::Opens(info) => (begins, kind) = (at, info),
                 Place::Closes => {
                     let text = prompt[begins..start].trim_end_matches(['\n', '\r']);
-                    texts.push(Text { part: section.part, title: section.title, kind, text });
+                    texts.push(Fenced { part: section.part, title: section.title, kind, text });
                 }
                 Place::Inside => {}
             }
@@ -114,7 +114,7 @@ impl<'a> Prompt<'a> {
     }
 
     /// The texts of a kind.
-    pub(super) fn of_kind<'p>(&'p self, kind: &'p str) -> impl DoubleEndedIterator<Item = Text<'a>> + 'p {
+    pub(super) fn of_kind<'p>(&'p self, kind: &'p str) -> impl DoubleEndedIterator<Item = Fenced<'a>> + 'p {
         self.texts.iter().copied().filter(move |text| text.kind == kind)
     }
 
@@ -150,7 +150,7 @@ mod tests {
             fenced("critique", hostile),
         );
         let read = Prompt::read(&prompt);
-        let critique = Text { part: "Critiques", title: "Critique 1, by a", kind: "critique", text: hostile };
+        let critique = Fenced { part: "Critiques", title: "Critique 1, by a", kind: "critique", text: hostile };
         assert_eq!(read.of_kind("critique").collect::<Vec<_>>(), [critique]);
         assert_eq!(read.of_kind("problem").map(|text| text.text).collect::<Vec<_>>(), ["Design a queue."]);
         assert_eq!((read.labelled("Your role:"), read.labelled("Your task:")), (Some("Simplicity"), Some("refine")));

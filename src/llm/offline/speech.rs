@@ -9,7 +9,7 @@ use super::agent::Agent;
 use super::checklist::{Entry, motions};
 use super::document::{Point, holds, named, points};
 use super::form::names_in;
-use super::prompt::Text;
+use super::prompt::Fenced;
 use super::words::{count_of, mixed, one_line, percent, ratio, words};
 
 /// Arguments of a speech.
@@ -150,7 +150,7 @@ impl<'a> Agent<'a> {
             labels = names_in(schema, "winner").into_iter().filter(|label| label != "none").collect();
         }
         let arguments = |label: &String| {
-            let is_of = |text: &Text| words(text.title).any(|word| word == label);
+            let is_of = |text: &Fenced| words(text.title).any(|word| word == label);
             let points = self.material().filter(is_of).flat_map(|text| points(text.text));
             points.map(|point| point.title).collect::<BTreeSet<String>>().len()
         };
@@ -276,7 +276,7 @@ impl<'a> Agent<'a> {
     /// The newest speech of others whose numbered points are wanted. Where headings tell no sides, all are others'.
     fn latest_of_others(&self, is_wanted: impl Fn(&[Point]) -> bool) -> Option<(&'a str, Vec<Point>)> {
         let are_told = self.material().any(|text| Side::named_in(text.title) != Side::Neither);
-        let is_of_others = |text: &Text| match Side::named_in(text.title) {
+        let is_of_others = |text: &Fenced| match Side::named_in(text.title) {
             Side::Neither => !are_told,
             side => side != self.side(),
         };

@@ -60,7 +60,8 @@ impl Table {
         for (number, (question, answer)) in (1..).zip(&self.clarifications) {
             let start = if number == 1 { "# Clarifications\n\n" } else { "" };
             prompt += &part(&format!("{start}## Question {number}, asked by x"), "question", question);
-            prompt += &format!("{}\n\n", fenced("answer", answer));
+            prompt += &fenced("answer", answer);
+            prompt += "\n\n";
         }
         format!("{prompt}{material}# Your role: {role}\n\nYou look.\n\n# Your task: {task}\n\nDo it.")
     }
