@@ -78,7 +78,7 @@ impl Rehearsal {
         }
         let agent = Agent::new(prompt, self.options.seed);
         let text = match schema {
-            Some(answer) => agent.form(&(answer.schema)()).to_string(),
+            Some(answer) => agent.form(&answer.schema).to_string(),
             None => agent.text(),
         };
         if !latency.is_zero() {
@@ -104,7 +104,7 @@ impl Rehearsal {
 
 impl ChatModel for Rehearsal {
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        self.answer(&request.prompt, request.answer, live.listener).boxed()
+        self.answer(&request.prompt, request.answer.as_deref(), live.listener).boxed()
     }
 }
 
