@@ -10,6 +10,7 @@ use crate::debate::{
 };
 use crate::llm::{Request, Turn, request_bytes};
 use crate::protocol::{Answer, Cost, Next, Protocol, Step};
+use crate::tools::specs;
 
 use super::EngineError;
 
@@ -148,7 +149,10 @@ impl<'a> Rehearsal<'a> {
     fn make(&mut self, step: &Step, in_round: bool) -> Result<(), EngineError> {
         let panel = self.panel;
         let agent = panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::unknown(&step.key.agent_id))?;
-        let call = prepare(panel, agent, self.shared, &self.debate, step, usize::MAX)?;
+        let mut call = prepare(panel, agent, self.shared, &self.debate, step, usize::MAX)?;
+        if step.answer == Answer::Text {
+            call.request.tools = specs(agent.settings.tools.iter().map(|tool| tool.name.as_str())).into();
+        }
         let mut foresee = |request: &Request, is_second_chance| {
             let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request));
             self.foreseen.push(Foreseen { key, cost, in_round, is_second_chance, bytes });

@@ -115,7 +115,7 @@ async fn speak(text: &str, time: Duration, listener: &dyn Listener) {
     let start = Instant::now();
     for (number, word) in (1..=count).zip(words) {
         sleep_until(start + time.saturating_mul(number) / count).await;
-        listener.hear(word);
+        listener.on_token(word);
     }
 }
 

@@ -10,7 +10,7 @@ const PROMPT: &str = "# Problem\n\n```problem\nDesign a queue\n```\n\n# Your tas
 struct Heard(Mutex<Vec<(u128, String)>>, Instant);
 
 impl Listener for Heard {
-    fn hear(&self, text: &str) {
+    fn on_token(&self, text: &str) {
         self.0.lock().unwrap().push((self.1.elapsed().as_millis(), text.to_owned()));
     }
 }
