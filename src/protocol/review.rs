@@ -67,27 +67,29 @@ pub static REVIEW: Protocol = Protocol {
         },
         Stage {
             info: StageInfo::new(
-                REVIEW_STAGE,
-                Words::new(["review", "reviews", "reviewing", "reviews", "reviewed", "review"]),
-            )
-            .yielding(Yield::Ballot)
-            .in_round(),
-            facts: nothing,
-            steps: review,
-            outcome: |debate| Ok(reviewed(debate)),
-            rows: &[Row(REWRITE_DEMANDED, Next::Begin(REWRITE)), Row(ACCEPTED, Next::Go(SYNTHESIS))],
-        },
-        Stage {
-            info: StageInfo::new(
                 REWRITE,
                 Words::new(["rewrite", "rewrites", "rewriting", "rewrites", "rewrote", "rewrite"]),
             )
             .yielding(Yield::Proposal)
-            .in_round(),
+            .in_round()
+            .essential(),
             facts: nothing,
             steps: |debate| own_text(debate, REWRITE, &WRITE_AGAIN),
             outcome: |debate| Ok(rewritten(debate)),
             rows: &[Row(REWRITE_READY, Next::Go(REVIEW_STAGE)), Row(MAX_ROUNDS_REACHED, Next::Go(SYNTHESIS))],
+        },
+        Stage {
+            info: StageInfo::new(
+                REVIEW_STAGE,
+                Words::new(["review", "reviews", "reviewing", "reviews", "reviewed", "review"]),
+            )
+            .yielding(Yield::Ballot)
+            .in_round()
+            .essential(),
+            facts: nothing,
+            steps: review,
+            outcome: |debate| Ok(reviewed(debate)),
+            rows: &[Row(REWRITE_DEMANDED, Next::Begin(REWRITE)), Row(ACCEPTED, Next::Go(SYNTHESIS))],
         },
         Stage {
             info: StageInfo::new(

@@ -125,7 +125,9 @@ impl Course {
             if facts.is_empty() {
                 return;
             }
-            facts.into_iter().for_each(|fact| self.record(fact));
+            for fact in facts {
+                self.record(fact);
+            }
         }
         panic!("facts follow from {} without end", self.stage());
     }
@@ -185,6 +187,12 @@ impl Course {
             }
         }
         panic!("{} has no end", self.protocol.name);
+    }
+
+    /// Takes up a debate that failed.
+    pub(super) fn resumed(mut self) -> Self {
+        self.record(Event::Resumed);
+        self
     }
 
     /// Tells it to close.

@@ -43,10 +43,10 @@ fn each_table_has_exactly_these_rows() {
     assert_eq!(OXFORD.table(), with_beginning("poll-before", &oxford));
     let review = "\
 | draft | DRAFT_READY | review |
-| review | REWRITE_DEMANDED | rewrite, in a new round |
-| review | ACCEPTED | synthesis |
 | rewrite | REWRITE_READY | review |
 | rewrite | MAX_ROUNDS_REACHED | synthesis |
+| review | REWRITE_DEMANDED | rewrite, in a new round |
+| review | ACCEPTED | synthesis |
 | synthesis | COMPLETE | done |
 ";
     assert_eq!(REVIEW.table(), with_beginning("draft, in a new round", review));
