@@ -109,6 +109,36 @@ fn texts_are_tidy_with_everything_and_with_nothing() {
 }
 
 #[test]
+fn every_prompt_shows_the_texts_that_it_is_given() {
+    let dialectic = [
+        ("phases/propose.md", vec!["SUMMARY"]),
+        ("phases/critique.md", vec!["INPUT-1", "SUMMARY"]),
+        ("phases/refine.md", vec!["INPUT-1", "INPUT-2", "INPUT-3", "SUMMARY"]),
+        ("phases/summarize.md", vec!["OWN", "SUMMARY"]),
+        ("phases/clarify.md", vec![]),
+        ("phases/vote.md", vec!["CANDIDATE"]),
+        ("judge/evaluate-convergence.md", vec!["CANDIDATE"]),
+        ("judge/evaluate-quality.md", vec!["CANDIDATE"]),
+        ("judge/merge.md", vec!["CANDIDATE"]),
+        ("judge/summarize.md", vec!["ENTRY-1", "ENTRY-2"]),
+        ("judge/synthesize.md", vec!["ENTRY-1", "ENTRY-2"]),
+    ];
+    let texts = ["INPUT-1", "INPUT-2", "INPUT-3", "CANDIDATE", "SUMMARY", "OWN", "ENTRY-1", "ENTRY-2"];
+    for prompt in prompts() {
+        let text = render(prompt.file, "for");
+        let shown: Vec<_> = texts.into_iter().filter(|one| text.contains(one)).collect();
+        let expected = match prompt.file {
+            file if file.starts_with("motion/") => vec!["ENTRY-1", "ENTRY-2"],
+            "review/draft.md" => vec![],
+            file if file.starts_with("review/") => vec!["INPUT-1", "INPUT-2", "INPUT-3"],
+            file => dialectic.iter().find(|(known, _)| *known == file).unwrap().1.clone(),
+        };
+        let sorted = |texts: Vec<&'static str>| texts.into_iter().collect::<BTreeSet<_>>();
+        assert_eq!(sorted(shown), sorted(expected), "{}", prompt.file);
+    }
+}
+
+#[test]
 fn each_prompt_of_a_motion_and_a_review_has_these_headings() {
     let headings = |file| {
         let text = render(file, "for");
@@ -197,6 +227,23 @@ fn an_audience_votes_before_there_is_anything_to_hear() {
     let text = prompt("motion/poll.md").render(&bare(&role, Focus::None, "neutral")).unwrap();
     assert!(text.contains("The debate has not begun") && !text.contains("# Speeches"));
     assert!(render("motion/poll.md", "neutral").contains("The debate is over"));
+}
+
+#[test]
+fn prompts_about_the_same_texts_begin_alike() {
+    // Providers bill a repeated beginning at a fraction.
+    let shared = |one: &str, other: &str| {
+        let (one, other) = (render(one, "for"), render(other, "against"));
+        let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+        one.chars().take(same).collect::<String>()
+    };
+    assert!(shared("phases/critique.md", "phases/refine.md").contains("INPUT-1"));
+    for file in ["rebut", "close", "question", "answer", "poll", "verdict"] {
+        assert!(shared("motion/open.md", &format!("motion/{file}.md")).contains("ENTRY-2"), "{file}");
+    }
+    for file in ["rewrite", "assess"] {
+        assert!(shared("review/review.md", &format!("review/{file}.md")).contains("INPUT-3"), "{file}");
+    }
 }
 
 #[test]

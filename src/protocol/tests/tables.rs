@@ -66,6 +66,22 @@ fn each_table_has_exactly_these_rows() {
 }
 
 #[test]
+fn a_diagram_shows_every_row() {
+    for protocol in PROTOCOLS {
+        let diagram = protocol.mermaid();
+        assert!(diagram.starts_with("stateDiagram-v2\n    [*] --> initialization\n"));
+        assert_eq!(diagram.lines().count(), protocol.rows().count() + 2);
+    }
+    for line in [
+        "    clarification_input --> suspended: WAITING_FOR_INPUT\n",
+        "    poll_before --> opening: POLLED\n",
+        "    verdict --> [*]: VERDICT_READY\n",
+    ] {
+        assert!(OXFORD.mermaid().contains(line), "{line}");
+    }
+}
+
+#[test]
 fn a_pair_leads_where_its_row_says_and_no_other_pair_leads_anywhere() {
     for protocol in PROTOCOLS {
         let triggers: HashSet<Trigger> = protocol.rows().map(|(_, row)| row.0).collect();
