@@ -370,6 +370,8 @@ fn a_failed_ballot_makes_no_majority() {
 
 The floor vote is a tie: both sides gained the same."
     );
+    let uncounted = floor_vote(&polled("u-f-", "ff--").debate).unwrap().uncounted;
+    assert_eq!(uncounted, ["d", "e", "f"].map(AgentId::new));
     assert!(description(&polled("--", "ff")).ends_with("nobody voted both before and after the debate."));
 }
 
