@@ -47,6 +47,7 @@ pub mod markdown;
 pub mod prompt;
 pub mod protocol;
 pub mod report;
+pub mod runner;
 pub mod sanitize;
 pub mod secrets;
 pub mod signals;

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
-use crate::debate::{CallRecord, Cut, Metadata, StoredReply, ToolCall, ToolResult};
+use crate::debate::{AgentId, CallRecord, Cut, Judgement, Metadata, Solution, StoredReply, ToolCall, ToolResult};
 use crate::llm::{Caller, FailedCall, ModelError, Request, Turn};
-use crate::prompt::{NoSolution, Prompt, PromptError, SecondChance};
+use crate::prompt::{Fill, NoSolution, PromptError, SecondChance};
+use crate::protocol::{Answer, Authorship};
 use crate::tools::Toolbox;
 
-use super::{AnswerError, Assessment, Written};
+use super::reply::{Ballot, Cast, Questions, RawJudgement, Score};
+use super::{AnswerError, Assessment, Call, Written};
 
 /// Told of each reply that is paid for but not yet a result, so that it can be kept before anything else happens.
 pub type OnReply = Arc<dyn Fn(StoredReply, CallRecord) + Send + Sync>;
@@ -78,7 +80,7 @@ async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall]) -> Vec<ToolResult> {
 
 /// An answer in text.
 #[derive(Debug, Clone)]
-pub struct Said {
+struct Said {
     /// The text.
     pub text: Arc<str>,
     /// What the last call took; calls before it were told to [`Ask::on_reply`].
@@ -96,13 +98,101 @@ pub struct Unreadable {
     pub error: AnswerError,
 }
 
+/// What a call brought, with what it took beside it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// What it brought.
+    pub value: Value,
+    /// What its last request took; those before it were told to [`Ask::on_reply`].
+    pub call: CallRecord,
+    /// How it came about, all requests together.
+    pub metadata: Metadata,
+}
+
+/// What a call can bring.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A text.
+    Text(Arc<str>),
+    /// Questions to the user.
+    Questions(Vec<String>),
+    /// A score, 0 to 100.
+    Score(f64),
+    /// A vote for somebody's text.
+    Choice(Cast<AgentId>),
+    /// A vote for a word.
+    Word(Cast<&'static str>),
+    /// Scores of the debaters.
+    Judgement(Judgement),
+    /// The answer of the debate. Some of its assessment may be missing, which it says.
+    Solution(Box<Solution>),
+    /// JSON that could not be read, also when it was asked for once more.
+    Unreadable(AnswerError),
+}
+
+/// Makes a call, up to a usable answer.
+///
+/// # Errors
+/// The failure of the last request that could not be made good.
+pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
+    let labels = &call.labels;
+    match &call.step.answer {
+        Answer::Text | Answer::Summary => {
+            let Said { text, call, metadata } = ask.text().await?;
+            Ok(Answered { value: Value::Text(text), call, metadata })
+        }
+        Answer::Questions { .. } => ask.value(Questions::read, Value::Questions).await,
+        Answer::Score(_) => ask.value(Score::read, Value::Score).await,
+        Answer::Choice => ask.value(|text| Ballot::read(text, labels), Value::Choice).await,
+        Answer::Word(words) => ask.value(|text| Ballot::read_word(text, words), Value::Word).await,
+        Answer::Judgement => {
+            let pass = call.step.key.pass;
+            ask.value(|text| RawJudgement::read(text, labels, pass), Value::Judgement).await
+        }
+        Answer::Solution(Authorship::Kept(key)) => {
+            let read = |text: &str| match Assessment::read(text) {
+                (assessment, None) => Ok(assessment),
+                (_, Some(missing)) => Err(missing),
+            };
+            let (assessed, record) = ask.json(read).await?;
+            let (assessment, missing) = match assessed {
+                Ok(assessment) => (assessment, None),
+                Err(unreadable) => (Assessment::read(&unreadable.raw).0, Some(unreadable.error)),
+            };
+            let written = Written { solution: call.kept.to_string(), assessment, missing };
+            let author = Some(key.agent_id.clone());
+            let solution = Solution { base: author.clone(), synthesized_by: author, ..written.into_solution(judge) };
+            Ok(Answered::of(Value::Solution(Box::new(solution)), record))
+        }
+        Answer::Solution(authorship) => {
+            let is_amended = *authorship == Authorship::Amended;
+            let assess = |solution: &str| call.assess.as_ref().map(|assess| assess(solution)).transpose();
+            let check = |assessment: &Assessment| match (is_amended, &assessment.base) {
+                (false, _) => Ok(()),
+                (true, Some(base)) => labels.author(base).map(drop),
+                (true, None) => Err(AnswerError::Unfit { message: "it has no `base`".to_owned() }),
+            };
+            let (Solved { written, cut }, record) = ask.written(assess, check).await?;
+            let solution =
+                if is_amended { written.into_amended_solution(judge, labels) } else { written.into_solution(judge) };
+            Ok(Answered::of(Value::Solution(Box::new(Solution { cut, ..solution })), record))
+        }
+    }
+}
+
+impl Answered {
+    fn of(value: Value, call: CallRecord) -> Self {
+        Self { value, metadata: Metadata::of_calls([&call]), call }
+    }
+}
+
 impl Ask {
     /// Asks for text. While the model calls tools, runs them and asks again, up to `tools.limit` times; the last
     /// call offers none, so that text comes back.
     ///
     /// # Errors
     /// When a call fails for good.
-    pub async fn text(mut self) -> Result<Said, FailedCall> {
+    async fn text(mut self) -> Result<Said, FailedCall> {
         let mut log = ToolLog::default();
         for (reply, record) in std::mem::take(&mut self.past) {
             log.note(&reply, record);
@@ -145,6 +235,15 @@ impl Ask {
         self.request.turns.push(Turn::ToolResults(reply.tool_results));
     }
 
+    async fn value<T>(
+        self,
+        read: impl Fn(&str) -> Result<T, AnswerError>,
+        wrap: impl Fn(T) -> Value,
+    ) -> Result<Answered, FailedCall> {
+        let (value, call) = self.json(read).await?;
+        Ok(Answered::of(value.map_or_else(|unreadable| Value::Unreadable(unreadable.error), wrap), call))
+    }
+
     /// Asks for JSON that `read` understands, and once more with the reason when it does not. Whatever becomes of the
     /// second call, the first answer was paid for and is kept.
     ///
@@ -184,9 +283,9 @@ impl Ask {
     ///
     /// # Errors
     /// When the first call fails for good.
-    pub async fn written(
+    async fn written(
         self,
-        assess: impl Fn(&str) -> Result<Request, PromptError> + Send,
+        assess: impl Fn(&str) -> Result<Option<Request>, PromptError> + Send,
         check: impl Fn(&Assessment) -> Result<(), AnswerError> + Send,
     ) -> Result<(Solved, CallRecord), FailedCall> {
         let (mut replies, mut request) = self.replies();
@@ -225,7 +324,7 @@ impl Ask {
         let Some(error) = written.missing.clone() else {
             return Ok((Solved { written, cut }, answer.call));
         };
-        let Ok(assessing) = assess(&written.solution) else {
+        let Ok(Some(assessing)) = assess(&written.solution) else {
             return Ok((Solved { written, cut }, answer.call));
         };
         replies.keep(answer, &error);
@@ -256,11 +355,11 @@ impl Ask {
 
 /// The judge's answer, with what it took to get all of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Solved {
+struct Solved {
     /// The answer.
-    pub written: Written,
+    written: Written,
     /// How the solution was cut, if it was.
-    pub cut: Option<Cut>,
+    cut: Option<Cut>,
 }
 
 /// Replies to the requests of one question, one after the other: those of an earlier run, then new ones.

@@ -1,34 +1,27 @@
-//! Debaters and the judge: what each is asked, and how its answers are read.
+//! Agents and judge: from a step of a protocol to a request, and from a reply to a value.
 //!
-//! Everything here is a function from the record to a [`Request`](crate::llm::Request), or from a reply to a value;
-//! when a call is made, and what becomes of its result, is the engine's business.
+//! What a call says and shows is decided by its step; this module fetches the texts, bounds them, renders the prompt,
+//! asks, runs tools, gives second chances and reads what comes back. When a call is made is the engine's business.
 
-mod anonymous;
 mod answer;
 mod ask;
-mod ballot;
-mod debater;
-mod ground;
-mod history;
-mod judge;
-mod material;
+mod call;
+mod excerpt;
+mod labels;
 mod mend;
 mod panel;
-mod questions;
+mod reply;
 mod solution;
+mod texts;
 mod written;
 
-pub use anonymous::shuffled;
 pub use answer::{AnswerError, read_json};
-pub use ask::{Ask, OnReply, Past, Said, Solved, Tools, Unreadable};
-pub use ballot::{Ballot, Slate};
-pub use debater::Debater;
-pub use ground::Ground;
-pub use history::{SummaryPlan, finished_text, own_history_length};
-pub use judge::{ASSESSMENT, Judge, Judged, MERGE_ASSESSMENT, Score, SynthesisMaterial};
-pub use panel::{Panel, PanelError};
-pub use questions::Questions;
+pub use ask::{Answered, Ask, OnReply, Past, Tools, Unreadable, Value, answer};
+pub use call::{Call, SharedPrompt, prepare};
+pub use labels::{Labels, shuffled};
+pub use panel::{Agent, Panel, PanelError};
+pub use reply::Cast;
 pub use written::{Assessment, Written};
 
-/// The methods by which history can be condensed, as configurations name them.
+/// How summaries are made: a second method is a second name here and an arm where they are planned.
 pub const SUMMARIZATION_METHODS: &[&str] = &["length-based"];

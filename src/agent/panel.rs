@@ -4,19 +4,40 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::debate::{AgentPromptSource, AgentSettings, JudgePromptSource, PromptOrigin, PromptSources, Settings};
+use crate::debate::{
+    AgentId, AgentPromptSource, AgentSettings, JudgePromptSource, PromptOrigin, PromptSources, Settings,
+};
 use crate::llm::Caller;
 use crate::prompt::{PromptFileError, Role, RoleError, read_prompt, version};
+use crate::protocol::Protocol;
 
-use super::{Debater, Judge};
+/// A debater or the judge.
+#[derive(Clone)]
+pub struct Agent {
+    /// Its settings.
+    pub settings: AgentSettings,
+    /// Its role.
+    pub role: Arc<Role>,
+    /// Its model.
+    pub caller: Caller,
+}
+
+impl Agent {
+    /// What debaters are judged on.
+    #[must_use]
+    pub fn criteria(&self) -> Vec<String> {
+        let own = ["logic", "evidence", "rebuttal", "clarity"].map(str::to_owned);
+        self.settings.criteria.clone().unwrap_or_else(|| own.into())
+    }
+}
 
 /// Every agent and the judge.
 #[derive(Clone)]
 pub struct Panel {
     /// The agents, in configuration order.
-    pub debaters: Vec<Debater>,
+    pub agents: Vec<Agent>,
     /// The judge.
-    pub judge: Judge,
+    pub judge: Agent,
     /// Where each prompt came from.
     pub sources: PromptSources,
     /// A file that holds keys and that tools never show, absolute.
@@ -86,14 +107,18 @@ impl PromptFiles<'_> {
 }
 
 impl Panel {
-    /// Builds the panel. `caller` makes the model of an agent or the judge.
+    /// Builds the panel of a debate by `protocol`. `caller` makes the model of an agent or the judge.
     ///
     /// # Errors
     /// When a role file of the user's is damaged.
-    pub fn build(settings: &Settings, caller: impl Fn(&AgentSettings) -> Caller) -> Result<Self, PanelError> {
+    pub fn build(
+        protocol: &Protocol,
+        settings: &Settings,
+        caller: impl Fn(&AgentSettings) -> Caller,
+    ) -> Result<Self, PanelError> {
         let base = settings.base_dir.clone().unwrap_or_default();
         let mut files = PromptFiles { base: &base, warnings: Vec::new() };
-        let mut debaters = Vec::new();
+        let mut agents = Vec::new();
         let mut sources = Vec::new();
         for agent in &settings.agents {
             let mut role = role_named(&agent.role, &base)?;
@@ -105,7 +130,7 @@ impl Panel {
                 path,
                 sha256: Some(role.sha256()),
             });
-            debaters.push(Debater { settings: agent.clone(), role: Arc::new(role), caller: caller(agent) });
+            agents.push(Agent { settings: agent.clone(), role: Arc::new(role), caller: caller(agent) });
         }
         let mut role = Role::judge().as_ref().clone();
         let (path, summary_path) = files.apply(&mut role, &settings.judge);
@@ -117,10 +142,16 @@ impl Panel {
             summary_path,
             sha256: Some(role.sha256()),
         };
-        let judge = Judge { settings: settings.judge.clone(), role: Arc::new(role), caller: caller(&settings.judge) };
+        let judge = Agent { settings: settings.judge.clone(), role: Arc::new(role), caller: caller(&settings.judge) };
         let routed = settings.agents.iter().chain([&settings.judge]).map(|agent| agent.provider.clone()).collect();
-        let sources = PromptSources { version: Some(version().to_owned()), agents: sources, judge: judge_source };
-        Ok(Self { debaters, judge, sources, withheld: None, routed, warnings: files.warnings })
+        let sources = PromptSources { version: Some(version(protocol.prompts)), agents: sources, judge: judge_source };
+        Ok(Self { agents, judge, sources, withheld: None, routed, warnings: files.warnings })
+    }
+
+    /// The agent or judge of that id.
+    #[must_use]
+    pub fn agent(&self, id: &AgentId) -> Option<&Agent> {
+        self.agents.iter().chain([&self.judge]).find(|agent| agent.settings.id == *id)
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::debate::{AgentId, Solution};
 
-use super::{Assessment, Slate, Written};
+use super::{Assessment, Labels, Written};
 
 /// With an unfulfilled major requirement the judge's confidence counts as this at most.
 const CONFIDENCE_CAP: f64 = 40.0;
@@ -80,16 +80,16 @@ impl Written {
         }
     }
 
-    /// The merged solution, with the judge's assessment and the names behind the labels.
+    /// The solution that amends a candidate, with the judge's assessment and the names behind the labels.
     #[must_use]
-    pub fn into_merged_solution(self, judge: &AgentId, slate: &Slate) -> Solution {
-        let base = self.assessment.base.as_deref().and_then(|label| slate.author(label).ok());
+    pub fn into_amended_solution(self, judge: &AgentId, labels: &Labels) -> Solution {
+        let base = self.assessment.base.as_deref().and_then(|label| labels.author(label).ok().cloned());
         let mut solution = self.into_solution(judge);
         if !solution.description.ends_with("\n\n") {
             solution.description.push_str("\n\n");
         }
         solution.description.push_str("### Candidates\n\n");
-        for (label, author) in slate.authors() {
+        for (label, author) in labels.iter() {
             let is_base = if base.as_ref() == Some(author) { " (the base)" } else { "" };
             // Writing to a String cannot fail.
             let _ = writeln!(solution.description, "- Candidate {label}: {author}{is_base}");

@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
@@ -88,11 +88,11 @@ impl Target {
     }
 
     /// Writes what `write` writes: a file is replaced as a whole, with its mode kept, where that is possible, and
-    /// written in place where it is not.
+    /// written in place where it is not, for which `write` is called once more.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+    pub(super) fn write(&self, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
         let failed = |source| self.unwritable(source);
         match &self.way {
             Way::Stdout => write_to(&mut io::stdout().lock(), write).map_err(|source| match source.kind() {
@@ -104,18 +104,15 @@ impl Target {
                 write_to(&mut out, write).map_err(failed)
             }
             Way::File(path) => {
-                let mut content = Vec::new();
-                write(&mut content).map_err(failed)?;
-                let replaced = if is_shared(path) {
-                    Err(None)
-                } else {
-                    write_atomically(path, |out| out.write_all(&content)).map_err(Some)
-                };
+                let replaced = if is_shared(path) { Err(None) } else { write_atomically(path, &write).map_err(Some) };
                 let Err(refused) = replaced else { return Ok(()) };
                 // A file that is a mount point or in a directory that takes no new file is written in place. One
                 // that did not exist has no place yet: then the reason is the first one.
                 match (OpenOptions::new().write(true).truncate(true).open(path), refused) {
-                    (Ok(mut out), _) => out.write_all(&content).map_err(failed),
+                    (Ok(out), _) => {
+                        let mut out = BufWriter::new(out);
+                        write(&mut out).and_then(|()| out.flush()).map_err(failed)
+                    }
                     (Err(_), Some(StoreError::Write { source, .. })) | (Err(source), _) => Err(failed(source)),
                 }
             }

@@ -6,10 +6,24 @@ use std::time::Duration;
 use chrono::DateTime;
 use serde_json::{Value, json};
 
+use crate::protocol::DIALECTIC;
+
 use super::{
-    AgentId, CallKey, CallRecord, Contribution, ContributionType, Debate, Event, Failure, Metadata, Outcome, PanelInfo,
-    Participant, Phase, Recorded, Signal, Spent, Timestamp, Tokens, Usd,
+    AgentId, CallKey, CallRecord, Contribution, Created, Debate, Event, FORMAT_VERSION, Failure, Judgement, Metadata,
+    Outcome, PanelInfo, Participant, Recorded, Signal, Spent, StageId, StageInfo, Timestamp, Tokens, Usd, Verdict,
+    Words, Yield,
 };
+
+pub(crate) const CLARIFICATION: StageId = StageId::new("clarification");
+pub(crate) const CLARIFICATION_INPUT: StageId = StageId::new("clarification-input");
+pub(crate) const ROUND_MANAGER: StageId = StageId::new("round-manager");
+pub(crate) const SUMMARIZATION: StageId = StageId::new("summarization");
+pub(crate) const PROPOSAL: StageId = StageId::new("proposal");
+pub(crate) const CRITIQUE: StageId = StageId::new("critique");
+pub(crate) const EVALUATION: StageId = StageId::new("evaluation");
+pub(crate) const JUDGE_SUMMARY: StageId = StageId::new("judge-summary");
+pub(crate) const VOTE: StageId = StageId::new("vote");
+pub(crate) const SYNTHESIS: StageId = StageId::new("synthesis");
 
 pub(crate) fn panel() -> PanelInfo {
     let participant = |id: &str, name: &str, role: &str| Participant {
@@ -26,6 +40,7 @@ pub(crate) fn panel() -> PanelInfo {
         ],
         judge: participant("judge", "Judge", "generalist"),
         rounds: 3,
+        stages: DIALECTIC.infos(),
         spent: Spent::default(),
     }
 }
@@ -34,8 +49,8 @@ pub(crate) fn recorded(event: Event) -> Signal {
     Signal::Recorded(Arc::new(Recorded { seq: 1, at: Timestamp::from(DateTime::UNIX_EPOCH), event }))
 }
 
-pub(crate) fn key(phase: Phase, agent: &str, target: Option<&str>) -> CallKey {
-    CallKey { round: 1, phase, agent_id: AgentId::new(agent), target_agent_id: target.map(AgentId::new) }
+pub(crate) fn key(stage: StageId, agent: &str, target: Option<&str>) -> CallKey {
+    CallKey { target_agent_id: target.map(AgentId::new), ..CallKey::new(1, stage, &AgentId::new(agent)) }
 }
 
 pub(crate) fn call(cost_usd: Option<Usd>) -> CallRecord {
@@ -55,37 +70,33 @@ pub(crate) fn call(cost_usd: Option<Usd>) -> CallRecord {
     }
 }
 
-fn contribution(phase: Phase, agent: &str, target: Option<&str>, call: CallRecord) -> Signal {
-    let kind = match phase {
-        Phase::Critique => ContributionType::Critique,
-        Phase::Refinement => ContributionType::Refinement,
-        _ => ContributionType::Proposal,
-    };
+fn contribution(stage: StageId, agent: &str, target: Option<&str>, call: CallRecord) -> Signal {
     let contribution = Contribution {
         agent_id: AgentId::new(agent),
         agent_role: "kiss".into(),
-        kind,
+        stage,
         content: "text".into(),
         metadata: Metadata::of_calls([&call]),
         target_agent_id: target.map(AgentId::new),
     };
-    recorded(Event::Contributed { round: 1, contribution: Arc::new(contribution), call: Some(call) })
+    recorded(Event::Contributed {
+        key: key(stage, agent, target),
+        contribution: Arc::new(contribution),
+        call: Some(call),
+    })
 }
 
-pub(crate) fn contributed(phase: Phase, agent: &str, target: Option<&str>) -> Signal {
-    contribution(phase, agent, target, call(Some(Usd::from_dollars(0.01))))
+pub(crate) fn contributed(stage: StageId, agent: &str, target: Option<&str>) -> Signal {
+    contribution(stage, agent, target, call(Some(Usd::from_dollars(0.01))))
 }
 
-pub(crate) fn contributed_unpriced(phase: Phase, agent: &str) -> Signal {
-    contribution(phase, agent, None, call(None))
+pub(crate) fn contributed_unpriced(stage: StageId, agent: &str) -> Signal {
+    contribution(stage, agent, None, call(None))
 }
 
-pub(crate) fn failed(phase: Phase, agent: &str, error: &str) -> Signal {
+pub(crate) fn failed(stage: StageId, agent: &str, target: Option<&str>, error: &str) -> Signal {
     let failure = Failure {
-        agent_id: AgentId::new(agent),
-        phase,
-        round: 1,
-        target_agent_id: None,
+        key: key(stage, agent, target),
         error: error.to_owned(),
         kind: None,
         attempts: 4,
@@ -94,31 +105,43 @@ pub(crate) fn failed(phase: Phase, agent: &str, error: &str) -> Signal {
     recorded(Event::CallFailed { failure, call: None })
 }
 
-pub(crate) fn phase_started(phase: Phase, total: usize) -> Signal {
-    Signal::PhaseStarted { phase, round: 1, total }
+pub(crate) fn stage_entered(stage: StageId) -> Signal {
+    recorded(Event::StageEntered { stage })
 }
 
-pub(crate) fn call_started(phase: Phase, agent: &str, target: Option<&str>) -> Signal {
-    Signal::CallStarted { key: key(phase, agent, target), model: "gpt-4".to_owned(), asked: None }
+pub(crate) fn round_begun(round: u32) -> Signal {
+    recorded(Event::RoundBegun { round, stage: SUMMARIZATION })
 }
 
-pub(crate) fn call_ended(phase: Phase, agent: &str, target: Option<&str>) -> Signal {
+pub(crate) fn stage_started(stage: StageId, total: usize) -> Signal {
+    Signal::StageStarted { stage, round: 1, total }
+}
+
+pub(crate) fn stage_ended(stage: StageId, done: usize, failed: usize) -> Signal {
+    Signal::StageEnded { stage, round: 1, done, failed }
+}
+
+pub(crate) fn call_started(stage: StageId, agent: &str, target: Option<&str>) -> Signal {
+    Signal::CallStarted { key: key(stage, agent, target), model: "gpt-4".to_owned(), asked: None }
+}
+
+pub(crate) fn call_ended(stage: StageId, agent: &str, target: Option<&str>) -> Signal {
     let CallRecord { latency_ms, tokens, cost_usd, .. } = call(Some(Usd::from_dollars(0.01)));
-    Signal::CallEnded { key: key(phase, agent, target), latency_ms, tokens, cost_usd, error: None }
+    Signal::CallEnded { key: key(stage, agent, target), latency_ms, tokens, cost_usd, error: None }
 }
 
-pub(crate) fn call_failed(phase: Phase, agent: &str, target: Option<&str>, error: &str) -> Signal {
-    let key = key(phase, agent, target);
+pub(crate) fn call_failed(stage: StageId, agent: &str, target: Option<&str>, error: &str) -> Signal {
+    let key = key(stage, agent, target);
     Signal::CallEnded { key, latency_ms: 10, tokens: None, cost_usd: None, error: Some(error.to_owned()) }
 }
 
-pub(crate) fn retrying(phase: Phase, agent: &str, target: Option<&str>, error: &str) -> Signal {
-    let key = key(phase, agent, target);
+pub(crate) fn retrying(stage: StageId, agent: &str, target: Option<&str>, error: &str) -> Signal {
+    let key = key(stage, agent, target);
     Signal::CallRetrying { key, attempt: 2, error: error.to_owned(), wait: Duration::from_secs(4) }
 }
 
-pub(crate) fn words(phase: Phase, agent: &str, target: Option<&str>, text: &str) -> Signal {
-    Signal::Words { key: key(phase, agent, target), text: text.to_owned() }
+pub(crate) fn words(stage: StageId, agent: &str, target: Option<&str>, text: &str) -> Signal {
+    Signal::Words { key: key(stage, agent, target), text: text.to_owned() }
 }
 
 pub(crate) fn warning(message: &str) -> Signal {
@@ -186,6 +209,159 @@ pub(crate) fn debate() -> Debate {
         },
     });
     let mut debate: Debate = serde_json::from_value(debate).unwrap();
+    debate.stages = DIALECTIC.infos();
     debate.outcome = Some(Outcome::derive(&debate));
     debate
+}
+
+/// The creation of a debate of those two agents and the judge.
+pub(crate) fn created(stages: Arc<[StageInfo]>) -> Event {
+    let Debate { id, problem, settings, prompt_sources, .. } = debate();
+    Event::Created(Box::new(Created {
+        format_version: FORMAT_VERSION,
+        id,
+        problem,
+        context: None,
+        settings: settings.unwrap(),
+        stages,
+        prompt_sources: prompt_sources.unwrap(),
+        seed: 1,
+        forked_from: None,
+    }))
+}
+
+/// The stages of a protocol that only tests know, whose words are found nowhere else.
+pub(crate) mod pitching {
+    use super::*;
+
+    pub(crate) const PITCH: StageId = StageId::new("pitch");
+    pub(crate) const HECKLE: StageId = StageId::new("heckle");
+    pub(crate) const APPLAUSE: StageId = StageId::new("applause");
+    pub(crate) const INTERLUDE: StageId = StageId::new("interlude");
+    pub(crate) const SHOW_OF_HANDS: StageId = StageId::new("show-of-hands");
+    pub(crate) const RULING: StageId = StageId::new("ruling");
+
+    pub(crate) fn stages() -> Arc<[StageInfo]> {
+        let stage = |id, forms| StageInfo::new(id, Words::new(forms));
+        [
+            stage(PITCH, ["pitch", "pitches", "pitching", "pitches", "pitched", "pitch"])
+                .yielding(Yield::Proposal)
+                .in_round(),
+            stage(HECKLE, ["heckle", "heckles", "heckling", "heckles", "heckled", "heckle"])
+                .yielding(Yield::Critique)
+                .in_round(),
+            stage(APPLAUSE, ["applause", "applauses", "applauding", "applauds", "applauded", "applaud"])
+                .yielding(Yield::Ballot)
+                .in_round(),
+            stage(INTERLUDE, ["interlude", "interludes", "resting", "rests", "rested", "rest"]),
+            stage(
+                SHOW_OF_HANDS,
+                ["show of hands", "shows of hands", "raising a hand", "raises a hand", "raised a hand", "raise a hand"],
+            )
+            .yielding(Yield::Ballot),
+            stage(RULING, ["ruling", "rulings", "deliberating", "deliberates", "deliberated", "deliberate"])
+                .yielding(Yield::Verdict),
+        ]
+        .into()
+    }
+
+    pub(crate) fn panel() -> PanelInfo {
+        PanelInfo { stages: stages(), ..super::panel() }
+    }
+
+    /// A ballot for a word.
+    pub(crate) fn applauded(agent: &str, choice: &str) -> Event {
+        let call = call(None);
+        let contribution = Contribution {
+            agent_id: AgentId::new(agent),
+            agent_role: "kiss".into(),
+            stage: APPLAUSE,
+            content: "because".into(),
+            metadata: Metadata { choice: Some(choice.to_owned()), ..Metadata::of_calls([&call]) },
+            target_agent_id: None,
+        };
+        let key = key(APPLAUSE, agent, None);
+        Event::Contributed { key, contribution: Arc::new(contribution), call: Some(call) }
+    }
+
+    pub(crate) fn polled(agent: &str, vote: &str) -> Event {
+        let key = key(SHOW_OF_HANDS, agent, None);
+        Event::Polled { key, vote: vote.to_owned(), reason: "because".to_owned(), call: call(None) }
+    }
+
+    pub(crate) fn judged(pass: u8, winner: Option<&str>) -> Event {
+        let judgement = Judgement {
+            pass,
+            winner: winner.map(AgentId::new),
+            scores: scores(),
+            criteria: [("wit".to_owned(), "plenty".to_owned())].into(),
+            reasoning: "because".to_owned(),
+        };
+        Event::Judged { key: key(RULING, "judge", None).pass(pass), judgement, call: call(None) }
+    }
+
+    pub(crate) fn decided(winner: Option<&str>, stable: Option<bool>) -> Event {
+        Event::Decided {
+            verdict: Verdict {
+                winner: winner.map(AgentId::new),
+                scores: scores(),
+                criteria: [("wit".to_owned(), "plenty".to_owned())].into(),
+                reasoning: "because".to_owned(),
+                stable,
+            },
+        }
+    }
+
+    /// A debate from its first round to its end.
+    pub(crate) fn scene() -> Vec<Signal> {
+        let [architect, performance, kiss] = ["agent-architect", "agent-performance", "agent-kiss"];
+        let second = key(RULING, "judge", None).pass(2);
+        vec![
+            recorded(Event::RoundBegun { round: 1, stage: PITCH }),
+            stage_entered(PITCH),
+            stage_started(PITCH, 1),
+            call_started(PITCH, architect, None),
+            retrying(PITCH, architect, None, "rate limited"),
+            contributed(PITCH, architect, None),
+            call_ended(PITCH, architect, None),
+            stage_ended(PITCH, 1, 0),
+            stage_entered(HECKLE),
+            stage_started(HECKLE, 2),
+            call_started(HECKLE, kiss, Some(architect)),
+            call_started(HECKLE, kiss, Some(performance)),
+            contributed(HECKLE, kiss, Some(architect)),
+            call_ended(HECKLE, kiss, Some(architect)),
+            failed(HECKLE, kiss, Some(performance), "lost for words"),
+            call_failed(HECKLE, kiss, Some(performance), "lost for words"),
+            stage_ended(HECKLE, 1, 1),
+            stage_entered(APPLAUSE),
+            stage_started(APPLAUSE, 1),
+            call_started(APPLAUSE, kiss, None),
+            recorded(applauded(kiss, "encore")),
+            call_ended(APPLAUSE, kiss, None),
+            stage_ended(APPLAUSE, 1, 0),
+            stage_entered(INTERLUDE),
+            stage_entered(SHOW_OF_HANDS),
+            stage_started(SHOW_OF_HANDS, 1),
+            call_started(SHOW_OF_HANDS, performance, None),
+            recorded(polled(performance, "against")),
+            call_ended(SHOW_OF_HANDS, performance, None),
+            stage_ended(SHOW_OF_HANDS, 1, 0),
+            stage_entered(RULING),
+            stage_started(RULING, 2),
+            call_started(RULING, "judge", None),
+            recorded(judged(1, Some(architect))),
+            call_ended(RULING, "judge", None),
+            Signal::CallStarted { key: second.clone(), model: "gpt-4".to_owned(), asked: None },
+            recorded(judged(2, None)),
+            Signal::CallEnded { key: second, latency_ms: 1, tokens: None, cost_usd: None, error: None },
+            stage_ended(RULING, 2, 0),
+            recorded(decided(None, Some(false))),
+            recorded(Event::Completed),
+        ]
+    }
+
+    fn scores() -> std::collections::BTreeMap<AgentId, f64> {
+        [(AgentId::new("agent-architect"), 72.5), (AgentId::new("agent-kiss"), 65.0)].into()
+    }
 }

@@ -106,7 +106,7 @@ impl Debate {
         })
     }
 
-    /// Applies one further event. The result does not depend on the order in which the calls of a phase finished.
+    /// Applies one further event. The result does not depend on the order in which the calls of a stage finished.
     ///
     /// # Errors
     /// When the event cannot follow; the state is unchanged then.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AgentId, AgentSettings, Debate, Settings, StageId, StageInfo, Usd};
+use super::{AgentId, AgentSettings, Debate, Settings, StageId, StageInfo, Usd, Words, stage};
 
 /// One agent or the judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +83,12 @@ impl PanelInfo {
     #[must_use]
     pub fn stage_rank(&self, id: StageId) -> usize {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
+    }
+
+    /// The words for a stage; one that is unknown is called by its id.
+    #[must_use]
+    pub fn words(&self, id: StageId) -> Words {
+        stage::words(&self.stages, id)
     }
 
     /// Agents, then the judge.

@@ -16,12 +16,14 @@ pub struct Progress {
     begun: Instant,
     round: u32,
     stage: Option<StageId>,
-    /// By round and the rank of the stage.
-    stages: BTreeMap<(u32, usize), (StageId, StageProgress)>,
+    stages: BTreeMap<Place, StageProgress>,
     calls: BTreeMap<CallKey, CallInFlight>,
     spent: Spent,
     activity: DebateActivity,
 }
+
+/// The place of a stage in a debate: its round, its rank, and its id, as unknown stages share a rank.
+type Place = (u32, usize, StageId);
 
 /// How far the calls of a stage are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -136,11 +138,10 @@ impl Progress {
             Signal::Recorded(recorded) => self.see_event(&recorded.event),
             Signal::StageStarted { stage, round, total } => {
                 self.round = self.round.max(*round);
-                let place = (*round, self.panel.stage_rank(*stage));
-                self.stages.entry(place).or_insert_with(|| (*stage, StageProgress::default())).1.total = *total;
+                self.stages.entry(self.place(*round, *stage)).or_default().total = *total;
             }
             Signal::StageEnded { stage, round, .. } => {
-                self.stages.remove(&(*round, self.panel.stage_rank(*stage)));
+                self.stages.remove(&self.place(*round, *stage));
             }
             Signal::CallStarted { key, .. } => {
                 self.calls.insert(key.clone(), CallInFlight::new(now));
@@ -164,8 +165,8 @@ impl Progress {
 
     fn see_event(&mut self, event: &Event) {
         if let Some((key, settled)) = event.settles() {
-            let place = (key.round, self.panel.stage_rank(key.stage));
-            if let Some((_, progress)) = self.stages.get_mut(&place) {
+            let place = self.place(key.round, key.stage);
+            if let Some(progress) = self.stages.get_mut(&place) {
                 match settled {
                     Settled::Done | Settled::Empty => progress.done += 1,
                     Settled::Failed => progress.failed += 1,
@@ -181,7 +182,7 @@ impl Progress {
             Event::RoundBegun { round, .. } => {
                 self.round = *round;
                 // A stage of an earlier round that never ended was given up with its round.
-                self.stages.retain(|(of, _), _| of >= round);
+                self.stages.retain(|(of, ..), _| of >= round);
             }
             Event::Resumed => self.activity = DebateActivity::Running,
             Event::Suspended { .. } | Event::Paused | Event::Failed { .. } | Event::Completed => {
@@ -225,8 +226,8 @@ impl Progress {
     /// The earliest stage whose calls have begun and not ended: stages overlap, and the later ones wait for this one.
     #[must_use]
     pub fn earliest(&self) -> Option<(StageId, StageProgress)> {
-        let unfinished = self.stages.values().find(|(_, progress)| progress.total > 0);
-        unfinished.map(|(stage, progress)| (*stage, *progress))
+        let unfinished = self.stages.iter().find(|(_, progress)| progress.total > 0);
+        unfinished.map(|((.., stage), progress)| (*stage, *progress))
     }
 
     /// The stage that was entered last; absent before the first.
@@ -250,6 +251,10 @@ impl Progress {
             .collect()
     }
 
+    fn place(&self, round: u32, stage: StageId) -> Place {
+        (round, self.panel.stage_rank(stage), stage)
+    }
+
     fn pay(&mut self, call: Option<&CallRecord>) {
         if let Some(call) = call.filter(|call| !call.copied) {
             self.spent.tokens += call.tokens.unwrap_or_default().total();
@@ -260,11 +265,12 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Usd;
     use super::super::fixture::{
-        self, call_ended, call_failed, call_started, contributed, panel, phase_started, recorded, retrying, words,
+        self, CRITIQUE, EVALUATION, PROPOSAL, call_ended, call_failed, call_started, contributed, panel, recorded,
+        retrying, round_begun, stage_ended, stage_started, words,
     };
     use super::*;
-    use crate::debate::{Phase, Usd};
 
     fn progress_after(signals: &[Signal]) -> (Progress, Instant) {
         let now = Instant::now();
@@ -275,56 +281,58 @@ mod tests {
         (progress, now)
     }
 
-    fn phase_ended(phase: Phase) -> Signal {
-        Signal::PhaseEnded { phase, round: 1, done: 0, failed: 0 }
-    }
-
     #[test]
-    fn the_earliest_unfinished_phase_is_the_one_shown() {
+    fn the_earliest_unfinished_stage_is_the_one_shown() {
         let mut signals = vec![
-            recorded(Event::RoundBegun { round: 1 }),
-            phase_started(Phase::Proposal, 3),
-            contributed(Phase::Proposal, "agent-kiss", None),
-            phase_started(Phase::Critique, 6),
-            contributed(Phase::Critique, "agent-kiss", Some("agent-architect")),
+            round_begun(1),
+            stage_started(PROPOSAL, 3),
+            contributed(PROPOSAL, "agent-kiss", None),
+            stage_started(CRITIQUE, 6),
+            contributed(CRITIQUE, "agent-kiss", Some("agent-architect")),
         ];
-        let proposal = PhaseProgress { total: 3, done: 1, failed: 0 };
-        assert_eq!(progress_after(&signals).0.phase(), Some((Phase::Proposal, proposal)));
-        signals.push(phase_ended(Phase::Proposal));
-        let critique = PhaseProgress { total: 6, done: 1, failed: 0 };
-        assert_eq!(progress_after(&signals).0.phase(), Some((Phase::Critique, critique)));
-        signals.push(phase_ended(Phase::Critique));
-        assert_eq!(progress_after(&signals).0.phase(), None);
+        let proposal = StageProgress { total: 3, done: 1, failed: 0 };
+        assert_eq!(progress_after(&signals).0.earliest(), Some((PROPOSAL, proposal)));
+        signals.push(stage_ended(PROPOSAL, 0, 0));
+        let critique = StageProgress { total: 6, done: 1, failed: 0 };
+        assert_eq!(progress_after(&signals).0.earliest(), Some((CRITIQUE, critique)));
+        signals.push(stage_ended(CRITIQUE, 0, 0));
+        assert_eq!(progress_after(&signals).0.earliest(), None);
     }
 
     #[test]
-    fn a_phase_that_never_ended_goes_with_its_round() {
-        let (progress, _) = progress_after(&[
-            recorded(Event::RoundBegun { round: 1 }),
-            phase_started(Phase::Critique, 6),
-            recorded(Event::RoundBegun { round: 2 }),
-        ]);
-        assert_eq!((progress.round(), progress.phase()), (2, None));
+    fn stages_that_are_unknown_are_told_apart_and_come_last() {
+        let [first, second] = ["encore", "after-party"].map(StageId::new);
+        let mut signals = vec![stage_started(first, 1), stage_started(second, 2), stage_ended(second, 2, 0)];
+        let progress = StageProgress { total: 1, ..StageProgress::default() };
+        assert_eq!(progress_after(&signals).0.earliest(), Some((first, progress)));
+        signals.push(stage_started(CRITIQUE, 1));
+        assert_eq!(progress_after(&signals).0.earliest(), Some((CRITIQUE, progress)));
+    }
+
+    #[test]
+    fn a_stage_that_never_ended_goes_with_its_round() {
+        let (progress, _) = progress_after(&[round_begun(1), stage_started(CRITIQUE, 6), round_begun(2)]);
+        assert_eq!((progress.round(), progress.earliest()), (2, None));
     }
 
     #[test]
     fn failures_are_counted_apart_and_cost_nothing() {
         let (progress, _) = progress_after(&[
-            phase_started(Phase::Proposal, 3),
-            contributed(Phase::Proposal, "agent-kiss", None),
-            fixture::failed(Phase::Proposal, "agent-architect", "no answer"),
+            stage_started(PROPOSAL, 3),
+            contributed(PROPOSAL, "agent-kiss", None),
+            fixture::failed(PROPOSAL, "agent-architect", None, "no answer"),
         ]);
-        let expected = PhaseProgress { total: 3, done: 1, failed: 1 };
-        assert_eq!(progress.phase(), Some((Phase::Proposal, expected)));
+        let expected = StageProgress { total: 3, done: 1, failed: 1 };
+        assert_eq!(progress.earliest(), Some((PROPOSAL, expected)));
         assert_eq!(progress.spent(), Spent { tokens: 1_434, cost: Some(Usd::from_dollars(0.01)) });
     }
 
     #[test]
     fn one_unknown_cost_makes_the_total_unknown() {
         let (progress, _) = progress_after(&[
-            contributed(Phase::Proposal, "agent-kiss", None),
-            fixture::contributed_unpriced(Phase::Proposal, "agent-architect"),
-            contributed(Phase::Proposal, "agent-kiss", None),
+            contributed(PROPOSAL, "agent-kiss", None),
+            fixture::contributed_unpriced(PROPOSAL, "agent-architect"),
+            contributed(PROPOSAL, "agent-kiss", None),
         ]);
         assert_eq!(progress.spent(), Spent { tokens: 3 * 1_434, cost: None });
     }
@@ -332,12 +340,12 @@ mod tests {
     #[test]
     fn busy_agents_come_in_the_panels_order_with_all_their_calls() {
         let (progress, now) = progress_after(&[
-            call_started(Phase::Evaluation, "judge", None),
-            call_started(Phase::Critique, "agent-kiss", Some("agent-performance")),
-            call_started(Phase::Critique, "agent-kiss", Some("agent-architect")),
-            call_started(Phase::Proposal, "agent-architect", None),
-            call_ended(Phase::Proposal, "agent-architect", None),
-            retrying(Phase::Critique, "agent-kiss", Some("agent-architect"), "rate limited"),
+            call_started(EVALUATION, "judge", None),
+            call_started(CRITIQUE, "agent-kiss", Some("agent-performance")),
+            call_started(CRITIQUE, "agent-kiss", Some("agent-architect")),
+            call_started(PROPOSAL, "agent-architect", None),
+            call_ended(PROPOSAL, "agent-architect", None),
+            retrying(CRITIQUE, "agent-kiss", Some("agent-architect"), "rate limited"),
         ]);
         let busy = progress.busy();
         let seen: Vec<_> = busy.iter().map(|busy| (busy.agent_id.as_str(), busy.calls.len())).collect();
@@ -351,17 +359,17 @@ mod tests {
     fn words_are_counted_until_a_retry_and_only_for_calls_in_flight() {
         let (architect, kiss) = ("agent-architect", "agent-kiss");
         let mut signals = vec![
-            call_started(Phase::Proposal, architect, None),
-            words(Phase::Proposal, architect, None, "one two th"),
-            words(Phase::Proposal, architect, None, "ree four"),
-            words(Phase::Proposal, kiss, None, "of a call that has come back"),
+            call_started(PROPOSAL, architect, None),
+            words(PROPOSAL, architect, None, "one two th"),
+            words(PROPOSAL, architect, None, "ree four"),
+            words(PROPOSAL, kiss, None, "of a call that has come back"),
         ];
         let (progress, _) = progress_after(&signals);
         let busy = progress.busy();
         assert_eq!((busy.len(), busy[0].calls[0].1.words.count()), (1, 4));
-        signals.push(retrying(Phase::Proposal, architect, None, "the stream was silent"));
+        signals.push(retrying(PROPOSAL, architect, None, "the stream was silent"));
         assert_eq!(progress_after(&signals).0.busy()[0].calls[0].1.words.count(), 0);
-        signals.push(words(Phase::Proposal, architect, None, "once more"));
+        signals.push(words(PROPOSAL, architect, None, "once more"));
         let (progress, now) = progress_after(&signals);
         let call = progress.busy()[0].calls[0].1.clone();
         assert_eq!((call.words.count(), call.retry.map(|retry| retry.number), call.since), (2, Some(2), now));
@@ -370,8 +378,8 @@ mod tests {
     #[test]
     fn nothing_is_busy_while_the_debate_rests() {
         let mut signals = vec![
-            call_started(Phase::Proposal, "agent-kiss", None),
-            call_failed(Phase::Proposal, "agent-architect", None, "gone"),
+            call_started(PROPOSAL, "agent-kiss", None),
+            call_failed(PROPOSAL, "agent-architect", None, "gone"),
             recorded(Event::Paused),
         ];
         let (progress, _) = progress_after(&signals);
@@ -382,14 +390,14 @@ mod tests {
 
     #[test]
     fn what_another_debate_paid_for_costs_nothing() {
-        let Signal::Recorded(paid) = contributed(Phase::Proposal, "agent-kiss", None) else {
+        let Signal::Recorded(paid) = contributed(PROPOSAL, "agent-kiss", None) else {
             panic!("a contribution is recorded");
         };
-        let Event::Contributed { round, contribution, call: Some(call) } = paid.event.clone() else {
+        let Event::Contributed { key, contribution, call: Some(call) } = paid.event.clone() else {
             panic!("a contribution that took a call");
         };
         let call = Some(CallRecord { copied: true, ..call });
-        let (progress, _) = progress_after(&[recorded(Event::Contributed { round, contribution, call })]);
+        let (progress, _) = progress_after(&[recorded(Event::Contributed { key, contribution, call })]);
         assert_eq!(progress.spent(), Spent::default());
     }
 
@@ -398,7 +406,7 @@ mod tests {
         let before = Spent { tokens: 10, cost: None };
         let now = Instant::now();
         let mut progress = Progress::new(PanelInfo { spent: before, ..panel() }, now);
-        progress.see(&contributed(Phase::Proposal, "agent-kiss", None), now);
+        progress.see(&contributed(PROPOSAL, "agent-kiss", None), now);
         assert_eq!(progress.spent(), Spent { tokens: 1_444, cost: None });
     }
 }

@@ -105,6 +105,18 @@ pub enum Position {
     Neutral,
 }
 
+impl Position {
+    /// The name in configurations and prompts.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::For => "for",
+            Self::Against => "against",
+            Self::Neutral => "neutral",
+        }
+    }
+}
+
 /// How the debate runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

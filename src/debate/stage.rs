@@ -162,6 +162,12 @@ pub struct Words {
     pub infinitive: Cow<'static, str>,
 }
 
+/// The words for the stage of that id. One that is none of `stages` is called by its id.
+pub(super) fn words(stages: &[StageInfo], id: StageId) -> Words {
+    let known = stages.iter().find(|stage| stage.id == id);
+    known.map_or_else(|| Words::new([id.as_str(); 6]), |stage| stage.words.clone())
+}
+
 impl Words {
     /// In this order: noun, plural, progressive, present, past, infinitive.
     #[must_use]

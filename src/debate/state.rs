@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     AgentClarifications, AgentId, CallKey, Clarification, Contribution, Cut, DebateId, ForkedFrom, Judgement, Outcome,
     Poll, PromptSources, Settings, Settled, Solution, StageId, StageInfo, TerminationKind, Timestamp, Usd, Verdict,
-    Voting, Yield,
+    Voting, Words, Yield, stage,
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
@@ -324,10 +324,23 @@ impl Round {
 }
 
 impl Debate {
+    /// Whether another state says the same, whatever each knows besides of how calls came to their end.
+    #[must_use]
+    pub fn is_same_state(&self, other: &Self) -> bool {
+        let settled = other.settled.clone();
+        Self { settled, ..self.clone() } == *other
+    }
+
     /// What the record says of a stage.
     #[must_use]
     pub fn stage(&self, id: StageId) -> Option<&StageInfo> {
         self.stages.iter().find(|stage| stage.id == id)
+    }
+
+    /// The words for a stage; one that is unknown is called by its id.
+    #[must_use]
+    pub fn words(&self, id: StageId) -> Words {
+        stage::words(&self.stages, id)
     }
 
     /// The place of a stage among those of its protocol; behind all of them where it is none.
@@ -383,12 +396,12 @@ impl Debate {
         self.rounds.iter().find(|round| round.round_number == number)
     }
 
-    /// The round that an answer rests on: the last one that holds a proposal. A debate that is closed early may have
+    /// The round that an answer rests on: the last one that holds a proposal or a speech. A debate that is closed early may have
     /// begun another one.
     #[must_use]
     pub fn final_round(&self) -> Option<&Round> {
-        let is_proposal = |one: &Arc<Contribution>| self.yield_of(one) == Some(Yield::Proposal);
-        self.rounds.iter().rev().find(|round| round.contributions.iter().any(is_proposal))
+        let is_text = |one: &Arc<Contribution>| matches!(self.yield_of(one), Some(Yield::Proposal | Yield::Speech));
+        self.rounds.iter().rev().find(|round| round.contributions.iter().any(is_text))
     }
 
     /// Questions that the user has not answered yet, with who asked them.

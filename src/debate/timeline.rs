@@ -1,6 +1,6 @@
 //! A past debate as it was seen: its events and, around them, the signals that a running debate gives and nobody keeps.
 //!
-//! When a call began follows from when its result was recorded and how long it took; which phases there were follows
+//! When a call began follows from when its result was recorded and how long it took; which stages there were follows
 //! from the results. What was in flight when a run was killed left no trace, and retries and warnings did not either.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,12 +37,13 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         placed.push((Place { at, index, rank: Rank::Event }, Signal::Recorded(Arc::new(recorded.clone()))));
     }
     let works = works(events, &clock);
-    let mut by_stage: BTreeMap<(usize, u32, usize), Vec<&Work>> = BTreeMap::new();
-    let mut wanted: BTreeMap<(u32, usize), BTreeSet<&CallKey>> = BTreeMap::new();
+    // By run, round, rank and id: stages that are unknown share a rank.
+    let mut by_stage: BTreeMap<(usize, u32, usize, StageId), Vec<&Work>> = BTreeMap::new();
+    let mut wanted: BTreeMap<(u32, StageId), BTreeSet<&CallKey>> = BTreeMap::new();
     for work in &works {
-        let stage = rank(work.key.stage);
-        by_stage.entry((work.run, work.key.round, stage)).or_default().push(work);
-        wanted.entry((work.key.round, stage)).or_default().insert(&work.key);
+        let CallKey { round, stage, .. } = work.key;
+        by_stage.entry((work.run, round, rank(stage), stage)).or_default().push(work);
+        wanted.entry((round, stage)).or_default().insert(&work.key);
         if !work.was_called {
             continue;
         }
@@ -51,28 +52,27 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         let end = Place { at: clock.time(work.index), index: work.index, rank: Rank::CallEnded };
         placed.push((end, work.ended()));
     }
-    let mut there: BTreeMap<(u32, usize), usize> = BTreeMap::new();
-    for ((run, round, stage), works) in by_stage {
+    let mut there: BTreeMap<(u32, StageId), usize> = BTreeMap::new();
+    for ((run, round, rank, stage), works) in by_stage {
         let before = there.get(&(round, stage)).copied().unwrap_or(0);
         let done = works.iter().filter(|work| work.error.is_none()).count();
         *there.entry((round, stage)).or_default() += done;
         let expected = wanted.get(&(round, stage)).map_or(0, BTreeSet::len);
         let (Some(first), Some(last)) = (works.iter().min_by_key(|work| work.begun), works.last()) else { continue };
-        let id = first.key.stage;
-        let start = match entered(events, &clock, run, first, stages.get(stage..).unwrap_or_default()) {
+        let start = match entered(events, &clock, run, first, stages.get(rank..).unwrap_or_default()) {
             Some(index) if clock.time(index) <= first.begun => {
                 Place { at: clock.time(index), index, rank: Rank::StageAfterEntry }
             }
             _ => Place { at: first.begun, index: first.index, rank: Rank::StageStarted },
         };
         let total = expected.saturating_sub(before);
-        placed.push((start, Signal::StageStarted { stage: id, round, total }));
+        placed.push((start, Signal::StageStarted { stage, round, total }));
         // A stage in which a run was cut off has no end in it.
         if clock.goes_on(events, last.index) {
             let at = clock.time(last.index);
             let (done, failed) = (before + done, expected.saturating_sub(before + done));
             let end = Place { at, index: last.index, rank: Rank::StageEnded };
-            placed.push((end, Signal::StageEnded { stage: id, round, done, failed }));
+            placed.push((end, Signal::StageEnded { stage, round, done, failed }));
         }
     }
     placed.sort_by_key(|(place, _)| *place);
@@ -147,7 +147,7 @@ impl Clock {
         self.runs.get(index).copied().unwrap_or_default()
     }
 
-    /// Whether the run went on to another node behind that event, or to its end.
+    /// Whether the run went on to another stage behind that event, or to its end.
     fn goes_on(&self, events: &[Recorded], index: usize) -> bool {
         let behind =
             events.iter().enumerate().skip(index + 1).take_while(|(other, _)| self.run(*other) == self.run(index));

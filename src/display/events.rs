@@ -84,8 +84,8 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::debate::fixture::{panel, warning, words};
-    use crate::debate::{Event, Phase, Recorded, Signal, Timestamp};
+    use crate::debate::fixture::{PROPOSAL, SUMMARIZATION, panel, warning, words};
+    use crate::debate::{Event, Recorded, Signal, Timestamp};
     use crate::display::{ColorMode, DisplayOptions, ProgressMode, View};
     use crate::signals::{EventLog, Signals, Words};
 
@@ -145,7 +145,7 @@ mod tests {
     fn record(signals: &Signals, journal: &Journal, round: u32) {
         let mut events = journal.0.lock().unwrap();
         let seq = events.len() as u64 + 1;
-        let event = Recorded { seq, at: Timestamp::now(), event: Event::RoundBegun { round } };
+        let event = Recorded { seq, at: Timestamp::now(), event: Event::RoundBegun { round, stage: SUMMARIZATION } };
         events.push(event.clone());
         signals.publish(Signal::Recorded(Arc::new(event)));
     }
@@ -168,7 +168,7 @@ mod tests {
             if round % 10 == 0 {
                 record(&signals, &journal, round);
             } else {
-                signals.publish(words(Phase::Proposal, "agent-kiss", None, "and"));
+                signals.publish(words(PROPOSAL, "agent-kiss", None, "and"));
             }
             if round == 5 {
                 signals.publish(warning("look out"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::debate::{Forecast, Phase, PlannedCall, Purchase, Span, Usd};
+use crate::debate::{Forecast, PlannedCall, Purchase, Span, StageInfo, Usd};
 
 use super::table::{Column, table};
 use crate::figures::{counted, thousands};
@@ -11,16 +11,19 @@ use crate::sanitize::one_line;
 
 /// The widest that an id or a model is shown.
 const NAME_WIDTH: usize = 48;
+/// The same for a stage.
+const STAGE_WIDTH: usize = 24;
 
-/// A forecast as text: each call with its tokens and cost, the sums by model, and what the figures assume.
+/// A forecast as text: each call with its tokens and cost, the sums by model, and what the figures assume. `stages` are
+/// those of the debate's protocol.
 #[must_use]
-pub fn forecast(forecast: &Forecast) -> String {
+pub fn forecast(forecast: &Forecast, stages: &[StageInfo]) -> String {
     let mut text = String::from("The calls that this debate would make. Nothing was called.\n");
-    let mut stage = None;
+    let mut part = None;
     let mut rows = Vec::new();
     let flush = |text: &mut String, rows: &mut Vec<[String; 6]>| {
         let columns = [
-            Column::Left(16),
+            Column::Left(STAGE_WIDTH),
             Column::Left(2 * NAME_WIDTH),
             Column::Left(NAME_WIDTH),
             Column::Right,
@@ -32,11 +35,11 @@ pub fn forecast(forecast: &Forecast) -> String {
     };
     // Writing to a String cannot fail.
     for call in &forecast.calls {
-        let its = Stage::of(call);
-        if stage != Some(its) {
+        let its = Part::of(call, stages);
+        if part != Some(its) {
             flush(&mut text, &mut rows);
             let _ = writeln!(text, "\n{}", its.title());
-            stage = Some(its);
+            part = Some(its);
         }
         rows.push(row(call));
     }
@@ -44,9 +47,8 @@ pub fn forecast(forecast: &Forecast) -> String {
     text.push_str("\nIn all\n");
     text.push_str(&totals(&forecast.calls));
     text.push_str(
-        "\nA critique starts as soon as its target's proposal is there, a refinement as soon as\n\
-         every critique of its author's proposal is; everything else waits for the phase\n\
-         before it.\n",
+        "\nWithin a round a call starts as soon as the texts that it is shown are there; everything\n\
+         else waits for the stage before it.\n",
     );
     text.push_str("\nAssumed\n");
     for assumption in &forecast.assumptions {
@@ -73,20 +75,19 @@ pub fn purchase(purchase: &Purchase) -> String {
 
 /// Where in the debate a call belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum Part {
     Opening,
     Round(u32),
     Closing,
 }
 
-impl Stage {
-    fn of(call: &PlannedCall) -> Self {
-        match call.key.phase {
-            Phase::Clarification => Self::Opening,
-            Phase::Vote | Phase::JudgeSummary | Phase::Synthesis => Self::Closing,
-            Phase::Summarization | Phase::Proposal | Phase::Critique | Phase::Refinement | Phase::Evaluation => {
-                Self::Round(call.key.round)
-            }
+impl Part {
+    fn of(call: &PlannedCall, stages: &[StageInfo]) -> Self {
+        let place = stages.iter().position(|stage| stage.id == call.key.stage);
+        match place.and_then(|place| stages.get(place..)) {
+            Some([its, ..]) if its.in_round => Self::Round(call.key.round),
+            Some([_, behind @ ..]) if behind.iter().any(|stage| stage.in_round) => Self::Opening,
+            _ => Self::Closing,
         }
     }
 
@@ -105,9 +106,9 @@ fn row(call: &PlannedCall) -> [String; 6] {
         Some(target) => format!("{agent} of {}", one_line(target.as_str())),
         None => agent,
     };
-    let phase = call.key.phase.name();
+    let stage = one_line(call.key.stage.as_str());
     [
-        if call.certain { phase.to_owned() } else { format!("{phase}?") },
+        if call.certain { stage } else { format!("{stage}?") },
         who,
         one_line(&call.model),
         format!("{} in", span(call.input)),
@@ -154,5 +155,67 @@ fn cost(of: Option<Span<Usd>>) -> String {
         None => "cost unknown".to_owned(),
         Some(Span { low, high }) if low == high => low.to_string(),
         Some(Span { low, high }) => format!("{low} to {high}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::debate::fixture::{CLARIFICATION, CRITIQUE, JUDGE_SUMMARY, PROPOSAL, SYNTHESIS, key, panel, pitching};
+    use crate::debate::{CallKey, StageId};
+
+    fn parts(keys: impl IntoIterator<Item = CallKey>, stages: &[StageInfo]) -> String {
+        let call = |key| PlannedCall {
+            key,
+            model: "gpt-4".to_owned(),
+            provider: "openai".to_owned(),
+            certain: true,
+            input: Span { low: 1, high: 2 },
+            output: Span::default(),
+            cost: None,
+        };
+        let calls = keys.into_iter().map(call).collect();
+        let text = forecast(&Forecast { calls, assumptions: Vec::new(), purchase: None }, stages);
+        text.split("\nIn all").next().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn calls_stand_before_the_rounds_in_them_or_behind_them() {
+        let keys =
+            [(CLARIFICATION, 0), (PROPOSAL, 1), (CRITIQUE, 1), (PROPOSAL, 2), (JUDGE_SUMMARY, 2), (SYNTHESIS, 2)];
+        let keys = keys.map(|(stage, round)| CallKey { round, ..key(stage, "agent-kiss", None) });
+        insta::assert_snapshot!(parts(keys, &panel().stages), @r"
+        The calls that this debate would make. Nothing was called.
+
+        Before the first round
+          clarification  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+
+        Round 1
+          proposal  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+          critique  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+
+        Round 2
+          proposal  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+
+        Closing
+          judge-summary  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+          synthesis      agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+        ");
+    }
+
+    #[test]
+    fn the_words_of_any_protocol_are_its_own() {
+        let stages = [pitching::PITCH, pitching::SHOW_OF_HANDS, StageId::new("encore")];
+        let keys = stages.map(|stage| key(stage, "agent-kiss", None));
+        insta::assert_snapshot!(parts(keys, &pitching::stages()), @r"
+        The calls that this debate would make. Nothing was called.
+
+        Round 1
+          pitch  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+
+        Closing
+          show-of-hands  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+          encore         agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+        ");
     }
 }

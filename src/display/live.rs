@@ -10,10 +10,9 @@ use anstyle::{AnsiColor, Style};
 use console::{measure_text_width, pad_str, truncate_str};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
-use crate::debate::{Busy, CallInFlight, Node, Phase, Progress};
+use crate::debate::{Busy, CallInFlight, CallKey, Progress, StageId, StageInfo, Yield};
 use crate::figures::{clock, counted, named_cost, tokens};
 
-use super::activity::activity;
 use super::screen::{Screen, SharedWriter, WIDEST};
 use super::words::last_words;
 use crate::sanitize::one_line;
@@ -105,32 +104,22 @@ pub(super) fn block(progress: &Progress, now: Instant, size: TerminalSize) -> Ve
 /// `Round 2/3 · critique 4/6 · 12,345 tokens · $0.0421 · 0:42`
 fn header(progress: &Progress, now: Instant) -> String {
     let round = (progress.round() > 0).then(|| format!("Round {}/{}", progress.round(), progress.panel().rounds));
-    let phase = match progress.phase() {
-        Some((phase, so_far)) => {
+    let stage = match progress.earliest() {
+        Some((stage, so_far)) => {
             let landed = (so_far.done + so_far.failed).min(so_far.total);
-            Some(format!("{} {landed}/{}", phase.name(), so_far.total))
+            Some(format!("{} {landed}/{}", one_line(stage.as_str()), so_far.total))
         }
-        None => progress.node().and_then(node_text).map(str::to_owned),
+        None => progress.stage().filter(|stage| makes_calls(progress, *stage)).map(|stage| one_line(stage.as_str())),
     };
     let spent = progress.spent();
-    let place: Vec<String> = [round, phase].into_iter().flatten().collect();
+    let place: Vec<String> = [round, stage].into_iter().flatten().collect();
     let rest = [tokens(spent.tokens), named_cost(spent.cost), clock(progress.elapsed(now))].join(" · ");
     if place.is_empty() { rest } else { format!("{HEADER}{}{HEADER:#} · {rest}", place.join(" · ")) }
 }
 
-/// What is said of a node while no phase is open; nothing of those that are left at once.
-fn node_text(node: Node) -> Option<&'static str> {
-    match node {
-        Node::RoundManager | Node::ClarificationInput => None,
-        Node::Initialization
-        | Node::Clarification
-        | Node::Summarization
-        | Node::Proposal
-        | Node::Critique
-        | Node::Refinement
-        | Node::Evaluation
-        | Node::Synthesis => Some(node.name()),
-    }
+/// Whether a stage is worth naming while none of its calls has begun: those without calls are left at once.
+fn makes_calls(progress: &Progress, stage: StageId) -> bool {
+    progress.panel().stage(stage).is_none_or(|stage| stage.yields.is_some())
 }
 
 /// `⠋ System Architect critiquing Simplicity Advocate · 0:12 · retry 2 in 4 s: rate limited`, and while an answer comes
@@ -179,18 +168,24 @@ fn in_column(progress: &Progress, name: &str) -> String {
 
 /// `critiquing Simplicity Advocate`, `critiquing 2 proposals`, `critiquing 2 proposals, refining`
 fn doing(progress: &Progress, busy: &Busy<'_>) -> String {
-    let mut phases: Vec<Phase> = busy.calls.iter().map(|(key, _)| key.phase).collect();
-    phases.dedup();
-    let parts = phases.into_iter().map(|phase| {
-        let keys: Vec<_> = busy.calls.iter().map(|(key, _)| *key).filter(|key| key.phase == phase).collect();
-        let verb = activity(phase).progressive;
-        match (keys.len(), keys.first().and_then(|key| key.target_agent_id.as_ref())) {
-            (1, Some(target)) => format!("{verb} {}", one_line(progress.panel().name(target))),
-            (several, Some(_)) => format!("{verb} {several} proposals"),
-            (_, None) => verb.to_owned(),
+    let panel = progress.panel();
+    let parts = busy.calls.chunk_by(|(one, _), (next, _)| one.stage == next.stage).map(|calls| {
+        let key: &CallKey = calls[0].0;
+        let verb = one_line(&panel.words(key.stage).progressive);
+        match (calls.len(), &key.target_agent_id) {
+            (1, Some(target)) => format!("{verb} {}", one_line(panel.name(target))),
+            (several, Some(_)) => format!("{verb} {several} {}", one_line(targets(&panel.stages, key.stage))),
+            (_, None) => verb,
         }
     });
     parts.collect::<Vec<_>>().join(", ")
+}
+
+/// What the calls of a stage are about when they are about several agents: the solutions that come last before it.
+fn targets(stages: &[StageInfo], stage: StageId) -> &str {
+    let before = stages.iter().take_while(|before| before.id != stage);
+    let proposal = before.filter(|before| before.yields == Some(Yield::Proposal)).last();
+    proposal.map_or("agents", |proposal| &proposal.words.plural)
 }
 
 #[cfg(test)]
@@ -199,20 +194,23 @@ mod tests {
 
     use super::super::screen::ERASE_BLOCK;
     use super::*;
-    use crate::debate::fixture::{call_started, contributed, panel, phase_started, recorded, retrying, words};
-    use crate::debate::{Event, PanelInfo, Signal, Spent};
+    use crate::debate::fixture::{
+        CLARIFICATION, CRITIQUE, PROPOSAL, call_started, contributed, panel, retrying, round_begun, stage_entered,
+        stage_started, words,
+    };
+    use crate::debate::{PanelInfo, Signal, Spent};
 
     fn scene() -> Vec<Signal> {
         vec![
-            recorded(Event::RoundBegun { round: 1 }),
-            phase_started(Phase::Proposal, 3),
-            contributed(Phase::Proposal, "agent-kiss", None),
-            call_started(Phase::Proposal, "agent-performance", None),
-            phase_started(Phase::Critique, 6),
-            call_started(Phase::Critique, "agent-architect", Some("agent-kiss")),
-            call_started(Phase::Critique, "agent-kiss", Some("agent-architect")),
-            call_started(Phase::Critique, "agent-kiss", Some("agent-performance")),
-            retrying(Phase::Critique, "agent-architect", Some("agent-kiss"), "rate\nlimited"),
+            round_begun(1),
+            stage_started(PROPOSAL, 3),
+            contributed(PROPOSAL, "agent-kiss", None),
+            call_started(PROPOSAL, "agent-performance", None),
+            stage_started(CRITIQUE, 6),
+            call_started(CRITIQUE, "agent-architect", Some("agent-kiss")),
+            call_started(CRITIQUE, "agent-kiss", Some("agent-architect")),
+            call_started(CRITIQUE, "agent-kiss", Some("agent-performance")),
+            retrying(CRITIQUE, "agent-architect", Some("agent-kiss"), "rate\nlimited"),
         ]
     }
 
@@ -249,10 +247,10 @@ mod tests {
     #[test]
     fn words_are_shown_while_they_come_in() {
         let mut signals = scene();
-        signals.push(words(Phase::Proposal, "agent-performance", None, "## Cache\n\nPut a cache before"));
-        signals.push(words(Phase::Proposal, "agent-performance", None, " the \u{1b}[2Jdatabase, and measure"));
-        signals.push(words(Phase::Critique, "agent-architect", Some("agent-kiss"), "Too"));
-        signals.push(words(Phase::Critique, "agent-kiss", Some("agent-performance"), "It lacks a limit."));
+        signals.push(words(PROPOSAL, "agent-performance", None, "## Cache\n\nPut a cache before"));
+        signals.push(words(PROPOSAL, "agent-performance", None, " the \u{1b}[2Jdatabase, and measure"));
+        signals.push(words(CRITIQUE, "agent-architect", Some("agent-kiss"), "Too"));
+        signals.push(words(CRITIQUE, "agent-kiss", Some("agent-performance"), "It lacks a limit."));
         insta::assert_snapshot!(drawn(&signals, 100, 30), @r"
         Round 1/3 · proposal 1/3 · 1,434 tokens · $0.0100 · 0:02
         ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · 1 word · Too
@@ -283,7 +281,7 @@ mod tests {
         let mut panel = panel();
         panel.agents[0].name = "東京の建築家 👩‍💻 with a long, long name\n\u{1b}[2J".to_owned();
         let mut signals = scene();
-        signals.push(words(Phase::Proposal, "agent-performance", None, &"東京 \u{1b}[2J👩‍💻 e\u{301}\n".repeat(40)));
+        signals.push(words(PROPOSAL, "agent-performance", None, &"東京 \u{1b}[2J👩‍💻 e\u{301}\n".repeat(40)));
         for columns in 0..130 {
             for line in drawn_of(panel.clone(), &signals, columns, 30) {
                 assert!(measure_text_width(&line) <= columns.saturating_sub(1).max(1), "{columns}: {line:?}");
@@ -308,8 +306,8 @@ mod tests {
     }
 
     #[test]
-    fn before_the_first_round_the_node_stands_for_the_phase() {
-        let clarifying = [recorded(Event::NodeEntered { node: Node::Clarification })];
+    fn before_the_first_round_the_stage_that_was_entered_is_named() {
+        let clarifying = [stage_entered(CLARIFICATION)];
         assert_eq!(drawn(&clarifying, 80, 24), "clarification · 0 tokens · $0.0000 · 0:02");
         assert_eq!(drawn(&[], 80, 24), "0 tokens · $0.0000 · 0:02");
     }

@@ -6,7 +6,6 @@
 //! record (`crate::debate`) and nothing else of the program: it never reads the environment, never ends the process, and
 //! takes a closed stream for what it is rather than panic.
 
-mod activity;
 mod events;
 mod forecast;
 mod live;
@@ -15,11 +14,15 @@ mod ndjson;
 mod notice;
 mod plain;
 mod replay;
+mod result;
 mod screen;
 mod summary;
 mod table;
 mod view;
 mod words;
+
+#[cfg(test)]
+mod tests;
 
 pub use events::{EventStream, StreamEnd};
 pub use forecast::{forecast, purchase};
@@ -27,5 +30,5 @@ pub use markdown::render_markdown;
 pub use ndjson::{EventSink, EventSinkError};
 pub use notice::{ColorMode, Notices};
 pub use replay::{Speed, play};
-pub use summary::{roster, summary};
+pub use summary::{participants, summary};
 pub use view::{DisplayOptions, Messages, ProgressMode, View};

@@ -115,8 +115,9 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::debate::fixture::{call_started, contributed, recorded, retrying, warning, words};
-    use crate::debate::{Event, Phase};
+    use crate::debate::fixture::{
+        CRITIQUE, PROPOSAL, call_started, contributed, retrying, round_begun, warning, words,
+    };
 
     #[derive(Clone, Default)]
     struct Shared(Arc<Mutex<Vec<u8>>>);
@@ -156,12 +157,12 @@ mod tests {
     #[test]
     fn every_signal_is_one_line_that_parses() {
         let signals = [
-            recorded(Event::RoundBegun { round: 1 }),
-            call_started(Phase::Critique, "agent-kiss", Some("agent-architect")),
-            retrying(Phase::Critique, "agent-kiss", None, "rate\nlimited"),
-            contributed(Phase::Proposal, "agent-kiss", None),
+            round_begun(1),
+            call_started(CRITIQUE, "agent-kiss", Some("agent-architect")),
+            retrying(CRITIQUE, "agent-kiss", None, "rate\nlimited"),
+            contributed(PROPOSAL, "agent-kiss", None),
             warning("look"),
-            words(Phase::Proposal, "agent-kiss", None, "one\ntwo "),
+            words(PROPOSAL, "agent-kiss", None, "one\ntwo "),
         ];
         let lines = lines(&signals);
         assert_eq!(lines.len(), signals.len());

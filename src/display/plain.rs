@@ -1,9 +1,9 @@
 //! Progress where there is no terminal: one line for each thing that begins or ends, without escape codes.
 
-use crate::debate::{CallKey, Event, Node, Progress, Signal, StopReason};
+use crate::debate::{AgentId, CallKey, Event, Progress, Signal, StopReason};
 use crate::figures::{duration, named_cost, tokens};
 
-use super::activity::activity;
+use super::result::result_line;
 use crate::sanitize::one_line;
 
 /// Turns signals into lines.
@@ -16,31 +16,38 @@ impl PlainLines {
     /// What is to be printed for `signal`, which `progress` has already seen. Warnings are not among it: they are
     /// printed whether progress is shown or not.
     pub(super) fn lines(&mut self, progress: &Progress, signal: &Signal) -> Vec<String> {
+        self.texts(progress, signal).iter().map(|line| one_line(line)).collect()
+    }
+
+    fn texts(&mut self, progress: &Progress, signal: &Signal) -> Vec<String> {
+        let words = |key: &CallKey| progress.panel().words(key.stage);
         match signal {
             Signal::Recorded(recorded) => self.event(progress, &recorded.event),
-            Signal::PhaseStarted { phase, total, .. } => vec![format!("{} started ({total} expected)", phase.name())],
-            Signal::PhaseEnded { phase, done, failed, .. } => {
+            Signal::StageStarted { stage, total: total @ 1.., .. } => {
+                vec![format!("{stage} started ({total} expected)")]
+            }
+            Signal::StageEnded { stage, done, failed, .. } => {
                 let missing = if *failed == 0 { String::new() } else { format!(", {failed} failed") };
-                vec![format!("{} ended: {done} of {}{missing}", phase.name(), done + failed)]
+                vec![format!("{stage} ended: {done} of {}{missing}", done + failed)]
             }
             Signal::CallStarted { key, .. } => {
-                vec![format!("{} {}{} …", caller(key), activity(key.phase).present, target(key))]
+                vec![format!("{} {}{} …", key.agent_id, words(key).present, target(key))]
             }
             Signal::CallRetrying { key, attempt, error, wait } => {
                 let wait = duration(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-                let (agent, phase) = (caller(key), key.phase.name());
-                vec![format!("{agent} retries its {phase}{}: retry {attempt} in {wait}: {}", of(key), one_line(error))]
+                let (agent, stage) = (&key.agent_id, key.stage);
+                vec![format!("{agent} retries its {stage}{}: retry {attempt} in {wait}: {error}", of(key))]
             }
             Signal::CallEnded { key, error: Some(error), .. } => {
-                let infinitive = activity(key.phase).infinitive;
-                vec![format!("{} failed to {infinitive}{}: {}", caller(key), target(key), one_line(error))]
+                vec![format!("{} failed to {}{}: {error}", key.agent_id, words(key).infinitive, target(key))]
             }
             Signal::CallEnded { key, latency_ms, tokens: used, error: None, .. } => {
                 let used = used.map_or_else(|| "tokens unknown".to_owned(), |used| tokens(used.total()));
-                let (past, took) = (activity(key.phase).past, duration(*latency_ms));
-                vec![format!("{} {past}{} in {took}, {used}", caller(key), target(key))]
+                let (past, took) = (words(key).past, duration(*latency_ms));
+                vec![format!("{} {past}{} in {took}, {used}", key.agent_id, target(key))]
             }
-            Signal::Words { .. } | Signal::Warning { .. } => Vec::new(),
+            // On resume a stage may have nothing left to do.
+            Signal::StageStarted { total: 0, .. } | Signal::Words { .. } | Signal::Warning { .. } => Vec::new(),
         }
     }
 
@@ -53,20 +60,21 @@ impl PlainLines {
 
     fn event(&mut self, progress: &Progress, event: &Event) -> Vec<String> {
         match event {
-            Event::RoundBegun { round } => {
+            Event::RoundBegun { round, .. } => {
                 let mut lines = self.end_round(progress);
                 self.open_round = Some(*round);
                 lines.push(format!("round {round}/{} started", progress.panel().rounds));
                 lines
             }
-            Event::NodeEntered { node: Node::RoundManager | Node::Synthesis } | Event::Completed => {
+            Event::StageEntered { stage } if progress.panel().stage(*stage).is_some_and(|stage| !stage.in_round) => {
                 self.end_round(progress)
             }
+            Event::Completed => self.end_round(progress),
             Event::Stopping { reason: StopReason::Budget } => vec!["stopping: the cost limit is reached".to_owned()],
             Event::Stopping { reason: StopReason::User } => vec!["stopping: the user asked for it".to_owned()],
-            Event::Suspended { .. } => vec!["waiting for answers".to_owned()],
+            Event::Suspended { stage } => vec![progress.panel().words(*stage).progressive.into_owned()],
             Event::Resumed => vec!["debate resumed".to_owned()],
-            _ => Vec::new(),
+            _ => result_line(progress.panel(), event, AgentId::as_str).into_iter().collect(),
         }
     }
 
@@ -80,16 +88,12 @@ impl PlainLines {
     }
 }
 
-fn caller(key: &CallKey) -> String {
-    one_line(key.agent_id.as_str())
-}
-
 fn target(key: &CallKey) -> String {
-    key.target_agent_id.as_ref().map(|id| format!(" {}", one_line(id.as_str()))).unwrap_or_default()
+    key.target_agent_id.as_ref().map(|id| format!(" {id}")).unwrap_or_default()
 }
 
 fn of(key: &CallKey) -> String {
-    key.target_agent_id.as_ref().map(|id| format!(" of {}", one_line(id.as_str()))).unwrap_or_default()
+    key.target_agent_id.as_ref().map(|id| format!(" of {id}")).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -97,10 +101,10 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::debate::Phase;
+    use crate::debate::StageId;
     use crate::debate::fixture::{
-        call_ended, call_failed, call_started, contributed, failed, panel, phase_started, recorded, retrying, warning,
-        words,
+        CRITIQUE, PROPOSAL, ROUND_MANAGER, SYNTHESIS, VOTE, call_ended, call_failed, call_started, contributed, failed,
+        panel, recorded, retrying, round_begun, stage_ended, stage_entered, stage_started, warning, words,
     };
 
     fn shown(signals: &[Signal]) -> String {
@@ -117,30 +121,30 @@ mod tests {
     #[test]
     fn a_round_reads_from_start_to_end() {
         let signals = [
-            recorded(Event::RoundBegun { round: 1 }),
-            phase_started(Phase::Proposal, 2),
-            call_started(Phase::Proposal, "agent-architect", None),
-            call_started(Phase::Proposal, "agent-kiss", None),
-            words(Phase::Proposal, "agent-kiss", None, "Nothing is said of these."),
-            call_ended(Phase::Proposal, "agent-architect", None),
-            contributed(Phase::Proposal, "agent-architect", None),
-            phase_started(Phase::Critique, 2),
-            call_started(Phase::Critique, "agent-kiss", Some("agent-architect")),
-            retrying(Phase::Proposal, "agent-kiss", None, "rate limited"),
-            retrying(Phase::Critique, "agent-kiss", Some("agent-architect"), "the server\nanswered 503"),
-            call_ended(Phase::Proposal, "agent-kiss", None),
-            contributed(Phase::Proposal, "agent-kiss", None),
-            Signal::PhaseEnded { phase: Phase::Proposal, round: 1, done: 2, failed: 0 },
-            call_failed(Phase::Critique, "agent-kiss", Some("agent-architect"), "the server \u{1b}[1manswered 503"),
-            failed(Phase::Critique, "agent-kiss", "the server answered 503"),
+            round_begun(1),
+            stage_started(PROPOSAL, 2),
+            call_started(PROPOSAL, "agent-architect", None),
+            call_started(PROPOSAL, "agent-kiss", None),
+            words(PROPOSAL, "agent-kiss", None, "Nothing is said of these."),
+            call_ended(PROPOSAL, "agent-architect", None),
+            contributed(PROPOSAL, "agent-architect", None),
+            stage_started(CRITIQUE, 2),
+            call_started(CRITIQUE, "agent-kiss", Some("agent-architect")),
+            retrying(PROPOSAL, "agent-kiss", None, "rate limited"),
+            retrying(CRITIQUE, "agent-kiss", Some("agent-architect"), "the server\nanswered 503"),
+            call_ended(PROPOSAL, "agent-kiss", None),
+            contributed(PROPOSAL, "agent-kiss", None),
+            stage_ended(PROPOSAL, 2, 0),
+            call_failed(CRITIQUE, "agent-kiss", Some("agent-architect"), "the server \u{1b}[1manswered 503"),
+            failed(CRITIQUE, "agent-kiss", Some("agent-architect"), "the server answered 503"),
             warning("agent-kiss failed"),
-            Signal::PhaseEnded { phase: Phase::Critique, round: 1, done: 1, failed: 1 },
-            recorded(Event::NodeEntered { node: Node::RoundManager }),
-            recorded(Event::RoundBegun { round: 2 }),
+            stage_ended(CRITIQUE, 1, 1),
+            stage_entered(ROUND_MANAGER),
+            round_begun(2),
             recorded(Event::Stopping { reason: StopReason::Budget }),
-            recorded(Event::NodeEntered { node: Node::Synthesis }),
-            call_started(Phase::Synthesis, "judge", None),
-            call_ended(Phase::Synthesis, "judge", None),
+            stage_entered(SYNTHESIS),
+            call_started(SYNTHESIS, "judge", None),
+            call_ended(SYNTHESIS, "judge", None),
             recorded(Event::Completed),
         ];
         insta::assert_snapshot!(shown(&signals), @r"
@@ -167,15 +171,39 @@ mod tests {
     }
 
     #[test]
+    fn a_stage_in_which_nothing_is_left_to_do_is_not_announced() {
+        let signals = [stage_entered(PROPOSAL), stage_started(PROPOSAL, 0), stage_started(CRITIQUE, 1)];
+        assert_eq!(shown(&signals), "critique started (1 expected)");
+    }
+
+    #[test]
+    fn a_stage_that_is_unknown_is_called_by_its_id() {
+        let encore = StageId::new("encore\u{1b}[2J");
+        let signals = [
+            round_begun(1),
+            stage_entered(encore),
+            call_started(encore, "agent-kiss", None),
+            call_ended(encore, "agent-kiss", None),
+            retrying(encore, "agent-kiss", None, "again"),
+        ];
+        insta::assert_snapshot!(shown(&signals), @r"
+        round 1/3 started
+        agent-kiss encore[2J …
+        agent-kiss encore[2J in 1.2 s, 1,434 tokens
+        agent-kiss retries its encore[2J: retry 2 in 4.0 s: again
+        ");
+    }
+
+    #[test]
     fn what_is_unknown_is_not_called_nothing() {
-        let Signal::CallEnded { key, latency_ms, .. } = call_ended(Phase::Vote, "agent-kiss", None) else {
+        let Signal::CallEnded { key, latency_ms, .. } = call_ended(VOTE, "agent-kiss", None) else {
             panic!("a call that ended");
         };
         let ended = Signal::CallEnded { key, latency_ms, tokens: None, cost_usd: None, error: None };
         assert_eq!(shown(&[ended]), "agent-kiss voted in 1.2 s, tokens unknown");
         let signals = [
-            recorded(Event::RoundBegun { round: 3 }),
-            crate::debate::fixture::contributed_unpriced(Phase::Proposal, "agent-kiss"),
+            round_begun(3),
+            crate::debate::fixture::contributed_unpriced(PROPOSAL, "agent-kiss"),
             recorded(Event::Completed),
         ];
         assert_eq!(shown(&signals), "round 3/3 started\nround 3/3 ended: 1,434 tokens, cost unknown so far");

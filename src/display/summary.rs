@@ -1,13 +1,15 @@
 //! What `--verbose` says of a debate: who takes part, and what happened round by round.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::debate::{
-    AgentId, AgentPromptSource, Contribution, ContributionType, Debate, Failure, ModelUsage, PromptOrigin, Round,
-    Settings,
+    AgentId, AgentPromptSource, Contribution, Debate, Failure, ModelUsage, Poll, PromptOrigin, Round, Settings,
+    Verdict, Yield,
 };
 use crate::figures::{UNKNOWN, cost, counted, duration, score, thousands, tokens};
 
+use super::result::stability;
 use super::table::{Column, table};
 use crate::sanitize::one_line;
 
@@ -16,13 +18,13 @@ const ID: usize = 18;
 const NAME: usize = 19;
 const ROLE: usize = 12;
 const MODEL: usize = 26;
-const ROSTER_MODEL: usize = 16;
+const SHORT_MODEL: usize = 16;
 const PROVIDER: usize = 10;
 const WHAT: usize = 32;
 
 /// The agents and the judge: id, name, role, model, provider, and where their prompts came from.
 #[must_use]
-pub fn roster(debate: &Debate) -> String {
+pub fn participants(debate: &Debate) -> String {
     let Some(settings) = &debate.settings else {
         return format!("Agents: {UNKNOWN}\n");
     };
@@ -34,7 +36,7 @@ pub fn roster(debate: &Debate) -> String {
             [agent.id.as_str(), &agent.name, role, &agent.model, &agent.provider].map(one_line)
         })
         .collect();
-    let columns = [ID, NAME, ROLE, ROSTER_MODEL, PROVIDER].map(Column::Left);
+    let columns = [ID, NAME, ROLE, SHORT_MODEL, PROVIDER].map(Column::Left);
     text.push_str(&table(2, columns, &rows));
     text.push_str("Prompts\n");
     text.push_str(&table(2, [Column::Left(ID), Column::Left(usize::MAX)], &prompts(debate, settings)));
@@ -67,7 +69,7 @@ pub fn summary(debate: &Debate) -> String {
     for round in &debate.rounds {
         text.push_str(&round_text(debate, round));
     }
-    let mut outside = failures(debate, |failure| debate.round(failure.round).is_none());
+    let mut outside = failures(debate, |failure| debate.round(failure.key.round).is_none());
     if !outside.is_empty() {
         outside.insert_str(0, "Outside the rounds\n");
         text.push_str(&outside);
@@ -77,6 +79,11 @@ pub fn summary(debate: &Debate) -> String {
         let took = made.metadata.latency_ms.map_or(UNKNOWN.to_owned(), duration);
         let _ = writeln!(text, "Judge's summary: {used}, {took}");
     }
+    if !debate.polls.is_empty() {
+        text.push_str("Polls\n");
+        text.extend(debate.polls.iter().map(|poll| poll_line(debate, poll)));
+    }
+    text.extend(debate.verdict.iter().map(verdict_text));
     text.push_str(&totals(debate));
     text
 }
@@ -94,7 +101,7 @@ fn round_text(debate: &Debate, round: &Round) -> String {
     }
     for contribution in &round.contributions {
         let metadata = &contribution.metadata;
-        rows.push(row(&contribution.agent_id, what(contribution), metadata.tokens_used, metadata.latency_ms));
+        rows.push(row(&contribution.agent_id, what(debate, contribution), metadata.tokens_used, metadata.latency_ms));
     }
     text.push_str(&table(2, [Column::Left(ID), Column::Left(WHAT), Column::Right, Column::Right], &rows));
     if let Some(evaluation) = &round.evaluation {
@@ -102,7 +109,7 @@ fn round_text(debate: &Debate, round: &Round) -> String {
         let threshold = score(evaluation.threshold);
         let _ = writeln!(text, "  {} score: {value} (threshold {threshold})", evaluation.kind.name());
     }
-    text.push_str(&failures(debate, |failure| failure.round == number));
+    text.push_str(&failures(debate, |failure| failure.key.round == number));
     text
 }
 
@@ -111,22 +118,33 @@ fn row(agent: &AgentId, what: String, used: Option<u64>, latency_ms: Option<u64>
     [one_line(agent.as_str()), what, used.map_or_else(unknown, tokens), latency_ms.map_or_else(unknown, duration)]
 }
 
-/// `critique of agent-kiss`, `proposal, cut`, `refinement, 2 tool calls`
-fn what(contribution: &Contribution) -> String {
-    let mut what = match contribution.kind {
-        ContributionType::Proposal => "proposal",
-        ContributionType::Critique => "critique",
-        ContributionType::Refinement => "refinement",
-        ContributionType::Opening => "opening",
-        ContributionType::Rebuttal => "rebuttal",
-        ContributionType::Closing => "closing",
-        ContributionType::Revision => "revision",
-        ContributionType::Vote => "vote",
-    }
-    .to_owned();
+/// `  show of hands: 2 against, 1 for`
+fn poll_line(debate: &Debate, poll: &Poll) -> String {
+    let choices: BTreeSet<&String> = poll.votes.values().collect();
+    let counts: Vec<String> = choices.iter().map(|choice| format!("{} {choice}", poll.count(choice))).collect();
+    format!("  {}\n", one_line(&format!("{}: {}", debate.words(poll.stage).noun, counts.join(", "))))
+}
+
+/// Who won and by which scores; how each criterion was met is left to the reports.
+fn verdict_text(verdict: &Verdict) -> String {
+    let winner = verdict.winner.as_ref().map_or_else(|| "nobody".to_owned(), |winner| one_line(winner.as_str()));
+    let how = stability(verdict).map(|how| format!(" ({how})")).unwrap_or_default();
+    let mut text = format!("Verdict\n  winner: {winner}{how}\n");
+    let rows: Vec<_> =
+        verdict.scores.iter().map(|(agent, points)| [one_line(agent.as_str()), score(*points)]).collect();
+    text.push_str(&table(2, [Column::Left(ID), Column::Right], &rows));
+    text
+}
+
+/// `critique of agent-kiss`, `proposal, cut`, `refinement, 2 tool calls`, `vote: accept`
+fn what(debate: &Debate, contribution: &Contribution) -> String {
+    let mut what = one_line(&debate.words(contribution.stage).noun);
     if let Some(target) = &contribution.target_agent_id {
-        let preposition = if contribution.kind == ContributionType::Vote { "for" } else { "of" };
+        let preposition = if debate.yield_of(contribution) == Some(Yield::Ballot) { "for" } else { "of" };
         let _ = write!(what, " {preposition} {}", one_line(target.as_str()));
+    }
+    if let Some(choice) = &contribution.metadata.choice {
+        let _ = write!(what, ": {}", one_line(choice));
     }
     if contribution.metadata.truncated {
         what.push_str(", cut");
@@ -140,11 +158,12 @@ fn what(contribution: &Contribution) -> String {
 
 fn failures(debate: &Debate, of: impl Fn(&Failure) -> bool) -> String {
     let line = |failure: &Failure| {
-        let target = failure.target_agent_id.as_ref().map(|id| format!(" of {}", one_line(id.as_str())));
-        let (agent, phase) = (one_line(failure.agent_id.as_str()), failure.phase.name());
+        let key = &failure.key;
+        let target = key.target_agent_id.as_ref().map(|id| format!(" of {}", one_line(id.as_str())));
+        let (agent, stage) = (one_line(key.agent_id.as_str()), one_line(key.stage.as_str()));
         let attempts = counted(failure.attempts.into(), "attempt");
         let error = one_line(&failure.error);
-        format!("  failed: {agent} {phase}{} after {attempts}: {error}\n", target.unwrap_or_default())
+        format!("  failed: {agent} {stage}{} after {attempts}: {error}\n", target.unwrap_or_default())
     };
     debate.failures.iter().filter(|failure| of(failure)).map(line).collect()
 }
@@ -179,11 +198,14 @@ fn totals(debate: &Debate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::debate::fixture::debate;
+    use chrono::DateTime;
+
+    use crate::debate::fixture::{debate, pitching};
+    use crate::debate::{Event, Recorded, Timestamp};
 
     #[test]
-    fn the_roster_names_everyone_and_their_prompts() {
-        insta::assert_snapshot!(roster(&debate()), @r"
+    fn the_list_of_participants_names_everyone_and_their_prompts() {
+        insta::assert_snapshot!(participants(&debate()), @r"
         Agents
           agent-architect  System Architect     architect  gpt-5             openrouter
           agent-kiss       Simplicity Advocate  kiss       some-vendor/a-m…  openrouter
@@ -227,11 +249,43 @@ mod tests {
     }
 
     #[test]
+    fn ballots_polls_and_the_verdict_are_told_in_the_words_of_their_stages() {
+        let mut debate = debate();
+        debate.stages = pitching::stages();
+        debate.rounds.clear();
+        debate.failures.clear();
+        let events = [
+            Event::RoundBegun { round: 1, stage: pitching::PITCH },
+            pitching::applauded("agent-kiss", "accept"),
+            pitching::polled("agent-architect", "for"),
+            pitching::polled("agent-kiss", "against"),
+            pitching::polled("judge", "against"),
+            pitching::decided(Some("agent-architect"), Some(false)),
+        ];
+        for event in events {
+            debate.apply(&Recorded { seq: 2, at: Timestamp::from(DateTime::UNIX_EPOCH), event }).unwrap();
+        }
+        let text = summary(&debate);
+        insta::assert_snapshot!(text.split("Judge's summary").next().unwrap(), @r"
+        Round 1
+          agent-kiss  applause: accept  1,434 tokens  1.2 s
+        ");
+        insta::assert_snapshot!(text.split("1.5 s\n").last().unwrap().split("Totals").next().unwrap(), @r"
+        Polls
+          show of hands: 2 against, 1 for
+        Verdict
+          winner: agent-architect (the result changed with the order)
+          agent-architect  72.5
+          agent-kiss         65
+        ");
+    }
+
+    #[test]
     fn lines_fit_into_eighty_columns_and_steer_nothing() {
         let mut debate = debate();
         debate.failures[0].error = "short \u{1b}[2J".to_owned();
         debate.outcome = None;
-        for line in roster(&debate).lines().chain(summary(&debate).lines()) {
+        for line in participants(&debate).lines().chain(summary(&debate).lines()) {
             assert!(console::measure_text_width(line) <= 80, "{line}");
             assert!(!line.contains('\u{1b}'), "{line:?}");
         }
@@ -250,7 +304,7 @@ mod tests {
         round.contributions = vec![contribution.into()];
         debate.failures.clear();
         debate.outcome = None;
-        assert_eq!(roster(&debate), "Agents: N/A\n");
+        assert_eq!(participants(&debate), "Agents: N/A\n");
         insta::assert_snapshot!(summary(&debate), @r"
         Round 1
           agent-architect  proposal  N/A  N/A

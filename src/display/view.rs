@@ -19,8 +19,9 @@ use super::live::{FRAME_INTERVAL, LiveBlock, TerminalSize, block};
 use super::ndjson::EventSinkError;
 use super::notice::{ColorMode, Notices};
 use super::plain::PlainLines;
+use super::result::result_line;
 use super::screen::SharedWriter;
-use crate::sanitize::sanitize;
+use crate::sanitize::{one_line, sanitize};
 
 /// How progress is shown. Warnings are shown in every mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -201,6 +202,12 @@ impl Reporter {
         if let Signal::Warning { message } = signal {
             self.say(|notices| notices.warning(message));
         }
+        if let (Form::Live { .. }, Signal::Recorded(recorded)) = (&self.form, signal) {
+            let panel = progress.panel();
+            if let Some(line) = result_line(panel, &recorded.event, |id| panel.name(id)) {
+                self.print((one_line(&line) + "\n").as_bytes());
+            }
+        }
         if let Form::Plain(plain) = &mut self.form {
             let lines: String = plain.lines(progress, signal).into_iter().map(|line| line + "\n").collect();
             self.print(lines.as_bytes());
@@ -259,8 +266,10 @@ mod tests {
 
     use super::super::screen::ERASE_BLOCK;
     use super::*;
-    use crate::debate::fixture::{call_started, panel, phase_started, recorded, warning};
-    use crate::debate::{Event, Phase};
+    use crate::debate::Event;
+    use crate::debate::fixture::{
+        CLARIFICATION_INPUT, PROPOSAL, call_started, panel, pitching, recorded, round_begun, stage_started, warning,
+    };
     use crate::signals::{Signals, Words};
 
     #[derive(Clone, Default)]
@@ -305,12 +314,7 @@ mod tests {
     }
 
     fn scene() -> [Signal; 4] {
-        [
-            recorded(Event::RoundBegun { round: 1 }),
-            phase_started(Phase::Proposal, 3),
-            call_started(Phase::Proposal, "agent-kiss", None),
-            warning("look out"),
-        ]
+        [round_begun(1), stage_started(PROPOSAL, 3), call_started(PROPOSAL, "agent-kiss", None), warning("look out")]
     }
 
     async fn shown(mode: ProgressMode) -> String {
@@ -352,6 +356,21 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn results_are_told_above_the_block_by_name() {
+        let memory = Memory::default();
+        let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
+        sender.publish(round_begun(1));
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        sender.publish(recorded(pitching::polled("agent-kiss", "against \u{1b}[2J")));
+        sender.publish(recorded(pitching::decided(None, None)));
+        drop(sender);
+        display.await.unwrap();
+        let text = memory.text();
+        assert!(text.contains("Simplicity Advocate show-of-hands: against [2J\n"), "{text:?}");
+        assert!(text.contains("verdict: nobody wins (System Architect 72.5, Simplicity Advocate 65)\n"), "{text:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn an_aborted_display_erases_its_block() {
         let memory = Memory::default();
         let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
@@ -369,9 +388,9 @@ mod tests {
     async fn nothing_is_drawn_while_the_user_is_asked() {
         let memory = Memory::default();
         let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
-        sender.publish(recorded(Event::RoundBegun { round: 1 }));
+        sender.publish(round_begun(1));
         tokio::time::sleep(Duration::from_millis(150)).await;
-        sender.publish(recorded(Event::Suspended { node: crate::debate::Node::ClarificationInput }));
+        sender.publish(recorded(Event::Suspended { stage: CLARIFICATION_INPUT }));
         tokio::time::sleep(Duration::from_millis(10)).await;
         let before = memory.text();
         assert!(before.ends_with(ERASE_BLOCK), "{before:?}");
@@ -401,9 +420,9 @@ mod tests {
     async fn a_message_comes_behind_what_was_published_before_it() {
         let memory = Memory::default();
         let (sender, messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
-        sender.publish(recorded(Event::RoundBegun { round: 1 }));
+        sender.publish(round_begun(1));
         tokio::time::sleep(Duration::from_millis(150)).await;
-        sender.publish(recorded(Event::Suspended { node: crate::debate::Node::ClarificationInput }));
+        sender.publish(recorded(Event::Suspended { stage: CLARIFICATION_INPUT }));
         messages.say("Question \u{1b}[2J1 of 2?\n").await;
         assert!(memory.text().ends_with(&format!("{ERASE_BLOCK}Question [2J1 of 2?\n")), "{:?}", memory.text());
         drop(sender);
@@ -418,10 +437,10 @@ mod tests {
         let memory = Memory::default();
         let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Plain);
         // The display has no turn while these are published.
-        sender.publish(recorded(Event::RoundBegun { round: 1 }));
+        sender.publish(round_begun(1));
         sender.publish(warning("look out"));
         for _ in 0..5_000 {
-            sender.publish(phase_started(Phase::Proposal, 3));
+            sender.publish(stage_started(PROPOSAL, 3));
         }
         sender.publish(recorded(Event::Completed));
         drop(sender);

@@ -31,23 +31,23 @@ pub(super) fn last_words(words: &WordsSoFar, columns: usize) -> String {
 mod tests {
     use super::*;
 
-    fn heard(pieces: &[&str]) -> WordsSoFar {
+    fn received(pieces: &[&str]) -> WordsSoFar {
         let mut words = WordsSoFar::default();
         for piece in pieces {
-            words.hear(piece);
+            words.append(piece);
         }
         words
     }
 
     #[test]
     fn a_word_in_pieces_counts_once() {
-        assert_eq!(heard(&["The que", "ue", " ", "keeps", "\n\n its", " order."]).count(), 5);
-        assert_eq!(heard(&["", "  ", "\n"]).count(), 0);
+        assert_eq!(received(&["The que", "ue", " ", "keeps", "\n\n its", " order."]).count(), 5);
+        assert_eq!(received(&["", "  ", "\n"]).count(), 0);
     }
 
     #[test]
     fn the_last_words_fit_and_begin_with_a_whole_one() {
-        let words = heard(&["## Plan\n\nThe queue keeps", " its order."]);
+        let words = received(&["## Plan\n\nThe queue keeps", " its order."]);
         let shown = [40, 34, 20, 10, 7, 1, 0].map(|columns| last_words(&words, columns));
         assert_eq!(
             shown,
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn text_without_spaces_is_cut_anywhere() {
-        let words = heard(&["設計は簡単であるべきです。".repeat(4).as_str()]);
+        let words = received(&["設計は簡単であるべきです。".repeat(4).as_str()]);
         let shown = last_words(&words, 11);
         assert_eq!(shown, "…べきです。");
     }
@@ -76,7 +76,7 @@ mod tests {
         for size in [1, 3, 50] {
             let mut words = WordsSoFar::default();
             let characters: Vec<char> = nasty.chars().collect();
-            characters.chunks(size).for_each(|piece| words.hear(&piece.iter().collect::<String>()));
+            characters.chunks(size).for_each(|piece| words.append(&piece.iter().collect::<String>()));
             assert!(words.end().len() <= 600);
             for columns in 1..90 {
                 let line = last_words(&words, columns);

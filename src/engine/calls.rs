@@ -1,6 +1,5 @@
 //! Calls in flight: started together, received one by one.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -8,34 +7,40 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::agent::{Ask, OnReply};
+use crate::agent::{Answered, Ask, Call, OnReply, answer, prepare};
 use crate::debate::{Asked, CallKey, CallRecord, Event, Signal, StoredReply, Usd};
-use crate::llm::{Account, Caller, FailedCall, ModelError, Request, Reserved, Silence};
+use crate::llm::{Account, CallObserver, Caller, FailedCall, ModelError, Request, Reserved};
+use crate::protocol::{Cost, Step};
+use crate::signals::Signals;
 
 use super::budget::{Verdict, Wanted};
-use super::observer::SignalObserver;
 use super::{Engine, EngineError};
 
 /// Calls in flight. Dropping them abandons them.
-pub(super) struct Calls<T> {
-    /// What keeps attempts of a round from beginning that is over time; absent outside of rounds.
-    silence: Option<Arc<Silence>>,
+pub(super) struct Calls {
     tasks: JoinSet<()>,
-    in_flight: Vec<(tokio::task::Id, CallKey)>,
+    in_flight: Vec<InFlight>,
     /// Attempts that wait for room under the cost limit, oldest first.
     waiting: Vec<Pending>,
-    sender: UnboundedSender<Message<T>>,
-    receiver: UnboundedReceiver<Message<T>>,
+    sender: UnboundedSender<Message>,
+    receiver: UnboundedReceiver<Message>,
 }
 
-/// What a call tells. Both kinds take the same channel, so that a reply is never seen after the result it led to.
-enum Message<T> {
+struct InFlight {
+    task: tokio::task::Id,
+    step: Step,
+    /// Characters of the debate's texts in its request, when all are there.
+    length: usize,
+}
+
+/// What a call tells. All take the same channel, so that a reply is never seen after the result it led to.
+enum Message {
     /// An attempt is to be sent.
     Reserve(Pending),
     /// An attempt failed; what it took must be on record before the next.
     AttemptFailed(CallKey, String, CallRecord),
     Replied(CallKey, StoredReply, CallRecord),
-    Finished(CallKey, Result<T, FailedCall>, Option<CallRecord>),
+    Finished(CallKey, Box<Result<Answered, FailedCall>>),
 }
 
 /// An attempt that is to be sent, and who waits to hear whether it may be.
@@ -44,34 +49,46 @@ struct Pending {
     answer: oneshot::Sender<Reserved>,
 }
 
-/// The books of a call: its task asks, the engine enters.
-struct Books<T> {
-    key: CallKey,
-    sender: UnboundedSender<Message<T>>,
+/// Where the attempts of one call are entered, and where what happens to it is shown.
+struct Connection {
+    step: Step,
+    sender: UnboundedSender<Message>,
+    signals: Signals,
     /// The cost limit, if there is one.
     limit: Option<Usd>,
 }
 
-impl<T: Send + 'static> Account for Books<T> {
+impl Account for Connection {
     fn reserve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>> {
         Box::pin(async move {
             let Some(limit) = self.limit else { return Ok(None) };
             let (answer, granted) = oneshot::channel();
-            drop(self.sender.send(Message::Reserve(Pending { wanted: Wanted::of(request), answer })));
+            let wanted = Wanted::of(&self.step, request);
+            drop(self.sender.send(Message::Reserve(Pending { wanted, answer })));
             // Without an answer there is no room, or nobody waits for this call any more.
             granted.await.map(Some).map_err(|_| ModelError::OverBudget { limit })
         })
     }
 
     fn enter_failure(&self, error: &ModelError, call: CallRecord) {
-        drop(self.sender.send(Message::AttemptFailed(self.key.clone(), error.to_string(), call)));
+        drop(self.sender.send(Message::AttemptFailed(self.step.key.clone(), error.to_string(), call)));
+    }
+}
+
+impl CallObserver for Connection {
+    fn retrying(&self, attempt: u32, error: &ModelError, wait: std::time::Duration) {
+        let (key, error) = (self.step.key.clone(), error.to_string());
+        self.signals.publish(Signal::CallRetrying { key, attempt, error, wait });
+    }
+
+    fn words(&self, text: &str) {
+        self.signals.publish(Signal::Words { key: self.step.key.clone(), text: text.to_owned() });
     }
 }
 
 /// What happens to calls in flight.
-#[expect(clippy::large_enum_variant, reason = "it is taken apart as soon as it is there")]
-enum News<T> {
-    Message(Message<T>),
+pub(super) enum News {
+    Message(Box<Message>),
     /// A task ended as it should.
     Ended,
     /// A task ended without a word: a defect of the program, which must not leave the debate waiting.
@@ -79,64 +96,17 @@ enum News<T> {
 }
 
 /// A call that came to its end.
-pub(super) struct Finished<T> {
-    pub(super) key: CallKey,
-    pub(super) result: Result<T, FailedCall>,
-    call: Option<CallRecord>,
+pub(super) struct Arrival {
+    pub(super) step: Step,
+    /// Characters of the debate's texts in its request, when all are there.
+    pub(super) length: usize,
+    pub(super) result: Result<Answered, FailedCall>,
 }
 
-/// What waiting for calls ended with.
-pub(super) enum Arrival<T> {
-    /// A call came to its end.
-    Finished(Box<Finished<T>>),
-    /// None is in flight.
-    Idle,
-}
-
-impl<T: Send + 'static> Calls<T> {
+impl Calls {
     pub(super) fn new() -> Self {
-        Self::of_round(None)
-    }
-
-    /// Calls of a round, all of which may be silent together for so long.
-    pub(super) fn of_round(silence: Option<Arc<Silence>>) -> Self {
         let (sender, receiver) = unbounded_channel();
-        Self { silence, tasks: JoinSet::new(), in_flight: Vec::new(), waiting: Vec::new(), sender, receiver }
-    }
-
-    /// Starts a call. `answer` makes it; `price` says what the last call of a result took.
-    pub(super) fn start<F: Future<Output = Result<T, FailedCall>> + Send + 'static>(
-        &mut self,
-        engine: &mut Engine,
-        caller: &Caller,
-        request: Request,
-        answer: impl FnOnce(Ask) -> F,
-        price: fn(&T) -> &CallRecord,
-    ) {
-        let key = request.brief.key.clone();
-        let asked = engine
-            .is_content_traced()
-            .then(|| Asked { system: Arc::clone(&request.system), prompt: Arc::clone(&request.prompt) });
-        engine.signal(Signal::CallStarted { key: key.clone(), model: request.model.to_string(), asked });
-        let past = engine.past.remove(&key).unwrap_or_default();
-        let (sender, reply_key) = (self.sender.clone(), key.clone());
-        let on_reply: OnReply = Arc::new(move |reply, call| {
-            // The receiver is gone only when these calls are abandoned.
-            drop(sender.send(Message::Replied(reply_key.clone(), reply, call)));
-        });
-        let limit = engine.cost_limit();
-        let account: Arc<dyn Account> = Arc::new(Books { key: key.clone(), sender: self.sender.clone(), limit });
-        let observer = Arc::new(SignalObserver { key: key.clone(), signals: engine.signals.clone() });
-        let silence = self.silence.clone();
-        let caller = Caller { account: Some(account), observer: Some(observer), silence, ..caller.clone() };
-        let answer = answer(Ask { caller, request, past, on_reply, tools: None });
-        let (sender, answered) = (self.sender.clone(), key.clone());
-        let task = self.tasks.spawn(async move {
-            let result = answer.await;
-            let call = result.as_ref().ok().map(price).cloned();
-            drop(sender.send(Message::Finished(answered, result, call)));
-        });
-        self.in_flight.push((task.id(), key));
+        Self { tasks: JoinSet::new(), in_flight: Vec::new(), waiting: Vec::new(), sender, receiver }
     }
 
     /// Whether none is in flight.
@@ -144,58 +114,15 @@ impl<T: Send + 'static> Calls<T> {
         self.in_flight.is_empty()
     }
 
-    /// The next call that comes to its end; replies that are not results yet are recorded on the way.
-    pub(super) async fn next(&mut self, engine: &mut Engine) -> Result<Arrival<T>, EngineError> {
-        while !self.in_flight.is_empty() {
-            self.admit(engine)?;
-            match self.news().await {
-                News::Message(Message::Reserve(pending)) => self.waiting.push(pending),
-                News::Message(Message::AttemptFailed(key, error, call)) => {
-                    engine.append(Event::AttemptFailed { key, error, call })?;
-                }
-                News::Message(Message::Replied(key, reply, call)) => {
-                    engine.append(Event::Replied { key, reply, call })?;
-                }
-                News::Message(Message::Finished(key, result, call)) => {
-                    self.in_flight.retain(|(_, flying)| *flying != key);
-                    return Ok(Arrival::Finished(Box::new(Finished { key, result, call })));
-                }
-                News::Died(task) => {
-                    let place = self.in_flight.iter().position(|(flying, _)| *flying == task);
-                    if let Some((_, key)) = place.map(|place| self.in_flight.swap_remove(place)) {
-                        engine.abandon_cost(std::slice::from_ref(&key));
-                        let error = ModelError::Broken { message: "the program failed while it was made".to_owned() };
-                        let result = Err(FailedCall { error, attempts: 1, spent: None });
-                        return Ok(Arrival::Finished(Box::new(Finished { key, result, call: None })));
-                    }
-                }
-                News::Ended => {}
-            }
-        }
-        Ok(Arrival::Idle)
-    }
-
-    /// Lets those attempts go that have room under the cost limit, and tells those for which there will be none.
-    fn admit(&mut self, engine: &mut Engine) -> Result<(), EngineError> {
-        for pending in std::mem::take(&mut self.waiting) {
-            // Nobody waits for it when its call was abandoned.
-            if pending.answer.is_closed() {
-                continue;
-            }
-            match engine.reserve(&pending.wanted)? {
-                Verdict::Granted(reserved) => drop(pending.answer.send(reserved)),
-                Verdict::Later => self.waiting.push(pending),
-                Verdict::Refused => {}
-            }
-        }
-        Ok(())
+    pub(super) fn is_in_flight(&self, key: &CallKey) -> bool {
+        self.in_flight.iter().any(|flying| flying.step.key == *key)
     }
 
     /// What happens next. Messages come first, so that a task that has told its result is not taken for dead.
-    async fn news(&mut self) -> News<T> {
+    pub(super) async fn next(&mut self) -> News {
         tokio::select! {
             biased;
-            Some(message) = self.receiver.recv() => News::Message(message),
+            Some(message) = self.receiver.recv() => News::Message(Box::new(message)),
             Some(joined) = self.tasks.join_next() => match joined {
                 Ok(()) => News::Ended,
                 Err(error) => News::Died(error.id()),
@@ -205,25 +132,121 @@ impl<T: Send + 'static> Calls<T> {
         }
     }
 
-    /// Waits for the one call in flight.
-    pub(super) async fn only(&mut self, engine: &mut Engine) -> Result<Option<Finished<T>>, EngineError> {
-        Ok(match self.next(engine).await? {
-            Arrival::Finished(finished) => Some(*finished),
-            Arrival::Idle => None,
-        })
+    fn land(&mut self, place: usize, result: Result<Answered, FailedCall>) -> Arrival {
+        let InFlight { step, length, .. } = self.in_flight.swap_remove(place);
+        Arrival { step, length, result }
     }
 }
 
-impl<T> Finished<T> {
+impl Arrival {
     /// Shows that the call has come back. To be called once its result is recorded.
     pub(super) fn show(&self, engine: &Engine) {
-        let call = self.call.as_ref();
+        let call = self.result.as_ref().ok().map(|answered| &answered.call);
         engine.signal(Signal::CallEnded {
-            key: self.key.clone(),
+            key: self.step.key.clone(),
             latency_ms: call.map_or(0, |call| call.latency_ms),
             tokens: call.and_then(|call| call.tokens),
             cost_usd: call.and_then(|call| call.cost_usd),
             error: self.result.as_ref().err().map(ToString::to_string),
         });
+    }
+}
+
+impl Engine {
+    /// Starts a call.
+    pub(super) fn start(&mut self, step: &Step) -> Result<(), EngineError> {
+        let agent = self.panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::unknown(&step.key.agent_id))?;
+        let agent = agent.clone();
+        let shared = self.shared()?;
+        let whole = prepare(&self.panel, &agent, &shared, self.debate(), step, usize::MAX)?;
+        let call = match self.room_of(&whole) {
+            usize::MAX => whole,
+            room => prepare(&self.panel, &agent, &shared, self.debate(), step, room)?,
+        };
+        if let Some(notice) = &step.notice {
+            self.warn(notice.clone());
+        }
+        let tools =
+            if step.answer == crate::protocol::Answer::Text { self.tools_of(&agent.settings, step)? } else { None };
+        self.launch(agent.caller, call, tools);
+        Ok(())
+    }
+
+    fn launch(&mut self, caller: Caller, call: Call, tools: Option<crate::agent::Tools>) {
+        let step = call.step.clone();
+        let key = step.key.clone();
+        let asked = self
+            .is_content_traced()
+            .then(|| Asked { system: Arc::clone(&call.request.system), prompt: Arc::clone(&call.request.prompt) });
+        self.signal(Signal::CallStarted { key: key.clone(), model: call.request.model.to_string(), asked });
+        let past = self.past.remove(&key).unwrap_or_default();
+        let sender = self.calls.sender.clone();
+        let on_reply: OnReply = {
+            let (sender, key) = (sender.clone(), key.clone());
+            // The receiver is gone only when these calls are abandoned.
+            Arc::new(move |reply, call| drop(sender.send(Message::Replied(key.clone(), reply, call))))
+        };
+        let connection = Arc::new(Connection {
+            step: step.clone(),
+            sender: sender.clone(),
+            signals: self.signals.clone(),
+            limit: self.cost_limit(),
+        });
+        let silence = self.silence.clone().filter(|_| step.cost == Cost::Round);
+        let caller = Caller {
+            account: Some(Arc::clone(&connection) as Arc<dyn Account>),
+            observer: Some(connection as Arc<dyn CallObserver>),
+            silence,
+            ..caller
+        };
+        let (length, judge) = (call.length, self.panel.judge.settings.id.clone());
+        let task = self.calls.tasks.spawn(async move {
+            let ask = Ask { caller, request: call.request.clone(), past, on_reply, tools };
+            let result = answer(ask, &call, &judge).await;
+            drop(sender.send(Message::Finished(key, Box::new(result))));
+        });
+        self.calls.in_flight.push(InFlight { task: task.id(), step, length });
+    }
+
+    /// Takes notice of what happened to a call; its end is handed on.
+    pub(super) fn notice(&mut self, news: News) -> Result<Option<Arrival>, EngineError> {
+        match news {
+            News::Message(message) => match *message {
+                Message::Reserve(pending) => self.calls.waiting.push(pending),
+                Message::AttemptFailed(key, error, call) => self.append(Event::AttemptFailed { key, error, call })?,
+                Message::Replied(key, reply, call) => self.append(Event::Replied { key, reply, call })?,
+                Message::Finished(key, result) => {
+                    let place = self.calls.in_flight.iter().position(|flying| flying.step.key == key);
+                    return Ok(place.map(|place| self.calls.land(place, *result)));
+                }
+            },
+            News::Died(task) => {
+                let place = self.calls.in_flight.iter().position(|flying| flying.task == task);
+                if let Some(place) = place {
+                    let error = ModelError::Broken { message: "the program failed while it was made".to_owned() };
+                    let arrival = self.calls.land(place, Err(FailedCall { error, attempts: 1, spent: None }));
+                    self.abandon_cost(std::slice::from_ref(&arrival.step.key));
+                    return Ok(Some(arrival));
+                }
+            }
+            News::Ended => {}
+        }
+        Ok(None)
+    }
+
+    /// Lets those attempts go that have room under the cost limit, and tells those for which there will be none.
+    pub(super) fn admit(&mut self) -> Result<(), EngineError> {
+        for pending in std::mem::take(&mut self.calls.waiting) {
+            // Nobody waits for it when its call was abandoned.
+            if pending.answer.is_closed() {
+                continue;
+            }
+            match self.reserve(&pending.wanted)? {
+                Verdict::Granted(reserved) => drop(pending.answer.send(reserved)),
+                Verdict::Later => self.calls.waiting.push(pending),
+                Verdict::Refused => {}
+            }
+        }
+        Ok(())
     }
 }

@@ -1,107 +1,106 @@
-//! What a debate would take: it is run with a model that measures its prompts and answers with filler.
-//!
-//! The call graph is exact because it is the engine's own. It is run twice, with short answers and with long ones: the
-//! figures of the two are the ends of a range, and calls that only long answers bring about (summaries) show as such.
+//! What a debate would take: its calls, their tokens and their cost, without calling anybody.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use serde_json::{Map, Value, json};
-use tokio_util::sync::CancellationToken;
 
-use crate::agent::{MERGE_ASSESSMENT, Panel, PanelError};
+use crate::agent::{Panel, PanelError, SharedPrompt};
 use crate::debate::{
-    AgentId, AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, Forecast, ModelLimits, PanelInfo,
-    Phase, PlannedCall, PromptSources, Purchase, Settings, Span, SynthesisMethod, Tokens, Usd,
+    AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, ModelLimits, PlannedCall,
+    PromptSources, Purchase, Recorded, Settings, Span, SynthesisMethod, Timestamp, Tokens, Usd,
 };
 use crate::llm::{
-    ANSWER_LIMIT, Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request,
-    Timeouts, price_of, request_bytes,
+    ANSWER_LIMIT, Caller, CallerLimits, ChatModel, FailedAttempt, InFlight, Live, ModelError, Reply, Request, Timeouts,
+    price_of,
 };
 use crate::protocol::Protocol;
-use crate::signals::Signals;
-use crate::store::{Directory, Record, StoreError};
 
-use super::{Ending, Engine, EngineError, purchase};
+use super::rehearsal::{Answers, Rehearsal};
+use super::{EngineError, purchase};
 
 /// How long answers are in the run with short ones, in tokens.
 const SHORT_ANSWER: u32 = 300;
 /// Bytes of a token in the run with short answers, and in the one with long ones: prose lies between.
 pub(super) const BYTES_PER_TOKEN: Span<f64> = Span { low: 4.5, high: 3.0 };
-/// A limit that no measuring call reaches.
-const NO_TIMEOUT: Duration = Duration::from_hours(1);
 
 /// Why there is no forecast.
 #[derive(Debug, thiserror::Error)]
 pub enum ForecastError {
-    /// No room for the record of the rehearsal.
-    #[error("cannot make a temporary directory")]
-    Temporary(#[source] std::io::Error),
     /// The panel cannot be built.
     #[error(transparent)]
     Panel(#[from] PanelError),
-    /// The record of the rehearsal cannot be written.
+    /// The debate cannot begin.
     #[error(transparent)]
-    Store(#[from] StoreError),
-    /// It could not be run.
+    Fold(#[from] FoldError),
+    /// It could not be rehearsed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// It did not come to its end.
-    #[error("the debate would not come to its end: {reason}")]
-    Unfinished {
-        /// Why.
-        reason: String,
-    },
 }
 
 /// What the debate that `created` begins would take. `routed` are the providers whose servers may ask other prices than
-/// the list. Nothing is called, and nothing but a temporary directory is
-/// written.
+/// the list. Nothing is called, and nothing is written.
 ///
 /// # Errors
-/// When a role cannot be used, or the temporary directory cannot be written.
-pub async fn forecast(
+/// When a role cannot be used.
+pub fn forecast(
     protocol: &'static Protocol,
     settings: &Settings,
     routed: &BTreeSet<String>,
     created: impl Fn(&PromptSources, DebateId) -> Created,
 ) -> Result<Forecast, ForecastError> {
-    let (short, purchase) = rehearse(protocol, settings, routed, &created, Length::Short).await?;
-    let (long, _) = rehearse(protocol, settings, routed, &created, Length::Long).await?;
-    let keys: Vec<CallKey> = in_order(settings, short.keys().chain(long.keys()));
+    let limits = CallerLimits { in_flight: Arc::new(InFlight::unbounded()), max_retries: 0 };
+    let mut panel = Panel::build(protocol, settings, |agent| Caller {
+        chat: Arc::new(Unasked),
+        provider: agent.provider.as_str().into(),
+        price: price_of(agent, settings),
+        timeouts: Timeouts { first_token: Duration::MAX, idle: Duration::MAX },
+        silence: None,
+        limits: limits.clone(),
+        account: None,
+        observer: None,
+    })?;
+    panel.routed.clone_from(routed);
+    let begun = begin(created(&panel.sources, DebateId::new("forecast")), settings)?;
+    let short = rehearse(protocol, &panel, &begun, Length::Short)?;
+    let long = rehearse(protocol, &panel, &begun, Length::Long)?;
+    let mut keys: Vec<&CallKey> = short.keys().chain(long.keys()).collect();
+    keys.sort_by_key(|key| begun.key_rank(key));
+    keys.dedup();
     let calls = keys.into_iter().filter_map(|key| {
-        let (low, high) = (short.get(&key), long.get(&key));
-        let measured = high.or(low)?;
-        let zero = Measured { input: 0, output: 0, ..measured.clone() };
-        let (low, high) = (low.unwrap_or(&zero), high.unwrap_or(&zero));
-        let price = price_of(&measured.agent, settings);
-        let cost = |of: &Measured| -> Option<Usd> {
-            Some(price?.cost(Tokens { input_tokens: of.input, cached_input_tokens: 0, output_tokens: of.output }))
+        let agent = &panel.agent(&key.agent_id)?.settings;
+        let tokens = |bytes: Option<&usize>, length: Length| {
+            bytes.map_or((0, 0), |bytes| (length.tokens_of(*bytes), u64::from(length.answer_of(agent))))
+        };
+        let (low, high) = (tokens(short.get(key), Length::Short), tokens(long.get(key), Length::Long));
+        let price = price_of(agent, settings);
+        let cost = |(input, output)| -> Option<Usd> {
+            Some(price?.cost(Tokens { input_tokens: input, cached_input_tokens: 0, output_tokens: output }))
         };
         Some(PlannedCall {
-            certain: short.contains_key(&key) && long.contains_key(&key),
-            key,
-            model: measured.agent.model.clone(),
-            provider: measured.agent.provider.clone(),
-            input: Span { low: low.input, high: high.input },
-            output: Span { low: low.output, high: high.output },
+            certain: short.contains_key(key) && long.contains_key(key),
+            key: key.clone(),
+            model: agent.model.clone(),
+            provider: agent.provider.clone(),
+            input: Span { low: low.0, high: high.0 },
+            output: Span { low: low.1, high: high.1 },
             cost: cost(low).zip(cost(high)).map(|(low, high)| Span { low, high }),
         })
     });
-    Ok(Forecast { calls: calls.collect(), assumptions: assumptions(settings), purchase })
+    let calls = calls.collect();
+    let purchase: Option<Purchase> = purchase(protocol, &panel, &Debate { settings: Some(settings.clone()), ..begun })?;
+    Ok(Forecast { calls, assumptions: assumptions(settings), purchase })
 }
 
-/// The keys, each once, as a reader expects them: by round and phase, agents in configuration order.
-fn in_order<'a>(settings: &Settings, keys: impl Iterator<Item = &'a CallKey>) -> Vec<CallKey> {
-    let rank = |id: &AgentId| settings.agents.iter().position(|agent| agent.id == *id);
-    let mut keys: Vec<CallKey> = keys.cloned().collect();
-    keys.sort_by_key(|key| {
-        (key.round, key.phase, rank(&key.agent_id).unwrap_or(usize::MAX), key.target_agent_id.as_ref().map(rank))
-    });
-    keys.dedup();
-    keys
+/// The debate as it begins: whole, without a cost limit, and with a judge that reads all of it, since what its model's
+/// window leaves of that is warned of.
+fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError> {
+    created.settings.debate.budget = BudgetSettings::default();
+    let unbounded = ModelLimits { context_window: Some(u64::MAX), max_output: None };
+    created.settings.models.insert(settings.judge.model.clone(), unbounded);
+    let event = crate::debate::Event::Created(Box::new(created));
+    Debate::create(&Recorded { seq: 1, at: Timestamp::now(), event })
 }
 
 fn assumptions(settings: &Settings) -> Vec<String> {
@@ -129,138 +128,68 @@ fn assumptions(settings: &Settings) -> Vec<String> {
     assumptions
 }
 
-/// How long answers are.
+/// Which of two runs: answers are short in the one, and as long as they may be in the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
     Short,
     Long,
 }
 
-/// A call as it was measured, in tokens.
-#[derive(Debug, Clone)]
-struct Measured {
-    agent: AgentSettings,
-    input: u64,
-    output: u64,
-}
-
-type Measures = BTreeMap<CallKey, Measured>;
-
-async fn rehearse(
-    protocol: &'static Protocol,
-    settings: &Settings,
-    routed: &BTreeSet<String>,
-    created: &impl Fn(&PromptSources, DebateId) -> Created,
-    length: Length,
-) -> Result<(Measures, Option<Purchase>), ForecastError> {
-    let directory = tempfile::tempdir().map_err(ForecastError::Temporary)?;
-    let measures = Arc::new(Mutex::new(Measures::new()));
-    let limits = CallerLimits { in_flight: Arc::new(InFlight::unbounded()), max_retries: 0 };
-    let mut panel = Panel::build(settings, |agent| Caller {
-        chat: Arc::new(Gauge { agent: agent.clone(), length, measures: Arc::clone(&measures) }),
-        provider: agent.provider.as_str().into(),
-        price: price_of(agent, settings),
-        timeouts: Timeouts { first_token: NO_TIMEOUT, idle: NO_TIMEOUT },
-        silence: None,
-        limits: limits.clone(),
-        account: None,
-        observer: None,
-    })?;
-    panel.routed.clone_from(routed);
-    let sources = panel.sources.clone();
-    let timeless = |id| {
-        let mut created = created(&sources, id);
-        // What is measured is the whole debate.
-        created.settings.debate.budget = BudgetSettings::default();
-        created.settings.debate.timeout_per_round = u64::try_from(NO_TIMEOUT.as_millis()).unwrap_or(u64::MAX);
-        // What the judge has to read, not what its model's window leaves of it: that is warned of.
-        let unbounded = ModelLimits { context_window: Some(u64::MAX), max_output: None };
-        created.settings.models.insert(settings.judge.model.clone(), unbounded);
-        created
-    };
-    let (record, _) = Record::begin(&Directory::at(directory.path()), timeless)?;
-    let begun = Debate { settings: Some(settings.clone()), ..record.debate().clone() };
-    let purchase = purchase(&panel, &begun)?;
-    let signals = Signals::new(PanelInfo::from(settings));
-    let mut engine = Engine::new(protocol, panel, record, &[], signals, CancellationToken::new());
-    if engine.run().await? != Ending::Completed {
-        let reason = engine.debate().error.clone().unwrap_or_default();
-        return Err(ForecastError::Unfinished { reason });
-    }
-    drop(engine);
-    let mut measures = std::mem::take(&mut *measures.lock().unwrap_or_else(PoisonError::into_inner));
-    // Votes for the same label of shuffled slates scatter: a tie says nothing about the debate to come.
-    measures.retain(|key, _| key.phase != Phase::Vote || key.agent_id != settings.judge.id);
-    Ok((measures, purchase))
-}
-
-/// A model that measures what it is asked, and answers with filler of the right form.
-struct Gauge {
-    agent: AgentSettings,
-    length: Length,
-    measures: Arc<Mutex<Measures>>,
-}
-
-impl Gauge {
-    fn answer_tokens(&self) -> u32 {
-        let limit = self.agent.max_tokens.unwrap_or(ANSWER_LIMIT);
-        match self.length {
-            Length::Short => SHORT_ANSWER.min(limit),
-            Length::Long => limit,
+impl Length {
+    /// How long an agent's answers are, in tokens.
+    fn answer_of(self, agent: &AgentSettings) -> u32 {
+        let limit = agent.max_tokens.unwrap_or(ANSWER_LIMIT);
+        match self {
+            Self::Short => SHORT_ANSWER.min(limit),
+            Self::Long => limit,
         }
     }
 
-    fn bytes_per_token(&self) -> f64 {
-        match self.length {
-            Length::Short => BYTES_PER_TOKEN.low,
-            Length::Long => BYTES_PER_TOKEN.high,
+    fn bytes_per_token(self) -> f64 {
+        match self {
+            Self::Short => BYTES_PER_TOKEN.low,
+            Self::Long => BYTES_PER_TOKEN.high,
         }
     }
-}
 
-impl ChatModel for Gauge {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
         clippy::cast_sign_loss,
         reason = "prompts are far below 2^53 bytes"
     )]
-    fn ask<'a>(&'a self, request: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        let tokens = self.answer_tokens();
-        let input = (request_bytes(request) as f64 / self.bytes_per_token()).ceil() as u64;
-        let call = Measured { agent: self.agent.clone(), input, output: u64::from(tokens) };
-        self.measures.lock().unwrap_or_else(PoisonError::into_inner).insert(request.brief.key.clone(), call);
-        let filler = "word ".repeat((f64::from(tokens) * self.bytes_per_token() / 5.0) as usize + 1);
-        let text = match &request.answer {
-            Some(answer) => instance(&answer.schema).to_string(),
-            None if request.brief.key.phase == Phase::Synthesis => {
-                format!("{filler}\n\n```json\n{}\n```", instance(&MERGE_ASSESSMENT.schema))
-            }
-            None => filler,
-        };
-        Box::pin(std::future::ready(Ok(Reply {
-            text,
-            tool_calls: Vec::new(),
-            finish: FinishReason::Complete,
-            served_model: None,
-            tokens: None,
-            stated_cost: None,
-        })))
+    fn tokens_of(self, bytes: usize) -> u64 {
+        (bytes as f64 / self.bytes_per_token()).ceil() as u64
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "answers are far below 2^53 bytes")]
+    fn bytes_of(self, tokens: u32) -> usize {
+        (f64::from(tokens) * self.bytes_per_token()) as usize
     }
 }
 
-/// A label that every slate has.
-const LABEL: &str = "A";
+/// Bytes of the request of each call of a whole debate.
+fn rehearse(
+    protocol: &'static Protocol,
+    panel: &Panel,
+    begun: &Debate,
+    length: Length,
+) -> Result<BTreeMap<CallKey, usize>, ForecastError> {
+    let shared = SharedPrompt::of(begun).map_err(EngineError::from)?;
+    let bytes = |agent: &AgentSettings| length.bytes_of(length.answer_of(agent));
+    let answers = Answers { bytes: &bytes, last_word: length == Length::Long };
+    let mut rehearsal = Rehearsal::new(protocol, panel, &shared, begun, answers);
+    let mut calls = rehearsal.rounds(u32::MAX)?;
+    calls.extend(rehearsal.closing(None)?);
+    calls.retain(|call| !call.is_second_chance);
+    Ok(calls.into_iter().map(|call| (call.key, call.bytes)).collect())
+}
 
-/// The least value that a schema allows.
-fn instance(schema: &Value) -> Value {
-    match schema["type"].as_str() {
-        Some("object") => {
-            let properties = schema["properties"].as_object().into_iter().flatten();
-            Value::Object(properties.map(|(name, of)| (name.clone(), instance(of))).collect::<Map<_, _>>())
-        }
-        Some("array") => json!([]),
-        Some("number" | "integer") => schema.get("minimum").cloned().unwrap_or_else(|| json!(0)),
-        _ => json!(LABEL),
+/// The model of everybody in a debate that is only rehearsed: nobody is asked.
+struct Unasked;
+
+impl ChatModel for Unasked {
+    fn ask<'a>(&'a self, _: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        Box::pin(async { Err(ModelError::Broken { message: "a rehearsal asks nobody".to_owned() }.into()) })
     }
 }

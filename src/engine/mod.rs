@@ -1,116 +1,144 @@
-//! The engine: runs a debate by its protocol, from wherever its record stands.
+//! Runs a debate by its protocol: starts the calls that are ready, records what comes back, asks again what follows.
 //!
-//! One owner for the state: the [`Engine`] asks the protocol for the next node, a node asks for calls, calls return
-//! values over a channel, and the engine writes each into the record first and shows it after. Persistence is not a
-//! consumer of events: when it fails, the run stops. How a debate is shown is no business of this module.
+//! The engine is the one owner of the record. Calls run as tasks and return values; every event goes to the journal
+//! first, then into the state, then to whoever watches. It knows steps and their results, and no stage by name: which
+//! calls there are, what each waits for and where a stage leads is the [protocol](crate::protocol)'s word.
 
 mod budget;
 mod calls;
-mod exchange;
-mod failure;
 mod forecast;
-mod nodes;
-mod observer;
+mod rehearsal;
+mod results;
 mod windows;
-mod workshop;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Ground, Panel, Past};
+use crate::agent::{Panel, Past, SharedPrompt};
 use crate::debate::{
-    AgentId, CallKey, CallRecord, Debate, Event, Failure, Node, Phase, Recorded, Signal, Status, StopReason, Usd,
+    AgentId, CallKey, CallRecord, Debate, Event, Recorded, Settled, Signal, StageId, Status, StopReason, Usd,
 };
 use crate::llm::Silence;
 use crate::prompt::PromptError;
-use crate::protocol::{Next, NoTransition, Protocol, Trigger};
+use crate::protocol::{Cost, Next, NoTransition, Protocol, Stage, Step, Trigger};
 use crate::signals::Signals;
 use crate::store::{Record, StoreError};
+use crate::tools::ToolContext;
 
 pub use budget::{BudgetError, check_prices, check_purchase, known_cost, purchase};
 pub use forecast::{ForecastError, forecast};
 pub use windows::{WindowError, check_windows, telling_rounds};
 
 use budget::Budget;
-use exchange::Exchange;
+use calls::{Arrival, Calls};
 
-/// How a run ended.
+/// How a run of a debate ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// With an answer.
     Completed,
-    /// The user is asked; the debate goes on when the answers are there.
+    /// The user has to answer questions first.
     Suspended,
-    /// It was interrupted.
+    /// It was interrupted; it can be resumed.
     Paused,
-    /// Without an answer; the reason is in the state.
+    /// Without an answer; it can be resumed.
     Failed,
 }
 
-/// Why a run could not go on. Everything recorded before is kept.
+/// Why a run could not go on. The debate itself is as far as its journal says.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The record could not be written.
+    /// The record cannot be written.
     #[error("the debate cannot be saved")]
     Store(#[from] StoreError),
-    /// A prompt could not be rendered.
+    /// A template is defective.
     #[error("a prompt cannot be rendered")]
     Prompt(#[from] PromptError),
-    /// The directory that tools read cannot be opened.
+    /// The context directory cannot be opened.
     #[error("cannot open the context directory {path}")]
     ContextDir {
         /// The directory.
-        path: std::path::PathBuf,
+        path: PathBuf,
         /// Why.
         source: std::io::Error,
     },
-    /// The protocol's table has a hole.
+    /// The protocol lacks a row.
     #[error(transparent)]
     Protocol(#[from] NoTransition),
+    /// The protocol wants somebody called who does not take part.
+    #[error("the protocol wants {id} called, who does not take part")]
+    UnknownAgent {
+        /// Who.
+        id: AgentId,
+    },
 }
 
-/// A debate that is being run.
+impl EngineError {
+    fn unknown(id: &AgentId) -> Self {
+        Self::UnknownAgent { id: id.clone() }
+    }
+}
+
+/// What a running debate can be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Start nothing new, and pause once what is in flight has come back.
+    Pause,
+    /// Do not pause after all.
+    GoOn,
+    /// Start nothing new, and close with what there is.
+    Stop,
+}
+
+/// A debate that runs.
 pub struct Engine {
     protocol: &'static Protocol,
     panel: Panel,
     record: Record,
     signals: Signals,
     cancel: CancellationToken,
-    /// Replies that an earlier run paid for and that were not results yet.
+    commands: mpsc::UnboundedReceiver<Command>,
+    /// Replies from an earlier run that were not yet results.
     past: HashMap<CallKey, Vec<Past>>,
-    /// The calls of the round in progress: they outlive the nodes of proposal, critique and refinement.
-    exchange: Option<Exchange>,
-    /// How long nothing has been heard of the round in progress, which runs into its limit by that.
+    calls: Calls,
+    /// The calls of the present stages that have not come to their end, in the order in which they are wanted.
+    open: Vec<Open>,
+    /// The stages whose calls have begun, by round and rank, with how many results each takes.
+    announced: BTreeMap<(u32, usize), (StageId, usize)>,
+    /// Calls that the debate goes without, because the cost limit has no room for them.
+    refused: HashSet<CallKey>,
+    /// Why there is no room for the answer of the debate.
+    refusal: Option<String>,
+    /// For how many characters of the debate's texts a call has room whose model takes no more.
+    rooms: HashMap<CallKey, usize>,
+    /// How long the calls of the present round may be silent, once it runs.
     silence: Option<Arc<Silence>>,
-    ground: Option<Ground>,
-    /// Which agents have been asked for questions, by iteration, and how many they had.
-    asked: HashMap<(u32, AgentId), usize>,
-    /// The cost limit, if there is one.
+    shared: Option<SharedPrompt>,
+    /// What the tools of the present round see.
+    tools: Option<(u32, Option<ToolContext>)>,
     budget: Option<Budget>,
-    /// What the debate's calls are known to have cost.
     known_cost: Usd,
-    /// Whether that has reached the limit that is warned of.
     cost_warned: bool,
-    /// Which model a server last said it used, by provider and model as configured, where that was in an earlier run
-    /// and has not been compared yet.
+    is_pausing: bool,
+    /// The model that each configured one answered as, until it was compared.
     served: HashMap<(String, String), String>,
-    course: Course,
 }
 
-/// Where a run leads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Course {
-    /// From node to node, as the protocol says.
-    Regular,
-    /// Straight to the closing node, with what there is, because the user wants it. A debate that has come there by
-    /// itself is not cut short by this.
-    Closing,
+/// A call that is wanted.
+struct Open {
+    step: Step,
+    /// The stage that wants it, which need not be what it is called for.
+    stage: StageId,
 }
 
 impl Engine {
-    /// An engine for a debate whose record is open. `past` are the events of earlier runs, empty for a new debate.
+    /// Takes up a debate. `past` are the events of its record from before this run; `commands` is how it is told
+    /// something while it runs, and `cancel` ends it at once.
     #[must_use]
     pub fn new(
         protocol: &'static Protocol,
@@ -119,9 +147,9 @@ impl Engine {
         past: &[Recorded],
         signals: Signals,
         cancel: CancellationToken,
+        commands: mpsc::UnboundedReceiver<Command>,
     ) -> Self {
         let mut replies: HashMap<CallKey, Vec<Past>> = HashMap::new();
-        let mut asked = HashMap::new();
         let mut served = HashMap::new();
         for recorded in past {
             if let Some(call) = recorded.event.call()
@@ -129,20 +157,13 @@ impl Engine {
             {
                 served.insert((call.provider.clone(), call.model.clone()), model.clone());
             }
-            match &recorded.event {
-                Event::Replied { key, reply, call } => {
-                    replies.entry(key.clone()).or_default().push((reply.clone(), call.clone()));
-                }
-                Event::QuestionsAsked { iteration, questions, .. } => {
-                    // The replies on the way to these questions are used up; the next iteration has its own.
-                    replies.retain(|key, _| key.phase != Phase::Clarification || key.agent_id != questions.agent_id);
-                    asked.insert((*iteration, questions.agent_id.clone()), questions.items.len());
-                }
-                _ => {}
+            if let Event::Replied { key, reply, call } = &recorded.event {
+                replies.entry(key.clone()).or_default().push((reply.clone(), call.clone()));
             }
         }
-        let warn_at = record.debate().settings.as_ref().and_then(|settings| settings.debate.budget.warn_cost_usd);
-        let budget = record.debate().settings.as_ref().and_then(|settings| Budget::of(settings, &panel.routed, past));
+        let settings = record.debate().settings.as_ref();
+        let warn_at = settings.and_then(|settings| settings.debate.budget.warn_cost_usd);
+        let budget = settings.and_then(|settings| Budget::of(settings, &panel.routed, past));
         let known_cost = known_cost(past);
         let cost_warned = warn_at.is_some_and(|at| known_cost >= at);
         Self {
@@ -151,34 +172,33 @@ impl Engine {
             record,
             signals,
             cancel,
+            commands,
             past: replies,
-            exchange: None,
+            calls: Calls::new(),
+            open: Vec::new(),
+            announced: BTreeMap::new(),
+            refused: HashSet::new(),
+            refusal: None,
+            rooms: HashMap::new(),
             silence: None,
-            ground: None,
-            asked,
+            shared: None,
+            tools: None,
             budget,
             known_cost,
             cost_warned,
+            is_pausing: false,
             served,
-            course: Course::Regular,
         }
     }
 
-    /// The same engine, on that course; without this, on the regular one.
-    #[must_use]
-    pub fn heading(self, course: Course) -> Self {
-        Self { course, ..self }
-    }
-
-    /// Runs until the debate ends, is interrupted, or waits for the user; its state is on disk then. After
-    /// [`Ending::Suspended`] it can be run again, once the questions are answered.
+    /// Runs the debate until it ends or has to wait.
     ///
     /// # Errors
-    /// When it cannot be saved, or the program has a defect. As much as possible of what was recorded is on disk then.
+    /// When it cannot be saved, or by a defect of the program. The debate can be resumed from what is saved.
     pub async fn run(&mut self) -> Result<Ending, EngineError> {
         let ended = self.go_through().await;
         // Calls in flight are abandoned before the last save, so that nothing is recorded behind it.
-        self.exchange = None;
+        self.calls = Calls::new();
         let saved = match ended {
             Ok(ending) => self.record.flush().await.map(|()| ending).map_err(EngineError::from),
             failed => failed,
@@ -189,32 +209,28 @@ impl Engine {
         saved
     }
 
-    /// Goes from node to node until the debate ends, is interrupted, or waits for the user.
     async fn go_through(&mut self) -> Result<Ending, EngineError> {
-        if !matches!(self.record.debate().status, Status::Pending) {
+        if self.debate().status != Status::Pending {
             self.append(Event::Resumed)?;
         }
         self.plan_costs(self.debate().current_round.max(1))?;
-        let reached = self.record.debate().current_node.unwrap_or(self.protocol.start);
-        let closing = self.protocol.closing;
-        if self.course == Course::Closing && reached != closing && !self.is_stopping() {
-            self.append(Event::Stopping { reason: StopReason::User })?;
-        }
-        // What was in flight is tried again. A run that was killed behind the decision to stop had not left its node.
-        let stops = self.is_stopping() && reached != closing;
-        let again = if stops { Trigger::Stop } else { Trigger::Retry };
-        let Next::Go(mut node) = self.protocol.next(reached, again)? else {
-            return Err(NoTransition { protocol: self.protocol.name, node: reached, trigger: again }.into());
+        let reached = self.debate().current_stage.unwrap_or(self.protocol.start());
+        // What was in flight is tried again. A run that was killed behind the decision to stop had not left its stage.
+        let stops = self.is_stopping() && reached != self.protocol.closing();
+        let again = if stops { Trigger::STOP } else { Trigger::RETRY };
+        let Next::Go(mut stage) = self.protocol.next(reached, again)? else {
+            return Err(NoTransition { protocol: self.protocol.name, stage: reached, trigger: again }.into());
         };
-        self.append(Event::NodeEntered { node })?;
+        self.append(Event::StageEntered { stage })?;
         // The first save is waited for: where it fails, nothing has been paid for yet.
         self.record.flush().await?;
         loop {
-            let trigger = self.visit(node).await?;
-            match self.protocol.next(node, trigger)? {
-                Next::Go(next) => node = next,
+            let trigger = self.visit_or_pause(stage).await?;
+            stage = match self.protocol.next(stage, trigger)? {
+                Next::Go(next) => next,
+                Next::Begin(next) => self.begin_round(next)?,
                 Next::Suspend => {
-                    self.append(Event::Suspended { node })?;
+                    self.append(Event::Suspended { stage })?;
                     return Ok(Ending::Suspended);
                 }
                 Next::Done => {
@@ -226,53 +242,272 @@ impl Engine {
                     self.append(Event::Paused)?;
                     return Ok(Ending::Paused);
                 }
-            }
-            self.append(Event::NodeEntered { node })?;
+            };
+            self.append(Event::StageEntered { stage })?;
             self.record.checkpoint()?;
         }
     }
 
-    /// Does the work of a node, unless the debate is interrupted or told to close meanwhile.
-    async fn visit(&mut self, node: Node) -> Result<Trigger, EngineError> {
-        let closing = node == self.protocol.closing;
-        if self.is_stopping() && !closing {
-            return Ok(Trigger::Stop);
+    /// Begins the next round with `stage`, where the cost limit has room for it; else the debate closes.
+    fn begin_round(&mut self, stage: StageId) -> Result<StageId, EngineError> {
+        let round = self.debate().current_round + 1;
+        self.plan_costs(round)?;
+        if !self.is_plan_affordable() {
+            self.stop_for_budget()?;
+            return Ok(self.protocol.closing());
         }
-        let cancel = self.cancel.clone();
-        if cancel.is_cancelled() {
-            return Ok(Trigger::Pause);
-        }
-        let trigger = tokio::select! {
-            biased;
-            // First, so that an answer that is there when the interrupt comes is recorded: it is paid for.
-            trigger = nodes::run(self, node) => trigger?,
-            () = cancel.cancelled() => Trigger::Pause,
-        };
-        let goes_on = !matches!(trigger, Trigger::Pause | Trigger::Failed);
-        Ok(if goes_on && self.is_stopping() && !closing { Trigger::Stop } else { trigger })
+        self.append(Event::RoundBegun { round, stage })?;
+        self.start_the_clock();
+        Ok(stage)
     }
 
-    /// Records the user's answer to a question.
+    async fn visit_or_pause(&mut self, stage: StageId) -> Result<Trigger, EngineError> {
+        let cancel = self.cancel.clone();
+        if cancel.is_cancelled() {
+            return Ok(Trigger::PAUSE);
+        }
+        tokio::select! {
+            biased;
+            // First, so that an answer that is there when the interrupt comes is recorded: it is paid for.
+            trigger = self.visit(stage) => trigger,
+            () = cancel.cancelled() => Ok(Trigger::PAUSE),
+        }
+    }
+
+    /// Makes the calls of a stage, and those of later ones whose inputs are there, until all of its own have come to
+    /// their end.
+    async fn visit(&mut self, id: StageId) -> Result<Trigger, EngineError> {
+        let is_closing = id == self.protocol.closing();
+        if is_closing {
+            // What the answer rests on is there: from here on only the closing is needed.
+            self.plan_costs(0)?;
+        }
+        if self.protocol.stage(id).is_some_and(|stage| stage.info.in_round) && self.silence.is_none() {
+            self.start_the_clock();
+        }
+        let mut is_stale = true;
+        loop {
+            self.obey()?;
+            if self.is_stopping() && !is_closing || self.is_pausing {
+                self.open.clear();
+                match self.next_arrival().await? {
+                    Some(arrival) => drop(self.take(arrival)?),
+                    None if self.is_pausing => return Ok(Trigger::PAUSE),
+                    None => return Ok(Trigger::STOP),
+                }
+                is_stale = true;
+                continue;
+            }
+            if is_stale {
+                self.look(id)?;
+                if let Some(reason) = self.broken() {
+                    return self.fail(reason);
+                }
+            }
+            self.start_ready()?;
+            if !self.open.iter().any(|open| open.stage == id) {
+                break;
+            }
+            match self.next_arrival().await? {
+                Some(arrival) => {
+                    is_stale = self.take(arrival)?;
+                    // What a stage wants next may follow from its last result.
+                    is_stale |= !self.open.iter().any(|open| open.stage == id);
+                }
+                None if self.is_round_over_time() && self.open.iter().any(|open| open.step.cost == Cost::Round) => {
+                    self.append(Event::RoundTimedOut { round: self.debate().current_round })?;
+                    is_stale = true;
+                }
+                // Nothing is in flight and nothing can start: what is still waited for never will come.
+                None => break,
+            }
+        }
+        self.end_announced(id);
+        let stage = self.declared(id)?;
+        match (stage.outcome)(self.debate()) {
+            Ok(trigger) => Ok(trigger),
+            Err(reason) => {
+                let refusal = self.refusal.take().map(|refusal| format!(": {refusal}")).unwrap_or_default();
+                self.fail(format!("{reason}{refusal}"))
+            }
+        }
+    }
+
+    fn declared(&self, id: StageId) -> Result<&'static Stage, EngineError> {
+        let protocol = self.protocol;
+        let missing = NoTransition { protocol: protocol.name, stage: id, trigger: Trigger::RETRY };
+        Ok(protocol.stage(id).ok_or(missing)?)
+    }
+
+    /// Asks the protocol what follows from the record: facts, which are recorded, and calls that are wanted.
+    fn look(&mut self, id: StageId) -> Result<(), EngineError> {
+        let within_reach = self.protocol.within_reach(id);
+        for stage in &within_reach {
+            // Each fact can lead to others.
+            loop {
+                let facts = (stage.facts)(self.debate());
+                if facts.is_empty() {
+                    break;
+                }
+                let settling = facts.iter().filter_map(Event::settles).map(|(key, _)| key.clone()).collect::<Vec<_>>();
+                if let Some(key) = settling.first() {
+                    let steps = (stage.steps)(self.debate());
+                    self.announce(key.round, key.stage, &steps);
+                }
+                for fact in facts {
+                    self.append(fact)?;
+                }
+            }
+        }
+        let debate = self.debate();
+        let timed_out = debate.round(debate.current_round).is_some_and(|round| round.timed_out);
+        let mut open = Vec::new();
+        for stage in within_reach {
+            let wanted = (stage.steps)(debate).into_iter().filter(|step| {
+                debate.settled(&step.key).is_none()
+                    && !self.refused.contains(&step.key)
+                    && !(timed_out && step.cost == Cost::Round)
+            });
+            open.extend(wanted.map(|step| Open { step, stage: stage.info.id }));
+        }
+        self.open = open;
+        Ok(())
+    }
+
+    /// Starts every call that is wanted and has its inputs.
+    fn start_ready(&mut self) -> Result<(), EngineError> {
+        let debate = self.debate();
+        let over_time = self.is_round_over_time();
+        let ready = self.open.iter().filter(|open| {
+            !self.calls.is_in_flight(&open.step.key)
+                // Past its limit a round starts no call; what is in flight comes to its own end.
+                && !(over_time && open.step.cost == Cost::Round)
+                && open.step.inputs.iter().all(|input| debate.settled(input).is_some() || self.refused.contains(input))
+        });
+        let ready: Vec<Step> = ready.map(|open| open.step.clone()).collect();
+        for step in ready {
+            let same: Vec<Step> = self.open.iter().map(|open| open.step.clone()).collect();
+            self.announce(step.key.round, step.key.stage, &same);
+            self.start(&step)?;
+        }
+        Ok(())
+    }
+
+    /// Shows that the calls of a stage begin; `steps` are those that are known of it.
+    fn announce(&mut self, round: u32, stage: StageId, steps: &[Step]) {
+        let place = (round, self.debate().stage_rank(stage));
+        if self.announced.contains_key(&place) {
+            return;
+        }
+        let debate = self.debate();
+        let is_open =
+            |step: &&Step| step.key.stage == stage && step.key.round == round && debate.settled(&step.key).is_none();
+        let total = steps.iter().filter(is_open).count();
+        let expected = total + self.done(round, stage);
+        self.announced.insert(place, (stage, expected));
+        self.signal(Signal::StageStarted { stage, round, total });
+    }
+
+    /// Shows that the calls of a stage have come to their end, with those of the kinds that are made within it.
+    fn end_announced(&mut self, id: StageId) {
+        let is_over = |stage: StageId| {
+            let is_kind = self.debate().stage(stage).is_some_and(|info| !info.is_place);
+            stage == id || (is_kind && !self.open.iter().any(|open| open.step.key.stage == stage))
+        };
+        let over: Vec<_> = self.announced.iter().filter(|(_, (stage, _))| is_over(*stage)).map(|(at, _)| *at).collect();
+        for place in over {
+            let Some((stage, expected)) = self.announced.remove(&place) else { continue };
+            let done = self.done(place.0, stage);
+            let failed = expected.saturating_sub(done);
+            self.signal(Signal::StageEnded { stage, round: place.0, done, failed });
+        }
+    }
+
+    /// How many results of a stage are there.
+    fn done(&self, round: u32, stage: StageId) -> usize {
+        let of =
+            |key: &CallKey, settled: Settled| key.round == round && key.stage == stage && settled != Settled::Failed;
+        self.debate().settled.iter().filter(|(key, settled)| of(key, **settled)).count()
+    }
+
+    /// The next call that comes to its end; nothing when none is in flight.
+    async fn next_arrival(&mut self) -> Result<Option<Arrival>, EngineError> {
+        loop {
+            self.admit()?;
+            if self.calls.is_idle() {
+                return Ok(None);
+            }
+            tokio::select! {
+                biased;
+                news = self.calls.next() => {
+                    if let Some(arrival) = self.notice(news)? {
+                        return Ok(Some(arrival));
+                    }
+                }
+                Some(command) = self.commands.recv() => self.heed(&command)?,
+            }
+        }
+    }
+
+    /// Takes notice of what the debate was told meanwhile.
+    fn obey(&mut self) -> Result<(), EngineError> {
+        while let Ok(command) = self.commands.try_recv() {
+            self.heed(&command)?;
+        }
+        Ok(())
+    }
+
+    fn heed(&mut self, command: &Command) -> Result<(), EngineError> {
+        match command {
+            Command::Pause => self.is_pausing = true,
+            Command::GoOn => self.is_pausing = false,
+            Command::Stop => {
+                let is_closing = self.debate().current_stage == Some(self.protocol.closing());
+                if !is_closing && !self.is_stopping() {
+                    self.append(Event::Stopping { reason: StopReason::User })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the debate is told to pause, while it waits for the user.
+    pub async fn told_to_pause(&mut self) {
+        loop {
+            match self.commands.recv().await {
+                Some(Command::Pause) => return,
+                Some(Command::GoOn | Command::Stop) => {}
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    fn start_the_clock(&mut self) {
+        let limits = self.debate().settings.as_ref().map(|settings| &settings.debate);
+        let limit = limits.map(|debate| Duration::from_millis(debate.timeout_per_round.max(debate.call_timeout)));
+        self.silence = limit.map(|limit| Arc::new(Silence::of_at_most(limit)));
+    }
+
+    /// Records a user's answer, while the debate waits for it.
     ///
     /// # Errors
     /// When it cannot be saved.
     pub fn answer(&mut self, agent_id: AgentId, item_id: String, answer: String) -> Result<(), EngineError> {
         // Nobody may be asked again: then the calls to come rest on what was made before this answer.
-        self.ground = None;
+        self.shared = None;
         Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer })?)
     }
 
-    /// Records that the user answers no further questions: those that are open have no answer, and agents are asked for
-    /// no more.
+    /// Records that the user gives no further answers.
     ///
     /// # Errors
     /// When it cannot be saved.
     pub fn end_questions(&mut self) -> Result<(), EngineError> {
-        self.ground = None;
+        self.shared = None;
         Ok(self.append(Event::QuestionsEnded)?)
     }
 
-    /// Records that the user interrupted the debate while it waited, and saves it.
+    /// Records that the debate was interrupted while it waited.
     ///
     /// # Errors
     /// When it cannot be saved.
@@ -281,24 +516,25 @@ impl Engine {
         Ok(self.record.flush().await?)
     }
 
-    /// The state as it stands.
+    /// The state as of the last event.
     #[must_use]
     pub fn debate(&self) -> &Debate {
         self.record.debate()
     }
 
-    /// Records an event, then shows it.
     fn append(&mut self, event: Event) -> Result<(), StoreError> {
         self.record_event(event)?;
         Ok(())
     }
 
-    /// The same. Returns the event in its place.
     fn record_event(&mut self, event: Event) -> Result<Arc<Recorded>, StoreError> {
         if let Some(cut) = self.debate().cut_in(&event) {
             self.warn(cut.to_string());
         }
         let recorded = self.record.append(event)?;
+        if let Some((key, _)) = recorded.event.settles() {
+            self.open.retain(|open| open.step.key != *key);
+        }
         if let Some(budget) = &mut self.budget {
             budget.apply(&recorded);
         }
@@ -311,7 +547,7 @@ impl Engine {
         Ok(recorded)
     }
 
-    /// Warns when a model that was used before the debate was taken up again is served by another one now.
+    /// Says so when a model answers as another one than in the run before.
     fn compare_served_model(&mut self, call: &CallRecord) {
         let Some(now) = &call.served_model else { return };
         let before = self.served.remove(&(call.provider.clone(), call.model.clone()));
@@ -320,7 +556,6 @@ impl Engine {
         }
     }
 
-    /// Shows something, to nobody perhaps.
     fn signal(&self, signal: Signal) {
         self.signals.publish(signal);
     }
@@ -329,22 +564,15 @@ impl Engine {
         self.signal(Signal::Warning { message: message.into() });
     }
 
-    /// What every call of this debate rests on; made once, as soon as the user's answers are in.
-    fn ground(&mut self) -> Result<Ground, EngineError> {
-        if let Some(ground) = &self.ground {
-            return Ok(ground.clone());
+    fn shared(&mut self) -> Result<SharedPrompt, EngineError> {
+        if let Some(shared) = &self.shared {
+            return Ok(shared.clone());
         }
-        let ground = Ground::of(self.debate())?;
-        self.ground = Some(ground.clone());
-        Ok(ground)
+        let shared = SharedPrompt::of(self.debate())?;
+        self.shared = Some(shared.clone());
+        Ok(shared)
     }
 
-    fn was_asked(&self, iteration: u32, agent: &AgentId) -> bool {
-        let failed = |failure: &Failure| failure.phase == Phase::Clarification && failure.agent_id == *agent;
-        self.asked.contains_key(&(iteration, agent.clone())) || self.debate().failures.iter().any(failed)
-    }
-
-    /// Whether what models are asked goes into traces.
     fn is_content_traced(&self) -> bool {
         let settings = self.debate().settings.as_ref();
         settings.is_some_and(|settings| settings.debate.trace.is_some() && settings.debate.trace_content)

@@ -66,7 +66,7 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
         if least > window {
             return Err(WindowError {
                 agent: agent.id.to_string(),
-                phase: call.key.phase.name(),
+                phase: call.key.stage.as_str(),
                 model: agent.model.clone(),
                 window,
                 least,
@@ -91,7 +91,7 @@ pub fn check_windows(calls: &[PlannedCall], settings: &Settings) -> Result<Vec<S
              a shorter problem, fewer agents or rounds; or correct the figure (`models.<name>.contextWindow`)",
             agent.model,
             thousands(window),
-            call.key.phase.name(),
+            call.key.stage.as_str(),
             agent.id,
             thousands(probable),
         )

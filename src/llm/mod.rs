@@ -1,8 +1,7 @@
 //! Calls of language models: one trait, the providers behind it, and what surrounds a call (retry, time-out,
 //! concurrency, price, words on their way to whoever watches).
 //!
-//! Nothing here knows what a debate asks for; a [`Request`] carries that along in its [`Brief`], for tracing, cost
-//! and the offline provider. Nothing here prints, and no key is ever part of an error.
+//! Nothing here knows what a debate asks for. Nothing here prints, and no key is ever part of an error.
 
 mod account;
 mod caller;
@@ -24,7 +23,7 @@ pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, InFli
 pub use error::ModelError;
 pub use live::{FailedAttempt, Figures, Listener, Live, Timeouts};
 pub use models::{built_in_price, facts_of, limits_of, price_of};
-pub use request::{Brief, ChatModel, FinishReason, Material, MaterialKind, Reply, Request, ToolSpec, Turn};
+pub use request::{ChatModel, FinishReason, Reply, Request, ToolSpec, Turn};
 pub use schema::{AnswerSchema, strict_object};
 pub use silence::Silence;
 pub use size::{ANSWER_LIMIT, request_bytes};

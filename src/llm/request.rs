@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use crate::debate::{AgentId, CallKey, Tokens, ToolCall, ToolResult, Usd};
+use crate::debate::{Tokens, ToolCall, ToolResult, Usd};
 
 use super::{AnswerSchema, FailedAttempt, Figures, Live};
 
@@ -23,8 +23,6 @@ pub trait ChatModel: Send + Sync {
 /// One question to a model.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// What it is for.
-    pub brief: Brief,
     /// The model, as its provider names it.
     pub model: Arc<str>,
     /// The sampling temperature, 0.0 to 2.0.
@@ -68,49 +66,6 @@ pub struct ToolSpec {
     pub description: String,
     /// The JSON schema of its parameters.
     pub parameters: Value,
-}
-
-/// What a request is for. The offline provider answers from this alone.
-#[derive(Debug, Clone)]
-pub struct Brief {
-    /// Which call of the debate.
-    pub key: CallKey,
-    /// The role of who is called.
-    pub role: Arc<str>,
-    /// The problem, word for word.
-    pub problem: Arc<str>,
-    /// Answered clarifications: question, answer.
-    pub clarifications: Arc<[(String, String)]>,
-    /// The texts that the call is about.
-    pub material: Vec<Material>,
-}
-
-/// A text that a call is about.
-#[derive(Debug, Clone)]
-pub struct Material {
-    /// Who wrote it.
-    pub author: AgentId,
-    /// In which role; empty where authors are hidden.
-    pub role: Arc<str>,
-    /// What it is.
-    pub kind: MaterialKind,
-    /// The text.
-    pub text: Arc<str>,
-}
-
-/// What a [`Material`] is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MaterialKind {
-    /// A proposal.
-    Proposal,
-    /// A critique.
-    Critique,
-    /// A refinement.
-    Refinement,
-    /// A summary of earlier rounds.
-    Summary,
-    /// The final solution of a debate.
-    Solution,
 }
 
 /// What came back.

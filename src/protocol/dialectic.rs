@@ -67,6 +67,7 @@ pub static DIALECTIC: Protocol = Protocol {
     calls: "n + r·n² + 1, and the judge's summary of what came before the last round",
     check: |_| Ok(()),
     default_rounds: 3,
+    built_in_agents: None,
     prompts: &[
         &CLARIFY,
         &SUMMARIZE,
@@ -501,6 +502,6 @@ fn answered(debate: &Debate) -> Result<Trigger, String> {
         return Err("no round came far enough to close the debate on".to_owned());
     }
     let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == SYNTHESIS);
-    let why = failed.map_or("it was not asked", |failure| failure.error.as_str());
-    Err(format!("the judge could not write the solution: {why}"))
+    let why = failed.map(|failure| format!(": {}", failure.error)).unwrap_or_default();
+    Err(format!("the judge could not write the solution{why}"))
 }

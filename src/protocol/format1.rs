@@ -10,11 +10,23 @@ use super::{DIALECTIC, Protocol};
 /// versions appended to it stay as they are.
 #[derive(Debug, Default)]
 pub struct Upgrade {
+    is_needed: bool,
     round: u64,
     judge: Value,
 }
 
 impl Upgrade {
+    /// Begins with a journal whose first event names this format.
+    pub fn begin(&mut self, format_version: u32) {
+        self.is_needed = format_version < FORMAT_VERSION;
+    }
+
+    /// Whether there is anything to do.
+    #[must_use]
+    pub fn is_needed(&self) -> bool {
+        self.is_needed
+    }
+
     /// Puts the next event into today's form. What is missing or wrong in it stays so, and does not read then.
     pub fn apply(&mut self, event: &mut Value) {
         if !event.is_object() || event.get("key").is_some() {

@@ -28,6 +28,7 @@ pub static LINCOLN_DOUGLAS: Protocol = Protocol {
     calls: "2·r + 6",
     check,
     default_rounds: DEFAULT_ROUNDS,
+    built_in_agents: Some(2),
     prompts: &[&CLARIFY, &OPEN, &QUESTION, &ANSWER, &REBUT, &CLOSE, &JUDGE],
     stages: &[
         initialization(),

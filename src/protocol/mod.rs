@@ -22,14 +22,14 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::prompt::Prompt;
-
 use crate::debate::{CallKey, Debate, Event, Settings, Settled, StageId, StageInfo};
+use crate::prompt::Prompt;
 
 pub use clarification::{CLARIFY, all_clear, answers, clarification, initialization};
 pub use dialectic::DIALECTIC;
 pub use format1::{Upgrade, upgrade_state};
 pub use lincoln_douglas::LINCOLN_DOUGLAS;
+pub use motion::side;
 pub use oxford::{FloorVote, OXFORD, floor_vote};
 pub use review::{REVIEW, author_and_reviewers};
 pub use roundtable::ROUNDTABLE;
@@ -58,6 +58,8 @@ pub struct Protocol {
     pub check: fn(&Settings) -> Result<(), Unfit>,
     /// Rounds where the settings name none.
     pub default_rounds: u32,
+    /// How many of the built-in agents take part where the user names none; absent for all.
+    pub built_in_agents: Option<usize>,
 }
 
 /// Settings with which a protocol cannot be run.

@@ -37,6 +37,7 @@ pub static OXFORD: Protocol = Protocol {
     calls: "d·r + 2·(n - d) + 2, d of the n agents being on a side",
     check,
     default_rounds: DEFAULT_ROUNDS,
+    built_in_agents: None,
     prompts: &[&CLARIFY, &VOTE, &OPEN, &REBUT, &CLOSE, &JUDGE],
     stages: &[
         initialization(),

@@ -50,6 +50,7 @@ pub static REVIEW: Protocol = Protocol {
     calls: "at most r + (n - 1)·(r - 1) + 1",
     check,
     default_rounds: 3,
+    built_in_agents: None,
     prompts: &[&CLARIFY, &WRITE_DRAFT, &WRITE_REVIEW, &WRITE_AGAIN, &ASSESS],
     stages: &[
         initialization(),

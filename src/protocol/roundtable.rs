@@ -24,6 +24,7 @@ pub static ROUNDTABLE: Protocol = Protocol {
         Ok(())
     },
     default_rounds: DEFAULT_ROUNDS,
+    built_in_agents: None,
     prompts: &[&CLARIFY, &OPEN, &REBUT, &CLOSE, &JUDGE],
     stages: &[
         initialization(),

@@ -5,6 +5,7 @@
 
 mod html;
 mod markdown;
+mod stages;
 mod view;
 
 pub use html::html;

@@ -48,6 +48,13 @@ impl Follower {
         Self { subscription, log, last: before, behind: before, warnings: VecDeque::new() }
     }
 
+    /// Of all events from the first on: those up to number `recorded`, which happened before `subscription` began, are
+    /// read from the log.
+    #[must_use]
+    pub fn from_beginning(subscription: Subscription, log: Box<dyn EventLog>, recorded: u64) -> Self {
+        Self { subscription, log, last: 0, behind: recorded, warnings: VecDeque::new() }
+    }
+
     /// What is next; nothing when the run has ended and all of it was told. May read a file.
     ///
     /// # Errors

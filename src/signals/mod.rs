@@ -59,8 +59,18 @@ impl Signals {
         Self::with_capacity(panel, CAPACITY)
     }
 
+    /// Of a debate that is taken up behind event number `recorded`.
+    #[must_use]
+    pub fn behind(panel: PanelInfo, recorded: u64) -> Self {
+        Self::with(panel, recorded, CAPACITY)
+    }
+
     fn with_capacity(panel: PanelInfo, capacity: usize) -> Self {
-        let state = State { progress: Progress::new(panel, now()), recorded: 0, subscribers: Vec::new() };
+        Self::with(panel, 0, capacity)
+    }
+
+    fn with(panel: PanelInfo, recorded: u64, capacity: usize) -> Self {
+        let state = State { progress: Progress::new(panel, now()), recorded, subscribers: Vec::new() };
         Self(Arc::new(Hub { state: Mutex::new(state), capacity }))
     }
 
@@ -99,6 +109,15 @@ impl Signals {
 
     /// Waits until everybody who has subscribed has room. Not for a debate, which waits for nobody: for a past one that
     /// is shown again, where nothing is lost by waiting.
+    /// The number of the last event so far, and a subscription to all that follows.
+    #[must_use]
+    pub fn subscribe_at(&self, words: Words) -> (u64, Subscription) {
+        let mut state = self.0.state();
+        let queue = Arc::new(Queue::new(words));
+        state.subscribers.push(Arc::downgrade(&queue));
+        (state.recorded, Subscription::new(queue))
+    }
+
     pub async fn room(&self) {
         let has_room =
             |subscriber: &Weak<Queue>| subscriber.upgrade().is_none_or(|queue| queue.len() < self.0.capacity / 2);

@@ -92,8 +92,8 @@ impl Queue {
                     // Read again from the journal by those who need them.
                     Signal::Recorded(_) => {}
                     Signal::Warning { .. } => warnings.push_back(left_out),
-                    Signal::PhaseStarted { .. }
-                    | Signal::PhaseEnded { .. }
+                    Signal::StageStarted { .. }
+                    | Signal::StageEnded { .. }
                     | Signal::CallStarted { .. }
                     | Signal::Words { .. }
                     | Signal::CallRetrying { .. }

@@ -1,8 +1,7 @@
 //! Who is told what, and that nobody is waited for.
 
 use super::*;
-use crate::debate::fixture::{call_started, panel, phase_started, recorded, warning, words};
-use crate::debate::{Event, Phase};
+use crate::debate::fixture::{PROPOSAL, call_started, panel, round_begun, stage_started, warning, words};
 
 const AGENT: &str = "agent-kiss";
 
@@ -19,7 +18,7 @@ async fn everybody_is_told_everything_in_its_order() {
     let (_, mut first) = signals.subscribe(Words::Wanted);
     let (_, mut without_words) = signals.subscribe(Words::Unwanted);
     signals.publish(warning("one"));
-    signals.publish(words(Phase::Proposal, AGENT, None, "two"));
+    signals.publish(words(PROPOSAL, AGENT, None, "two"));
     let (_, mut late) = signals.clone().subscribe(Words::Wanted);
     signals.publish(warning("three"));
     drop(signals);
@@ -41,9 +40,9 @@ async fn everybody_is_told_everything_in_its_order() {
 #[tokio::test]
 async fn whoever_comes_late_begins_with_where_the_debate_stands() {
     let signals = Signals::new(panel());
-    signals.publish(recorded(Event::RoundBegun { round: 2 }));
-    signals.publish(call_started(Phase::Proposal, AGENT, None));
-    signals.publish(words(Phase::Proposal, AGENT, None, "so far"));
+    signals.publish(round_begun(2));
+    signals.publish(call_started(PROPOSAL, AGENT, None));
+    signals.publish(words(PROPOSAL, AGENT, None, "so far"));
     let (progress, _) = signals.subscribe(Words::Wanted);
     assert_eq!(progress.round(), 2);
     let busy = progress.busy();
@@ -56,12 +55,12 @@ async fn whoever_falls_behind_finds_a_gap_and_where_the_debate_stands_behind_it(
     let (_, mut slow) = signals.subscribe(Words::Wanted);
     let (mut before, mut quick) = signals.subscribe(Words::Wanted);
     let told = [
-        recorded(Event::RoundBegun { round: 1 }),
+        round_begun(1),
         warning("look out"),
-        phase_started(Phase::Proposal, 3),
-        call_started(Phase::Proposal, AGENT, None),
-        words(Phase::Proposal, AGENT, None, "one"),
-        recorded(Event::RoundBegun { round: 2 }),
+        stage_started(PROPOSAL, 3),
+        call_started(PROPOSAL, AGENT, None),
+        words(PROPOSAL, AGENT, None, "one"),
+        round_begun(2),
         warning("behind the gap"),
     ];
     for (index, signal) in told.into_iter().enumerate() {
@@ -72,7 +71,7 @@ async fn whoever_falls_behind_finds_a_gap_and_where_the_debate_stands_behind_it(
         }
     }
     let Some(News::Gap(gap)) = slow.next().await else { panic!("there is no gap") };
-    // The phase, the call and its word; events are read again, and the warning is here.
+    // The stage, the call and its word; events are read again, and the warning is here.
     assert_eq!((gap.missed, gap.warnings.len(), gap.recorded), (3, 1, 1));
     assert_eq!((gap.progress.round(), gap.progress.busy()), (before.round(), before.busy()));
     assert!(matches!(next(&mut slow).await, Signal::Warning { message } if message == "behind the gap"));

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::debate::{Debate, DebateId, FORMAT_VERSION};
 
 use super::StoreError;
-use super::older::mend;
+use super::older::{complete, mend};
 use super::saver::read_mark;
 
 const JOURNAL_SUFFIX: &str = ".events.jsonl";
@@ -219,10 +219,14 @@ pub fn read_state(path: &Path) -> Result<Debate, StateFileError> {
     }
     let bytes = fs::read(path).map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source })?;
     // Keeping track of where one is takes time; that is needed only to say where it went wrong.
-    match serde_json::from_slice::<Debate>(&bytes) {
+    let read = match serde_json::from_slice::<Debate>(&bytes) {
         Ok(debate) => known_format(path, debate.format_version).map(|()| debate),
         Err(_) => parse_state(path, &bytes).or_else(|error| parse_older(path, &bytes).unwrap_or(Err(error))),
-    }
+    };
+    read.map(|mut debate| {
+        complete(&mut debate);
+        debate
+    })
 }
 
 /// A state that does not read as it stands, mended; nothing when there is nothing to mend.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::debate::{FORMAT_VERSION, Recorded};
+use crate::protocol::Upgrade;
 
 use super::StoreError;
 use super::line::{LineFault, is_cut, open, seal};
@@ -342,6 +343,7 @@ pub(super) fn scan(file: &File, path: &Path) -> Result<(Contents, Option<Journal
     let mut reader = BufReader::new(file);
     let mut contents = Contents { events: Vec::new(), cut_short: false, hashes: Vec::new(), length: 0 };
     let mut bytes = Vec::new();
+    let mut upgrade = Upgrade::default();
     for line in 1.. {
         bytes.clear();
         let read = reader.read_until(b'\n', &mut bytes);
@@ -362,7 +364,7 @@ pub(super) fn scan(file: &File, path: &Path) -> Result<(Contents, Option<Journal
             return Ok((contents, Some(JournalError::Newer { path: path.to_owned(), found })));
         }
         let previous = contents.hashes.last().map(String::as_str).unwrap_or_default();
-        let checked = match open(text, previous) {
+        let checked = match open(text, previous, &mut upgrade) {
             Ok(checked) => checked,
             Err(fault) => return Ok((contents, Some(JournalError::of_line(path, line, fault)))),
         };

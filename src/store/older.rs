@@ -4,9 +4,12 @@
 //! more. What tells nothing is left out, and what is wrong beyond that stays wrong: only what is known to occur is
 //! mended. Today's own files never get here.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
-use crate::debate::{AgentId, Node, Status, Timestamp};
+use crate::debate::{AgentId, Debate, StageId, Status, Timestamp};
+use crate::protocol::{PROTOCOLS, upgrade_state};
 
 type Object = Map<String, Value>;
 
@@ -37,9 +40,6 @@ pub(super) fn mend(state: &mut Value) {
         *id = json!(id.to_string());
     }
     mend_status(state);
-    for key in ["currentNode", "suspendedAtNode"] {
-        mend_with(state, key, node);
-    }
     for key in ["createdAt", "updatedAt", "suspendedAt"] {
         mend_with(state, key, time);
     }
@@ -103,7 +103,6 @@ fn mend_round(round: &mut Object, place: usize) {
     round.entry("contributions").or_insert(json!([]));
     for (contribution, place) in objects(round.get_mut("contributions")).zip(1..) {
         mend_author(contribution, "agentRole", place);
-        mend_with(contribution, "type", |kind| Some(json!(kind.as_str()?.to_lowercase())));
         mend_with(contribution, "targetAgentId", text);
         contribution.entry("content").or_insert(json!(""));
         mend_metadata(contribution);
@@ -173,17 +172,34 @@ fn mend_with(object: &mut Object, key: &str, mended: impl Fn(&Value) -> Option<V
     }
 }
 
-/// `clarification_input` and `ClarificationInput` are `clarification-input`; a place that does not exist is none.
-fn node(value: &Value) -> Option<Value> {
+/// What can only be told once a state is read: the stages that it does not name are those of its protocol, and names of
+/// stages are known in every spelling.
+pub(super) fn complete(debate: &mut Debate) {
+    let is_old = debate.stages.is_empty();
+    upgrade_state(debate);
+    if is_old {
+        debate.current_stage = debate.current_stage.and_then(stage);
+        debate.suspended_at_stage = debate.suspended_at_stage.and_then(stage);
+        for one in debate.rounds.iter_mut().flat_map(|round| &mut round.contributions) {
+            if let Some(known) = stage(one.stage).filter(|known| *known != one.stage) {
+                Arc::make_mut(one).stage = known;
+            }
+        }
+    }
+}
+
+/// `clarification_input` and `ClarificationInput` are `clarification-input`; a stage that no protocol has is none.
+fn stage(written: StageId) -> Option<StageId> {
     let mut name = String::new();
-    for c in value.as_str()?.trim().chars() {
+    for c in written.as_str().trim().chars() {
         if c.is_ascii_uppercase() && name.ends_with(|before: char| before.is_ascii_lowercase()) {
             name.push('-');
         }
         name.push(if matches!(c, '_' | ' ') { '-' } else { c.to_ascii_lowercase() });
     }
-    let node: Node = serde_json::from_value(json!(name.trim_end_matches("-node"))).ok()?;
-    Some(json!(node))
+    let name = name.trim_end_matches("-node");
+    let mut stages = PROTOCOLS.iter().flat_map(|protocol| protocol.stages);
+    stages.find(|stage| stage.info.id.as_str() == name).map(|stage| stage.info.id)
 }
 
 /// A number, also where it is written as a text.
@@ -240,9 +256,10 @@ mod tests {
     fn nodes_are_known_in_every_spelling() {
         for name in ["clarification-input", "clarification_input", "ClarificationInput", "clarificationInputNode"] {
             let debate = with(json!({"suspendedAtNode": name})).unwrap();
-            assert_eq!(debate.suspended_at_node, Some(Node::ClarificationInput), "{name}");
+            let stage = debate.suspended_at_stage.map(StageId::as_str);
+            assert_eq!(stage, Some("clarification-input"), "{name}");
         }
-        assert_eq!(with(json!({"suspendedAtNode": "nowhere"})).unwrap().suspended_at_node, None);
+        assert_eq!(with(json!({"suspendedAtNode": "nowhere"})).unwrap().suspended_at_stage, None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::debate::{AgentId, ContributionType};
+use crate::debate::{AgentId, StageId};
 use crate::llm::ToolSpec;
 
 use super::arguments::Text;
@@ -28,7 +28,7 @@ struct Match<'a> {
     agent_id: &'a AgentId,
     agent_role: &'a str,
     #[serde(rename = "type")]
-    kind: ContributionType,
+    kind: StageId,
     content_snippet: String,
 }
 
@@ -59,7 +59,7 @@ impl Tool for ContextSearch {
                     round_number: round.round_number,
                     agent_id: &one.agent_id,
                     agent_role: &one.agent_role,
-                    kind: one.kind,
+                    kind: one.stage,
                     content_snippet: term.snippet(&one.content)?,
                 })
             })

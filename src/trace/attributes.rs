@@ -3,10 +3,12 @@
 //! Three vocabularies: the OpenTelemetry conventions for generative AI (`gen_ai.*`), Langfuse's own (`langfuse.*`,
 //! `session.id`), and ours (`dialectic.*`) where neither has a word.
 
+use std::collections::BTreeMap;
+
 use opentelemetry::{Array, KeyValue, StringValue, Value};
 use serde_json::json;
 
-use crate::debate::{AgentSettings, Debate, Settings, Tokens, Usd};
+use crate::debate::{AgentId, AgentSettings, Debate, Event, Settings, Tokens, Usd};
 
 /// Of the root span, and of the trace.
 pub(super) const TRACE_NAME: &str = "dialectic debate";
@@ -36,6 +38,7 @@ pub(super) const ROUND: &str = "dialectic.round";
 pub(super) const PHASE: &str = "dialectic.phase";
 pub(super) const ROLE: &str = "dialectic.agent.role";
 pub(super) const TARGET: &str = "dialectic.target.agent.id";
+pub(super) const PASS: &str = "dialectic.call.pass";
 pub(super) const ATTEMPTS: &str = "dialectic.call.attempts";
 pub(super) const TRUNCATED: &str = "dialectic.call.truncated";
 
@@ -112,10 +115,38 @@ pub(super) fn of_end(debate: &Debate) -> Vec<KeyValue> {
     if let Some(outcome) = &debate.outcome {
         attributes.push(KeyValue::new("dialectic.debate.outcome", outcome.kind.name()));
     }
+    for poll in &debate.polls {
+        let votes = json!(poll.votes).to_string();
+        attributes.push(KeyValue::new(format!("dialectic.poll.{}.votes", poll.stage), votes));
+    }
+    if let Some(verdict) = &debate.verdict {
+        attributes.extend(of_winner("verdict", verdict.winner.as_ref(), &verdict.scores));
+        attributes.extend(verdict.stable.map(|stable| KeyValue::new("dialectic.verdict.stable", stable)));
+    }
     let is_content_sent = debate.settings.as_ref().is_some_and(|settings| settings.debate.trace_content);
     if let Some(solution) = debate.final_solution.as_ref().filter(|_| is_content_sent) {
         attributes.push(KeyValue::new(OUTPUT, solution.description.clone()));
     }
+    attributes
+}
+
+/// Whom or what a call decided for. Why is content, and goes where content goes.
+pub(super) fn of_choices(event: &Event) -> Vec<KeyValue> {
+    match event {
+        Event::Contributed { contribution, .. } => {
+            let choice = contribution.metadata.choice.iter();
+            choice.map(|choice| KeyValue::new("dialectic.ballot.choice", choice.clone())).collect()
+        }
+        Event::Polled { vote, .. } => vec![KeyValue::new("dialectic.ballot.choice", vote.clone())],
+        Event::Judged { judgement, .. } => of_winner("judgement", judgement.winner.as_ref(), &judgement.scores),
+        _ => Vec::new(),
+    }
+}
+
+/// The winner is left out where there is none.
+fn of_winner(of: &str, winner: Option<&AgentId>, scores: &BTreeMap<AgentId, f64>) -> Vec<KeyValue> {
+    let mut attributes = vec![KeyValue::new(format!("dialectic.{of}.scores"), json!(scores).to_string())];
+    attributes.extend(winner.map(|winner| KeyValue::new(format!("dialectic.{of}.winner"), winner.to_string())));
     attributes
 }
 

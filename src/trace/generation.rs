@@ -7,10 +7,7 @@ use opentelemetry::trace::{Event, SpanBuilder, SpanKind, Status};
 
 use serde_json::{Value, json};
 
-use crate::debate::{
-    AgentId, Asked, CallKey, CallRecord, ContributionType, Cut, Debate, Event as DebateEvent, Phase, Recorded,
-    StoredReply, Tokens, Usd,
-};
+use crate::debate::{Asked, CallKey, CallRecord, Cut, Debate, Event as DebateEvent, StoredReply, Tokens, Usd};
 
 use super::attributes as names;
 
@@ -23,6 +20,8 @@ pub(super) struct Generation {
     /// What the record says it took.
     record: Option<CallRecord>,
     output: Option<String>,
+    /// Whom or what it decided for.
+    choices: Vec<KeyValue>,
     /// The conversation up to this call; absent where the trace carries no content.
     asked: Option<Vec<Value>>,
     /// Why the reply before it, of the same key, could not be read.
@@ -46,7 +45,17 @@ impl Generation {
         let asked = asked.map(|asked| {
             vec![json!({"role": "system", "content": asked.system}), json!({"role": "user", "content": asked.prompt})]
         });
-        Self { key, model, started: now, retries: Vec::new(), record: None, output: None, asked, unread: None }
+        Self {
+            key,
+            model,
+            started: now,
+            retries: Vec::new(),
+            record: None,
+            output: None,
+            choices: Vec::new(),
+            asked,
+            unread: None,
+        }
     }
 
     /// The call that follows a reply of this one.
@@ -81,9 +90,10 @@ impl Generation {
     }
 
     /// Takes in its result, which is recorded just before the call is said to be back.
-    pub(super) fn record(&mut self, call: Option<&CallRecord>, output: Option<String>) {
-        self.record = call.cloned();
-        self.output = output;
+    pub(super) fn record(&mut self, event: &DebateEvent) {
+        self.record = event.call().cloned();
+        self.output = output(event);
+        self.choices = names::of_choices(event);
     }
 
     /// Whether nothing was called: the result was put together from replies of an earlier run, or the last reply, which
@@ -100,21 +110,24 @@ impl Generation {
 
     /// The span and its status, but for what all spans carry.
     pub(super) fn span(self, ended: &Ended<'_>, debate: &Debate) -> (SpanBuilder, Status) {
-        let Self { key, model, started, retries, mut record, mut output, asked, .. } = self;
+        let Self { key, model, started, retries, mut record, mut output, choices, asked, .. } = self;
         let name = match &key.target_agent_id {
-            Some(target) => format!("{} of {target}", key.phase.name()),
-            None => key.phase.name().to_owned(),
+            Some(target) => format!("{} of {target}", key.stage),
+            None => key.stage.to_string(),
         };
         let mut attributes = vec![
             KeyValue::new(names::OBSERVATION_TYPE, "generation"),
             KeyValue::new(names::OPERATION, "chat"),
             KeyValue::new(names::REQUEST_MODEL, model.clone()),
             KeyValue::new(names::AGENT_ID, key.agent_id.as_str().to_owned()),
-            KeyValue::new(names::PHASE, key.phase.name()),
+            KeyValue::new(names::PHASE, key.stage.as_str()),
             KeyValue::new(names::ROUND, i64::from(key.round)),
         ];
         if let Some(target) = &key.target_agent_id {
             attributes.push(KeyValue::new(names::TARGET, target.as_str().to_owned()));
+        }
+        if key.pass > 1 {
+            attributes.push(KeyValue::new(names::PASS, i64::from(key.pass)));
         }
         let mut everybody = debate.settings.iter().flat_map(|of| of.agents.iter().chain([&of.judge]));
         if let Some(agent) = everybody.find(|agent| agent.id == key.agent_id) {
@@ -151,6 +164,7 @@ impl Generation {
             let reason = finish_reason(call, called_tools).to_owned();
             attributes.push(KeyValue::new(names::FINISH_REASONS, names::strings([reason])));
         }
+        attributes.extend(choices);
         let served = record.and_then(|call| call.served_model);
         attributes.push(KeyValue::new(names::MODEL, served.clone().unwrap_or(model)));
         attributes.extend(served.map(|served| KeyValue::new(names::RESPONSE_MODEL, served)));
@@ -183,87 +197,19 @@ fn finish_reason(call: &CallRecord, called_tools: bool) -> &'static str {
     }
 }
 
-/// What a recorded event says about a call in flight.
-pub(super) struct Result<'a> {
-    phase: Phase,
-    agent: Option<&'a str>,
-    target: Option<&'a str>,
-    pub(super) call: Option<&'a CallRecord>,
-    pub(super) output: Option<String>,
-}
-
-impl<'a> Result<'a> {
-    /// Absent for events that are not the result of a call.
-    pub(super) fn of(recorded: &'a Recorded) -> Option<Self> {
-        let judge = |phase, call, output| Self { phase, agent: None, target: None, call, output };
-        match &recorded.event {
-            DebateEvent::QuestionsAsked { questions, call, .. } => {
-                let lines: Vec<&str> = questions.items.iter().map(|item| item.question.as_str()).collect();
-                let agent = Some(questions.agent_id.as_str());
-                let output = Some(lines.join("\n"));
-                Some(Self { phase: Phase::Clarification, agent, target: None, call: Some(call), output })
-            }
-            DebateEvent::Summarized { summary, call, .. } => {
-                let agent = Some(summary.agent_id.as_str());
-                let output = Some(summary.summary.to_string());
-                Some(Self { phase: Phase::Summarization, agent, target: None, call: Some(call), output })
-            }
-            DebateEvent::Contributed { contribution, call, .. } => {
-                let (phase, target) = match contribution.kind {
-                    ContributionType::Proposal => (Phase::Proposal, None),
-                    ContributionType::Critique => (Phase::Critique, contribution.target_agent_id.as_ref()),
-                    ContributionType::Refinement => (Phase::Refinement, None),
-                    // A vote's target is its choice, which was not known when the call began.
-                    ContributionType::Vote => (Phase::Vote, None),
-                    ContributionType::Opening
-                    | ContributionType::Rebuttal
-                    | ContributionType::Closing
-                    | ContributionType::Revision => return None,
-                };
-                Some(Self {
-                    phase,
-                    agent: Some(contribution.agent_id.as_str()),
-                    target: target.map(AgentId::as_str),
-                    call: call.as_ref(),
-                    output: Some(contribution.content.to_string()),
-                })
-            }
-            DebateEvent::Evaluated { evaluation, call, .. } => {
-                let output = evaluation.score.map(|score| score.to_string());
-                Some(judge(Phase::Evaluation, call.as_ref(), output))
-            }
-            DebateEvent::JudgeSummarized { summary, call } => {
-                Some(judge(Phase::JudgeSummary, Some(call), Some(summary.summary.to_string())))
-            }
-            DebateEvent::Voted { voting, call } => Some(judge(Phase::Vote, call.as_ref(), voting.reason.clone())),
-            DebateEvent::Synthesized { solution, call } => {
-                Some(judge(Phase::Synthesis, call.as_ref(), Some(solution.description.clone())))
-            }
-            DebateEvent::Created(_)
-            | DebateEvent::NodeEntered { .. }
-            | DebateEvent::RoundBegun { .. }
-            | DebateEvent::Replied { .. }
-            | DebateEvent::QuestionAnswered { .. }
-            | DebateEvent::QuestionsEnded
-            | DebateEvent::CallFailed { .. }
-            | DebateEvent::RoundTimedOut { .. }
-            | DebateEvent::CostReserved { .. }
-            | DebateEvent::AttemptFailed { .. }
-            | DebateEvent::OutputLimited { .. }
-            | DebateEvent::CostAssumed { .. }
-            | DebateEvent::Stopping { .. }
-            | DebateEvent::Suspended { .. }
-            | DebateEvent::Paused
-            | DebateEvent::Resumed
-            | DebateEvent::Failed { .. }
-            | DebateEvent::Completed => None,
+/// The text of the result that an event holds; nothing where it holds none.
+fn output(event: &DebateEvent) -> Option<String> {
+    match event {
+        DebateEvent::QuestionsAsked { questions, .. } => {
+            let lines: Vec<&str> = questions.items.iter().map(|item| item.question.as_str()).collect();
+            Some(lines.join("\n"))
         }
-    }
-
-    pub(super) fn is_of(&self, key: &CallKey) -> bool {
-        let target = key.target_agent_id.as_ref().map(AgentId::as_str);
-        self.phase == key.phase
-            && self.agent.is_none_or(|agent| agent == key.agent_id.as_str())
-            && self.target == target
+        DebateEvent::Summarized { summary, .. } => Some(summary.summary.to_string()),
+        DebateEvent::Contributed { contribution, .. } => Some(contribution.content.to_string()),
+        DebateEvent::Evaluated { evaluation, .. } => evaluation.score.map(|score| score.to_string()),
+        DebateEvent::Polled { reason, .. } => Some(reason.clone()),
+        DebateEvent::Judged { judgement, .. } => Some(json!(judgement).to_string()),
+        DebateEvent::Synthesized { solution, .. } => Some(solution.description.clone()),
+        _ => None,
     }
 }

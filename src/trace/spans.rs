@@ -1,6 +1,6 @@
-//! From signals to spans: the debate, the nodes it enters, the agents called in each, and their calls.
+//! From signals to spans: the debate, the stages it enters, the agents called in each, and their calls.
 //!
-//! Calls outlive nodes, as critiques begin while proposals are still written. A call belongs to the node in which it
+//! Calls outlive stages, as critiques begin while proposals are still written. A call belongs to the stage in which it
 //! began; its agent's span there stays open until it is back.
 
 use std::borrow::Cow;
@@ -11,10 +11,10 @@ use opentelemetry::trace::{Span as _, SpanBuilder, Status as SpanStatus, TraceCo
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::{SdkTracer, Span};
 
-use crate::debate::{AgentId, Asked, CallKey, Debate, Event, Node, Recorded, Signal, Status, ToolCall, ToolResult};
+use crate::debate::{AgentId, Asked, CallKey, Debate, Event, Recorded, Signal, StageId, Status, ToolCall, ToolResult};
 
 use super::attributes as names;
-use super::generation::{Ended, Generation, Result};
+use super::generation::{Ended, Generation};
 
 /// The spans of one run of a debate that are open.
 pub(super) struct Spans {
@@ -22,18 +22,18 @@ pub(super) struct Spans {
     debate: Debate,
     prompts: &'static str,
     root: Span,
-    node: Option<Span>,
-    /// How many nodes were entered.
+    stage: Option<Span>,
+    /// How many stages were entered.
     entered: usize,
     agents: Vec<AgentSpan>,
     calls: Vec<Call>,
 }
 
-/// An agent at work in a node.
+/// An agent at work in a stage.
 struct AgentSpan {
     id: AgentId,
-    /// The node, by its place among those entered.
-    node: usize,
+    /// The stage, by its place among those entered.
+    stage: usize,
     span: Span,
     in_flight: usize,
     /// When its last call came back.
@@ -42,8 +42,8 @@ struct AgentSpan {
 
 struct Call {
     generation: Generation,
-    /// The node of its agent's span.
-    node: usize,
+    /// The stage of its agent's span.
+    stage: usize,
 }
 
 impl Spans {
@@ -52,7 +52,7 @@ impl Spans {
         let attributes = names::of_start(&debate).into_iter().chain(names::of_every_span(&debate));
         let root = SpanBuilder::from_name(names::TRACE_NAME).with_start_time(now).with_attributes(attributes);
         let root = tracer.build_with_context(root, &Context::new());
-        Self { tracer, debate, prompts, root, node: None, entered: 0, agents: Vec::new(), calls: Vec::new() }
+        Self { tracer, debate, prompts, root, stage: None, entered: 0, agents: Vec::new(), calls: Vec::new() }
     }
 
     /// Takes in what happened at `now`.
@@ -69,7 +69,7 @@ impl Spans {
                 let (latency_ms, tokens, cost) = (*latency_ms, *tokens, *cost_usd);
                 self.call_ended(key, &Ended::Back { latency_ms, tokens, cost, error: error.as_deref() }, now);
             }
-            Signal::PhaseStarted { .. } | Signal::PhaseEnded { .. } | Signal::Words { .. } | Signal::Warning { .. } => {
+            Signal::StageStarted { .. } | Signal::StageEnded { .. } | Signal::Words { .. } | Signal::Warning { .. } => {
             }
         }
     }
@@ -80,7 +80,7 @@ impl Spans {
             let key = call.generation.key.clone();
             self.call_ended(&key, &Ended::Abandoned, now);
         }
-        self.leave_node(now);
+        self.leave_stage(now);
         let error = self.debate.error.clone().filter(|_| self.debate.status == Status::Failed);
         if let Some(error) = error {
             self.root.set_status(SpanStatus::error(error));
@@ -92,31 +92,26 @@ impl Spans {
     fn recorded(&mut self, recorded: &Recorded, now: SystemTime) {
         // The one event that does not fit is the creation, which the debate that we began with has behind it.
         drop(self.debate.apply(recorded));
-        if let Some(result) = Result::of(recorded)
-            && let Some(call) = self.calls.iter_mut().find(|call| result.is_of(&call.generation.key))
+        let settled = recorded.event.settles().filter(|_| !matches!(recorded.event, Event::CallFailed { .. }));
+        if let Some((key, _)) = settled
+            && let Some(call) = self.calls.iter_mut().find(|call| call.generation.key == *key)
         {
-            call.generation.record(result.call, result.output);
+            call.generation.record(&recorded.event);
         }
         match &recorded.event {
-            Event::NodeEntered { node } => self.enter_node(*node, now),
+            Event::StageEntered { stage } => self.enter_stage(*stage, now),
             Event::Replied { key, reply, call } => self.replied(key, &Ended::Replied { reply, call }, now),
             Event::CallFailed { failure, .. } => {
-                let key = CallKey {
-                    round: failure.round,
-                    phase: failure.phase,
-                    agent_id: failure.agent_id.clone(),
-                    target_agent_id: failure.target_agent_id.clone(),
-                };
                 let (error, kind, attempts) = (failure.error.as_str(), failure.kind.as_deref(), failure.attempts);
-                self.call_ended(&key, &Ended::Failed { error, kind, attempts }, now);
+                self.call_ended(&failure.key, &Ended::Failed { error, kind, attempts }, now);
             }
             Event::Failed { error } => {
-                if let Some(node) = &mut self.node {
-                    node.set_status(SpanStatus::error(error.clone()));
+                if let Some(stage) = &mut self.stage {
+                    stage.set_status(SpanStatus::error(error.clone()));
                 }
-                self.leave_node(now);
+                self.leave_stage(now);
             }
-            Event::Suspended { .. } | Event::Paused | Event::Completed => self.leave_node(now),
+            Event::Suspended { .. } | Event::Paused | Event::Completed => self.leave_stage(now),
             Event::Created(_)
             | Event::RoundBegun { .. }
             | Event::QuestionsAsked { .. }
@@ -126,7 +121,9 @@ impl Spans {
             | Event::Contributed { .. }
             | Event::RoundTimedOut { .. }
             | Event::Evaluated { .. }
-            | Event::JudgeSummarized { .. }
+            | Event::Polled { .. }
+            | Event::Judged { .. }
+            | Event::Decided { .. }
             | Event::Voted { .. }
             | Event::Synthesized { .. }
             | Event::CostReserved { .. }
@@ -138,34 +135,34 @@ impl Spans {
         }
     }
 
-    fn enter_node(&mut self, node: Node, now: SystemTime) {
-        self.leave_node(now);
+    fn enter_stage(&mut self, stage: StageId, now: SystemTime) {
+        self.leave_stage(now);
         self.entered += 1;
         let attributes = [
             KeyValue::new(names::OBSERVATION_TYPE, "span"),
-            KeyValue::new(names::NODE, node.name()),
+            KeyValue::new(names::NODE, stage.as_str()),
             KeyValue::new(names::ROUND, i64::from(self.debate.current_round)),
         ];
-        self.node = Some(self.start(node.name(), attributes, &parent(&self.root), now));
+        self.stage = Some(self.start(stage.as_str(), attributes, &parent(&self.root), now));
     }
 
-    fn leave_node(&mut self, now: SystemTime) {
-        let Some(mut node) = self.node.take() else { return };
-        node.end_with_timestamp(now);
+    fn leave_stage(&mut self, now: SystemTime) {
+        let Some(mut stage) = self.stage.take() else { return };
+        stage.end_with_timestamp(now);
         self.end_quiet_agents();
     }
 
     fn call_started(&mut self, key: &CallKey, model: &str, asked: Option<&Asked>, now: SystemTime) {
-        let node = self.entered;
-        let known = self.agents.iter_mut().find(|agent| agent.node == node && agent.id == key.agent_id);
+        let stage = self.entered;
+        let known = self.agents.iter_mut().find(|agent| agent.stage == stage && agent.id == key.agent_id);
         if let Some(agent) = known {
             agent.in_flight += 1;
         } else {
             let span = self.start_agent(&key.agent_id, now);
             let id = key.agent_id.clone();
-            self.agents.push(AgentSpan { id, node, span, in_flight: 1, quiet_since: now });
+            self.agents.push(AgentSpan { id, stage, span, in_flight: 1, quiet_since: now });
         }
-        self.calls.push(Call { generation: Generation::new(key.clone(), model.to_owned(), asked, now), node });
+        self.calls.push(Call { generation: Generation::new(key.clone(), model.to_owned(), asked, now), stage });
     }
 
     fn start_agent(&self, id: &AgentId, now: SystemTime) -> Span {
@@ -181,21 +178,21 @@ impl Spans {
             attributes.push(KeyValue::new(names::PROVIDER, agent.provider.clone()));
             attributes.push(KeyValue::new(names::REQUEST_MODEL, agent.model.clone()));
         }
-        self.start(id.as_str().to_owned(), attributes, &parent(self.node.as_ref().unwrap_or(&self.root)), now)
+        self.start(id.as_str().to_owned(), attributes, &parent(self.stage.as_ref().unwrap_or(&self.root)), now)
     }
 
     /// One call is over; the next of the same key begins.
     fn replied(&mut self, key: &CallKey, ended: &Ended<'_>, now: SystemTime) {
         let Ended::Replied { reply, call } = ended else { return };
         let Some(place) = self.calls.iter().position(|call| call.generation.key == *key) else { return };
-        let node = self.calls[place].node;
+        let stage = self.calls[place].stage;
         let next = self.calls[place].generation.next(reply, now);
         let replied = std::mem::replace(&mut self.calls[place].generation, next);
         let (has_content, at) = (replied.has_content(), replied.replied_at(call, now));
-        self.emit(replied, node, ended, at);
+        self.emit(replied, stage, ended, at);
         for tool in &reply.tool_calls {
             let result = reply.tool_results.iter().find(|result| result.tool_call_id == tool.id);
-            self.emit_tool(tool, result.filter(|_| has_content), &self.parent_of(&key.agent_id, node), at..now);
+            self.emit_tool(tool, result.filter(|_| has_content), &self.parent_of(&key.agent_id, stage), at..now);
         }
     }
 
@@ -214,22 +211,22 @@ impl Spans {
         span.end_with_timestamp(ran.end);
     }
 
-    /// A call that failed is heard of twice, by its record and as an end; the second time it is not open any more.
+    /// A call that failed is told of twice, by its record and as an end; the second time it is not open any more.
     fn call_ended(&mut self, key: &CallKey, ended: &Ended<'_>, now: SystemTime) {
         let Some(place) = self.calls.iter().position(|call| call.generation.key == *key) else { return };
-        let Call { generation, node } = self.calls.remove(place);
+        let Call { generation, stage } = self.calls.remove(place);
         if !generation.is_void(ended) {
-            self.emit(generation, node, ended, now);
+            self.emit(generation, stage, ended, now);
         }
-        if let Some(agent) = self.agents.iter_mut().find(|agent| agent.node == node && agent.id == key.agent_id) {
+        if let Some(agent) = self.agents.iter_mut().find(|agent| agent.stage == stage && agent.id == key.agent_id) {
             agent.in_flight -= 1;
             agent.quiet_since = now;
         }
         self.end_quiet_agents();
     }
 
-    fn emit(&self, generation: Generation, node: usize, ended: &Ended<'_>, now: SystemTime) {
-        let parent = self.parent_of(&generation.key.agent_id, node);
+    fn emit(&self, generation: Generation, stage: usize, ended: &Ended<'_>, now: SystemTime) {
+        let parent = self.parent_of(&generation.key.agent_id, stage);
         let (span, status) = generation.span(ended, &self.debate);
         let mut span = self.tracer.build_with_context(span, &parent);
         span.set_status(status);
@@ -238,17 +235,17 @@ impl Spans {
         span.end_with_timestamp(now);
     }
 
-    /// The span of an agent in a node.
-    fn parent_of(&self, agent: &AgentId, node: usize) -> Context {
-        let agent = self.agents.iter().find(|at_work| at_work.node == node && at_work.id == *agent);
+    /// The span of an agent in a stage.
+    fn parent_of(&self, agent: &AgentId, stage: usize) -> Context {
+        let agent = self.agents.iter().find(|at_work| at_work.stage == stage && at_work.id == *agent);
         parent(agent.map_or(&self.root, |agent| &agent.span))
     }
 
-    /// Ends the spans of agents whose node is left and whose calls are back.
+    /// Ends the spans of agents whose stage is left and whose calls are back.
     fn end_quiet_agents(&mut self) {
-        let current = self.node.as_ref().map(|_| self.entered);
+        let current = self.stage.as_ref().map(|_| self.entered);
         self.agents.retain_mut(|agent| {
-            let at_work = agent.in_flight > 0 || current == Some(agent.node);
+            let at_work = agent.in_flight > 0 || current == Some(agent.stage);
             if !at_work {
                 agent.span.end_with_timestamp(agent.quiet_since);
             }

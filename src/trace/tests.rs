@@ -7,11 +7,13 @@ use opentelemetry::trace::{SpanId, Status, TracerProvider as _};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 
 use crate::config::default_settings;
+use crate::debate::fixture::{CLARIFICATION, CRITIQUE, PROPOSAL, ROUND_MANAGER, SUMMARIZATION, key, pitching};
 use crate::debate::{
-    AgentId, Asked, CallKey, CallRecord, Contribution, ContributionType, Created, Debate, DebateId, Event, Failure,
-    JudgePromptSource, Metadata, Node, Phase, PromptOrigin, PromptSources, Recorded, Signal, StoredReply, Timestamp,
-    Tokens, ToolCall, ToolResult, Usd,
+    AgentId, Asked, CallKey, CallRecord, Contribution, Created, Debate, DebateId, Event, FORMAT_VERSION, Failure,
+    JudgePromptSource, Metadata, PromptOrigin, PromptSources, Recorded, Signal, StageId, StageInfo, StoredReply,
+    Timestamp, Tokens, ToolCall, ToolResult, Usd,
 };
+use crate::protocol::DIALECTIC;
 
 use super::spans::Spans;
 
@@ -31,6 +33,10 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
+        Self::of(DIALECTIC.infos())
+    }
+
+    fn of(stages: Arc<[StageInfo]>) -> Self {
         let exporter = InMemorySpanExporter::default();
         let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
         let judge = JudgePromptSource {
@@ -42,11 +48,12 @@ impl Scene {
             sha256: None,
         };
         let created = Created {
-            format_version: 1,
+            format_version: FORMAT_VERSION,
             id: DebateId::new("deb-1"),
             problem: "\nDesign a cache\nwith care".into(),
             context: None,
             settings: default_settings(),
+            stages,
             prompt_sources: PromptSources { version: None, agents: Vec::new(), judge },
             seed: 1,
             forked_from: None,
@@ -76,8 +83,8 @@ impl Scene {
         self.signal(&Signal::Recorded(Arc::new(recorded)))
     }
 
-    fn enter(self, node: Node) -> Self {
-        self.event(Event::NodeEntered { node })
+    fn enter(self, stage: StageId) -> Self {
+        self.event(Event::StageEntered { stage })
     }
 
     fn start(self, key: &CallKey) -> Self {
@@ -95,24 +102,21 @@ impl Scene {
         })
     }
 
-    fn contribute(self, kind: ContributionType, key: &CallKey, call: Option<CallRecord>) -> Self {
+    fn contribute(self, key: &CallKey, call: Option<CallRecord>) -> Self {
         let contribution = Contribution {
             agent_id: key.agent_id.clone(),
             agent_role: "kiss".into(),
-            kind,
+            stage: key.stage,
             content: "what was said".into(),
             metadata: Metadata::default(),
             target_agent_id: key.target_agent_id.clone(),
         };
-        self.event(Event::Contributed { round: 1, contribution: Arc::new(contribution), call })
+        self.event(Event::Contributed { key: key.clone(), contribution: Arc::new(contribution), call })
     }
 
     fn fail(self, key: &CallKey, error: &str) -> Self {
         let failure = Failure {
-            agent_id: key.agent_id.clone(),
-            phase: key.phase,
-            round: key.round,
-            target_agent_id: key.target_agent_id.clone(),
+            key: key.clone(),
             error: error.to_owned(),
             kind: Some("server-failed".to_owned()),
             attempts: 4,
@@ -172,10 +176,6 @@ fn attribute(span: &SpanData, name: &str) -> Option<String> {
     span.attributes.iter().find(|pair| pair.key.as_str() == name).map(|pair| pair.value.to_string())
 }
 
-fn key(phase: Phase, agent: &str, target: Option<&str>) -> CallKey {
-    CallKey { round: 1, phase, agent_id: AgentId::new(agent), target_agent_id: target.map(AgentId::new) }
-}
-
 fn record() -> CallRecord {
     CallRecord {
         model: "gpt-4".to_owned(),
@@ -194,24 +194,24 @@ fn record() -> CallRecord {
 }
 
 #[test]
-fn a_debate_is_nodes_with_agents_with_calls() {
-    let propose = key(Phase::Proposal, ARCHITECT, None);
-    let slow = key(Phase::Proposal, KISS, None);
-    let critique = key(Phase::Critique, KISS, Some(ARCHITECT));
+fn a_debate_is_stages_with_agents_with_calls() {
+    let propose = key(PROPOSAL, ARCHITECT, None);
+    let slow = key(PROPOSAL, KISS, None);
+    let critique = key(CRITIQUE, KISS, Some(ARCHITECT));
     let trace = Scene::new()
-        .enter(Node::RoundManager)
-        .event(Event::RoundBegun { round: 1 })
-        .enter(Node::Proposal)
+        .enter(ROUND_MANAGER)
+        .event(Event::RoundBegun { round: 1, stage: SUMMARIZATION })
+        .enter(PROPOSAL)
         .start(&propose)
         .start(&slow)
-        .contribute(ContributionType::Proposal, &propose, Some(record()))
+        .contribute(&propose, Some(record()))
         .end(&propose, Some(&record()))
-        // Begins in the node of proposals, and is over in that of critiques.
+        // Begins in the stage of proposals, and is over in that of critiques.
         .start(&critique)
-        .contribute(ContributionType::Proposal, &slow, Some(record()))
+        .contribute(&slow, Some(record()))
         .end(&slow, Some(&record()))
-        .enter(Node::Critique)
-        .contribute(ContributionType::Critique, &critique, Some(record()))
+        .enter(CRITIQUE)
+        .contribute(&critique, Some(record()))
         .end(&critique, Some(&record()))
         .event(Event::Completed)
         .close();
@@ -240,9 +240,9 @@ fn a_debate_is_nodes_with_agents_with_calls() {
 
 #[test]
 fn a_generation_tells_model_tokens_cost_prompts_and_output() {
-    let propose = key(Phase::Proposal, ARCHITECT, None);
+    let propose = key(PROPOSAL, ARCHITECT, None);
     let trace = Scene::new()
-        .event(Event::RoundBegun { round: 1 })
+        .event(Event::RoundBegun { round: 1, stage: SUMMARIZATION })
         .start(&propose)
         .signal(&Signal::CallRetrying {
             key: propose.clone(),
@@ -250,7 +250,7 @@ fn a_generation_tells_model_tokens_cost_prompts_and_output() {
             error: "overloaded".to_owned(),
             wait: Duration::from_millis(500),
         })
-        .contribute(ContributionType::Proposal, &propose, Some(record()))
+        .contribute(&propose, Some(record()))
         .end(&propose, Some(&record()))
         .close();
     let span = trace.one("proposal");
@@ -292,7 +292,7 @@ fn a_generation_tells_model_tokens_cost_prompts_and_output() {
 
 #[test]
 fn a_reply_that_is_no_result_is_a_generation_of_its_own() {
-    let ask = CallKey { round: 0, ..key(Phase::Clarification, KISS, None) };
+    let ask = CallKey { round: 0, ..key(CLARIFICATION, KISS, None) };
     let reply = StoredReply {
         text: "no JSON".to_owned(),
         tool_calls: Vec::new(),
@@ -322,7 +322,7 @@ fn a_reply_that_is_no_result_is_a_generation_of_its_own() {
 
 #[test]
 fn a_tool_is_a_span_with_its_arguments_and_what_it_read_is_content() {
-    let propose = key(Phase::Proposal, KISS, None);
+    let propose = key(PROPOSAL, KISS, None);
     let call = ToolCall { id: "t1".to_owned(), name: "file_read".to_owned(), arguments: "{\"path\":\"a\"}".to_owned() };
     let result = ToolResult { tool_call_id: "t1".to_owned(), role: "tool".to_owned(), content: "the file".to_owned() };
     let reply = StoredReply {
@@ -334,12 +334,12 @@ fn a_tool_is_a_span_with_its_arguments_and_what_it_read_is_content() {
     let run = |scene: Scene| {
         let replied = Event::Replied { key: propose.clone(), reply: reply.clone(), call: record() };
         scene
-            .event(Event::RoundBegun { round: 1 })
-            .enter(Node::Proposal)
+            .event(Event::RoundBegun { round: 1, stage: SUMMARIZATION })
+            .enter(PROPOSAL)
             .start(&propose)
             .signal(&Signal::Warning { message: "time passes".to_owned() })
             .event(replied)
-            .contribute(ContributionType::Proposal, &propose, Some(record()))
+            .contribute(&propose, Some(record()))
             .end(&propose, Some(&record()))
             .close()
     };
@@ -378,29 +378,72 @@ fn a_tool_is_a_span_with_its_arguments_and_what_it_read_is_content() {
 
 #[test]
 fn a_result_that_took_no_call_is_no_generation() {
-    let propose = key(Phase::Proposal, KISS, None);
+    let propose = key(PROPOSAL, KISS, None);
     let trace = Scene::new()
-        .event(Event::RoundBegun { round: 1 })
+        .event(Event::RoundBegun { round: 1, stage: SUMMARIZATION })
         .start(&propose)
-        .contribute(ContributionType::Proposal, &propose, None)
+        .contribute(&propose, None)
         .end(&propose, None)
         .close();
     assert!(trace.all("proposal").is_empty(), "{}", trace.outline());
 }
 
 #[test]
+fn a_trace_has_the_stages_of_the_protocol_and_its_results() {
+    let trace = pitching::scene().iter().fold(Scene::of(pitching::stages()), Scene::signal).close();
+    insta::assert_snapshot!(trace.outline(), @r"
+    dialectic debate 0..42
+    dialectic debate > pitch 2..9
+    dialectic debate > pitch > agent-architect 4..7
+    dialectic debate > pitch > agent-architect > pitch 4..7
+    dialectic debate > heckle 9..18
+    dialectic debate > heckle > agent-kiss 11..15
+    dialectic debate > heckle > agent-kiss > heckle of agent-architect 11..14
+    dialectic debate > heckle > agent-kiss > heckle of agent-performance 12..15
+    dialectic debate > applause 18..24
+    dialectic debate > applause > agent-kiss 20..22
+    dialectic debate > applause > agent-kiss > applause 20..22
+    dialectic debate > interlude 24..25
+    dialectic debate > show-of-hands 25..31
+    dialectic debate > show-of-hands > agent-performance 27..29
+    dialectic debate > show-of-hands > agent-performance > show-of-hands 27..29
+    dialectic debate > ruling 31..41
+    dialectic debate > ruling > judge 33..38
+    dialectic debate > ruling > judge > ruling 33..35
+    dialectic debate > ruling > judge > ruling 36..38
+    ");
+    let results = ["choice", "scores", "winner", "stable", "votes", "pass"];
+    let mut attributes: Vec<String> = Vec::new();
+    for span in &trace.0 {
+        let pairs = span.attributes.iter().filter(|pair| results.iter().any(|name| pair.key.as_str().ends_with(name)));
+        attributes.extend(pairs.map(|pair| format!("{}: {} = {}", span.name, pair.key, pair.value)));
+    }
+    insta::assert_snapshot!(attributes.join("\n"), @r#"
+    applause: dialectic.ballot.choice = encore
+    show-of-hands: dialectic.ballot.choice = against
+    ruling: dialectic.judgement.scores = {"agent-architect":72.5,"agent-kiss":65.0}
+    ruling: dialectic.judgement.winner = agent-architect
+    ruling: dialectic.call.pass = 2
+    ruling: dialectic.judgement.scores = {"agent-architect":72.5,"agent-kiss":65.0}
+    dialectic debate: dialectic.poll.show-of-hands.votes = {"agent-performance":"against"}
+    dialectic debate: dialectic.verdict.scores = {"agent-architect":72.5,"agent-kiss":65.0}
+    dialectic debate: dialectic.verdict.stable = false
+    "#);
+}
+
+#[test]
 fn what_fails_has_the_status_error() {
-    let propose = key(Phase::Proposal, ARCHITECT, None);
-    let lost = key(Phase::Proposal, KISS, None);
+    let propose = key(PROPOSAL, ARCHITECT, None);
+    let lost = key(PROPOSAL, KISS, None);
     let trace = Scene::new()
-        .enter(Node::Proposal)
+        .enter(PROPOSAL)
         .start(&propose)
         .start(&lost)
         .fail(&propose, "no credit")
         .event(Event::Failed { error: "too few proposals".to_owned() })
         .close();
     let calls = trace.all("proposal");
-    // The node, too, has this name.
+    // The stage, too, has this name.
     assert_eq!(calls.len(), 3, "{}", trace.outline());
     let statuses: Vec<&Status> = calls.iter().map(|span| &span.status).collect();
     for error in ["no credit", "too few proposals", "abandoned when the debate ended"] {

@@ -15,7 +15,7 @@ use super::exporter::{Exporter, Report};
 use super::spans::Spans;
 
 /// How long the end of the program may wait for the last spans.
-const PATIENCE: Duration = Duration::from_secs(3);
+const FINISH_TIMEOUT: Duration = Duration::from_secs(3);
 /// Spans that wait to be sent at most: more than the longest debate has. Beyond it they are dropped.
 const QUEUE: usize = 1 << 16;
 /// Spans in a request. They carry whole contributions, and collectors take only so many megabytes.
@@ -95,7 +95,7 @@ impl Tracer {
     /// Spans were lost, or are still on their way.
     pub fn finish(mut self) -> Result<(), Undelivered> {
         self.close();
-        let ended = self.provider.shutdown_with_timeout(PATIENCE);
+        let ended = self.provider.shutdown_with_timeout(FINISH_TIMEOUT);
         let (mut lost, mut trouble) = (None, None);
         for report in self.reports.try_iter() {
             match report {

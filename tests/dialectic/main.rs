@@ -32,6 +32,7 @@ mod learned;
 mod list;
 mod models;
 mod old_files;
+mod oracle;
 mod other_commands;
 mod providers;
 mod proxies;

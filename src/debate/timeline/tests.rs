@@ -3,20 +3,27 @@
 use chrono::DateTime;
 use serde_json::{Value, json};
 
+use super::super::fixture;
 use super::*;
+use crate::protocol::DIALECTIC;
 
 fn event(seq: u64, at: i64, event: Value) -> Recorded {
     let at = DateTime::from_timestamp_millis(at).unwrap().into();
     Recorded { seq, at, event: serde_json::from_value(event).unwrap() }
 }
 
-fn events(list: &[(i64, Value)]) -> Vec<Recorded> {
-    list.iter().zip(1..).map(|((at, value), seq)| event(seq, *at, value.clone())).collect()
+/// The events of a list, behind the creation of a debate with those stages.
+fn events(stages: Arc<[StageInfo]>, list: &[(i64, Value)]) -> Vec<Recorded> {
+    let at = DateTime::UNIX_EPOCH.into();
+    let first = Recorded { seq: 1, at, event: fixture::created(stages) };
+    let others = list.iter().zip(2..).map(|((at, value), seq)| event(seq, *at, value.clone()));
+    std::iter::once(first).chain(others).collect()
 }
 
 fn contributed(kind: &str, agent: &str, target: Option<&str>, latency: u64) -> Value {
     json!({
-        "type": "contributed", "round": 1,
+        "type": "contributed",
+        "key": {"round": 1, "phase": kind, "agentId": agent, "targetAgentId": target},
         "contribution": {
             "agentId": agent, "agentRole": "kiss", "type": kind, "content": "x", "targetAgentId": target,
         },
@@ -28,29 +35,34 @@ fn entered(node: &str) -> Value {
     json!({"type": "node-entered", "node": node})
 }
 
-/// Time, and what is to be seen.
+/// Time, and what is to be seen in a debate of the default protocol.
 fn shown(list: &[(i64, Value)]) -> String {
+    shown_with(DIALECTIC.infos(), list)
+}
+
+fn shown_with(stages: Arc<[StageInfo]>, list: &[(i64, Value)]) -> String {
     let name =
         |signal: &Signal| {
             let value = serde_json::to_value(signal).unwrap();
             let about = |key: &str| value.pointer(key).and_then(Value::as_str).unwrap_or_default().to_owned();
             let mut words = vec![about("/signal"), about("/type"), about("/node"), about("/phase")];
-            words.extend(["/key/phase", "/key/agentId", "/key/targetAgentId", "/contribution/agentId"].map(about));
+            words.extend(["/key/phase", "/key/agentId", "/key/targetAgentId"].map(about));
             words.extend(["/total", "/done", "/failed", "/error"].map(|key| {
                 value.pointer(key).filter(|value| !value.is_null()).map(Value::to_string).unwrap_or_default()
             }));
             words.retain(|word| !word.is_empty());
             words.join(" ")
         };
-    let lines =
-        timeline(&events(list)).into_iter().map(|one| format!("{:>5} {}", one.at.as_millis(), name(&one.signal)));
+    let lines = timeline(&events(stages, list))
+        .into_iter()
+        .map(|one| format!("{:>5} {}", one.at.as_millis(), name(&one.signal)));
     lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn calls_begin_as_long_before_their_result_as_they_took() {
     let list = [
-        (0, json!({"type": "round-begun", "round": 1})),
+        (0, json!({"type": "round-begun", "round": 1, "node": "proposal"})),
         (10, entered("proposal")),
         (110, contributed("proposal", "a", None, 99)),
         (130, contributed("critique", "b", Some("a"), 15)),
@@ -59,28 +71,29 @@ fn calls_begin_as_long_before_their_result_as_they_took() {
         (260, contributed("critique", "a", Some("b"), 50)),
         (260, entered("refinement")),
     ];
-    insta::assert_snapshot!(shown(&list), @"
-          0 recorded round-begun
-         10 recorded node-entered proposal
-         10 phase-started proposal 2
-         11 call-started proposal a
-         11 call-started proposal b
-        110 recorded contributed a
-        110 call-ended proposal a
-        115 phase-started critique 2
-        115 call-started critique b a
-        130 recorded contributed b
-        130 call-ended critique b a
-        200 recorded contributed b
-        200 call-ended proposal b
-        200 phase-ended proposal 2 0
-        200 recorded node-entered critique
-        210 call-started critique a b
-        260 recorded contributed a
-        260 call-ended critique a b
-        260 phase-ended critique 2 0
-        260 recorded node-entered refinement
-        ");
+    insta::assert_snapshot!(shown(&list), @r"
+      0 recorded created
+      0 recorded round-begun proposal
+     10 recorded node-entered proposal
+     10 phase-started proposal 2
+     11 call-started proposal a
+     11 call-started proposal b
+    110 recorded contributed proposal a
+    110 call-ended proposal a
+    115 phase-started critique 2
+    115 call-started critique b a
+    130 recorded contributed critique b a
+    130 call-ended critique b a
+    200 recorded contributed proposal b
+    200 call-ended proposal b
+    200 phase-ended proposal 2 0
+    200 recorded node-entered critique
+    210 call-started critique a b
+    260 recorded contributed critique a b
+    260 call-ended critique a b
+    260 phase-ended critique 2 0
+    260 recorded node-entered refinement
+    ");
 }
 
 #[test]
@@ -97,7 +110,7 @@ fn rests_are_cut_and_no_call_reaches_back_over_them() {
         },
     });
     let list = [
-        (0, json!({"type": "round-begun", "round": 1})),
+        (0, json!({"type": "round-begun", "round": 1, "node": "proposal"})),
         (0, entered("proposal")),
         (50, reply.clone()),
         (60, json!({"type": "paused"})),
@@ -111,23 +124,65 @@ fn rests_are_cut_and_no_call_reaches_back_over_them() {
         (8_000_010, json!({"type": "completed"})),
     ];
     insta::assert_snapshot!(shown(&list), @r#"
-           0 recorded round-begun
-           0 recorded node-entered proposal
-          50 recorded replied proposal a
-          60 recorded paused
-        1060 recorded resumed
-        1061 recorded node-entered proposal
-        1061 phase-started proposal 2
-        1070 call-started proposal a
-        1110 recorded replied proposal a
-        1150 recorded contributed a
-        1150 call-ended proposal a
-        1160 call-started proposal b
-        1160 recorded call-failed
-        1160 call-ended proposal b "gone"
-        1160 recorded resumed
-        1170 recorded completed
-        "#);
+       0 recorded created
+       0 recorded round-begun proposal
+       0 recorded node-entered proposal
+      50 recorded replied proposal a
+      60 recorded paused
+    1060 recorded resumed
+    1061 recorded node-entered proposal
+    1061 phase-started proposal 2
+    1070 call-started proposal a
+    1110 recorded replied proposal a
+    1150 recorded contributed proposal a
+    1150 call-ended proposal a
+    1160 call-started proposal b
+    1160 recorded call-failed
+    1160 call-ended proposal b "gone"
+    1160 recorded resumed
+    1170 recorded completed
+    "#);
+}
+
+#[test]
+fn stages_are_those_of_the_record_and_unknown_ones_come_last() {
+    let list = [
+        (0, json!({"type": "round-begun", "round": 1, "node": "pitch"})),
+        (10, entered("pitch")),
+        (90, contributed("heckle", "b", Some("a"), 40)),
+        (90, contributed("encore", "a", None, 60)),
+        (100, contributed("pitch", "a", None, 80)),
+        (100, entered("heckle")),
+        (110, contributed("after-party", "a", None, 10)),
+        (120, json!({"type": "completed"})),
+    ];
+    insta::assert_snapshot!(shown_with(fixture::pitching::stages(), &list), @r"
+      0 recorded created
+      0 recorded round-begun pitch
+     10 recorded node-entered pitch
+     10 phase-started pitch 1
+     20 call-started pitch a
+     30 phase-started encore 1
+     30 call-started encore a
+     50 phase-started heckle 1
+     50 call-started heckle b a
+     90 recorded contributed heckle b a
+     90 call-ended heckle b a
+     90 phase-ended heckle 1 0
+     90 recorded contributed encore a
+     90 call-ended encore a
+     90 phase-ended encore 1 0
+    100 recorded contributed pitch a
+    100 call-ended pitch a
+    100 phase-ended pitch 1 0
+    100 recorded node-entered heckle
+    100 phase-started after-party 1
+    100 call-started after-party a
+    110 recorded contributed after-party a
+    110 call-ended after-party a
+    110 phase-ended after-party 1 0
+    120 recorded completed
+    ");
 }
 
 #[test]

@@ -8,8 +8,9 @@ use crate::llm::models::facts;
 use crate::llm::{ANSWER_LIMIT, price_of};
 
 use super::Budget;
+use super::Outlook;
 use super::ledger::{Ledger, Measures, ModelId};
-use super::outlook::{Foreseen, Outlook};
+use crate::engine::rehearsal::Foreseen;
 
 /// The output limit, in tokens, of an agent without `maxTokens` in a debate with a cost limit, and below which it is
 /// not brought to fit that.
@@ -191,6 +192,7 @@ impl Payees {
 #[derive(Debug, Clone)]
 pub(super) struct Planned {
     pub(super) key: CallKey,
+    pub(super) is_second_chance: bool,
     least: usize,
     full: usize,
 }
@@ -202,21 +204,20 @@ impl Planned {
         least: impl IntoIterator<Item = &'a Foreseen>,
         full: impl IntoIterator<Item = &'a Foreseen>,
     ) -> Vec<Self> {
-        let mut short: BTreeMap<&CallKey, Vec<usize>> = BTreeMap::new();
-        for call in least {
-            short.entry(&call.key).or_default().push(call.bytes);
-        }
-        // A key can come twice: the synthesis and its second chance.
-        for places in short.values_mut() {
-            places.reverse();
-        }
+        let mut short: BTreeMap<(&CallKey, bool), usize> =
+            least.into_iter().map(|call| ((&call.key, call.is_second_chance), call.bytes)).collect();
         let mut merged: Vec<Self> = Vec::new();
         for call in full {
-            let least = short.get_mut(&call.key).and_then(Vec::pop).unwrap_or(call.bytes);
-            merged.push(Self { key: call.key.clone(), least, full: call.bytes });
+            let least = short.remove(&(&call.key, call.is_second_chance)).unwrap_or(call.bytes);
+            let (key, is_second_chance) = (call.key.clone(), call.is_second_chance);
+            merged.push(Self { key, is_second_chance, least, full: call.bytes });
         }
-        let only_short = short.into_iter().flat_map(|(key, places)| places.into_iter().map(move |bytes| (key, bytes)));
-        let only_short = only_short.map(|(key, bytes)| Self { key: key.clone(), least: bytes, full: bytes });
+        let only_short = short.into_iter().map(|((key, is_second_chance), bytes)| Self {
+            key: key.clone(),
+            is_second_chance,
+            least: bytes,
+            full: bytes,
+        });
         only_short.chain(merged).collect()
     }
 

@@ -9,21 +9,21 @@
 
 mod ledger;
 mod limits;
-mod outlook;
 mod purchase;
 
 use std::collections::BTreeSet;
 
-use crate::agent::{Debater, Ground};
-use crate::debate::{CallKey, CallRecord, Debate, Event, Phase, Recorded, Settings, StopReason, Usd};
+use crate::agent::{Panel, SharedPrompt};
+use crate::debate::{AgentSettings, CallKey, CallRecord, Debate, Event, Recorded, Settings, StopReason, Usd};
 use crate::llm::{Request, Reserved, request_bytes};
+use crate::protocol::{Answer, Authorship, Cost, Protocol, Step};
 use crate::store::StoreError;
 
+use super::rehearsal::{Answers, Foreseen, Rehearsal};
 use super::{Engine, EngineError};
 
 use ledger::Ledger;
 use limits::{Level, Payee, Payees, Planned};
-use outlook::{Outlook, look_ahead};
 
 pub use limits::{BudgetError, check_prices};
 pub use purchase::{check_purchase, purchase};
@@ -48,21 +48,32 @@ pub(super) struct Budget {
 #[derive(Debug, Clone)]
 pub(super) struct Wanted {
     key: CallKey,
+    cost: Cost,
     bytes: usize,
-    /// Whether it asks again for an answer that was there already.
+    /// Whether it asks for the last time, after an answer that would not do.
     is_second_chance: bool,
-    /// Whether another call may follow for the same answer.
+    /// Whether the model may call tools, and be asked again with what they say.
     offers_tools: bool,
 }
 
 impl Wanted {
-    pub(super) fn of(request: &Request) -> Self {
-        Self {
-            key: request.brief.key.clone(),
-            bytes: request_bytes(request),
-            is_second_chance: !request.turns.is_empty() || request.answer.is_some(),
-            offers_tools: !request.tools.is_empty(),
-        }
+    /// An attempt of `step`.
+    pub(super) fn of(step: &Step, request: &Request) -> Self {
+        let goes_on = !request.turns.is_empty();
+        let is_second_chance = match &step.answer {
+            // Tools answer in turns of their own.
+            Answer::Text | Answer::Summary => false,
+            // A solution comes as text; what asks for JSON is after its assessment alone.
+            Answer::Solution(Authorship::Judge | Authorship::Amended) => goes_on || request.answer.is_some(),
+            Answer::Solution(Authorship::Kept(_))
+            | Answer::Questions { .. }
+            | Answer::Score(_)
+            | Answer::Choice
+            | Answer::Word(_)
+            | Answer::Judgement => goes_on,
+        };
+        let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request));
+        Self { key, cost, bytes, is_second_chance, offers_tools: !request.tools.is_empty() }
     }
 }
 
@@ -116,20 +127,14 @@ impl Budget {
 
     /// What has to stay free while an attempt is in flight.
     fn kept_beside(&self, wanted: &Wanted, written: Level) -> Usd {
-        let (closing, rest) = (&self.closing[..], &self.rest[..]);
-        let (closing, rest) = match wanted.key.phase {
-            Phase::Synthesis if wanted.is_second_chance => return Usd::ZERO,
-            // The second chance is the last of the calls that close.
-            Phase::Synthesis => (&closing[closing.len().saturating_sub(1)..], &rest[..0]),
-            Phase::JudgeSummary | Phase::Evaluation | Phase::Vote => (closing, &rest[..0]),
-            Phase::Clarification | Phase::Summarization | Phase::Proposal | Phase::Critique | Phase::Refinement => {
-                (closing, rest)
-            }
+        let none = &[][..];
+        let (closing, rest) = match wanted.cost {
+            Cost::Closing if wanted.is_second_chance => return Usd::ZERO,
+            Cost::Closing | Cost::Extra | Cost::Round => (&self.closing[..], &self.rest[..]),
+            Cost::Decision => (&self.closing[..], none),
         };
-        let others = closing
-            .iter()
-            .chain(rest)
-            .filter(|call| call.key != wanted.key || wanted.offers_tools || wanted.key.phase == Phase::Synthesis);
+        let is_itself = |call: &&Planned| call.key == wanted.key && !call.is_second_chance && !wanted.offers_tools;
+        let others = closing.iter().chain(rest).filter(|call| !is_itself(call));
         self.need(others, written, Some(wanted))
     }
 
@@ -146,19 +151,11 @@ impl Budget {
 
     /// What an attempt may have when what is kept beside it is less important than it is.
     fn kept_at_least(&self, wanted: &Wanted) -> Option<Usd> {
-        match wanted.key.phase {
-            Phase::Synthesis | Phase::JudgeSummary => Some(Usd::ZERO),
-            Phase::Summarization | Phase::Proposal | Phase::Critique | Phase::Refinement if !wanted.offers_tools => {
-                Some(self.need(self.closing.iter(), self.written, Some(wanted)))
-            }
+        match wanted.cost {
+            Cost::Closing => Some(Usd::ZERO),
+            Cost::Round if !wanted.offers_tools => Some(self.need(self.closing.iter(), self.written, Some(wanted))),
             // What the debate can do without is not paid from what it needs.
-            Phase::Clarification
-            | Phase::Evaluation
-            | Phase::Vote
-            | Phase::Summarization
-            | Phase::Proposal
-            | Phase::Critique
-            | Phase::Refinement => None,
+            Cost::Round | Cost::Extra | Cost::Decision => None,
         }
     }
 
@@ -194,7 +191,11 @@ impl Budget {
     fn note_granted(&mut self, wanted: &Wanted, level: Level) {
         self.written = self.written.max(level);
         if !wanted.offers_tools {
-            self.rest.retain(|call| call.key != wanted.key);
+            let is_paid = |call: &Planned| {
+                call.key == wanted.key && (call.is_second_chance == wanted.is_second_chance || wanted.is_second_chance)
+            };
+            self.rest.retain(|call| !is_paid(call));
+            self.closing.retain(|call| !is_paid(call));
         }
     }
 
@@ -271,19 +272,20 @@ impl Engine {
         if self.budget.is_none() {
             return Ok(());
         }
-        let ground = self.ground()?;
+        let shared = self.shared()?;
         let Some(budget) = &self.budget else { return Ok(()) };
-        let views = Views::of(self, budget, &ground, until)?;
+        let views = |until| Views::of(self.protocol, &self.panel, budget, &shared, self.debate(), until);
+        let near = views(until)?;
         let last = self.debate().settings.as_ref().map_or(until, |settings| settings.debate.rounds.max(until));
         let level = if self.is_stopping() || last == until {
-            budget.highest_level(&views.least, &views.full)
+            budget.highest_level(&near.least, &near.full)
         } else {
-            let all = Views::of(self, budget, &ground, last)?;
+            let all = views(last)?;
             budget.highest_level(&all.least, &all.full)
         };
-        let lowered = budget.payees.lowered(self.panel.debaters.iter().map(Debater::id), level);
+        let lowered = budget.payees.lowered(self.panel.agents.iter().map(|agent| &agent.settings.id), level);
         if let Some(budget) = &mut self.budget {
-            budget.plan(&views.least, &views.full);
+            budget.plan(&near.least, &near.full);
             budget.level = level;
         }
         if !self.is_stopping() {
@@ -295,11 +297,6 @@ impl Engine {
     /// Whether what was planned for the next round fits, the closing behind it included.
     pub(super) fn is_plan_affordable(&self) -> bool {
         self.budget.as_ref().is_none_or(Budget::is_need_met)
-    }
-
-    /// Whether a closing call other than the judge's synthesis fits under the cost limit.
-    pub(super) fn is_affordable(&self, request: &Request) -> bool {
-        self.budget.as_ref().is_none_or(|budget| matches!(budget.decide(&Wanted::of(request)), Verdict::Granted(_)))
     }
 
     /// Says, once for each lower value, that answers are shorter than they could have been.
@@ -328,25 +325,82 @@ impl Engine {
     }
 }
 
-/// What lies before a debate, with answers as short and as long as they may be.
+/// Bytes that a token of an answer has, at most.
+const BYTES_PER_TOKEN: usize = 5;
+/// Rounds that are rehearsed; the cost of further ones is that of the last of these. Their prompts are about as long,
+/// histories being bounded.
+const MOST_ROUNDS: u32 = 3;
+
+/// What lies before a debate.
+#[derive(Debug, Default)]
+pub(super) struct Outlook {
+    /// The calls of each round.
+    rounds: Vec<Vec<Foreseen>>,
+    /// Rounds beyond those.
+    further: u32,
+    /// Calls ahead of and behind the rounds that the debate can do without.
+    around: Vec<Foreseen>,
+    /// The calls that bring it to its answer, also when it is told to close.
+    closing: Vec<Foreseen>,
+}
+
+impl Outlook {
+    /// From where `debate` stands to the end of round `until`, and the closing; `tokens` is how long each agent's
+    /// answers are.
+    fn of(
+        protocol: &'static Protocol,
+        panel: &Panel,
+        shared: &SharedPrompt,
+        debate: &Debate,
+        until: u32,
+        tokens: &dyn Fn(&AgentSettings) -> u32,
+    ) -> Result<Self, EngineError> {
+        let bytes = |agent: &AgentSettings| tokens(agent) as usize * BYTES_PER_TOKEN;
+        let answers = Answers { bytes: &bytes, last_word: true };
+        let mut rehearsal = Rehearsal::new(protocol, panel, shared, debate, answers);
+        let first = debate.current_round.max(1);
+        let last = until.min(first.saturating_add(MOST_ROUNDS - 1));
+        let mut outlook = Self { further: until.saturating_sub(last), ..Self::default() };
+        for call in rehearsal.rounds(last)? {
+            match call.cost {
+                Cost::Closing => {}
+                Cost::Round | Cost::Decision if call.in_round => {
+                    let place = call.key.round.saturating_sub(first) as usize;
+                    if outlook.rounds.len() <= place {
+                        outlook.rounds.resize_with(place + 1, Vec::new);
+                    }
+                    outlook.rounds[place].push(call);
+                }
+                Cost::Extra | Cost::Round | Cost::Decision => outlook.around.push(call),
+            }
+        }
+        let regular = rehearsal.closing(None)?;
+        outlook.around.extend(regular.into_iter().filter(|call| call.cost == Cost::Decision));
+        let early = rehearsal.closing(Some(StopReason::Budget))?;
+        outlook.closing.extend(early.into_iter().filter(|call| call.cost == Cost::Closing));
+        Ok(outlook)
+    }
+}
+
+/// The same calls with answers as short as they may be, and as long.
 struct Views {
     least: Outlook,
     full: Outlook,
 }
 
 impl Views {
-    fn of(engine: &Engine, budget: &Budget, ground: &Ground, until: u32) -> Result<Self, EngineError> {
-        Self::before(&engine.panel, budget, ground, engine.debate(), until)
-    }
-
-    fn before(
-        panel: &crate::agent::Panel,
+    fn of(
+        protocol: &'static Protocol,
+        panel: &Panel,
         budget: &Budget,
-        ground: &Ground,
+        shared: &SharedPrompt,
         debate: &Debate,
         until: u32,
     ) -> Result<Self, EngineError> {
-        let at = |level| look_ahead(panel, ground, debate, until, &|agent| budget.payees.answer_of(&agent.id, level));
+        let at = |level| {
+            let tokens = |agent: &AgentSettings| budget.payees.answer_of(&agent.id, level);
+            Outlook::of(protocol, panel, shared, debate, until, &tokens)
+        };
         Ok(Self { least: at(Level::LEAST)?, full: at(Level::FULL)? })
     }
 }

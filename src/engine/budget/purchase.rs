@@ -1,8 +1,9 @@
 //! What a cost limit buys, before anything is paid.
 
-use crate::agent::{Debater, Ground, Panel};
-use crate::debate::{ContributionType, Debate, Purchase};
+use crate::agent::{Panel, SharedPrompt};
+use crate::debate::{Debate, Purchase};
 use crate::engine::EngineError;
+use crate::protocol::Protocol;
 
 use super::limits::{BudgetError, Level, Planned};
 use super::{Budget, Outlook, Views};
@@ -20,24 +21,25 @@ pub fn check_purchase(purchase: &Purchase) -> Result<(), BudgetError> {
 ///
 /// # Errors
 /// A defect of a template.
-pub fn purchase(panel: &Panel, debate: &Debate) -> Result<Option<Purchase>, EngineError> {
+pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> Result<Option<Purchase>, EngineError> {
     let Some(settings) = &debate.settings else { return Ok(None) };
     let Some(budget) = Budget::of(settings, &panel.routed, &[]) else { return Ok(None) };
-    let ground = Ground::of(debate)?;
+    let shared = SharedPrompt::of(debate)?;
     let rounds = settings.debate.rounds;
     // A branch of a debate may have its round already.
-    let is_refined =
-        debate.rounds.iter().flat_map(|round| &round.contributions).any(|one| one.kind == ContributionType::Refinement);
-    let until = if is_refined { 0 } else { debate.current_round.max(1) };
-    let first = Views::before(panel, &budget, &ground, debate, until)?;
+    let last_of_round = debate.stages.iter().rfind(|stage| stage.in_round && stage.is_essential).map(|stage| stage.id);
+    let mut contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
+    let has_round = contributions.any(|one| Some(one.stage) == last_of_round);
+    let until = if has_round { 0 } else { debate.current_round.max(1) };
+    let first = Views::of(protocol, panel, &budget, &shared, debate, until)?;
     let flat = |view: &Outlook| view.rounds.iter().flatten().chain(&view.closing).cloned().collect::<Vec<_>>();
     let calls = Planned::merge(&flat(&first.least), &flat(&first.full));
     let one_round = budget.need(calls.iter(), Level::LEAST, None).rounded_up();
-    let all = Views::before(panel, &budget, &ground, debate, rounds)?;
+    let all = Views::of(protocol, panel, &budget, &shared, debate, rounds)?;
     let all_rounds = budget.likely_cost(&all.least, &all.full, Level::LEAST).rounded_up().max(one_round);
     let level = budget.highest_level(&all.least, &all.full);
     let bought = bought(&budget, &all, debate.current_round.max(1), rounds);
-    let answer_limit = budget.payees.lowered(panel.debaters.iter().map(Debater::id), level);
+    let answer_limit = budget.payees.lowered(panel.agents.iter().map(|agent| &agent.settings.id), level);
     Ok(Some(Purchase { limit: budget.limit, one_round, all_rounds, bought, rounds, answer_limit }))
 }
 

@@ -3,146 +3,88 @@
 
 mod chunks;
 
-use std::borrow::Cow;
-
-use async_openai::types::chat::ChatCompletionStreamOptions;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use async_openai::types::chat::{
+    ChatCompletionMessageToolCall, ChatCompletionMessageToolCalls, ChatCompletionRequestAssistantMessage,
+    ChatCompletionRequestMessage, ChatCompletionRequestSystemMessage, ChatCompletionRequestToolMessage,
+    ChatCompletionRequestUserMessage, ChatCompletionStreamOptions, ChatCompletionTool, ChatCompletionTools,
+    CreateChatCompletionRequest, FunctionCall, FunctionObject, ResponseFormat,
+};
+use serde::Deserialize;
 
 use crate::debate::ToolCall;
-use crate::llm::{FinishReason, Reply, Request, Turn};
+use crate::llm::{FinishReason, Reply, Request, ToolSpec, Turn};
 
 use super::ApiAnswer;
 use super::failure::ErrorField;
 use super::lenient::{Arguments, Content, Usage, call_id, tolerant, tolerant_list};
 use super::quirks::{LimitField, Quirks, Streaming};
+use super::{as_single, strict_format};
 
 pub(super) use chunks::Chunks;
-
-/// A request. What all calls of a debate share comes first: providers bill an equal beginning at a fraction.
-#[derive(Serialize)]
-pub(super) struct Body<'a> {
-    model: &'a str,
-    messages: Vec<Message<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    temperature: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_completion_tokens: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_tokens: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    response_format: Option<ResponseFormat<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stream: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stream_options: Option<ChatCompletionStreamOptions>,
-}
 
 /// Without it the API keeps the token counts of a stream to itself.
 const WITH_USAGE: ChatCompletionStreamOptions =
     ChatCompletionStreamOptions { include_usage: Some(true), include_obfuscation: None };
 
-#[derive(Serialize)]
-struct Message<'a> {
-    role: &'static str,
-    /// Null where a message only calls tools: as text, empty is refused by some.
-    content: Option<&'a str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<Call<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool_call_id: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct Call<'a> {
-    id: &'a str,
-    r#type: &'static str,
-    function: CalledFunction<'a>,
-}
-
-#[derive(Serialize)]
-struct CalledFunction<'a> {
-    name: &'a str,
-    arguments: &'a str,
-}
-
-#[derive(Serialize)]
-struct ResponseFormat<'a> {
-    r#type: &'static str,
-    json_schema: AnswerForm<'a>,
-}
-
-#[derive(Serialize)]
-struct AnswerForm<'a> {
-    name: &'a str,
-    schema: Cow<'a, Value>,
-    strict: bool,
-}
-
-#[derive(Serialize)]
-struct Tool<'a> {
-    r#type: &'static str,
-    function: Function<'a>,
-}
-
-#[derive(Serialize)]
-struct Function<'a> {
-    name: &'a str,
-    description: &'a str,
-    parameters: &'a Value,
-}
-
-impl<'a> Message<'a> {
-    fn new(role: &'static str, content: &'a str) -> Self {
-        Self { role, content: Some(content), tool_calls: Vec::new(), tool_call_id: None }
+/// What is sent for a request to a model with these quirks.
+pub(super) fn body(request: &Request, quirks: Quirks) -> CreateChatCompletionRequest {
+    let tokens = |field| request.max_tokens.filter(|_| quirks.limit == field);
+    #[expect(deprecated, reason = "the servers of others know the output limit by its old name alone")]
+    CreateChatCompletionRequest {
+        model: request.model.to_string(),
+        messages: messages(request),
+        temperature: quirks.takes_temperature.then(|| as_single(request.temperature)),
+        max_completion_tokens: tokens(LimitField::MaxCompletionTokens),
+        max_tokens: tokens(LimitField::MaxTokens),
+        response_format: quirks
+            .schemas
+            .of(request.answer.as_deref())
+            .map(|schema| ResponseFormat::JsonSchema { json_schema: strict_format(schema) }),
+        tools: (!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect()),
+        stream: (quirks.streaming != Streaming::Never).then_some(true),
+        stream_options: (quirks.streaming == Streaming::WithUsage).then_some(WITH_USAGE),
+        ..CreateChatCompletionRequest::default()
     }
 }
 
-impl<'a> Body<'a> {
-    pub(super) fn new(request: &'a Request, quirks: Quirks) -> Self {
-        let mut messages = vec![Message::new("system", &request.system), Message::new("user", &request.prompt)];
-        for turn in &request.turns {
-            match turn {
-                Turn::User(text) => messages.push(Message::new("user", text)),
-                Turn::Assistant { text, calls } => {
-                    let call = |call: &'a ToolCall| Call {
-                        id: &call.id,
-                        r#type: "function",
-                        function: CalledFunction { name: &call.name, arguments: &call.arguments },
-                    };
-                    let tool_calls: Vec<_> = calls.iter().map(call).collect();
-                    let content = Some(text.as_str()).filter(|text| tool_calls.is_empty() || !text.is_empty());
-                    messages.push(Message { content, tool_calls, ..Message::new("assistant", text) });
-                }
-                Turn::ToolResults(results) => messages.extend(results.iter().map(|result| Message {
-                    tool_call_id: Some(&result.tool_call_id),
-                    ..Message::new("tool", &result.content)
-                })),
+/// What all calls of a debate share comes first: providers bill an equal beginning at a fraction.
+fn messages(request: &Request) -> Vec<ChatCompletionRequestMessage> {
+    let system = ChatCompletionRequestSystemMessage::from(&*request.system);
+    let prompt = ChatCompletionRequestUserMessage::from(&*request.prompt);
+    let mut messages = vec![system.into(), prompt.into()];
+    for turn in &request.turns {
+        match turn {
+            Turn::User(text) => messages.push(ChatCompletionRequestUserMessage::from(text.as_str()).into()),
+            Turn::Assistant { text, calls } => {
+                let tool_calls = (!calls.is_empty()).then(|| calls.iter().map(called).collect());
+                // Beside calls an empty text is refused by some.
+                let content = (calls.is_empty() || !text.is_empty()).then(|| text.as_str().into());
+                let message = ChatCompletionRequestAssistantMessage { content, tool_calls, ..Default::default() };
+                messages.push(message.into());
             }
-        }
-        let tool = |tool: &'a crate::llm::ToolSpec| Tool {
-            r#type: "function",
-            function: Function { name: &tool.name, description: &tool.description, parameters: &tool.parameters },
-        };
-        let schema = quirks.schemas.of(request.answer.as_deref());
-        let tokens = |field| request.max_tokens.filter(|_| quirks.limit == field);
-        Self {
-            model: &request.model,
-            messages,
-            temperature: quirks.takes_temperature.then_some(request.temperature),
-            max_completion_tokens: tokens(LimitField::MaxCompletionTokens),
-            max_tokens: tokens(LimitField::MaxTokens),
-            response_format: schema.map(|(name, schema)| ResponseFormat {
-                r#type: "json_schema",
-                json_schema: AnswerForm { name, schema, strict: true },
-            }),
-            tools: request.tools.iter().map(tool).collect(),
-            stream: (quirks.streaming != Streaming::Never).then_some(true),
-            stream_options: (quirks.streaming == Streaming::WithUsage).then_some(WITH_USAGE),
+            Turn::ToolResults(results) => messages.extend(results.iter().map(|result| {
+                let (content, tool_call_id) = (result.content.as_str().into(), result.tool_call_id.clone());
+                ChatCompletionRequestMessage::from(ChatCompletionRequestToolMessage { content, tool_call_id })
+            })),
         }
     }
+    messages
+}
+
+fn called(call: &ToolCall) -> ChatCompletionMessageToolCalls {
+    let function = FunctionCall { name: call.name.clone(), arguments: call.arguments.clone() };
+    ChatCompletionMessageToolCall { id: call.id.clone(), function }.into()
+}
+
+fn tool(tool: &ToolSpec) -> ChatCompletionTools {
+    ChatCompletionTools::Function(ChatCompletionTool {
+        function: FunctionObject {
+            name: tool.name.clone(),
+            description: Some(tool.description.clone()),
+            parameters: Some(tool.parameters.clone()),
+            strict: None,
+        },
+    })
 }
 
 /// An answer; whatever may be absent is.

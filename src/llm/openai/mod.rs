@@ -1,7 +1,7 @@
 //! Servers that speak the API of `OpenAI`: the Responses API first, Chat Completions where a server lacks it.
 //!
-//! The bodies and the reading of answers are ours, because most servers leave out something that the types of
-//! `async-openai` insist on. One attempt, no retry: that is the [`Caller`](super::Caller)'s. Answers are asked for as
+//! What is sent is of the types of `async-openai`; the reading of answers is ours, because most servers leave out
+//! something that its types insist on. One attempt, no retry: that is the [`Caller`](super::Caller)'s. Answers are asked for as
 //! streams of events, unless the configuration says otherwise. What a model was found not to take is remembered for the
 //! run.
 
@@ -26,11 +26,12 @@ mod tests;
 
 use std::sync::Arc;
 
+use async_openai::types::chat::ResponseFormatJsonSchema;
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 
 use super::presets::serves_responses;
-use super::{ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request};
+use super::{AnswerSchema, ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request};
 
 pub use endpoint::{Endpoint, EndpointError as ClientError};
 pub use http::{CertificateFileError, HttpClient, HttpClientError, http_client};
@@ -77,8 +78,8 @@ impl OpenAiClient {
 
     async fn ask_once(&self, request: &Request, api: Api, quirks: Quirks, live: Live<'_>) -> Result<Reply, Setback> {
         let posted = match api {
-            Api::Responses => self.transport.post(api, &responses::Body::new(request, quirks)).await?,
-            Api::Chat => self.transport.post(api, &chat::Body::new(request, quirks)).await?,
+            Api::Responses => self.transport.post(api, &responses::body(request, quirks)).await?,
+            Api::Chat => self.transport.post(api, &chat::body(request, quirks)).await?,
         };
         let spoken = Spoken::new(quirks.begins_within);
         match api {
@@ -176,6 +177,16 @@ fn is_limit(completion: Option<u64>, request: &Request) -> bool {
 fn figures(read: &impl ApiAnswer, answer: &Answer) -> Figures {
     let usage = read.usage();
     Figures { tokens: usage.and_then(Usage::tokens), cost: stated_cost(usage, &answer.headers) }
+}
+
+/// A temperature as the types of requests have it. Short decimals stay what they are.
+#[expect(clippy::cast_possible_truncation, reason = "it lies between 0 and 2")]
+fn as_single(temperature: f64) -> f32 {
+    temperature as f32
+}
+
+fn strict_format(AnswerSchema { name, schema }: AnswerSchema) -> ResponseFormatJsonSchema {
+    ResponseFormatJsonSchema { name: name.to_owned(), schema, strict: Some(true), description: None }
 }
 
 /// An answer of either API.

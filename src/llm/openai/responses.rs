@@ -3,131 +3,89 @@
 
 mod events;
 
-use std::borrow::Cow;
-
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use async_openai::types::responses::{
+    CreateResponse, EasyInputContent, EasyInputMessage, FunctionCallOutputItemParam, FunctionTool, FunctionToolCall,
+    InputItem, InputParam, Item, ResponseTextParam, Role, Tool,
+};
+use serde::Deserialize;
 
 use crate::debate::ToolCall;
-use crate::llm::{FinishReason, Reply, Request, Turn};
+use crate::llm::{FinishReason, Reply, Request, ToolSpec, Turn};
 
 use super::ApiAnswer;
 use super::failure::ErrorField;
 use super::lenient::{Arguments, Content, Usage, call_id, tolerant, tolerant_list};
 use super::quirks::{Quirks, Streaming};
 
+use super::{as_single, strict_format};
 pub(super) use events::Events;
 
-/// A request. What all calls of a debate share comes first: providers bill an equal beginning at a fraction.
-#[derive(Serialize)]
-pub(super) struct Body<'a> {
-    model: &'a str,
-    instructions: &'a str,
-    input: Input<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    temperature: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_output_tokens: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<Text<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    store: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stream: Option<bool>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Input<'a> {
-    Prompt(&'a str),
-    Items(Vec<Item<'a>>),
-}
-
-/// Each says what it is: OpenAI would know a message without, other servers refuse it (llama.cpp: "Cannot determine type
-/// of 'item'").
-#[derive(Serialize)]
-#[serde(tag = "type")]
-enum Item<'a> {
-    #[serde(rename = "message")]
-    Message { role: &'static str, content: &'a str },
-    #[serde(rename = "function_call")]
-    Call { call_id: &'a str, name: &'a str, arguments: &'a str },
-    #[serde(rename = "function_call_output")]
-    Output { call_id: &'a str, output: &'a str },
-}
-
-#[derive(Serialize)]
-struct Text<'a> {
-    format: Format<'a>,
-}
-
-#[derive(Serialize)]
-struct Format<'a> {
-    r#type: &'static str,
-    name: &'a str,
-    schema: Cow<'a, Value>,
-    strict: bool,
-}
-
-#[derive(Serialize)]
-struct Tool<'a> {
-    r#type: &'static str,
-    name: &'a str,
-    description: &'a str,
-    parameters: &'a Value,
-    strict: bool,
-}
-
-impl<'a> Body<'a> {
-    pub(super) fn new(request: &'a Request, quirks: Quirks) -> Self {
-        let schema = quirks.schemas.of(request.answer.as_deref());
-        let tool = |tool: &'a crate::llm::ToolSpec| Tool {
-            r#type: "function",
-            name: &tool.name,
-            description: &tool.description,
-            parameters: &tool.parameters,
-            strict: false,
-        };
-        Self {
-            model: &request.model,
-            instructions: &request.system,
-            input: input(request),
-            temperature: quirks.takes_temperature.then_some(request.temperature),
-            max_output_tokens: request.max_tokens,
-            text: schema
-                .map(|(name, schema)| Text { format: Format { r#type: "json_schema", name, schema, strict: true } }),
-            tools: request.tools.iter().map(tool).collect(),
-            store: false,
-            stream: (quirks.streaming != Streaming::Never).then_some(true),
-        }
+/// What is sent for a request to a model with these quirks.
+pub(super) fn body(request: &Request, quirks: Quirks) -> CreateResponse {
+    CreateResponse {
+        model: Some(request.model.to_string()),
+        instructions: Some(request.system.to_string()),
+        input: input(request),
+        temperature: quirks.takes_temperature.then(|| as_single(request.temperature)),
+        max_output_tokens: request.max_tokens,
+        text: quirks.schemas.of(request.answer.as_deref()).map(|schema| ResponseTextParam::from(strict_format(schema))),
+        tools: (!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect()),
+        store: Some(false),
+        stream: (quirks.streaming != Streaming::Never).then_some(true),
+        ..CreateResponse::default()
     }
 }
 
-fn input(request: &Request) -> Input<'_> {
+/// What all calls of a debate share comes first: providers bill an equal beginning at a fraction.
+fn input(request: &Request) -> InputParam {
     if request.turns.is_empty() {
-        return Input::Prompt(&request.prompt);
+        return InputParam::from(&*request.prompt);
     }
-    let mut items = vec![Item::Message { role: "user", content: &request.prompt }];
+    let mut items = vec![message(Role::User, &request.prompt)];
     for turn in &request.turns {
         match turn {
-            Turn::User(text) => items.push(Item::Message { role: "user", content: text }),
+            Turn::User(text) => items.push(message(Role::User, text)),
             Turn::Assistant { text, calls } => {
                 if !text.is_empty() {
-                    items.push(Item::Message { role: "assistant", content: text });
+                    items.push(message(Role::Assistant, text));
                 }
-                items.extend(calls.iter().map(|call| Item::Call {
-                    call_id: &call.id,
-                    name: &call.name,
-                    arguments: &call.arguments,
-                }));
+                items.extend(calls.iter().map(called));
             }
-            Turn::ToolResults(results) => items.extend(
-                results.iter().map(|result| Item::Output { call_id: &result.tool_call_id, output: &result.content }),
-            ),
+            Turn::ToolResults(results) => items.extend(results.iter().map(|result| {
+                InputItem::from(Item::from(FunctionCallOutputItemParam {
+                    call_id: Some(result.tool_call_id.clone()),
+                    output: result.content.as_str().into(),
+                    id: None,
+                    status: None,
+                    name: None,
+                    namespace: None,
+                    caller: None,
+                }))
+            })),
         }
     }
-    Input::Items(items)
+    InputParam::Items(items)
+}
+
+/// A message says that it is one: OpenAI would know it without, other servers refuse it (llama.cpp: "Cannot determine
+/// type of 'item'").
+fn message(role: Role, text: &str) -> InputItem {
+    EasyInputMessage { role, content: EasyInputContent::Text(text.to_owned()), ..Default::default() }.into()
+}
+
+fn called(call: &ToolCall) -> InputItem {
+    let (call_id, name, arguments) = (call.id.clone(), call.name.clone(), call.arguments.clone());
+    Item::from(FunctionToolCall { call_id, name, arguments, ..Default::default() }).into()
+}
+
+fn tool(tool: &ToolSpec) -> Tool {
+    Tool::from(FunctionTool {
+        name: tool.name.clone(),
+        description: Some(tool.description.clone()),
+        parameters: Some(tool.parameters.clone()),
+        strict: Some(false),
+        ..FunctionTool::default()
+    })
 }
 
 /// An answer; whatever may be absent is.

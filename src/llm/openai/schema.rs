@@ -1,7 +1,5 @@
 //! The schema of an answer as a model takes it, and whether an answer heeds it.
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value};
 
 use crate::llm::{AnswerSchema, FinishReason, Reply};
@@ -26,24 +24,24 @@ const AMOUNTS: [&str; 6] = ["minItems", "maxItems", "minimum", "maximum", "exclu
 
 impl Schemas {
     /// What is sent of a schema.
-    pub(super) fn of(self, answer: Option<&AnswerSchema>) -> Option<(&'static str, Cow<'_, Value>)> {
+    pub(super) fn of(self, answer: Option<&AnswerSchema>) -> Option<AnswerSchema> {
         let answer = answer.filter(|_| self != Self::None)?;
-        let mut schema = Cow::Borrowed(&answer.schema);
+        let mut answer = answer.clone();
         match self {
             Self::Whole | Self::None => {}
-            Self::WithoutLengths => take_away(schema.to_mut(), &LENGTHS),
+            Self::WithoutLengths => take_away(&mut answer.schema, &LENGTHS),
             Self::Unbounded => {
-                take_away(schema.to_mut(), &LENGTHS);
-                take_away(schema.to_mut(), &AMOUNTS);
+                take_away(&mut answer.schema, &LENGTHS);
+                take_away(&mut answer.schema, &AMOUNTS);
             }
         }
-        Some((answer.name, schema))
+        Some(answer)
     }
 
     /// The next less of `answer`'s schema that differs from this and is not refused for what `refuses` tells of a
     /// keyword. Where no keyword of it is refused, the schema itself is.
     pub(super) fn without_refused(self, answer: &AnswerSchema, refuses: impl Fn(&str) -> bool) -> Self {
-        let Some((_, sent)) = self.of(Some(answer)) else { return Self::None };
+        let Some(AnswerSchema { schema: sent, .. }) = self.of(Some(answer)) else { return Self::None };
         let any_of = |keywords: &[&str]| keywords.iter().any(|keyword| uses(&sent, keyword) && refuses(keyword));
         if any_of(&AMOUNTS) {
             Self::Unbounded
@@ -56,7 +54,7 @@ impl Schemas {
 
     /// Whether anything of `answer`'s schema that is sent is a bound.
     pub(super) fn bounds(self, answer: &AnswerSchema) -> bool {
-        let Some((_, sent)) = self.of(Some(answer)) else { return false };
+        let Some(AnswerSchema { schema: sent, .. }) = self.of(Some(answer)) else { return false };
         LENGTHS.iter().chain(&AMOUNTS).any(|keyword| uses(&sent, keyword))
     }
 }
@@ -120,7 +118,7 @@ mod tests {
     });
 
     fn sent(schemas: Schemas) -> String {
-        schemas.of(Some(&BOUNDED)).map(|(_, schema)| schema["properties"].to_string()).unwrap_or_default()
+        schemas.of(Some(&BOUNDED)).map(|answer| answer.schema["properties"].to_string()).unwrap_or_default()
     }
 
     #[test]

@@ -1,9 +1,14 @@
-//! The calls of a debate, from its journal.
+//! The calls of a debate, from its journal; and as a table, with those that failed for good.
+
+use maud::{Markup, html};
 
 use crate::debate::{AgentId, CallRecord, Event, Phase, Recorded, Timestamp};
-use crate::report::View;
+use crate::figures::{cost, counted, duration, thousands};
+use crate::report::{View, stages};
 
-use super::cast::Cast;
+use super::elements::{Column, table, time};
+use super::participants::Participants;
+use super::text::name;
 
 /// One call of a model that came back or was given up.
 pub(super) struct Call<'v> {
@@ -74,7 +79,7 @@ fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<Cal
             result(&summary.agent_id, Phase::Summarization, *round, None, Some(call))
         }
         Event::Contributed { round, contribution, call } => {
-            let phase = phase_of(contribution.kind);
+            let phase = stages::phase(contribution.kind);
             result(&contribution.agent_id, phase, *round, contribution.target_agent_id.as_ref(), call.as_ref())
         }
         Event::CallFailed { failure, call } => Some(Call {
@@ -109,24 +114,90 @@ fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<Cal
     }
 }
 
-fn phase_of(kind: crate::debate::ContributionType) -> Phase {
-    use crate::debate::ContributionType as Kind;
-    match kind {
-        Kind::Proposal | Kind::Opening => Phase::Proposal,
-        Kind::Critique | Kind::Rebuttal => Phase::Critique,
-        Kind::Refinement | Kind::Revision | Kind::Closing => Phase::Refinement,
-        Kind::Vote => Phase::Vote,
+impl Call<'_> {
+    /// What it was for: `critique of Simplicity Advocate`.
+    fn purpose(&self, participants: &Participants<'_>) -> String {
+        let phase = self.phase.name().replace('-', " ");
+        match self.target {
+            Some(target) => format!("{phase} {} {}", stages::preposition(self.phase), participants.name_of(target)),
+            None => phase,
+        }
+    }
+
+    /// Whether it took more than one attempt, or had to be made once more.
+    pub(super) fn is_repeated(&self) -> bool {
+        self.end == End::Again || self.record.is_some_and(|record| record.attempts > 1)
     }
 }
 
-impl Call<'_> {
-    /// What it was for: `critique of Simplicity Advocate`.
-    pub(super) fn purpose(&self, cast: &Cast<'_>) -> String {
-        let phase = self.phase.name().replace('-', " ");
-        match self.target {
-            Some(target) if self.phase == Phase::Vote => format!("{phase} for {}", cast.name_of(target)),
-            Some(target) => format!("{phase} of {}", cast.name_of(target)),
-            None => phase,
+/// The calls as a table, folded away: for those who cannot see the chart or want the figures.
+pub(super) fn call_table(participants: &Participants<'_>, calls: &[Call<'_>]) -> Markup {
+    let before = ["Came back", "Who", "What"].map(Column::words);
+    let numbers = ["Took", "Attempts", "Tokens", "Cost"].map(Column::number);
+    let model = [Column::number("Round"), Column::words("Model")];
+    let columns: Vec<Column> = before.into_iter().chain(model).chain(numbers).chain([Column::words("End")]).collect();
+    let rows = html! { @for call in calls { (row(participants, call)) } };
+    html! {
+        details {
+            summary { "The calls as a table" }
+            (table("calls", "Calls in the order in which they came back", &columns, &rows, None))
+        }
+    }
+}
+
+fn row(participants: &Participants<'_>, call: &Call<'_>) -> Markup {
+    let record = call.record;
+    let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
+    let tokens = record.and_then(|record| record.tokens);
+    let tokens = tokens.map(|tokens| thousands(tokens.input_tokens.saturating_add(tokens.output_tokens)));
+    let numbers = [
+        known(record.map(|record| duration(record.latency_ms))),
+        known(record.map(|record| record.attempts.to_string())),
+        known(tokens),
+        cost(record.and_then(|record| record.cost_usd)),
+    ];
+    html! {
+        tr {
+            td { time datetime=(call.at) { (call.at.utc().format("%m-%d %H:%M:%S")) } }
+            td { (participants.chip(call.agent)) }
+            td { bdi { (call.purpose(participants)) } }
+            td.number { @if call.round == 0 { "before" } @else { (call.round) } }
+            td { @if let Some(record) = record { (name(&record.model)) } }
+            @for number in numbers { td.number { (number) } }
+            td {
+                @match call.end {
+                    End::Result => "result",
+                    End::Again => "called again",
+                    End::Failed(_) => strong { "failed" },
+                }
+            }
+        }
+    }
+}
+
+/// The section of the calls that failed for good.
+pub(super) fn failures(view: &View<'_>, participants: &Participants<'_>) -> Markup {
+    let failures = &view.debate.failures;
+    if failures.is_empty() {
+        return Markup::default();
+    }
+    html! {
+        p.lead {
+            (counted(failures.len() as u64, "call"))
+            " failed for good. The debate went on without what they would have brought."
+        }
+        ul.failures {
+            @for failure in failures {
+                li.card {
+                    p {
+                        (participants.chip(&failure.agent_id)) ": " (failure.phase.name())
+                        @if let Some(target) = &failure.target_agent_id { " of " (participants.chip(target)) }
+                        @if failure.round > 0 { ", round " (failure.round) }
+                        " " small { "after " (counted(failure.attempts.into(), "attempt")) ", " (time(failure.at)) }
+                    }
+                    p.error dir="auto" { (failure.error) }
+                }
+            }
         }
     }
 }

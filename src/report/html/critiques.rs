@@ -1,13 +1,14 @@
 //! Who said what about whose proposal: a matrix that leads to the critiques.
 
-use crate::debate::{AgentId, Contribution, ContributionType};
+use maud::{Markup, html};
+
+use crate::debate::{Contribution, ContributionType};
 use crate::figures::counted;
 use crate::report::View;
 
-use super::cast::{Actor, Cast};
-use super::evolution::{cut, figures};
-use super::markup::{Markup, html, push};
-use super::table::{Column, table};
+use super::contributions::{cut, figures};
+use super::elements::{Column, table};
+use super::participants::{Member, Participants};
 use super::text::{markdown, plain, words};
 
 /// Characters of a critique that are shown while it is folded.
@@ -21,8 +22,18 @@ struct Critique<'v> {
     contribution: &'v Contribution,
 }
 
+impl Critique<'_> {
+    fn is_by(&self, member: &Member<'_>) -> bool {
+        self.contribution.agent_id == *member.id
+    }
+
+    fn is_about(&self, member: &Member<'_>) -> bool {
+        self.contribution.target_agent_id.as_ref() == Some(member.id)
+    }
+}
+
 /// The section.
-pub(super) fn critiques(view: &View<'_>, cast: &Cast<'_>) -> Markup {
+pub(super) fn critiques(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let contributions =
         view.debate.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round, one)));
     let critiques: Vec<Critique<'_>> = contributions
@@ -30,85 +41,80 @@ pub(super) fn critiques(view: &View<'_>, cast: &Cast<'_>) -> Markup {
         .zip(1..)
         .map(|((round, contribution), number)| Critique { round: round.round_number, number, contribution })
         .collect();
-    if critiques.is_empty() {
-        return Markup::default();
-    }
-    let mut section = matrix(cast, &critiques);
-    for round in &view.debate.rounds {
-        let mut texts = Markup::default();
-        for critique in critiques.iter().filter(|critique| critique.round == round.round_number) {
-            push!(texts, "{}", text(cast, critique));
-        }
-        if !texts.is_empty() {
-            push!(section, "<h3>Round {}</h3>\n{}", round.round_number, texts);
+    html! {
+        (matrix(participants, &critiques))
+        @for critiques in critiques.chunk_by(|one, next| one.round == next.round) {
+            @if let Some(first) = critiques.first() { h3 { "Round " (first.round) } }
+            @for critique in critiques { (text(participants, critique)) }
         }
     }
-    section
 }
 
 /// Critics down, targets across.
-fn matrix(cast: &Cast<'_>, critiques: &[Critique<'_>]) -> Markup {
-    let speaks = |actor: &&Actor<'_>| critiques.iter().any(|critique| critique.contribution.agent_id == *actor.id);
-    let is_target = |actor: &&Actor<'_>| {
-        critiques.iter().any(|critique| critique.contribution.target_agent_id.as_ref() == Some(actor.id))
-    };
-    let critics: Vec<&Actor<'_>> = cast.actors().iter().filter(speaks).collect();
-    let targets: Vec<&Actor<'_>> = cast.actors().iter().filter(is_target).collect();
+fn matrix(participants: &Participants<'_>, critiques: &[Critique<'_>]) -> Markup {
+    let members = participants.members().iter();
+    let critics = members.clone().filter(|member| critiques.iter().any(|critique| critique.is_by(member)));
+    let targets: Vec<&Member<'_>> =
+        members.filter(|member| critiques.iter().any(|critique| critique.is_about(member))).collect();
     if targets.is_empty() {
         return Markup::default();
     }
-    let mut rows = Markup::default();
-    for critic in critics {
-        push!(rows, "<tr><th scope=\"row\">{}</th>", critic.chip());
-        for target in &targets {
-            push!(rows, "{}", cell(critic, target, critiques));
+    let rows = html! {
+        @for critic in critics {
+            tr {
+                th scope="row" { (critic.chip()) }
+                @for target in &targets { (cell(critic, target, critiques)) }
+            }
         }
-        push!(rows, "</tr>\n");
-    }
-    let targets = targets.iter().map(|target| Column::words(&target.chip()));
-    let columns: Vec<Column> = [Column::words("")].into_iter().chain(targets).collect();
+    };
+    let names = targets.iter().map(|target| Column::words(target.chip()));
+    let columns: Vec<Column> = [Column::words("")].into_iter().chain(names).collect();
     let caption = "Who criticised whom: a line for each critic, a column for each proposal, with rounds and words";
-    table("matrix", caption, &columns, &rows, &Markup::default())
+    table("matrix", caption, &columns, &rows, None)
 }
 
-fn cell(critic: &Actor<'_>, target: &Actor<'_>, critiques: &[Critique<'_>]) -> Markup {
-    let fits = |id: &AgentId, about: Option<&AgentId>| id == critic.id && about == Some(target.id);
-    let mut links = Markup::default();
-    for critique in critiques {
-        let contribution = critique.contribution;
-        if fits(&contribution.agent_id, contribution.target_agent_id.as_ref()) {
-            push!(
-                links,
-                "<li><a href=\"#critique-{}\">Round {}</a> <small>{}</small></li>",
-                critique.number,
-                critique.round,
-                counted(words(&contribution.content), "word"),
-            );
+fn cell(critic: &Member<'_>, target: &Member<'_>, critiques: &[Critique<'_>]) -> Markup {
+    let mut fitting =
+        critiques.iter().filter(|critique| critique.is_by(critic) && critique.is_about(target)).peekable();
+    if fitting.peek().is_some() {
+        html! {
+            td {
+                ul {
+                    @for Critique { round, number, contribution } in fitting {
+                        li {
+                            a href={ "#critique-" (number) } { "Round " (round) }
+                            " " small { (counted(words(&contribution.content), "word")) }
+                        }
+                    }
+                }
+            }
+        }
+    } else if critic.id == target.id {
+        html! { td.own { span aria-label="its own" { "–" } } }
+    } else {
+        html! { td { span.none { "none" } } }
+    }
+}
+
+fn text(participants: &Participants<'_>, critique: &Critique<'_>) -> Markup {
+    let contribution = critique.contribution;
+    html! {
+        details {
+            summary {
+                span {
+                    (participants.chip(&contribution.agent_id))
+                    @if let Some(target) = &contribution.target_agent_id { " on " (participants.chip(target)) }
+                }
+                " " small { (figures(contribution)) }
+                " " small.beginning { bdi { (beginning(&contribution.content)) } }
+            }
+            // The anchor stands inside: browsers unfold what a link leads into.
+            div id={ "critique-" (critique.number) } tabindex="-1" {
+                (cut(contribution))
+                (markdown(&contribution.content, 4))
+            }
         }
     }
-    if !links.is_empty() {
-        html!("<td><ul>{}</ul></td>", links)
-    } else if critic.id == target.id {
-        html!("<td class=\"own\"><span aria-label=\"its own\">–</span></td>")
-    } else {
-        html!("<td><span class=\"none\">none</span></td>")
-    }
-}
-
-fn text(cast: &Cast<'_>, critique: &Critique<'_>) -> Markup {
-    let contribution = critique.contribution;
-    let target = contribution.target_agent_id.as_ref().map(|target| html!(" on {}", cast.chip(target)));
-    // The anchor stands inside: browsers unfold what a link leads into.
-    let mut summary = html!("<span>{}{}</span>", cast.chip(&contribution.agent_id), target.unwrap_or_default());
-    push!(summary, " <small>{}</small>", figures(contribution));
-    push!(summary, " <small class=\"beginning\"><bdi>{}</bdi></small>", beginning(&contribution.content));
-    html!(
-        "<details>\n<summary>{}</summary>\n<div id=\"critique-{}\" tabindex=\"-1\">\n{}{}</div>\n</details>\n",
-        summary,
-        critique.number,
-        cut(contribution),
-        markdown(&contribution.content, 4),
-    )
 }
 
 /// The first words that are not a heading.

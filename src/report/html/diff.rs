@@ -1,8 +1,10 @@
 //! What changed between two texts: inserted and deleted words, with a little of what stayed around them.
 
+use std::mem::take;
+
+use maud::{Markup, html};
 use similar::{Algorithm, ChangeTag, DiffOp, TextDiff};
 
-use super::markup::{Markup, html, push};
 use super::text::words;
 
 /// Longer texts are not compared: it would take too long, and nobody would read it. Bounds rather than a time limit, so
@@ -56,7 +58,11 @@ pub(super) fn difference(old: &str, new: &str) -> Difference {
         }
     }
     let Changes { shown, inserted, deleted } = changes;
-    Difference::Changes { shown: html!("<div class=\"diff\" dir=\"auto\">\n{}</div>\n", shown), inserted, deleted }
+    Difference::Changes {
+        shown: html! { div.diff dir="auto" { @for passage in shown { (passage) } } },
+        inserted,
+        deleted,
+    }
 }
 
 /// The lines of the old or the new text that an operation is about.
@@ -76,7 +82,7 @@ fn stayed(diff: &TextDiff<'_, '_, str>) -> u64 {
 
 #[derive(Default)]
 struct Changes {
-    shown: Markup,
+    shown: Vec<Markup>,
     inserted: u64,
     deleted: u64,
 }
@@ -93,27 +99,27 @@ impl Changes {
             return;
         }
         self.same(lines.get(..before).unwrap_or_default());
-        push!(self.shown, "<p class=\"skipped\">{} unchanged lines</p>\n", skipped);
+        self.shown.push(html! { p.skipped { (skipped) " unchanged lines" } });
         self.same(lines.get(before + skipped..).unwrap_or_default());
     }
 
     fn same(&mut self, lines: &[&str]) {
         for line in lines {
-            push!(self.shown, "<p class=\"same\">{}</p>\n", line);
+            self.shown.push(html! { p.same { (line) } });
         }
     }
 
     fn delete(&mut self, text: &str) {
         self.deleted += words(text);
         if !text.trim().is_empty() {
-            push!(self.shown, "<p><del>{}</del></p>\n", text.trim_end());
+            self.shown.push(html! { p { del { (text.trim_end()) } } });
         }
     }
 
     fn insert(&mut self, text: &str) {
         self.inserted += words(text);
         if !text.trim().is_empty() {
-            push!(self.shown, "<p><ins>{}</ins></p>\n", text.trim_end());
+            self.shown.push(html! { p { ins { (text.trim_end()) } } });
         }
     }
 
@@ -132,22 +138,22 @@ impl Changes {
     /// A passage of which some words changed. A single word that stayed between two changes goes with them: text that
     /// changes its marking at every other word cannot be read.
     fn reword(&mut self, diff: &TextDiff<'_, '_, str>) {
+        let mut words_shown = Vec::new();
         let (mut old, mut new) = (String::new(), String::new());
         let mut stayed = String::new();
-        push!(self.shown, "<p>");
         for change in diff.iter_all_changes() {
             let word = change.value();
             if change.tag() == ChangeTag::Equal {
                 stayed.push_str(word);
                 if words(&stayed) > 1 || stayed.contains('\n') {
-                    self.mark(&mut old, &mut new);
-                    push!(self.shown, "{}", stayed);
+                    words_shown.push(replaced(&mut old, &mut new));
+                    words_shown.push(html! { (stayed) });
                     stayed.clear();
                 }
                 continue;
             }
             if old.is_empty() && new.is_empty() {
-                push!(self.shown, "{}", stayed);
+                words_shown.push(html! { (stayed) });
             } else {
                 old.push_str(&stayed);
                 new.push_str(&stayed);
@@ -161,20 +167,17 @@ impl Changes {
                 new.push_str(word);
             }
         }
-        self.mark(&mut old, &mut new);
-        push!(self.shown, "{}</p>\n", stayed);
+        words_shown.push(replaced(&mut old, &mut new));
+        self.shown.push(html! { p { @for words in words_shown { (words) } (stayed) } });
     }
+}
 
-    /// Words that were replaced by others.
-    fn mark(&mut self, old: &mut String, new: &mut String) {
-        if !old.trim().is_empty() {
-            push!(self.shown, "<del>{}</del>", old);
-        }
-        if !new.is_empty() {
-            push!(self.shown, "<ins>{}</ins>", new);
-        }
-        old.clear();
-        new.clear();
+/// Words that were replaced by others; both are empty afterwards.
+fn replaced(old: &mut String, new: &mut String) -> Markup {
+    let (old, new) = (take(old), take(new));
+    html! {
+        @if !old.trim().is_empty() { del { (old) } }
+        @if !new.is_empty() { ins { (new) } }
     }
 }
 
@@ -225,7 +228,7 @@ mod tests {
     fn passages_without_much_in_common_are_replaced_as_a_whole() {
         let (shown, ..) = changes("alpha beta gamma delta\n", "one two three four\n");
         assert!(
-            shown.contains("<p><del>alpha beta gamma delta</del></p>\n<p><ins>one two three four</ins></p>"),
+            shown.contains("<p><del>alpha beta gamma delta</del></p><p><ins>one two three four</ins></p>"),
             "{shown}"
         );
     }

@@ -1,14 +1,15 @@
 //! The frame of the page: head, navigation, sections, footer.
 
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 use crate::report::View;
 
-use super::markup::{Markup, html, push};
 use super::text::{name, plain};
 
 /// Characters of the problem's first line that are shown as the page's title.
 const TITLE_CHARS: usize = 140;
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A section of the page.
 pub(super) struct Section {
@@ -53,72 +54,80 @@ pub(super) fn title(view: &View<'_>) -> String {
 }
 
 /// The whole page.
-pub(super) fn page(view: &View<'_>, masthead: &Markup, sections: &[Section]) -> String {
+pub(super) fn page(view: &View<'_>, header: &Markup, sections: &[Section]) -> String {
     // A checkout may have changed the line breaks; the hash is over what a browser makes of them.
     let style = include_str!("page.css").replace("\r\n", "\n");
     let policy =
         format!("default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'", hash(&style));
-    let shown: Vec<&Section> = sections.iter().filter(|section| !section.body.is_empty()).collect();
-    let mut page = html!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta name=\"generator\" content=\"dialectic {}\">\n\
-         <title>{}</title>\n<style>{}</style>\n</head>\n<body>\n\
-         <a class=\"skip\" href=\"#solution\">Skip to the solution</a>\n<div class=\"shell\">\n",
-        policy,
-        env!("CARGO_PKG_VERSION"),
-        title(view),
-        Markup::rendered(style),
-    );
-    push!(page, "{}{}<main>\n", masthead, navigation(&shown));
-    let mut part = None;
-    for section in shown {
-        if part != Some(section.part) && section.part != Part::Answer {
-            push!(page, "<p class=\"part\">{}</p>\n", section.part.title());
+    let shown: Vec<&Section> = sections.iter().filter(|section| !section.body.0.is_empty()).collect();
+    let parts = shown.chunk_by(|one, next| one.part == next.part);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="referrer" content="no-referrer";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content={ "dialectic " (VERSION) };
+                title { (title(view)) }
+                style { (PreEscaped(style)) }
+            }
+            body {
+                a.skip href="#solution" { "Skip to the solution" }
+                div.shell {
+                    (header)
+                    nav aria-label="Sections" {
+                        @for part in parts.clone() { (links(part)) }
+                    }
+                    main {
+                        @for part in parts { (part_of_page(part)) }
+                    }
+                    (footer(view))
+                }
+            }
         }
-        part = Some(section.part);
-        push!(
-            page,
-            "<section id=\"{}\" aria-labelledby=\"{}-title\">\n<h2 id=\"{}-title\">{}</h2>\n{}</section>\n",
-            section.id,
-            section.id,
-            section.id,
-            section.title,
-            section.body,
-        );
-    }
-    push!(page, "</main>\n{}</div>\n</body>\n</html>\n", footer(view));
+    };
     page.into_string()
 }
 
-fn navigation(sections: &[&Section]) -> Markup {
-    let mut navigation = html!("<nav aria-label=\"Sections\">\n");
-    for part in [Part::Answer, Part::Debate, Part::Run] {
-        let mut links = Markup::default();
-        for section in sections.iter().filter(|section| section.part == part) {
-            push!(links, "<li><a href=\"#{}\">{}</a></li>\n", section.id, section.title);
-        }
-        if !links.is_empty() {
-            push!(navigation, "<p>{}</p>\n<ul>\n{}</ul>\n", part.title(), links);
+/// The part of the navigation that leads to these sections, all of one part.
+fn links(sections: &[&Section]) -> Markup {
+    html! {
+        @if let Some(first) = sections.first() { p { (first.part.title()) } }
+        ul {
+            @for Section { id, title, .. } in sections { li { a href={ "#" (id) } { (title) } } }
         }
     }
-    push!(navigation, "</nav>\n");
-    navigation
+}
+
+fn part_of_page(sections: &[&Section]) -> Markup {
+    let named = sections.first().filter(|first| first.part != Part::Answer);
+    html! {
+        @if let Some(first) = named { p.part { (first.part.title()) } }
+        @for Section { id, title, body, .. } in sections {
+            section id=(id) aria-labelledby={ (id) "-title" } {
+                h2 id={ (id) "-title" } { (title) }
+                (body)
+            }
+        }
+    }
 }
 
 fn footer(view: &View<'_>) -> Markup {
-    let id = view.debate.id.as_str();
-    html!(
-        "<footer>\n<p>Made by dialectic {} from the debate {}. To make it anew: <code>dialectic report -d {} -o \
-         report.html</code></p>\n<p>Times are in UTC. The page holds everything that it shows: it loads nothing and \
-         runs nothing.</p>\n</footer>\n",
-        env!("CARGO_PKG_VERSION"),
-        name(id),
-        name(id),
-    )
+    let id = name(view.debate.id.as_str());
+    html! {
+        footer {
+            p {
+                "Made by dialectic " (VERSION) " from the debate " (id) ". To make it anew: "
+                code { "dialectic report -d " (id) " -o report.html" }
+            }
+            p {
+                "Times are in UTC. The page holds everything that it shows: it loads nothing and runs nothing."
+            }
+        }
+    }
 }
 
 /// SHA-256 as a Content-Security-Policy names it: in Base64.
@@ -139,20 +148,4 @@ fn hash(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hash_is_written_as_browsers_read_it() {
-        // `printf abc | openssl dgst -sha256 -binary | base64`
-        assert_eq!(hash("abc"), "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
-    }
-
-    #[test]
-    fn the_stylesheet_loads_nothing_and_cannot_leave_its_element() {
-        let style = include_str!("page.css");
-        for loading in ["url(", "@import", "@font-face", "image-set(", "</", "<!--"] {
-            assert!(!style.contains(loading), "{loading}");
-        }
-    }
-}
+mod tests;

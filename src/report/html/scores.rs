@@ -1,11 +1,12 @@
 //! The judge's scores over the rounds.
 
+use maud::{Markup, html};
+
 use crate::debate::{Evaluation, TerminationKind};
 use crate::figures::score;
 use crate::report::View;
 
-use super::markup::{Markup, html, push};
-use super::table::{Column, scrolling, table};
+use super::elements::{Column, as_f64, px, scrolling, table};
 
 /// The drawing, in its own units: the axes are at `LEFT` and `BOTTOM`, 100 is at `TOP`.
 const WIDTH: f64 = 640.0;
@@ -28,15 +29,14 @@ pub(super) fn scores(view: &View<'_>) -> Markup {
     };
     let reached = last.score.is_some_and(|value| value >= last.threshold);
     let end = if reached { "It was reached." } else { "It was not reached." };
-    html!(
-        "<p class=\"lead\">After each round the judge scored {} from 0 to 100. From {} on the debate ends. {}</p>\n\
-         <figure>\n{}</figure>\n{}",
-        asked,
-        shown(last.threshold),
-        end,
-        scrolling("Chart of the scores", &chart(&scored)),
-        score_table(&scored),
-    )
+    html! {
+        p.lead {
+            "After each round the judge scored " (asked) " from 0 to 100. From " (shown(last.threshold))
+            " on the debate ends. " (end)
+        }
+        figure { (scrolling("Chart of the scores", &chart(&scored))) }
+        (score_table(&scored))
+    }
 }
 
 fn chart(scored: &[(u32, &Evaluation)]) -> Markup {
@@ -45,64 +45,38 @@ fn chart(scored: &[(u32, &Evaluation)]) -> Markup {
         several => LEFT + 30.0 + (RIGHT - LEFT - 60.0) * as_f64(index) / as_f64(several - 1),
     };
     let y = |value: f64| BOTTOM - (BOTTOM - TOP) * value.clamp(0.0, 100.0) / 100.0;
-    let mut chart = html!(
-        "<svg class=\"scores\" role=\"img\" aria-labelledby=\"scores-chart scores-text\" viewBox=\"0 0 {} {}\">\n\
-         <title id=\"scores-chart\">Scores over the rounds</title>\n<desc id=\"scores-text\">{}</desc>\n",
-        WIDTH,
-        HEIGHT,
-        described(scored),
-    );
-    for value in [0.0, 25.0, 50.0, 75.0, 100.0] {
-        let at = px(y(value));
-        push!(chart, "<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\"/>", LEFT, RIGHT, at, at);
-        push!(chart, "<text class=\"axis\" x=\"{}\" y=\"{}\">{}</text>\n", LEFT - 8.0, px(y(value) + 4.0), value);
-    }
-    if let Some((_, last)) = scored.last() {
-        let at = y(last.threshold);
-        push!(
-            chart,
-            "<line class=\"threshold\" x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\"/>",
-            LEFT,
-            RIGHT,
-            px(at),
-            px(at)
-        );
-        push!(
-            chart,
-            "<text class=\"threshold\" x=\"{}\" y=\"{}\">threshold {}</text>\n",
-            RIGHT + 6.0,
-            px(at + 4.0),
-            shown(last.threshold)
-        );
-    }
-    for (index, pair) in scored.windows(2).enumerate() {
-        if let [(_, Evaluation { score: Some(from), .. }), (_, Evaluation { score: Some(to), .. })] = pair {
-            let (left, right) = (px(x(index)), px(x(index + 1)));
-            push!(
-                chart,
-                "<line class=\"line\" x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\"/>\n",
-                left,
-                right,
-                px(y(*from)),
-                px(y(*to))
-            );
+    let threshold = scored.last().map(|(_, last)| last.threshold);
+    html! {
+        svg.scores role="img" aria-labelledby="scores-chart scores-text" viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } {
+            title id="scores-chart" { "Scores over the rounds" }
+            desc id="scores-text" { (described(scored)) }
+            @for value in [0.0, 25.0, 50.0, 75.0, 100.0] {
+                line.grid x1=(LEFT) x2=(RIGHT) y1=(px(y(value))) y2=(px(y(value))) {}
+                text.axis x=(LEFT - 8.0) y=(px(y(value) + 4.0)) { (value) }
+            }
+            @if let Some(threshold) = threshold {
+                @let at = y(threshold);
+                line.threshold x1=(LEFT) x2=(RIGHT) y1=(px(at)) y2=(px(at)) {}
+                text.threshold x=(RIGHT + 6.0) y=(px(at + 4.0)) { "threshold " (shown(threshold)) }
+            }
+            @for (index, pair) in scored.windows(2).enumerate() {
+                @if let [(_, Evaluation { score: Some(from), .. }), (_, Evaluation { score: Some(to), .. })] = pair {
+                    line.line x1=(px(x(index))) x2=(px(x(index + 1))) y1=(px(y(*from))) y2=(px(y(*to))) {}
+                }
+            }
+            @for (index, (round, evaluation)) in scored.iter().enumerate() {
+                @let at = px(x(index));
+                text.label x=(at) y=(px(BOTTOM + 22.0)) { "Round " (round) }
+                @if let Some(value) = evaluation.score {
+                    circle.point cx=(at) cy=(px(y(value))) r="5" {}
+                    text.value x=(at) y=(px(y(value) - 11.0)) { (shown(value)) }
+                } @else {
+                    circle.point.unread cx=(at) cy=(px(BOTTOM)) r="5" {}
+                    text.unread x=(at) y=(px(BOTTOM - 11.0)) { "unreadable" }
+                }
+            }
         }
     }
-    for (index, (round, evaluation)) in scored.iter().enumerate() {
-        let at = px(x(index));
-        push!(chart, "<text class=\"label\" x=\"{}\" y=\"{}\">Round {}</text>\n", at, px(BOTTOM + 22.0), round);
-        if let Some(value) = evaluation.score {
-            let (point, text) = (px(y(value)), px(y(value) - 11.0));
-            push!(chart, "<circle class=\"point\" cx=\"{}\" cy=\"{}\" r=\"5\"/>", at, point);
-            push!(chart, "<text class=\"value\" x=\"{}\" y=\"{}\">{}</text>\n", at, text, shown(value));
-        } else {
-            let (point, text) = (px(BOTTOM), px(BOTTOM - 11.0));
-            push!(chart, "<circle class=\"point unread\" cx=\"{}\" cy=\"{}\" r=\"5\"/>", at, point);
-            push!(chart, "<text class=\"unread\" x=\"{}\" y=\"{}\">unreadable</text>\n", at, text);
-        }
-    }
-    push!(chart, "</svg>\n");
-    chart
 }
 
 /// Scores are 0 to 100; what else a file holds must not fill the drawing with digits.
@@ -123,23 +97,17 @@ fn described(scored: &[(u32, &Evaluation)]) -> String {
 }
 
 fn score_table(scored: &[(u32, &Evaluation)]) -> Markup {
-    let mut rows = Markup::default();
-    for (round, evaluation) in scored {
-        push!(rows, "<tr><th scope=\"row\">{}</th><td>{}</td>", round, evaluation.kind.name());
-        let value = evaluation.score.map_or("unreadable".to_owned(), shown);
-        push!(rows, "<td class=\"number\">{}</td>", value);
-        push!(rows, "<td class=\"number\">{}</td></tr>\n", shown(evaluation.threshold));
-    }
+    let rows = html! {
+        @for (round, evaluation) in scored {
+            tr {
+                th scope="row" { (round) }
+                td { (evaluation.kind.name()) }
+                td.number { (evaluation.score.map_or("unreadable".to_owned(), shown)) }
+                td.number { (shown(evaluation.threshold)) }
+            }
+        }
+    };
     let columns =
         [Column::words("Round"), Column::words("Asked"), Column::number("Score"), Column::number("Threshold")];
-    table("small", "Scores of the judge", &columns, &rows, &Markup::default())
-}
-
-fn px(value: f64) -> String {
-    format!("{value:.1}")
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a debate has few rounds")]
-fn as_f64(count: usize) -> f64 {
-    count as f64
+    table("small", "Scores of the judge", &columns, &rows, None)
 }

@@ -1,36 +1,46 @@
 //! What the debate was run with.
 
+use std::path::PathBuf;
+
+use maud::{Markup, html};
+
 use crate::debate::{
     AgentFailurePolicy, Debate, DebateSettings, PromptOrigin, Settings, SummarizationSettings, SynthesisMethod,
-    TerminationKind,
+    TerminationKind, Usd,
 };
 use crate::figures::{duration, score, thousands};
 use crate::report::View;
 
-use super::markup::{Markup, html, push};
 use super::text::{name, verbatim};
 
 /// The section: the settings that shape a debate in words, then all of them as they were saved.
 pub(super) fn settings(view: &View<'_>) -> Markup {
     let Some(settings) = &view.debate.settings else { return Markup::default() };
-    let mut section = html!("<dl class=\"settings\">\n");
-    for (label, value) in shaping(&settings.debate).into_iter().chain(around(view.debate, settings)) {
-        push!(section, "<div><dt>{}</dt><dd>{}</dd></div>\n", label, value);
+    html! {
+        dl.settings {
+            @for (label, value) in shaping(&settings.debate).into_iter().chain(around(view.debate, settings)) {
+                div { dt { (label) } dd { (value) } }
+            }
+        }
+        (prompts(view.debate))
+        @if let Ok(json) = serde_json::to_string_pretty(settings) {
+            details {
+                summary { "All settings as JSON" }
+                (verbatim(&json))
+            }
+        }
     }
-    push!(section, "</dl>\n{}", prompts(view.debate));
-    if let Ok(json) = serde_json::to_string_pretty(settings) {
-        push!(section, "<details>\n<summary>All settings as JSON</summary>\n{}</details>\n", verbatim(&json));
-    }
-    section
 }
 
 fn shaping(debate: &DebateSettings) -> Vec<(&'static str, Markup)> {
     let end = debate.termination_condition;
     let end = match end.kind {
-        TerminationKind::Fixed => html!("after the last round"),
-        TerminationKind::Convergence => html!("when the agents agree, from a score of {} on", score(end.threshold)),
+        TerminationKind::Fixed => html! { "after the last round" },
+        TerminationKind::Convergence => {
+            html! { "when the agents agree, from a score of " (score(end.threshold)) " on" }
+        }
         TerminationKind::Quality => {
-            html!("when the solution is good enough, from a score of {} on", score(end.threshold))
+            html! { "when the solution is good enough, from a score of " (score(end.threshold)) " on" }
         }
     };
     let synthesis = match debate.synthesis_method {
@@ -42,21 +52,21 @@ fn shaping(debate: &DebateSettings) -> Vec<(&'static str, Markup)> {
         AgentFailurePolicy::Continue => "the others go on",
         AgentFailurePolicy::Fail => "the debate fails",
     };
-    let limit = |amount: Option<crate::debate::Usd>| amount.map_or_else(|| html!("none"), |amount| html!("{}", amount));
-    let yes = |yes: bool| if yes { html!("yes") } else { html!("no") };
+    let limit = |amount: Option<Usd>| html! { @if let Some(amount) = amount { (amount) } @else { "none" } };
+    let yes = |yes: bool| html! { @if yes { "yes" } @else { "no" } };
     vec![
         ("Protocol", name(&debate.protocol)),
-        ("Rounds at most", html!("{}", debate.rounds)),
+        ("Rounds at most", html! { (debate.rounds) }),
         ("Ends", end),
-        ("Synthesis", html!("{}", synthesis)),
+        ("Synthesis", html! { (synthesis) }),
         ("Full history", yes(debate.include_full_history)),
         ("Summaries", summarization(&debate.summarization)),
         ("Questions to the user", yes(debate.interactive_clarifications)),
-        ("When an agent fails", html!("{}", failure)),
-        ("Calls at a time", html!("{}", debate.max_concurrency)),
-        ("Repeats of a call", html!("{}", debate.max_retries)),
-        ("Limit of a call", html!("{}", duration(debate.call_timeout))),
-        ("Limit of a round", html!("{}", duration(debate.timeout_per_round))),
+        ("When an agent fails", html! { (failure) }),
+        ("Calls at a time", html! { (debate.max_concurrency) }),
+        ("Repeats of a call", html! { (debate.max_retries) }),
+        ("Limit of a call", html! { (duration(debate.call_timeout)) }),
+        ("Limit of a round", html! { (duration(debate.timeout_per_round)) }),
         ("Cost limit", limit(debate.budget.max_cost_usd)),
         ("Cost warning", limit(debate.budget.warn_cost_usd)),
     ]
@@ -64,18 +74,16 @@ fn shaping(debate: &DebateSettings) -> Vec<(&'static str, Markup)> {
 
 fn summarization(settings: &SummarizationSettings) -> Markup {
     if !settings.enabled {
-        return html!("no");
+        return html! { "no" };
     }
     let [threshold, length] = [settings.threshold, settings.max_length].map(|chars| thousands(chars as u64));
-    html!("from {} characters on, to {} at most ({})", threshold, length, name(&settings.method))
+    html! { "from " (threshold) " characters on, to " (length) " at most (" (name(&settings.method)) ")" }
 }
 
 fn around(debate: &Debate, settings: &Settings) -> Vec<(&'static str, Markup)> {
-    let context = settings
-        .context_dir
-        .as_ref()
-        .map(|path| ("Context directory", html!("<code>{}</code>", name(&path.to_string_lossy()))));
-    let seed = debate.seed.map(|seed| ("Seed", html!("{}", seed)));
+    let path = |path: &PathBuf| html! { code { (name(&path.to_string_lossy())) } };
+    let context = settings.context_dir.as_ref().map(|directory| ("Context directory", path(directory)));
+    let seed = debate.seed.map(|seed| ("Seed", html! { (seed) }));
     context.into_iter().chain(seed).collect()
 }
 
@@ -88,16 +96,19 @@ fn prompts(debate: &Debate) -> Markup {
         Some((&judge.id, "", judge.source, judge.path.as_ref())),
         judge.summary_source.map(|origin| (&judge.id, " (summary)", origin, judge.summary_path.as_ref())),
     ];
-    let mut files = Markup::default();
-    for (id, what, origin, path) in agents.chain(of_judge.into_iter().flatten()) {
-        if origin == PromptOrigin::File {
-            let path = path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
-            push!(files, "<li>{}{}: <code>{}</code></li>\n", name(id.as_str()), what, name(&path));
+    let all = agents.chain(of_judge.into_iter().flatten());
+    let files: Vec<_> = all.filter(|(_, _, origin, _)| *origin == PromptOrigin::File).collect();
+    html! {
+        @if files.is_empty() {
+            p.note { "All prompts are the built-in ones." }
+        } @else {
+            h3 { "Prompts from files" }
+            ul {
+                @for (id, what, _, path) in files {
+                    @let path = path.map(|path| path.to_string_lossy()).unwrap_or_default();
+                    li { (name(id.as_str())) (what) ": " code { (name(&path)) } }
+                }
+            }
         }
-    }
-    if files.is_empty() {
-        html!("<p class=\"note\">All prompts are the built-in ones.</p>\n")
-    } else {
-        html!("<h3>Prompts from files</h3>\n<ul>\n{}</ul>\n", files)
     }
 }

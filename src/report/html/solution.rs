@@ -1,10 +1,11 @@
 //! The answer, and what its author says about it.
 
+use maud::{Markup, html};
+
 use crate::debate::{AgentId, Debate, Solution, Status};
 use crate::report::View;
 
-use super::cast::Cast;
-use super::markup::{Markup, html, push};
+use super::participants::Participants;
 use super::text::{markdown, name};
 
 /// Where the judge's assessment, and the account of a vote, begin in a description. Both are shown from their own
@@ -13,37 +14,34 @@ const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment\n";
 const VOTE: &str = "\n\n---\n\n## Vote\n";
 
 /// The section.
-pub(super) fn solution(view: &View<'_>, cast: &Cast<'_>) -> Markup {
+pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let Some(solution) = &view.debate.final_solution else { return missing(view.debate) };
-    let mut section = html!("<p class=\"lead\">{}</p>\n", origin(solution, cast));
-    if let Some(error) = &solution.parse_error {
-        let what = "The judge did not answer in the form that was asked for, so its answer is shown as it came.";
-        push!(section, "<div class=\"notice warn\">\n<p>{}</p>\n", what);
-        push!(section, "<p class=\"error\" dir=\"auto\">{}</p>\n</div>\n", error);
-    }
-    // What is missing is said before the text that does not say it.
-    push!(
-        section,
-        "{}",
-        list("Unfulfilled major requirements", "warn before", &solution.unfulfilled_major_requirements)
-    );
-    push!(section, "<div class=\"answer\">\n{}</div>\n", markdown(answer(view.debate, solution), 3));
-    if let Some(implementation) = &solution.implementation {
-        push!(section, "<h3>Implementation</h3>\n{}", markdown(implementation, 4));
-    }
-    let lists = [
-        list("Open questions", "", &solution.open_questions),
-        list("Recommendations", "", &solution.recommendations),
-        list("Trade-offs", "", &solution.tradeoffs),
+    let cards = [
+        ("Open questions", &solution.open_questions),
+        ("Recommendations", &solution.recommendations),
+        ("Trade-offs", &solution.tradeoffs),
     ];
-    if lists.iter().any(|list| !list.is_empty()) {
-        push!(section, "<div class=\"cards\">\n");
-        for list in lists {
-            push!(section, "{}", list);
+    html! {
+        p.lead { (origin(solution, participants)) }
+        @if let Some(error) = &solution.parse_error {
+            div.notice.warn {
+                p { "The judge did not answer in the form that was asked for, so its answer is shown as it came." }
+                p.error dir="auto" { (error) }
+            }
         }
-        push!(section, "</div>\n");
+        // What is missing is said before the text that does not say it.
+        (card("Unfulfilled major requirements", "warn before", &solution.unfulfilled_major_requirements))
+        div.answer { (markdown(answer(view.debate, solution), 3)) }
+        @if let Some(implementation) = &solution.implementation {
+            h3 { "Implementation" }
+            (markdown(implementation, 4))
+        }
+        @if cards.iter().any(|(_, items)| !items.is_empty()) {
+            div.cards {
+                @for (title, items) in cards { (card(title, "", items)) }
+            }
+        }
     }
-    section
 }
 
 /// The description without what the page shows elsewhere.
@@ -62,39 +60,47 @@ fn answer<'d>(debate: &Debate, solution: &'d Solution) -> &'d str {
     without(without(&solution.description, ASSESSMENT, assessed), VOTE, debate.voting.is_some())
 }
 
-fn origin(solution: &Solution, cast: &Cast<'_>) -> Markup {
-    let chip = |id: &Option<AgentId>| id.as_ref().map(|id| cast.chip(id));
+fn origin(solution: &Solution, participants: &Participants<'_>) -> Markup {
+    let chip = |id: &Option<AgentId>| id.as_ref().map(|id| participants.chip(id));
     match (chip(&solution.synthesized_by), chip(&solution.base)) {
         (Some(_), Some(base)) if solution.synthesized_by == solution.base => {
-            html!("The refinement of {} won the vote.", base)
+            html! { "The refinement of " (base) " won the vote." }
         }
-        (Some(by), Some(base)) => html!("Put together by {}, built on the refinement of {}.", by, base),
-        (Some(by), None) => html!("Put together by {}.", by),
-        (None, Some(base)) => html!("The refinement of {}.", base),
-        (None, None) => html!("Who put it together is not on record."),
+        (Some(by), Some(base)) => html! { "Put together by " (by) ", built on the refinement of " (base) "." },
+        (Some(by), None) => html! { "Put together by " (by) "." },
+        (None, Some(base)) => html! { "The refinement of " (base) "." },
+        (None, None) => html! { "Who put it together is not on record." },
     }
 }
 
-fn list(title: &'static str, class: &'static str, items: &[String]) -> Markup {
-    if items.is_empty() {
-        return Markup::default();
+fn card(title: &'static str, class: &'static str, items: &[String]) -> Markup {
+    html! {
+        @if !items.is_empty() {
+            div.card.(class) {
+                h3 { (title) }
+                ul {
+                    @for item in items { li { (markdown(item, 4)) } }
+                }
+            }
+        }
     }
-    let mut list = html!("<div class=\"card {}\">\n<h3>{}</h3>\n<ul>\n", class, title);
-    for item in items {
-        push!(list, "<li>{}</li>\n", markdown(item, 4));
-    }
-    push!(list, "</ul>\n</div>\n");
-    list
 }
 
 fn missing(debate: &Debate) -> Markup {
     let why = match debate.status {
-        Status::Pending | Status::Running => html!("The debate has not come to an answer yet."),
-        Status::Paused => html!("The debate was interrupted before it came to an answer."),
-        Status::Completed => html!("The record holds no answer, although the debate is completed."),
-        Status::Failed => html!("The debate failed before it came to an answer."),
+        Status::Pending | Status::Running => "The debate has not come to an answer yet.",
+        Status::Paused => "The debate was interrupted before it came to an answer.",
+        Status::Completed => "The record holds no answer, although the debate is completed.",
+        Status::Failed => "The debate failed before it came to an answer.",
     };
-    let go_on = html!(" <code>dialectic resume {}</code> goes on with it.", name(debate.id.as_str()));
-    let resumable = debate.settings.is_some() && debate.status != Status::Completed;
-    html!("<div class=\"notice warn\">\n<p>{}{}</p>\n</div>\n", why, if resumable { go_on } else { Markup::default() })
+    html! {
+        div.notice.warn {
+            p {
+                (why)
+                @if debate.settings.is_some() && debate.status != Status::Completed {
+                    " " code { "dialectic resume " (name(debate.id.as_str())) } " goes on with it."
+                }
+            }
+        }
+    }
 }

@@ -6,8 +6,7 @@ use comrak::html::{ChildRendering, Context, format_document_with_formatter, form
 use comrak::nodes::{Node, NodeValue};
 use comrak::options::Plugins;
 use comrak::{Arena, Options, parse_document};
-
-use super::markup::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
 /// Texts above this many bytes are shown as they were written: nobody reads them as prose, and Markdown of that size
 /// can nest deep enough to bring a browser to its knees.
@@ -45,12 +44,13 @@ pub(super) fn typed(text: &str, top: u8) -> Markup {
 
 /// Text as it was written, in a box of its own: code, JSON, whatever is too long to be prose.
 pub(super) fn verbatim(text: &str) -> Markup {
-    html!("<pre class=\"verbatim\" dir=\"auto\" tabindex=\"0\">\n{}</pre>", text)
+    // A browser drops a line break at the beginning, so that one of the text's own would be lost.
+    html! { pre.verbatim dir="auto" tabindex="0" { "\n" (text) } }
 }
 
 /// A name, an id or another short text of unknown origin, which cannot change the direction of what is around it.
 pub(super) fn name(text: &str) -> Markup {
-    html!("<bdi>{}</bdi>", text)
+    html! { bdi { (text) } }
 }
 
 /// `text` for a title or an attribute, which know no `<bdi>`: on one line, without characters that steer, at most
@@ -70,11 +70,11 @@ pub(super) fn words(text: &str) -> u64 {
 
 fn rendered(text: &str, top: u8, breaks: Breaks) -> Markup {
     if text.trim().is_empty() {
-        return html!("<p class=\"none\">There is no text.</p>");
+        return html! { p.none { "There is no text." } };
     }
     let rendered = (text.len() <= RENDERED_BYTES).then(|| render(text, top, breaks)).flatten();
     match rendered.filter(|html| html.len() <= text.len().saturating_mul(GROWTH).saturating_add(4096)) {
-        Some(rendered) => html!("<div class=\"text\" dir=\"auto\">\n{}</div>\n", Markup::rendered(rendered)),
+        Some(rendered) => html! { div.text dir="auto" { (PreEscaped(rendered)) } },
         None => verbatim(text),
     }
 }
@@ -180,7 +180,7 @@ mod tests {
 
     use super::*;
 
-    fn html(text: &str) -> String {
+    fn as_html(text: &str) -> String {
         markdown(text, 3).into_string()
     }
 
@@ -262,11 +262,11 @@ mod tests {
             "<style>*{}</style>",
             "~~~\" onmouseover=\"x\n~~~",
         ] {
-            let html = html(text);
+            let html = as_html(text);
             assert_harmless(text, &html);
             assert!(!html.contains("<script") && !html.contains("<img"), "{html}");
         }
-        assert!(html("<script>x</script>").contains("&lt;script&gt;x&lt;/script&gt;"));
+        assert!(as_html("<script>x</script>").contains("&lt;script&gt;x&lt;/script&gt;"));
     }
 
     #[test]
@@ -293,50 +293,52 @@ mod tests {
                 format!("[words][r]\n\n[r]: <{url}>"),
                 format!("<{url}>"),
             ] {
-                let html = html(&text);
+                let html = as_html(&text);
                 assert!(!html.contains("<a ") && !html.contains("<img"), "{text}: {html}");
             }
-            assert!(html(&format!("[words](<{url}>)")).contains("words"));
+            assert!(as_html(&format!("[words](<{url}>)")).contains("words"));
         }
         assert!(
-            html("[w](https://example.org/a?b=1&c=2)").contains("<a href=\"https://example.org/a?b=1&amp;c=2\">w</a>")
+            as_html("[w](https://example.org/a?b=1&c=2)")
+                .contains("<a href=\"https://example.org/a?b=1&amp;c=2\">w</a>")
         );
-        assert_harmless("", &html("[w](https://e.org/\"onclick=\"x \"t\")"));
-        assert!(html("![alt](https://e.org/i.png)").contains("<a href=\"https://e.org/i.png\">[image: alt]</a>"));
+        assert_harmless("", &as_html("[w](https://e.org/\"onclick=\"x \"t\")"));
+        assert!(as_html("![alt](https://e.org/i.png)").contains("<a href=\"https://e.org/i.png\">[image: alt]</a>"));
         assert!(
-            html("[![alt](https://e.org/i.png)](https://e.org)").contains("<a href=\"https://e.org\">[image: alt]</a>")
+            as_html("[![alt](https://e.org/i.png)](https://e.org)")
+                .contains("<a href=\"https://e.org\">[image: alt]</a>")
         );
     }
 
     #[test]
     fn headings_go_below_those_of_the_page() {
-        let shown = html("# One\n\n### Two\n\n###### Six\n");
+        let shown = as_html("# One\n\n### Two\n\n###### Six\n");
         assert!(
             shown.contains("<h3>One</h3>") && shown.contains("<h5>Two</h5>") && shown.contains("<h6>Six</h6>"),
             "{shown}"
         );
-        let shown = html("## One\n\n### Two\n");
+        let shown = as_html("## One\n\n### Two\n");
         assert!(shown.contains("<h3>One</h3>") && shown.contains("<h4>Two</h4>"), "{shown}");
     }
 
     #[test]
     fn wide_parts_scroll_on_their_own_and_users_keep_their_line_breaks() {
-        let table = html("| a | b |\n| - | -: |\n| 1 | 2 |\n");
+        let table = as_html("| a | b |\n| - | -: |\n| 1 | 2 |\n");
         assert!(table.contains("tabindex=\"0\">\n<table>") || table.contains("tabindex=\"0\"><table>"), "{table}");
         assert!(table.contains("</table>\n</div>"), "{table}");
-        assert!(html("```rust\nlet a = 1;\n```").contains("<pre tabindex=\"0\"><code>let a = 1;\n</code></pre>"));
+        assert!(as_html("```rust\nlet a = 1;\n```").contains("<pre tabindex=\"0\"><code>let a = 1;\n</code></pre>"));
         assert!(typed("a\nb", 3).into_string().contains("a<br />\nb"));
-        assert!(html("- [x] done\n- [ ] ~~open~~\n").contains("checked"));
+        assert!(as_html("- [x] done\n- [ ] ~~open~~\n").contains("checked"));
     }
 
     #[test]
     fn texts_that_would_drown_a_browser_are_shown_as_they_are() {
         for text in ["x".repeat(200_000), ">".repeat(100_000), "- ".repeat(60_000), "[".repeat(60_000)] {
-            let html = html(&text);
+            let html = as_html(&text);
             assert_harmless("", &html);
             assert!(html.len() < text.len() * 16 + 8192, "{}", html.len());
         }
-        assert!(html(&">".repeat(100_000)).starts_with("<pre class=\"verbatim\""));
+        assert!(as_html(&">".repeat(100_000)).starts_with("<pre class=\"verbatim\""));
     }
 
     #[test]
@@ -346,15 +348,50 @@ mod tests {
         assert_eq!(plain(&" ".repeat(50), 3), "");
     }
 
+    #[test]
+    fn markup_is_made_of_text_in_known_places_alone() {
+        let sources = ["page.rs", "text.rs"];
+        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report");
+        let mut directories = vec![directory];
+        let mut making = Vec::new();
+        while let Some(directory) = directories.pop() {
+            for path in std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().path()) {
+                if path.is_dir() {
+                    directories.push(path);
+                } else if std::fs::read_to_string(&path).unwrap().contains("PreEscaped(") {
+                    making.push(path.file_name().unwrap().to_string_lossy().into_owned());
+                }
+            }
+        }
+        making.sort_unstable();
+        assert_eq!(making, sources);
+    }
+
+    /// The text that a browser makes of escaped text.
+    fn read(html: &str) -> String {
+        let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
+        entities.iter().fold(html.to_owned(), |html, (entity, c)| html.replace(entity, c))
+    }
+
     /// Pieces of Markdown and HTML, and what attacks are made of.
     const PIECES: &str =
         "[<>&\"'`|\\[\\]()!#*_~:;=/\\\\ \\n-]|javascript:|on[a-z]{1,5}=|https?://|script|<a |<img |</|[a-z]";
 
     proptest! {
         #[test]
+        fn text_put_into_a_page_comes_out_as_text(text in "(?s).*|[&<>\"'#a-z;/ ]*") {
+            let html = html! { p title=(text) { (text) } }.into_string();
+            let inside = html.strip_prefix("<p title=\"").and_then(|html| html.strip_suffix("</p>")).unwrap();
+            let (attribute, content) = inside.split_once("\">").unwrap();
+            prop_assert!(!attribute.contains(['<', '>', '"']) && !content.contains(['<', '>', '"']), "{html}");
+            prop_assert_eq!(read(attribute), text.as_str());
+            prop_assert_eq!(read(content), text);
+        }
+
+        #[test]
         fn any_markdown_is_harmless(pieces in proptest::collection::vec(PIECES, 0..60)) {
             let text = pieces.concat();
-            assert_harmless(&text, &html(&text));
+            assert_harmless(&text, &as_html(&text));
         }
     }
 }

@@ -3,7 +3,6 @@
 //! What a model or a user wrote stands in fences that are longer than any inside, or is escaped where it is part of a
 //! line: whatever it says, the headings, tables and blocks of a report are its own.
 
-mod clarifications;
 mod participants;
 mod rounds;
 mod run;
@@ -35,7 +34,7 @@ pub fn markdown(view: &View<'_>, detail: Detail, out: &mut dyn io::Write) -> io:
     let mut out = Document { out, written: Ok(()) };
     head(&mut out, view);
     participants::agents(&mut out, view);
-    clarifications::write(&mut out, view);
+    clarifications(&mut out, view);
     participants::judge(&mut out, view);
     run::write(&mut out, view);
     rounds::write(&mut out, view, detail);
@@ -52,6 +51,30 @@ fn head(out: &mut Document<'_>, view: &View<'_>) {
     out.line(format_args!("Time: {}\n", time.as_deref().unwrap_or(UNKNOWN)));
     out.line("## Problem Description");
     out.fenced(problem);
+    out.line("");
+}
+
+/// What the agents asked, and what the user answered.
+fn clarifications(out: &mut Document<'_>, view: &View<'_>) {
+    let groups = view.debate.clarifications.as_deref().unwrap_or_default();
+    if groups.iter().all(|group| group.items.is_empty()) {
+        return;
+    }
+    out.line("## Clarifications\n");
+    for group in groups.iter().filter(|group| !group.items.is_empty()) {
+        out.line(format_args!("### {}", heading(&format!("{} ({})", group.agent_name, group.role))));
+        for item in &group.items {
+            out.line(format_args!("Question ({}):\n", inline(&item.id)));
+            out.fenced(&item.question);
+            if item.answer.is_empty() {
+                out.line("\nNot answered yet.\n");
+            } else {
+                out.line("\nAnswer:\n");
+                out.fenced(&item.answer);
+                out.line("");
+            }
+        }
+    }
     out.line("");
 }
 

@@ -1,22 +1,11 @@
 //! The rounds, and what was said in them.
 
-use crate::debate::{Contribution, ContributionType, Round};
+use crate::debate::{Contribution, Round};
 use crate::figures::UNKNOWN;
 
 use super::super::View;
+use super::super::stages::{SECTIONS, Section, has_target};
 use super::{Detail, Document, id};
-
-/// The parts of a round in their order, with what is said of one that is empty; parts without that are left out then.
-const PARTS: [(ContributionType, &str, Option<&str>); 8] = [
-    (ContributionType::Proposal, "Proposals", Some("No proposals in this round.")),
-    (ContributionType::Critique, "Critiques", Some("No critiques in this round.")),
-    (ContributionType::Refinement, "Refinements", Some("No refinements in this round.")),
-    (ContributionType::Opening, "Openings", None),
-    (ContributionType::Rebuttal, "Rebuttals", None),
-    (ContributionType::Closing, "Closings", None),
-    (ContributionType::Revision, "Revisions", None),
-    (ContributionType::Vote, "Votes", None),
-];
 
 pub(super) fn write(out: &mut Document<'_>, view: &View<'_>, detail: Detail) {
     out.line("## Rounds\n");
@@ -25,27 +14,18 @@ pub(super) fn write(out: &mut Document<'_>, view: &View<'_>, detail: Detail) {
     }
     for round in &view.debate.rounds {
         out.line(format_args!("### Round {}\n", round.round_number));
-        for (kind, title, empty) in PARTS {
-            part(out, round, kind, (title, empty), detail);
+        for contributions in &SECTIONS {
+            section(out, round, contributions, detail);
         }
     }
 }
 
-fn part(
-    out: &mut Document<'_>,
-    round: &Round,
-    kind: ContributionType,
-    (title, empty): (&str, Option<&str>),
-    detail: Detail,
-) {
-    let mut contributions = round.contributions.iter().filter(|one| one.kind == kind).peekable();
-    let is_empty = contributions.peek().is_none();
-    if is_empty && empty.is_none() {
-        return;
-    }
-    out.line(format_args!("#### {title}"));
-    if let (true, Some(empty)) = (is_empty, empty) {
-        out.line(format_args!("{empty}\n"));
+fn section(out: &mut Document<'_>, round: &Round, section: &Section, detail: Detail) {
+    let mut contributions = round.contributions.iter().filter(|one| one.kind == section.kind).peekable();
+    match (contributions.peek(), section.empty) {
+        (None, None) => return,
+        (None, Some(empty)) => out.line(format_args!("#### {}\n{empty}\n", section.title)),
+        (Some(_), _) => out.line(format_args!("#### {}", section.title)),
     }
     for contribution in contributions {
         out.line(format_args!("{}{}:", who(contribution), took(contribution, detail)));
@@ -56,12 +36,12 @@ fn part(
 
 fn who(contribution: &Contribution) -> String {
     let agent = id(contribution.agent_id.as_str());
-    match (contribution.kind, &contribution.target_agent_id) {
-        (ContributionType::Critique | ContributionType::Vote, target) => {
-            let target = target.as_ref().map_or_else(|| UNKNOWN.to_owned(), |target| id(target.as_str()));
-            format!("{agent} &rarr; {target}")
-        }
-        _ => format!("Agent {agent}"),
+    if has_target(contribution.kind) {
+        let target = contribution.target_agent_id.as_ref();
+        let target = target.map_or_else(|| UNKNOWN.to_owned(), |target| id(target.as_str()));
+        format!("{agent} &rarr; {target}")
+    } else {
+        format!("Agent {agent}")
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
     }
     out.line("## Run\n");
     ending(out, debate);
-    course(out, debate);
+    extent(out, debate);
     out.line("");
     usage(out, debate);
     scores(out, debate);
@@ -53,7 +53,8 @@ fn item(out: &mut Document<'_>, text: &str) {
     out.line(format_args!("  - {}", line(text)));
 }
 
-fn course(out: &mut Document<'_>, debate: &Debate) {
+/// How far it came and how long it took.
+fn extent(out: &mut Document<'_>, debate: &Debate) {
     let rounds = thousands(debate.rounds.len() as u64);
     if let Some(parent) = &debate.forked_from {
         let (parent, at) = (inline(parent.id.as_str()), parent.at);

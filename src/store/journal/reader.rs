@@ -5,6 +5,8 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use crate::debate::Recorded;
+use crate::protocol::Upgrade;
+use crate::store::line::unchecked;
 
 /// Reads the events of a journal once, from the first to the last that is there: for somebody who was too slow to take
 /// them when they happened. The hashes are not checked: whoever runs the debate has the journal locked.
@@ -13,6 +15,7 @@ pub struct JournalReader {
     file: BufReader<File>,
     /// What is read of a line that is not yet whole.
     line: Vec<u8>,
+    upgrade: Upgrade,
 }
 
 impl JournalReader {
@@ -21,7 +24,7 @@ impl JournalReader {
     /// # Errors
     /// When it cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: BufReader::new(File::open(path)?), line: Vec::new() })
+        Ok(Self { file: BufReader::new(File::open(path)?), line: Vec::new(), upgrade: Upgrade::default() })
     }
 
     /// The next event; nothing where no further whole line is there yet.
@@ -33,7 +36,7 @@ impl JournalReader {
         if !self.line.ends_with(b"\n") {
             return Ok(None);
         }
-        let event = serde_json::from_slice(&self.line)?;
+        let event = unchecked(&self.line, &mut self.upgrade)?;
         self.line.clear();
         Ok(Some(event))
     }

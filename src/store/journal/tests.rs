@@ -1,10 +1,10 @@
 //! Journals that are written, read, cut short and tampered with.
 
 use super::*;
-use crate::debate::{Event, Node, Timestamp};
+use crate::debate::{Event, StageId, Timestamp};
 
 fn event(seq: u64) -> Recorded {
-    Recorded { seq, at: Timestamp::now(), event: Event::NodeEntered { node: Node::Proposal } }
+    Recorded { seq, at: Timestamp::now(), event: Event::StageEntered { stage: StageId::new("proposal") } }
 }
 
 fn journal_of(count: u64, path: &Path) -> Vec<Recorded> {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::debate::{AgentId, Contribution, ContributionType, Metadata, ToolCall};
+use crate::debate::{AgentId, Contribution, Metadata, StageId, ToolCall};
 
 const OUTSIDE: &str = "Access denied: path is outside the context directory";
 const SECRET: &str = "Access denied: files that may hold secrets, such as `.env` and private keys, cannot be read";
@@ -320,15 +320,12 @@ fn a_context_that_is_no_directory_cannot_be_opened() {
     assert_eq!(ContextDirectory::open(&place.path("ctx/../ctx")).expect("opened").path(), place.path("ctx"));
 }
 
-fn round(
-    round_number: u32,
-    contributions: impl IntoIterator<Item = (&'static str, ContributionType, String)>,
-) -> Round {
-    let contribution = |(agent, kind, content): (&str, _, String)| {
+fn round(round_number: u32, contributions: impl IntoIterator<Item = (&'static str, String)>) -> Round {
+    let contribution = |(agent, stage, content): (&str, &'static str, String)| {
         Arc::new(Contribution {
             agent_id: AgentId::new(agent),
             agent_role: Arc::from("security"),
-            kind,
+            stage: StageId::new(stage),
             content: content.into(),
             metadata: Metadata::default(),
             target_agent_id: None,
@@ -350,19 +347,9 @@ fn a_search_covers_all_finished_rounds() {
     let rounds = vec![
         round(
             1,
-            [
-                ("a", ContributionType::Proposal, "Use a Write-Ahead Log.".to_owned()),
-                ("b", ContributionType::Critique, "No durability.".to_owned()),
-            ],
+            [("a", "proposal", "Use a Write-Ahead Log.".to_owned()), ("b", "critique", "No durability.".to_owned())],
         ),
-        round(
-            2,
-            [(
-                "b",
-                ContributionType::Refinement,
-                format!("{}the write-ahead log, twice: write-ahead log", "x".repeat(300)),
-            )],
-        ),
+        round(2, [("b", "refinement", format!("{}the write-ahead log, twice: write-ahead log", "x".repeat(300)))]),
     ];
     let tools = toolbox(&place.path("ctx"), rounds);
     let found = call(&tools, "context_search", &json!({"term": "WRITE-ahead"})).expect("searched");
@@ -382,7 +369,7 @@ fn a_search_covers_all_finished_rounds() {
 #[test]
 fn a_search_is_bounded_and_keeps_the_newest() {
     let place = Place::new();
-    let rounds = (1..=105).map(|number| round(number, [("a", ContributionType::Proposal, "a cache".to_owned())]));
+    let rounds = (1..=105).map(|number| round(number, [("a", "proposal", "a cache".to_owned())]));
     let tools = toolbox(&place.path("ctx"), rounds.collect());
     let found = call(&tools, "context_search", &json!({"term": "cache"})).expect("searched");
     let matches = found["matches"].as_array().expect("matches");

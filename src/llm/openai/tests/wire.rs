@@ -1,4 +1,4 @@
-//! What is sent, to the byte: the order of fields decides what a provider can take from its cache.
+//! What is sent.
 
 use crate::debate::{ToolCall, ToolResult};
 use crate::llm::{ToolSpec, Turn};
@@ -15,50 +15,53 @@ async fn sent(provider: &str, api: ApiKind, request: &Request) -> Arc<Incoming> 
     seen
 }
 
-/// The bodies of one request in both APIs.
-async fn bodies(request: &Request) -> [String; 2] {
+/// What is sent of one request in both APIs.
+async fn both(request: &Request) -> [Arc<Incoming>; 2] {
     let responses = sent("local", ApiKind::Responses, request).await;
     let chat = sent("local", ApiKind::Chat, request).await;
     assert_eq!((responses.path.as_str(), chat.path.as_str()), (RESPONSES, CHAT));
-    [&responses, &chat].map(|request| request.sent.clone())
+    [responses, chat]
+}
+
+/// Compares what is sent of a request with what is expected: the Responses API's body, and the one of Chat Completions.
+async fn assert_sent(request: Request, responses: Value, chat: Value) {
+    let [sent_by_responses, sent_by_chat] = both(&request).await;
+    assert_eq!(sent_by_responses.body, responses);
+    assert_eq!(sent_by_chat.body, chat);
 }
 
 #[tokio::test]
 async fn a_prompt() {
-    let [responses, chat] = bodies(&request()).await;
-    assert_eq!(
-        responses,
-        r#"{"model":"m-1","instructions":"Be brief.","input":"Why?","temperature":0.7,"store":false}"#
-    );
-    assert_eq!(
-        chat,
-        concat!(
-            r#"{"model":"m-1","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Why?"}],"#,
-            r#""temperature":0.7}"#
-        )
-    );
+    let messages = json!([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}]);
+    assert_sent(
+        request(),
+        json!({"model": "m-1", "instructions": "Be brief.", "input": "Why?", "temperature": 0.7, "store": false}),
+        json!({"model": "m-1", "messages": messages, "temperature": 0.7}),
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn a_second_chance() {
     let assistant = Turn::Assistant { text: "{oops".to_owned(), calls: vec![] };
-    let again = Request { turns: vec![assistant, Turn::User("Again, as JSON.".to_owned())], ..request() };
-    let [responses, chat] = bodies(&again).await;
-    assert_eq!(
-        responses,
-        concat!(
-            r#"{"model":"m-1","instructions":"Be brief.","input":[{"type":"message","role":"user","content":"Why?"},"#,
-            r#"{"type":"message","role":"assistant","content":"{oops"},"#,
-            r#"{"type":"message","role":"user","content":"Again, as JSON."}],"temperature":0.7,"store":false}"#
-        )
-    );
-    assert_eq!(
-        chat,
-        concat!(
-            r#"{"model":"m-1","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Why?"},"#,
-            r#"{"role":"assistant","content":"{oops"},{"role":"user","content":"Again, as JSON."}],"temperature":0.7}"#
-        )
-    );
+    let turns = vec![assistant, Turn::User("Again, as JSON.".to_owned())];
+    let input = json!([
+        {"type": "message", "role": "user", "content": "Why?"},
+        {"type": "message", "role": "assistant", "content": "{oops"},
+        {"type": "message", "role": "user", "content": "Again, as JSON."},
+    ]);
+    let messages = json!([
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Why?"},
+        {"role": "assistant", "content": "{oops"},
+        {"role": "user", "content": "Again, as JSON."},
+    ]);
+    assert_sent(
+        Request { turns, ..request() },
+        json!({"model": "m-1", "instructions": "Be brief.", "input": input, "temperature": 0.7, "store": false}),
+        json!({"model": "m-1", "messages": messages, "temperature": 0.7}),
+    )
+    .await;
 }
 
 fn tool() -> ToolSpec {
@@ -85,62 +88,57 @@ async fn tools_their_calls_and_results() {
         Turn::Assistant { text: "One more.".to_owned(), calls: vec![call("c3", "c")] },
         Turn::ToolResults(vec![result("c3")]),
     ];
-    let [responses, chat] = bodies(&Request { turns, tools: Arc::new([tool()]), ..request() }).await;
-    assert_eq!(
-        responses,
-        concat!(
-            r#"{"model":"m-1","instructions":"Be brief.","input":[{"type":"message","role":"user","content":"Why?"},"#,
-            r#"{"type":"function_call","call_id":"c1","name":"file_read","arguments":"{\"path\":\"a\"}"},"#,
-            r#"{"type":"function_call","call_id":"c2","name":"file_read","arguments":"{\"path\":\"b\"}"},"#,
-            r#"{"type":"function_call_output","call_id":"c1","output":"{\"n\":1}"},"#,
-            r#"{"type":"function_call_output","call_id":"c2","output":"{\"n\":1}"},"#,
-            r#"{"type":"message","role":"assistant","content":"One more."},"#,
-            r#"{"type":"function_call","call_id":"c3","name":"file_read","arguments":"{\"path\":\"c\"}"},"#,
-            r#"{"type":"function_call_output","call_id":"c3","output":"{\"n\":1}"}],"temperature":0.7,"#,
-            r#""tools":[{"type":"function","name":"file_read","description":"Reads a file.","#,
-            r#""parameters":{"type":"object"},"strict":false}],"store":false}"#
-        )
-    );
-    assert_eq!(
-        chat,
-        concat!(
-            r#"{"model":"m-1","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Why?"},"#,
-            r#"{"role":"assistant","content":null,"tool_calls":["#,
-            r#"{"id":"c1","type":"function","function":{"name":"file_read","arguments":"{\"path\":\"a\"}"}},"#,
-            r#"{"id":"c2","type":"function","function":{"name":"file_read","arguments":"{\"path\":\"b\"}"}}]},"#,
-            r#"{"role":"tool","content":"{\"n\":1}","tool_call_id":"c1"},"#,
-            r#"{"role":"tool","content":"{\"n\":1}","tool_call_id":"c2"},"#,
-            r#"{"role":"assistant","content":"One more.","tool_calls":["#,
-            r#"{"id":"c3","type":"function","function":{"name":"file_read","arguments":"{\"path\":\"c\"}"}}]},"#,
-            r#"{"role":"tool","content":"{\"n\":1}","tool_call_id":"c3"}],"temperature":0.7,"#,
-            r#""tools":[{"type":"function","function":{"name":"file_read","description":"Reads a file.","#,
-            r#""parameters":{"type":"object"}}}]}"#
-        )
-    );
+    let (a, b, c, n) = (r#"{"path":"a"}"#, r#"{"path":"b"}"#, r#"{"path":"c"}"#, r#"{"n":1}"#);
+    let input = json!([
+        {"type": "message", "role": "user", "content": "Why?"},
+        {"type": "function_call", "call_id": "c1", "name": "file_read", "arguments": a},
+        {"type": "function_call", "call_id": "c2", "name": "file_read", "arguments": b},
+        {"type": "function_call_output", "call_id": "c1", "output": n},
+        {"type": "function_call_output", "call_id": "c2", "output": n},
+        {"type": "message", "role": "assistant", "content": "One more."},
+        {"type": "function_call", "call_id": "c3", "name": "file_read", "arguments": c},
+        {"type": "function_call_output", "call_id": "c3", "output": n},
+    ]);
+    let called = |id, arguments| json!({"id": id, "type": "function", "function": {"name": "file_read", "arguments": arguments}});
+    let messages = json!([
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Why?"},
+        {"role": "assistant", "tool_calls": [called("c1", a), called("c2", b)]},
+        {"role": "tool", "content": n, "tool_call_id": "c1"},
+        {"role": "tool", "content": n, "tool_call_id": "c2"},
+        {"role": "assistant", "content": "One more.", "tool_calls": [called("c3", c)]},
+        {"role": "tool", "content": n, "tool_call_id": "c3"},
+    ]);
+    let (name, description, parameters) = ("file_read", "Reads a file.", json!({"type": "object"}));
+    let function = json!({"name": name, "description": description, "parameters": parameters});
+    assert_sent(
+        Request { turns, tools: Arc::new([tool()]), ..request() },
+        json!({
+            "model": "m-1", "instructions": "Be brief.", "input": input, "temperature": 0.7, "store": false,
+            "tools": [{
+                "type": "function", "name": name, "description": description, "parameters": parameters,
+                "strict": false,
+            }],
+        }),
+        json!({
+            "model": "m-1", "messages": messages, "temperature": 0.7,
+            "tools": [{"type": "function", "function": function}],
+        }),
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn a_schema() {
-    let [responses, chat] = bodies(&Request { answer: Some(score()), ..request() }).await;
+    let [responses, chat] = both(&Request { answer: Some(score()), ..request() }).await;
     // As it is written: in another order a model would give a score before the reasons for it.
-    let schema = r#"{"type":"object","properties":{"score":{"type":"integer"}},"required":["score"]}"#;
-    assert_eq!(
-        responses,
-        format!(
-            concat!(
-                r#"{{"model":"m-1","instructions":"Be brief.","input":"Why?","temperature":0.7,"text":{{"format":"#,
-                r#"{{"type":"json_schema","name":"score","schema":{},"strict":true}}}},"store":false}}"#
-            ),
-            schema
-        )
-    );
-    assert!(chat.ends_with(&format!(
-        concat!(
-            r#""temperature":0.7,"response_format":{{"type":"json_schema","#,
-            r#""json_schema":{{"name":"score","schema":{},"strict":true}}}}}}"#
-        ),
-        schema
-    )));
+    let schema = r#""schema":{"type":"object","properties":{"score":{"type":"integer"}},"required":["score"]}"#;
+    assert!(responses.sent.contains(schema) && chat.sent.contains(schema), "{} {}", responses.sent, chat.sent);
+    let schema = score().schema.clone();
+    let format = json!({"type": "json_schema", "name": "score", "schema": schema, "strict": true});
+    assert_eq!(responses.body["text"], json!({"format": format}));
+    let format = json!({"name": "score", "schema": schema, "strict": true});
+    assert_eq!(chat.body["response_format"], json!({"type": "json_schema", "json_schema": format}));
 }
 
 #[tokio::test]
@@ -172,8 +170,8 @@ async fn the_output_limit_has_a_name_in_each_api() {
 #[tokio::test]
 async fn temperatures_are_sent_as_they_were_written() {
     for (temperature, written) in [(0.0, "0.0"), (0.1, "0.1"), (0.7, "0.7"), (1.0, "1.0"), (1.95, "1.95")] {
-        for body in bodies(&Request { temperature, ..request() }).await {
-            assert!(body.contains(&format!(r#""temperature":{written}"#)), "{body}");
+        for seen in both(&Request { temperature, ..request() }).await {
+            assert!(seen.sent.contains(&format!(r#""temperature":{written}"#)), "{}", seen.sent);
         }
     }
 }

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use maud::{Markup, html};
+
 use crate::figures::duration;
+use crate::report::stages::mark;
 
 use super::super::calls::{Call, End};
-use super::super::cast::Actor;
-use super::super::markup::{Markup, html, push};
-use super::kind::Kind;
+use super::super::elements::{as_f64, px};
+use super::super::participants::Member;
 use super::timescale::Timescale;
 use super::{Bar, Row};
 
@@ -26,120 +28,74 @@ pub(super) fn chart(rows: &[Row<'_, '_>], scale: &Timescale) -> Markup {
     let lane = if lanes > MANY_LANES { 7.0 } else { 16.0 };
     let x = |share: f64| GUTTER + share * (WIDTH - GUTTER - 8.0);
     let height = TOP + rows.iter().map(|row| as_f64(row.lanes) * lane + ROW_GAP).sum::<f64>();
-    let mut chart = html!(
-        "<svg class=\"timeline\" role=\"img\" aria-labelledby=\"timeline-chart timeline-text\" viewBox=\"0 0 {} {}\">\n\
-         <title id=\"timeline-chart\">Timeline of the calls</title>\n<desc id=\"timeline-text\">{} calls of {} \
-         participants. The table below has the same figures.</desc>\n",
-        px(WIDTH),
-        px(height),
-        rows.iter().map(|row| row.bars.len()).sum::<usize>(),
-        rows.len(),
-    );
-    for (share, millis) in scale.ticks() {
-        let at = px(x(share));
-        push!(
-            chart,
-            "<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\"/>",
-            at,
-            at,
-            px(TOP - 4.0),
-            px(height)
-        );
-        push!(chart, "<text class=\"tick\" x=\"{}\" y=\"{}\">{}</text>\n", at, px(TOP - 9.0), since(millis));
-    }
-    for (round, share) in round_starts(rows, scale) {
-        let at = px(x(share));
-        push!(chart, "<line class=\"round\" x1=\"{}\" x2=\"{}\" y1=\"16\" y2=\"{}\"/>", at, at, px(height));
-        push!(chart, "<text class=\"round\" x=\"{}\" y=\"12\">Round {}</text>\n", at, round);
-    }
-    for cut in scale.cuts() {
-        let at = px(x(cut.at));
-        push!(
-            chart,
-            "<line class=\"cut\" x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\"><title>Pause of {}</title></line>\n",
-            at,
-            at,
-            px(TOP),
-            px(height),
-            duration(cut.millis)
-        );
-    }
-    let mut top = TOP;
-    for row in rows {
-        let middle = top + as_f64(row.lanes) * lane / 2.0;
-        push!(chart, "<g><circle class=\"{}\" cx=\"14\" cy=\"{}\" r=\"10\"/>", row.actor.colour, px(middle));
-        push!(chart, "<text class=\"badge\" x=\"14\" y=\"{}\">{}</text>\n", px(middle + 4.0), row.actor.badge);
-        for bar in &row.bars {
-            let (from, to) = (x(scale.place(bar.from)), x(scale.place(bar.to)));
-            push!(
-                chart,
-                "{}",
-                draw(bar, row.actor, from, (to - from).max(2.0), top + as_f64(bar.lane) * lane, lane - 2.0)
-            );
-        }
-        push!(chart, "</g>\n");
-        top += as_f64(row.lanes) * lane + ROW_GAP;
-    }
-    push!(chart, "</svg>\n");
-    chart
-}
-
-/// A call as a bar: its phase as colour and letter, a cross when it failed, a dashed edge when it was repeated.
-fn draw(bar: &Bar<'_, '_>, actor: &Actor<'_>, x: f64, width: f64, y: f64, height: f64) -> Markup {
-    let call = bar.call;
-    let kind = Kind::of(call.phase);
-    let repeated = call.record.is_some_and(|record| record.attempts > 1) || call.end == End::Again;
-    let class = format!("{}{}", kind.class(), if repeated { " repeated" } else { "" });
-    let mut drawn = html!("<g><title>{}: {}{}</title>", actor.name, call.phase.name(), note(call));
-    match call.end {
-        End::Failed(_) => {
-            let (at, half) = (x + width - 1.0, height / 2.0 - 1.0);
-            push!(
-                drawn,
-                "<rect class=\"{} lost\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
-                class,
-                px(x),
-                px(y),
-                px(width),
-                px(height)
-            );
-            let (left, right, up, down) = (at - half, at + half, y + 1.0, y + height - 1.0);
-            push!(
-                drawn,
-                "<path class=\"cross\" d=\"M{} {}L{} {}M{} {}L{} {}\"/>",
-                px(left),
-                px(up),
-                px(right),
-                px(down),
-                px(left),
-                px(down),
-                px(right),
-                px(up)
-            );
-        }
-        End::Result | End::Again => {
-            push!(
-                drawn,
-                "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"2\"/>",
-                class,
-                px(x),
-                px(y),
-                px(width),
-                px(height)
-            );
-            if width >= 14.0 && height >= 12.0 {
-                push!(
-                    drawn,
-                    "<text class=\"letter\" x=\"{}\" y=\"{}\">{}</text>",
-                    px(x + width / 2.0),
-                    px(y + height - 3.5),
-                    kind.letter()
-                );
+    // Where each row begins.
+    let tops = rows.iter().scan(TOP, |next, row| {
+        let top = *next;
+        *next += as_f64(row.lanes) * lane + ROW_GAP;
+        Some(top)
+    });
+    html! {
+        svg.timeline role="img" aria-labelledby="timeline-chart timeline-text"
+            viewBox={ "0 0 " (px(WIDTH)) " " (px(height)) } {
+            title id="timeline-chart" { "Timeline of the calls" }
+            desc id="timeline-text" {
+                (rows.iter().map(|row| row.bars.len()).sum::<usize>()) " calls of " (rows.len())
+                " participants. The table below has the same figures."
+            }
+            @for (share, millis) in scale.ticks() {
+                @let at = px(x(share));
+                line.grid x1=(at) x2=(at) y1=(px(TOP - 4.0)) y2=(px(height)) {}
+                text.tick x=(at) y=(px(TOP - 9.0)) { (since(millis)) }
+            }
+            @for (round, share) in round_starts(rows, scale) {
+                @let at = px(x(share));
+                line.round x1=(at) x2=(at) y1="16" y2=(px(height)) {}
+                text.round x=(at) y="12" { "Round " (round) }
+            }
+            @for cut in scale.cuts() {
+                @let at = px(x(cut.at));
+                line.cut x1=(at) x2=(at) y1=(px(TOP)) y2=(px(height)) { title { "Pause of " (duration(cut.millis)) } }
+            }
+            @for (row, top) in rows.iter().zip(tops) {
+                @let middle = top + as_f64(row.lanes) * lane / 2.0;
+                g {
+                    circle.(row.member.colour) cx="14" cy=(px(middle)) r="10" {}
+                    text.badge x="14" y=(px(middle + 4.0)) { (row.member.badge) }
+                    @for bar in &row.bars {
+                        @let (from, to) = (x(scale.place(bar.from)), x(scale.place(bar.to)));
+                        @let y = top + as_f64(bar.lane) * lane;
+                        (draw(bar, row.member, from, (to - from).max(2.0), y, lane - 2.0))
+                    }
+                }
             }
         }
     }
-    push!(drawn, "</g>\n");
-    drawn
+}
+
+/// A call as a bar: its phase as colour and letter, a cross when it failed, a dashed edge when it was repeated.
+fn draw(bar: &Bar<'_, '_>, member: &Member<'_>, x: f64, width: f64, y: f64, height: f64) -> Markup {
+    let call = bar.call;
+    let mark = mark(call.phase);
+    let is_lost = matches!(call.end, End::Failed(_));
+    let corners = (!is_lost).then_some("2");
+    html! {
+        g {
+            title { (member.name) ": " (call.phase.name()) (note(call)) }
+            rect.(mark.colour).repeated[call.is_repeated()].lost[is_lost]
+                x=(px(x)) y=(px(y)) width=(px(width)) height=(px(height)) rx=[corners] {}
+            @if is_lost {
+                path.cross d=(cross(x + width - 1.0, y + 1.0, height - 2.0)) {}
+            } @else if width >= 14.0 && height >= 12.0 {
+                text.letter x=(px(x + width / 2.0)) y=(px(y + height - 3.5)) { (mark.letter) }
+            }
+        }
+    }
+}
+
+/// The path of a cross around `x`, as wide as it is high.
+fn cross(x: f64, top: f64, height: f64) -> String {
+    let [left, right, top, bottom] = [x - height / 2.0, x + height / 2.0, top, top + height].map(px);
+    format!("M{left} {top}L{right} {bottom}M{left} {bottom}L{right} {top}")
 }
 
 /// `, round 1, 3.2 s, 2 attempts`
@@ -178,14 +134,4 @@ fn since(millis: u64) -> String {
         _ if millis.is_multiple_of(60_000) => format!("{} min", millis / 60_000),
         _ => duration(millis),
     }
-}
-
-/// A coordinate.
-fn px(value: f64) -> String {
-    format!("{value:.1}")
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a chart has few lanes")]
-fn as_f64(count: usize) -> f64 {
-    count as f64
 }

@@ -1,21 +1,18 @@
 //! When which call was made: a chart of the journal, and the same as a table.
 
 mod chart;
-mod kind;
-mod table;
 mod timescale;
 
-use crate::debate::Timestamp;
+use maud::{Markup, html};
+
 use crate::figures::thousands;
+use crate::report::{View, stages};
 
 use self::chart::chart;
-use self::kind::Kind;
-use self::table::call_table;
 use self::timescale::Timescale;
-use super::calls::{Call, End};
-use super::cast::{Actor, Cast};
-use super::markup::{Markup, html, push};
-use super::table::scrolling;
+use super::calls::{Call, End, call_table};
+use super::elements::scrolling;
+use super::participants::{Member, Participants};
 
 /// A call on the clock.
 struct Bar<'c, 'v> {
@@ -28,42 +25,43 @@ struct Bar<'c, 'v> {
 
 /// All calls of one agent or the judge.
 struct Row<'c, 'v> {
-    actor: &'c Actor<'v>,
+    member: &'c Member<'v>,
     bars: Vec<Bar<'c, 'v>>,
     lanes: usize,
 }
 
 /// The section. Without a journal it says that there is none.
-pub(super) fn timeline(cast: &Cast<'_>, calls: &[Call<'_>], created: Option<Timestamp>) -> Markup {
+pub(super) fn timeline(view: &View<'_>, participants: &Participants<'_>, calls: &[Call<'_>]) -> Markup {
     if calls.is_empty() {
-        return html!(
-            "<p class=\"note\">There is no journal of this debate, so when each call was made is not known.</p>\n"
-        );
+        return html! {
+            p.note { "There is no journal of this debate, so when each call was made is not known." }
+        };
     }
-    let rows = rows(cast, calls, created);
+    let rows = rows(view, participants, calls);
     let scale = Timescale::of(rows.iter().flat_map(|row| &row.bars).map(|bar| (bar.from, bar.to)));
     let cut = scale.cuts().count();
-    let mut section = html!(
-        "<p class=\"lead\">{} calls, each from its first attempt to its answer.{}</p>\n",
-        thousands(calls.len() as u64),
-        match cut {
-            0 => String::new(),
-            1 => " One pause in which no call ran is cut out.".to_owned(),
-            _ => format!(" {cut} pauses in which no call ran are cut out."),
-        },
-    );
-    push!(section, "<figure>\n{}", legend(calls));
-    push!(section, "{}", scrolling("Chart of the calls", &chart(&rows, &scale)));
-    let caption = "A line for each agent and the judge. The axis counts time since the first call.";
-    push!(section, "<figcaption>{}</figcaption>\n</figure>\n", caption);
-    push!(section, "{}", call_table(cast, calls));
-    section
+    html! {
+        p.lead {
+            (thousands(calls.len() as u64)) " calls, each from its first attempt to its answer."
+            @match cut {
+                0 => {},
+                1 => " One pause in which no call ran is cut out.",
+                _ => { " " (cut) " pauses in which no call ran are cut out." },
+            }
+        }
+        figure {
+            (legend(calls))
+            (scrolling("Chart of the calls", &chart(&rows, &scale)))
+            figcaption { "A line for each agent and the judge. The axis counts time since the first call." }
+        }
+        (call_table(participants, calls))
+    }
 }
 
-fn rows<'c, 'v>(cast: &'c Cast<'v>, calls: &'c [Call<'v>], created: Option<Timestamp>) -> Vec<Row<'c, 'v>> {
-    let earliest = created.map_or(i64::MIN, |at| at.utc().timestamp_millis());
-    let rows = cast.actors().iter().enumerate().map(|(place, actor)| {
-        let own = calls.iter().filter(|call| cast.place(call.agent) == Some(place));
+fn rows<'c, 'v>(view: &View<'_>, participants: &'c Participants<'v>, calls: &'c [Call<'v>]) -> Vec<Row<'c, 'v>> {
+    let earliest = view.debate.created_at.map_or(i64::MIN, |at| at.utc().timestamp_millis());
+    let rows = participants.members().iter().enumerate().map(|(place, member)| {
+        let own = calls.iter().filter(|call| participants.place(call.agent) == Some(place));
         let mut bars: Vec<Bar<'_, '_>> = own
             .map(|call| {
                 let to = call.at.utc().timestamp_millis();
@@ -81,28 +79,23 @@ fn rows<'c, 'v>(cast: &'c Cast<'v>, calls: &'c [Call<'v>], created: Option<Times
                 None => ends.push(bar.to),
             }
         }
-        Row { actor, bars, lanes: ends.len() }
+        Row { member, bars, lanes: ends.len() }
     });
     rows.filter(|row| !row.bars.is_empty()).collect()
 }
 
 fn legend(calls: &[Call<'_>]) -> Markup {
-    let mut legend = html!("<ul class=\"legend\">\n");
-    for kind in Kind::ALL.into_iter().filter(|kind| calls.iter().any(|call| Kind::of(call.phase) == *kind)) {
-        push!(
-            legend,
-            "<li><span class=\"key {}\" aria-hidden=\"true\">{}</span> {}</li>\n",
-            kind.class(),
-            kind.letter(),
-            kind.name()
-        );
+    html! {
+        ul.legend {
+            @for mark in stages::legend(calls.iter().map(|call| call.phase)) {
+                li { span.key.(mark.colour) aria-hidden="true" { (mark.letter) } " " (mark.name) }
+            }
+            @if calls.iter().any(|call| matches!(call.end, End::Failed(_))) {
+                li { span.key.lost aria-hidden="true" { "×" } " failed" }
+            }
+            @if calls.iter().any(Call::is_repeated) {
+                li { span.key.repeated aria-hidden="true" {} " repeated" }
+            }
+        }
     }
-    if calls.iter().any(|call| matches!(call.end, End::Failed(_))) {
-        push!(legend, "<li><span class=\"key lost\" aria-hidden=\"true\">×</span> failed</li>\n");
-    }
-    if calls.iter().any(|call| call.end == End::Again || call.record.is_some_and(|record| record.attempts > 1)) {
-        push!(legend, "<li><span class=\"key repeated\" aria-hidden=\"true\"></span> repeated</li>\n");
-    }
-    push!(legend, "</ul>\n");
-    legend
 }

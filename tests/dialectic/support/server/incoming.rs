@@ -108,6 +108,14 @@ impl Incoming {
         self.first("user")
     }
 
+    /// What it is to do, in the words of the heading that every prompt ends with; empty where there is none. What
+    /// stands before that heading is other agents' text and may hold anything.
+    pub(crate) fn task(&self) -> &str {
+        let prompt = self.prompt();
+        let last = prompt.rfind("\n# ").map_or(prompt, |start| &prompt[start + 1..]);
+        last.lines().next().and_then(|heading| heading.strip_prefix("# Your task: ")).unwrap_or_default()
+    }
+
     /// All that the model reads, in its order.
     pub(crate) fn text(&self) -> String {
         self.messages.iter().map(|message| message.text.as_str()).collect()

@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 pub(crate) use check::violations;
 pub(crate) use incoming::{Api, Incoming, Purpose};
 pub(crate) use prose::prose;
-pub(crate) use script::{Delivery, Ending, Reply, answer, default_reply, short_reply};
+pub(crate) use script::{Delivery, Ending, Reply, answer, by_task, default_reply, short_reply};
 pub(crate) use stream::Gate;
 
 type Script = Arc<dyn Fn(&Incoming) -> Reply + Send + Sync>;
@@ -142,6 +142,11 @@ impl MockServer {
     /// How many requests went to `path`.
     pub(crate) fn count(&self, path: &str) -> usize {
         self.requests().iter().filter(|request| request.path == path).count()
+    }
+
+    /// Who was asked for what, in the order of arrival: model and task.
+    pub(crate) fn calls(&self) -> Vec<(String, String)> {
+        self.requests().iter().map(|request| (request.model().to_owned(), request.task().to_owned())).collect()
     }
 
     /// Begins anew with an empty log.

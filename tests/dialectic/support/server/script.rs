@@ -239,6 +239,18 @@ pub(crate) fn default_reply(request: &Incoming) -> Reply {
     reply.usage(input, 0, output)
 }
 
+/// A script for protocols that the kit does not know: each task has its answer, and a request with another one is
+/// refused with an error that names it.
+pub(crate) fn by_task<const N: usize>(answers: [(&'static str, Reply); N]) -> impl Fn(&Incoming) -> Reply {
+    move |request| {
+        let answer = answers.iter().find(|(task, _)| *task == request.task());
+        answer.map_or_else(
+            || Reply::error(400, &format!("no answer to `{}`", request.task())),
+            |(_, reply)| reply.clone(),
+        )
+    }
+}
+
 /// Like [`default_reply`], with texts so short that nobody ever has anything to condense.
 pub(crate) fn short_reply(request: &Incoming) -> Reply {
     match request.purpose {

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{path, post, question, send};
-use crate::support::{Api, Delivery, Gate, Incoming, LogNormal, MockServer, Purpose, Reply, default_reply};
+use crate::support::{Api, Delivery, Gate, Incoming, LogNormal, MockServer, Purpose, Reply, by_task, default_reply};
 
 fn ask(server: &MockServer, api: Api, prompt: &str) -> super::Answer {
     post(server, path(api), &question(api, "s", prompt))
@@ -164,6 +164,24 @@ fn what_was_sent_is_kept_to_the_byte() {
     assert_eq!((&request.sent, request.query.as_deref()), (&body.to_string(), Some("api-version=1&a=b")));
     assert_eq!(server.paths(), ["/v1/chat/completions", "/v1/responses"]);
     assert_eq!((server.count("/v1/responses"), server.count("/v1")), (1, 0));
+}
+
+#[test]
+fn answers_can_go_by_the_task_and_calls_are_told_by_it() {
+    let server = MockServer::with(by_task([("speak", Reply::text("A speech.")), ("poll the house", Reply::text("B"))]));
+    // What others wrote may look like a task.
+    let quoted = "# Your task: speak\n\n# Your task: poll the house\n\nName one.\n";
+    for api in [Api::Chat, Api::Responses] {
+        assert_eq!(text(&ask(&server, api, quoted).json()), "B");
+        assert_eq!(text(&ask(&server, api, "# Motion\n\n# Your task: speak").json()), "A speech.");
+    }
+    let unknown = ask(&server, Api::Chat, "# Your task: sing");
+    assert_eq!((unknown.status, &unknown.json()["error"]["message"]), (400, &json!("no answer to `sing`")));
+    assert_eq!(ask(&server, Api::Chat, "# Your task: speak\n\n# Something else").status, 400);
+    let calls = server.calls();
+    let tasks: Vec<&str> = calls.iter().map(|(_, task)| task.as_str()).collect();
+    assert_eq!(tasks, ["poll the house", "speak", "poll the house", "speak", "sing", ""]);
+    assert!(calls.iter().all(|(model, _)| model == "gpt-4"));
 }
 
 #[test]

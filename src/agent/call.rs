@@ -1,0 +1,283 @@
+//! From a step to a call: what is asked, and what is needed to read the answer.
+
+use std::sync::Arc;
+
+use crate::debate::{Contribution, Debate, Position};
+use crate::llm::{AnswerSchema, Request};
+use crate::prompt::{
+    self, Assess, Beginning, Candidate, Clarification, Entry, Fill, History, MaterialPart, OwnHistory, PromptError,
+    Values,
+};
+use crate::protocol::{Answer, Authorship, Shows, Step, side};
+
+use super::excerpt::{Titled, bounded, length, shorten, total};
+use super::reply::{self, Ballot, Questions, RawJudgement, Score};
+use super::texts::{
+    Earlier, anonymous_transcript, authored, earlier_texts, final_texts, history, newest_summary, own_rounds, speakers,
+    transcript, whole_length,
+};
+use super::{Agent, Labels, Panel, shuffled};
+
+/// Characters that texts may take which are only mentioned.
+const MENTIONS: usize = 8000;
+/// Where the texts belong in a summary prompt of the user's.
+const CONTENT: &str = "{content}";
+
+/// What every prompt of a debate begins with. The same bytes for all, so that providers can cache them.
+#[derive(Debug, Clone)]
+pub struct SharedPrompt {
+    system: Arc<str>,
+    beginning: Arc<str>,
+}
+
+/// A call, ready to be made.
+#[derive(Clone)]
+pub struct Call {
+    /// Which step it is.
+    pub step: Step,
+    /// What is sent.
+    pub request: Request,
+    /// Who is behind the labels in it.
+    pub labels: Labels,
+    /// Characters of the debate's texts that it shows when nothing is shortened.
+    pub length: usize,
+    /// The text that the judge assesses, where that is the solution as it stands.
+    pub(super) kept: Arc<str>,
+    /// Makes the request for the assessment alone of a solution that came without one.
+    pub(super) assess: Option<MakeAssessment>,
+}
+
+/// Makes a request from a solution.
+pub(super) type MakeAssessment = Arc<dyn Fn(&str) -> Result<Request, PromptError> + Send + Sync>;
+
+impl SharedPrompt {
+    /// With what the debate has been told until now.
+    ///
+    /// # Errors
+    /// A defect of the template.
+    pub fn of(debate: &Debate) -> Result<Self, PromptError> {
+        let groups = || debate.clarifications.iter().flatten();
+        let answered = groups().flat_map(|group| group.items.iter().map(move |item| (group, item)));
+        let clarifications: Vec<_> = answered
+            .filter(|(_, item)| !item.answer.is_empty())
+            .map(|(group, item)| Clarification {
+                agent: &group.agent_name,
+                question: &item.question,
+                answer: &item.answer,
+            })
+            .collect();
+        let context_dir = debate.settings.as_ref().and_then(|settings| settings.context_dir.as_ref());
+        let context_dir = context_dir.map(|path| path.display().to_string());
+        let beginning = Beginning {
+            problem: &debate.problem,
+            context_dir: context_dir.as_deref(),
+            clarifications: &clarifications,
+        };
+        Ok(Self { system: prompt::system(), beginning: beginning.render()?.into() })
+    }
+
+    fn request(&self, agent: &Agent, history: Option<&str>, body: &str, answer: Option<Arc<AnswerSchema>>) -> Request {
+        let (own_system, settings) = (agent.role.own_system.as_deref(), &agent.settings);
+        Request {
+            model: settings.model.as_str().into(),
+            temperature: settings.temperature,
+            max_tokens: settings.max_tokens,
+            // Equal beginnings are cached, so what is of one agent comes behind what is everybody's.
+            system: own_system
+                .map_or_else(|| Arc::clone(&self.system), |own| format!("{}\n\n{own}", self.system).into()),
+            prompt: prompt::compose(&self.beginning, history, body),
+            turns: Vec::new(),
+            answer,
+            tools: Arc::new([]),
+        }
+    }
+}
+
+/// The texts that a call shows.
+#[derive(Default)]
+struct Shown<'a> {
+    inputs: Vec<&'a Arc<Contribution>>,
+    labels: Labels,
+    candidates: Vec<Titled<'a>>,
+    own_summary: Option<&'a str>,
+    history: Option<String>,
+    rounds: Vec<prompt::OwnRound<'a>>,
+    entries: Vec<Titled<'a>>,
+    parts: Vec<(&'static str, Vec<Titled<'a>>)>,
+    length: usize,
+}
+
+impl<'a> Shown<'a> {
+    /// What `step` shows. Of the texts that can be shortened there is room for so many characters.
+    fn of(debate: &'a Debate, step: &Step, room: usize) -> Result<Self, PromptError> {
+        let (agent, round) = (&step.key.agent_id, step.key.round);
+        let inputs: Vec<&Arc<Contribution>> = step.inputs.iter().filter_map(|key| debate.contribution(key)).collect();
+        let own_summary = || newest_summary(debate, agent).map(|(_, summary)| summary.summary.as_ref());
+        Ok(match step.shows {
+            Shows::Inputs => Self { inputs, ..Self::default() },
+            Shows::InputsAndHistory => {
+                let (texts, limit) = history(debate, agent, round);
+                let history = if texts.is_empty() {
+                    None
+                } else {
+                    let texts = bounded(texts, limit);
+                    let entries: Vec<_> = texts.iter().map(Titled::entry).collect();
+                    Some(History { entries: &entries }.render()?)
+                };
+                Self { inputs, own_summary: own_summary(), history, ..Self::default() }
+            }
+            Shows::Candidates { salt } => {
+                let order = shuffled(inputs, debate.seed.unwrap_or_default(), salt);
+                let labels = Labels::of(order.iter().map(|one| one.agent_id.clone()));
+                let named = labels.iter().map(|(label, _)| label.to_owned()).zip(&order);
+                let mut candidates: Vec<_> = named.map(|(label, one)| Titled::new(label, &*one.content)).collect();
+                let length = total(&candidates);
+                shorten(&mut candidates, room);
+                Self { labels, candidates, length, ..Self::default() }
+            }
+            Shows::OwnTexts => {
+                let rounds = own_rounds(debate, agent, round);
+                let length = debate.own_text_length(agent, round);
+                Self { rounds, own_summary: own_summary(), length, ..Self::default() }
+            }
+            Shows::Transcript => {
+                let entries = transcript(debate, &inputs, round);
+                Self { inputs, entries, ..Self::default() }
+            }
+            Shows::AnonymousTranscript { reversed } => {
+                let mut speakers = speakers(debate);
+                if reversed {
+                    speakers.reverse();
+                }
+                let mut entries = anonymous_transcript(debate, &speakers);
+                let length = total(&entries);
+                shorten(&mut entries, room);
+                Self { labels: Labels::of(speakers), entries, length, ..Self::default() }
+            }
+            Shows::EarlierRounds => {
+                let mut entries = earlier_texts(debate, Earlier::ToBeCondensed);
+                entries.reverse();
+                Self { entries, length: debate.earlier_text_length(), ..Self::default() }
+            }
+            Shows::WholeDebate => {
+                let mut last = final_texts(debate);
+                let left = room.saturating_sub(total(&last));
+                shorten(&mut last, room);
+                let limit = debate.settings.as_ref().map_or(usize::MAX, |settings| settings.debate.history_limit);
+                let earlier = match &debate.judge_summary {
+                    Some(summary) if length(&summary.summary) <= left => {
+                        vec![Titled::new("Your summary of them", &*summary.summary)]
+                    }
+                    None if left > MENTIONS => {
+                        bounded(earlier_texts(debate, Earlier::Whole), limit.min(left - MENTIONS))
+                    }
+                    Some(_) | None => Vec::new(),
+                };
+                let mut parts = vec![("Earlier rounds", earlier), ("The final round", last)];
+                parts.retain(|(_, texts)| !texts.is_empty());
+                Self { parts, length: whole_length(debate), ..Self::default() }
+            }
+        })
+    }
+
+    fn entries(&self) -> Vec<Entry<'_>> {
+        self.entries.iter().map(Titled::entry).collect()
+    }
+
+    /// The texts of a summary as they stand in a prompt.
+    fn content(&self) -> Result<String, PromptError> {
+        if self.rounds.is_empty() {
+            History { entries: &self.entries() }.render()
+        } else {
+            OwnHistory { rounds: &self.rounds, own_summary: self.own_summary }.render()
+        }
+    }
+}
+
+/// Makes the call of `agent` that `step` asks for. Of the debate's texts there is room for `room` characters, where they can be
+/// shortened.
+///
+/// # Errors
+/// A defect of a template.
+pub fn prepare(
+    panel: &Panel,
+    agent: &Agent,
+    shared: &SharedPrompt,
+    debate: &Debate,
+    step: &Step,
+    room: usize,
+) -> Result<Call, PromptError> {
+    let shown = Shown::of(debate, step, room)?;
+    if let Answer::Solution(Authorship::Kept(key)) = &step.answer {
+        let kept = debate.contribution(key).map(|text| Arc::clone(&text.content)).unwrap_or_default();
+        let request = assess(shared, agent, &kept, &Labels::default(), &[])?;
+        return Ok(Call { step: step.clone(), request, labels: Labels::default(), length: 0, kept, assess: None });
+    }
+    let mut role = agent.role.focusing(step.prompt.focus);
+    let focus;
+    // A summary prompt of the user's may say where the texts belong; then they stand there and nowhere else.
+    let places_texts = step.answer == Answer::Summary && role.focus.contains(CONTENT);
+    if places_texts {
+        focus = role.focus.replace(CONTENT, &shown.content()?);
+        role.focus = &focus;
+    }
+    let target = step.key.target_agent_id.as_ref().and_then(|id| panel.agent(id)).map(|one| one.settings.name.as_str());
+    let criteria = panel.judge.criteria();
+    let values = Values {
+        role,
+        inputs: shown.inputs.iter().map(|one| authored(one)).collect(),
+        candidates: shown.candidates.iter().map(|one| Candidate { label: &one.title, text: &one.text }).collect(),
+        own_summary: shown.own_summary.filter(|_| !places_texts),
+        rounds: if places_texts { Vec::new() } else { shown.rounds.clone() },
+        entries: if places_texts { Vec::new() } else { shown.entries() },
+        material: shown
+            .parts
+            .iter()
+            .map(|(heading, texts)| MaterialPart { heading, entries: texts.iter().map(Titled::entry).collect() })
+            .collect(),
+        side: debate.settings.as_ref().map_or(Position::Neutral, |settings| side(settings, &agent.settings.id)).name(),
+        target,
+        debaters: shown.labels.iter().map(|(label, _)| label).collect(),
+        criteria: criteria.iter().map(String::as_str).collect(),
+        max_questions: if let Answer::Questions { most } = step.answer { most } else { 0 },
+        max_length: agent.settings.summarization.max_length,
+    };
+    let body = step.prompt.render(&values)?;
+    let answer = match &step.answer {
+        Answer::Text | Answer::Summary | Answer::Solution(_) => None,
+        Answer::Questions { .. } => Some(Questions::schema()),
+        Answer::Score(_) => Some(Score::schema()),
+        Answer::Choice => Some(Ballot::schema()),
+        Answer::Word(words) => Some(Ballot::schema_of(words)),
+        Answer::Judgement => Some(RawJudgement::schema(&shown.labels, &criteria)),
+    };
+    let request = shared.request(agent, shown.history.as_deref(), &body, answer.map(Arc::new));
+    let assess = match &step.answer {
+        Answer::Solution(authorship) => Some(assessing(shared, agent, authorship, &shown)),
+        _ => None,
+    };
+    Ok(Call { step: step.clone(), request, labels: shown.labels, length: shown.length, kept: Arc::default(), assess })
+}
+
+/// What asks for the assessment of a solution alone.
+fn assessing(shared: &SharedPrompt, agent: &Agent, authorship: &Authorship, shown: &Shown<'_>) -> MakeAssessment {
+    let (shared, agent) = (shared.clone(), agent.clone());
+    let is_amended = *authorship == Authorship::Amended;
+    let labels = if is_amended { shown.labels.clone() } else { Labels::default() };
+    let texts: Vec<String> = shown.candidates.iter().map(|one| one.text.clone().into_owned()).collect();
+    Arc::new(move |solution| assess(&shared, &agent, solution, &labels, &texts))
+}
+
+/// Asks for an assessment of `solution`, which may amend one of `candidates`.
+fn assess(
+    shared: &SharedPrompt,
+    judge: &Agent,
+    solution: &str,
+    labels: &Labels,
+    candidates: &[String],
+) -> Result<Request, PromptError> {
+    let candidates: Vec<_> =
+        labels.iter().zip(candidates).map(|((label, _), text)| Candidate { label, text }).collect();
+    let body = Assess { candidates: &candidates, solution, role: judge.role.persona() }.render()?;
+    Ok(shared.request(judge, None, &body, Some(reply::assessment(!candidates.is_empty()))))
+}

@@ -1,0 +1,237 @@
+//! What comes back as JSON: its schema, and how it is read.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::debate::{AgentId, Judgement};
+use crate::llm::AnswerSchema;
+
+use super::solution::percentage;
+use super::{AnswerError, Labels, read_json};
+
+/// The questions of an agent. Its ids are not used: they are unique at most for itself.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+pub(super) struct Questions {
+    #[schemars(length(max = 20), with = "Vec<QuestionSchema>")]
+    questions: Vec<Question>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "expected an object with a `text`")]
+enum Question {
+    Full {
+        #[serde(alias = "question")]
+        text: String,
+    },
+    Bare(String),
+}
+
+/// A question as it is asked for; what is read is more than that.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only the schema matters")]
+struct QuestionSchema {
+    #[schemars(length(max = 20))]
+    id: String,
+    #[schemars(length(max = 600))]
+    text: String,
+}
+
+impl Questions {
+    pub(super) fn schema() -> AnswerSchema {
+        AnswerSchema::of::<Self>("questions")
+    }
+
+    /// The questions' texts, blank ones left out.
+    pub(super) fn read(text: &str) -> Result<Vec<String>, AnswerError> {
+        let questions: Self = read_json(text)?;
+        let texts = questions.questions.iter().map(|question| match question {
+            Question::Full { text } | Question::Bare(text) => text.trim(),
+        });
+        Ok(texts.filter(|text| !text.is_empty()).map(str::to_owned).collect())
+    }
+}
+
+/// The judge's score of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+pub(super) struct Score {
+    /// 0 to 100.
+    #[serde(deserialize_with = "percentage")]
+    #[schemars(range(min = 0, max = 100))]
+    confidence: f64,
+}
+
+impl Score {
+    pub(super) fn schema() -> AnswerSchema {
+        AnswerSchema::of::<Self>("evaluation")
+    }
+
+    pub(super) fn read(text: &str) -> Result<f64, AnswerError> {
+        Ok(read_json::<Self>(text)?.confidence)
+    }
+}
+
+/// A choice with its reason.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+pub(super) struct Ballot {
+    #[schemars(length(max = 20))]
+    choice: String,
+    #[serde(deserialize_with = "percentage")]
+    #[schemars(range(min = 0, max = 100))]
+    confidence: f64,
+    #[serde(default)]
+    #[schemars(length(max = 1500))]
+    reason: String,
+}
+
+/// A ballot, read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cast<T> {
+    /// What was chosen.
+    pub choice: T,
+    /// How sure the voter is, 0 to 100.
+    pub confidence: f64,
+    /// Why.
+    pub reason: String,
+}
+
+/// A reason that is a text of its own, with numbered points.
+const LONG_REASON: u64 = 8000;
+
+impl Ballot {
+    pub(super) fn schema() -> AnswerSchema {
+        AnswerSchema::of::<Self>("ballot")
+    }
+
+    /// Of a ballot for one of `words`.
+    pub(super) fn schema_of(words: &[&str]) -> AnswerSchema {
+        let mut answer = Self::schema();
+        answer.schema["properties"]["choice"] = json!({ "type": "string", "enum": words });
+        answer.schema["properties"]["reason"]["maxLength"] = json!(LONG_REASON);
+        answer
+    }
+
+    /// The choice of one of the texts under `labels`.
+    pub(super) fn read(text: &str, labels: &Labels) -> Result<Cast<AgentId>, AnswerError> {
+        let Self { choice, confidence, reason } = read_json(text)?;
+        Ok(Cast { choice: labels.author(&choice)?.clone(), confidence, reason })
+    }
+
+    /// The choice of one of `words`.
+    pub(super) fn read_word(text: &str, words: &[&'static str]) -> Result<Cast<&'static str>, AnswerError> {
+        let Self { choice, confidence, reason } = read_json(text)?;
+        let wanted = choice.trim().trim_end_matches('.');
+        let found = words.iter().find(|word| word.eq_ignore_ascii_case(wanted));
+        let unfit = || AnswerError::Unfit { message: format!("`{choice}` is none of {}", words.join(", ")) };
+        Ok(Cast { choice: found.copied().ok_or_else(unfit)?, confidence, reason })
+    }
+}
+
+/// The judge's scores of the debaters.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+pub(super) struct RawJudgement {
+    #[schemars(length(max = 20))]
+    criteria: Vec<Criterion>,
+    #[schemars(length(max = 20))]
+    scores: Vec<DebaterScore>,
+    #[serde(default)]
+    #[schemars(length(max = 3000))]
+    reasoning: String,
+    /// A label, or `none`.
+    #[serde(default)]
+    winner: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+struct Criterion {
+    name: String,
+    #[schemars(length(max = 1200))]
+    assessment: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+struct DebaterScore {
+    debater: String,
+    #[serde(deserialize_with = "percentage")]
+    #[schemars(range(min = 0, max = 100))]
+    score: f64,
+}
+
+/// The winner of a debate that nobody won.
+const NOBODY: &str = "none";
+
+impl RawJudgement {
+    pub(super) fn schema(labels: &Labels, criteria: &[String]) -> AnswerSchema {
+        let mut answer = AnswerSchema::of::<Self>("judgement");
+        let debaters: Vec<&str> = labels.iter().map(|(label, _)| label).collect();
+        let winners: Vec<&str> = debaters.iter().copied().chain([NOBODY]).collect();
+        let properties = &mut answer.schema["properties"];
+        properties["criteria"]["items"]["properties"]["name"] = json!({ "type": "string", "enum": criteria });
+        properties["scores"]["items"]["properties"]["debater"] = json!({ "type": "string", "enum": debaters });
+        properties["winner"] = json!({ "type": "string", "enum": winners });
+        answer
+    }
+
+    /// Every debater has to have a score. The winner is the one with the highest, whatever the answer says besides:
+    /// two statements of one thing must not contradict each other in the record.
+    pub(super) fn read(text: &str, labels: &Labels, pass: u8) -> Result<Judgement, AnswerError> {
+        let Self { criteria, scores: given, reasoning, winner } = read_json(text)?;
+        let mut scores = BTreeMap::new();
+        for DebaterScore { debater, score } in &given {
+            scores.insert(labels.author(debater)?.clone(), *score);
+        }
+        if let Some((label, _)) = labels.iter().find(|(_, author)| !scores.contains_key(*author)) {
+            return Err(AnswerError::Unfit { message: format!("`scores` has none of debater {label}") });
+        }
+        let named = winner.filter(|winner| !winner.trim().eq_ignore_ascii_case(NOBODY) && !winner.trim().is_empty());
+        let named = named.map(|winner| labels.author(&winner).cloned()).transpose()?;
+        let highest = scores.values().copied().fold(0.0, f64::max);
+        let mut leading = scores.iter().filter(|(_, score)| **score >= highest).map(|(id, _)| id);
+        let leader = leading.next().filter(|_| leading.next().is_none()).cloned();
+        // Between equals it is the judge's word that counts.
+        let winner = leader.or(named);
+        let criteria = criteria.into_iter().map(|one| (one.name, one.assessment)).collect();
+        Ok(Judgement { pass, winner, scores, criteria, reasoning })
+    }
+}
+
+/// What the judge thinks of a solution, as it is asked for: the confidence last, when all it rests on is there. What is
+/// read is an [`Assessment`](super::Assessment), as far as an answer goes.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only the schema matters")]
+struct AssessmentSchema {
+    // Without bounds small models fill a list until their output limit.
+    #[schemars(length(max = 12), inner(length(max = 600)))]
+    tradeoffs: Vec<String>,
+    #[schemars(length(max = 12), inner(length(max = 600)))]
+    recommendations: Vec<String>,
+    #[schemars(length(max = 12), inner(length(max = 600)))]
+    unfulfilled_major_requirements: Vec<String>,
+    #[schemars(length(max = 12), inner(length(max = 600)))]
+    open_questions: Vec<String>,
+    #[schemars(range(min = 0, max = 100))]
+    confidence: f64,
+}
+
+/// The same of a text that amends a candidate, which it names first.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only the schema matters")]
+struct AmendedSchema {
+    #[schemars(length(max = 20))]
+    base: String,
+    #[serde(flatten)]
+    assessment: AssessmentSchema,
+}
+
+/// The schema of an assessment that is asked for alone.
+pub(super) fn assessment(is_amended: bool) -> Arc<AnswerSchema> {
+    Arc::new(if is_amended {
+        AnswerSchema::of::<AmendedSchema>("merge_assessment")
+    } else {
+        AnswerSchema::of::<AssessmentSchema>("assessment")
+    })
+}

@@ -1,0 +1,259 @@
+//! A debate run in memory, without a model: which calls are still to come, and how long their requests will be.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use crate::agent::{Agent, Panel, SharedPrompt, prepare};
+use crate::debate::{
+    AgentClarifications, AgentSettings, CallKey, CallRecord, Contribution, Debate, Evaluation, Event, Judgement,
+    Metadata, Recorded, Solution, StageId, StopReason, Summary, SummaryMetadata, Timestamp,
+};
+use crate::llm::{Request, Turn, request_bytes};
+use crate::protocol::{Answer, Cost, Next, Protocol, Step};
+
+use super::EngineError;
+
+/// What is said when an answer could not be read, with the reason, in bytes.
+const SECOND_CHANCE_BYTES: usize = 1000;
+/// A debate that takes more transitions than this has a protocol without an end.
+const MOST_TRANSITIONS: usize = 10_000;
+
+/// A call that will be made.
+#[derive(Debug, Clone)]
+pub(super) struct Foreseen {
+    pub(super) key: CallKey,
+    pub(super) cost: Cost,
+    /// Whether it is a part of a round.
+    pub(super) in_round: bool,
+    /// Whether it is the second chance of a call that was foreseen before.
+    pub(super) is_second_chance: bool,
+    /// Bytes of its request.
+    pub(super) bytes: usize,
+}
+
+/// How the calls of a rehearsal are answered.
+pub(super) struct Answers<'a> {
+    /// How many bytes an agent writes.
+    pub(super) bytes: &'a dyn Fn(&AgentSettings) -> usize,
+    /// Whether votes for a word go to the last one, which is the one that leads to more calls.
+    pub(super) last_word: bool,
+}
+
+/// A debate on its way without a model.
+pub(super) struct Rehearsal<'a> {
+    protocol: &'static Protocol,
+    panel: &'a Panel,
+    shared: &'a SharedPrompt,
+    answers: Answers<'a>,
+    debate: Debate,
+    fillers: BTreeMap<usize, Arc<str>>,
+    foreseen: Vec<Foreseen>,
+}
+
+/// What a stage of a rehearsal leads to.
+enum Ahead {
+    Stage(StageId),
+    Round(StageId),
+    End,
+}
+
+impl<'a> Rehearsal<'a> {
+    /// Of what lies before `debate`.
+    pub(super) fn new(
+        protocol: &'static Protocol,
+        panel: &'a Panel,
+        shared: &'a SharedPrompt,
+        debate: &Debate,
+        answers: Answers<'a>,
+    ) -> Self {
+        let (debate, fillers) = (debate.clone(), BTreeMap::new());
+        Self { protocol, panel, shared, answers, debate, fillers, foreseen: Vec::new() }
+    }
+
+    /// All calls up to the end of round `until`, or of the last round before it; the closing is not among them.
+    pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<Foreseen>, EngineError> {
+        let closing = self.protocol.closing();
+        let mut stage = self.debate.current_stage.unwrap_or(self.protocol.start());
+        for _ in 0..MOST_TRANSITIONS {
+            if stage == closing {
+                break;
+            }
+            stage = match self.visit(stage)? {
+                Ahead::Stage(next) => next,
+                Ahead::Round(_) if self.debate.current_round >= until => break,
+                Ahead::Round(next) => {
+                    self.apply(Event::RoundBegun { round: self.debate.current_round + 1, stage: next });
+                    next
+                }
+                Ahead::End => break,
+            };
+            self.apply(Event::StageEntered { stage });
+        }
+        Ok(std::mem::take(&mut self.foreseen))
+    }
+
+    /// The calls that bring the debate to its answer from here. `reason` says why it closes before its time, if it
+    /// does.
+    pub(super) fn closing(&self, reason: Option<StopReason>) -> Result<Vec<Foreseen>, EngineError> {
+        let mut closing = Rehearsal {
+            protocol: self.protocol,
+            panel: self.panel,
+            shared: self.shared,
+            answers: Answers { bytes: self.answers.bytes, last_word: self.answers.last_word },
+            debate: self.debate.clone(),
+            fillers: self.fillers.clone(),
+            foreseen: Vec::new(),
+        };
+        if let Some(reason) = reason {
+            closing.apply(Event::Stopping { reason });
+        }
+        let stage = self.protocol.closing();
+        closing.apply(Event::StageEntered { stage });
+        closing.visit(stage)?;
+        Ok(closing.foreseen)
+    }
+
+    /// Makes the calls of a stage, and says what follows.
+    fn visit(&mut self, stage: StageId) -> Result<Ahead, EngineError> {
+        let Some(declared) = self.protocol.stage(stage) else { return Ok(Ahead::End) };
+        // A step that is never answered would be asked for over and over.
+        let mut tried = HashSet::new();
+        loop {
+            let facts = (declared.facts)(&self.debate);
+            let is_new = !facts.is_empty();
+            facts.into_iter().for_each(|fact| self.apply(fact));
+            let steps = (declared.steps)(&self.debate);
+            let ready = steps.into_iter().filter(|step| {
+                self.debate.settled(&step.key).is_none()
+                    && !tried.contains(&step.key)
+                    && step.inputs.iter().all(|input| self.debate.settled(input).is_some())
+            });
+            let ready: Vec<Step> = ready.collect();
+            if ready.is_empty() && !is_new {
+                break;
+            }
+            for step in ready {
+                tried.insert(step.key.clone());
+                self.make(&step, declared.info.in_round)?;
+            }
+        }
+        let Ok(trigger) = (declared.outcome)(&self.debate) else { return Ok(Ahead::End) };
+        Ok(match self.protocol.next(stage, trigger)? {
+            Next::Go(next) => Ahead::Stage(next),
+            Next::Begin(next) => Ahead::Round(next),
+            Next::Suspend | Next::Done | Next::Fail | Next::Pause => Ahead::End,
+        })
+    }
+
+    fn make(&mut self, step: &Step, in_round: bool) -> Result<(), EngineError> {
+        let panel = self.panel;
+        let agent = panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::unknown(&step.key.agent_id))?;
+        let call = prepare(panel, agent, self.shared, &self.debate, step, usize::MAX)?;
+        let mut foresee = |request: &Request, is_second_chance| {
+            let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request));
+            self.foreseen.push(Foreseen { key, cost, in_round, is_second_chance, bytes });
+        };
+        foresee(&call.request, false);
+        if step.cost == Cost::Closing && matches!(step.answer, Answer::Solution(_) | Answer::Judgement) {
+            // Another chance for an answer that is missing; to ask for a missing assessment alone takes less.
+            let mut second = call.request.clone();
+            let text = "x".repeat((self.answers.bytes)(&agent.settings));
+            second.turns =
+                vec![Turn::Assistant { text, calls: Vec::new() }, Turn::User("x".repeat(SECOND_CHANCE_BYTES))];
+            foresee(&second, true);
+        }
+        let record = agent.caller.unsent(&call.request);
+        if let Some(event) = self.answer(step, agent, record) {
+            self.apply(event);
+        }
+        Ok(())
+    }
+
+    /// What becomes of a call that is answered with filler.
+    fn answer(&mut self, step: &Step, agent: &Agent, call: CallRecord) -> Option<Event> {
+        let (key, settings) = (step.key.clone(), &agent.settings);
+        let text = self.filler(settings);
+        let contribution = |content: Arc<str>, target, metadata| {
+            Arc::new(Contribution {
+                agent_id: settings.id.clone(),
+                agent_role: settings.role.as_str().into(),
+                stage: step.key.stage,
+                content,
+                metadata,
+                target_agent_id: target,
+            })
+        };
+        Some(match &step.answer {
+            Answer::Text => {
+                let contribution = contribution(text, key.target_agent_id.clone(), Metadata::default());
+                Event::Contributed { key, contribution, call: Some(call) }
+            }
+            Answer::Summary => Event::Summarized { key, summary: Self::summary(settings), call },
+            Answer::Questions { .. } => {
+                let questions = AgentClarifications {
+                    agent_id: settings.id.clone(),
+                    agent_name: settings.name.clone(),
+                    role: settings.role.clone(),
+                    items: Vec::new(),
+                };
+                Event::QuestionsAsked { key, questions, call }
+            }
+            Answer::Score(kind) => {
+                let evaluation = Evaluation { kind: *kind, score: Some(0.0), threshold: f64::INFINITY };
+                Event::Evaluated { key, evaluation, call: Some(call) }
+            }
+            // All for the same text: a tie says nothing about the debate to come.
+            Answer::Choice => {
+                let choice = step.inputs.first()?.agent_id.clone();
+                let contribution = contribution(Arc::default(), Some(choice), Metadata::default());
+                Event::Contributed { key, contribution, call: Some(call) }
+            }
+            Answer::Word(words) => {
+                let word = if self.answers.last_word { words.last() } else { words.first() }?;
+                if self.debate.stage(key.stage).is_some_and(|stage| stage.in_round) {
+                    let metadata = Metadata { choice: Some((*word).to_owned()), ..Metadata::default() };
+                    let contribution = contribution(text, key.target_agent_id.clone(), metadata);
+                    Event::Contributed { key, contribution, call: Some(call) }
+                } else {
+                    Event::Polled { key, vote: (*word).to_owned(), reason: String::new(), call }
+                }
+            }
+            Answer::Judgement => {
+                let judgement = Judgement {
+                    pass: key.pass,
+                    winner: None,
+                    scores: BTreeMap::new(),
+                    criteria: BTreeMap::new(),
+                    reasoning: String::new(),
+                };
+                Event::Judged { key, judgement, call }
+            }
+            Answer::Solution(_) => {
+                let solution = Box::new(Solution { description: text.to_string(), ..Solution::default() });
+                Event::Synthesized { key: Some(key), solution, call: Some(call) }
+            }
+        })
+    }
+
+    fn summary(settings: &AgentSettings) -> Summary {
+        let max_length = settings.summarization.max_length;
+        let method = settings.summarization.method.clone();
+        Summary {
+            agent_id: settings.id.clone(),
+            agent_role: settings.role.as_str().into(),
+            summary: "x".repeat(max_length).into(),
+            metadata: SummaryMetadata { after_chars: max_length, method, ..SummaryMetadata::default() },
+        }
+    }
+
+    /// A text as long as an answer of that agent.
+    fn filler(&mut self, settings: &AgentSettings) -> Arc<str> {
+        let bytes = (self.answers.bytes)(settings);
+        Arc::clone(self.fillers.entry(bytes).or_insert_with(|| "x".repeat(bytes).into()))
+    }
+
+    fn apply(&mut self, event: Event) {
+        // What is rehearsed follows by construction. Did it not, less would be foreseen.
+        drop(self.debate.apply(&Recorded { seq: 0, at: Timestamp::now(), event }));
+    }
+}

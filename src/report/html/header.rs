@@ -1,0 +1,119 @@
+//! What comes first: what it is about, how it ended, and the figures of the whole debate.
+
+use maud::{Markup, html};
+
+use crate::debate::{Debate, OutcomeKind, Status};
+use crate::figures::{cost, duration, score, thousands};
+use crate::report::View;
+
+use super::calls::Call;
+use super::elements::time;
+use super::page::title;
+use super::spending::Amounts;
+use super::text::name;
+
+/// Reasons that are shown at once; more of them are folded away.
+const REASONS: usize = 6;
+
+/// The header of the page.
+pub(super) fn header(view: &View<'_>, calls: &[Call<'_>]) -> Markup {
+    let debate = view.debate;
+    html! {
+        header {
+            p.eyebrow {
+                "Debate " (name(debate.id.as_str()))
+                @if let Some(parent) = &debate.forked_from {
+                    ", forked from " (name(parent.id.as_str())) " at " (parent.at)
+                    ": what came before was paid for there"
+                }
+            }
+            h1 dir="auto" { (title(view)) }
+            p.verdict { (status(debate)) (outcome(debate)) }
+            (notices(debate))
+            (facts(view, calls))
+        }
+    }
+}
+
+fn status(debate: &Debate) -> Markup {
+    let class = match debate.status {
+        Status::Completed => "good",
+        Status::Failed => "bad",
+        Status::Pending | Status::Running | Status::Paused => "warn",
+    };
+    html! { span.pill.(class) { (debate.status.name()) } }
+}
+
+fn outcome(debate: &Debate) -> Markup {
+    html! {
+        @if let Some(outcome) = &debate.outcome {
+            @let class = if outcome.kind == OutcomeKind::Full { "good" } else { "warn" };
+            " " span.pill.(class) { "outcome: " (outcome.kind.name()) }
+        }
+    }
+}
+
+/// Why the answer is less than what was asked for, or why there is none.
+fn notices(debate: &Debate) -> Markup {
+    let meaning = |kind| match kind {
+        OutcomeKind::Full => None,
+        OutcomeKind::Degraded => Some("There is an answer, but part of what it should rest on is missing."),
+        OutcomeKind::Stopped => Some("The debate was closed before its time."),
+    };
+    let less = debate.outcome.as_ref().and_then(|outcome| Some((meaning(outcome.kind)?, &outcome.reasons)));
+    html! {
+        @if let Some(error) = &debate.error {
+            div.notice.bad {
+                p { strong { "The debate failed." } }
+                p.error dir="auto" { (error) }
+            }
+        }
+        @if let Some((meaning, reasons)) = less {
+            @let (first, rest) = reasons.split_at(reasons.len().min(REASONS));
+            div.notice.warn {
+                p { strong { (meaning) } }
+                @if !first.is_empty() { (list(first)) }
+                @if !rest.is_empty() {
+                    details {
+                        summary { (rest.len()) " more" }
+                        (list(rest))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn list(reasons: &[String]) -> Markup {
+    html! {
+        ul {
+            @for reason in reasons { li.error dir="auto" { (reason) } }
+        }
+    }
+}
+
+fn facts(view: &View<'_>, calls: &[Call<'_>]) -> Markup {
+    let debate = view.debate;
+    let all = Amounts::of_debate(view, calls);
+    let confidence = debate.final_solution.as_ref().and_then(|solution| solution.confidence);
+    let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| duration(to.millis_since(from)));
+    let facts = [
+        ("Confidence", confidence.map(|confidence| html! { (score(confidence)) " " small { "of 100" } })),
+        ("Agents", Some(html! { (view.agents.len()) })),
+        ("Rounds", Some(html! { (debate.rounds.len()) })),
+        ("Calls", Some(html! { (all.calls.map_or("unknown".to_owned(), thousands)) })),
+        ("Tokens", Some(html! { (all.tokens()) })),
+        ("Cost", Some(html! { (cost(all.cost)) })),
+        ("Duration", took.map(|took| html! { (took) })),
+        ("Begun", debate.created_at.map(time)),
+    ];
+    html! {
+        dl.facts {
+            @for (label, fact) in facts {
+                @if let Some(fact) = fact {
+                    div { dt { (label) } dd { (fact) } }
+                }
+            }
+        }
+    }
+}

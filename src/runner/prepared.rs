@@ -1,0 +1,175 @@
+//! A debate that is about to run.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::Panel;
+use crate::debate::{
+    Created, Debate, Event, ForkError, PanelInfo, Participant, Recorded, Signal, Spent, Timestamp, fold,
+};
+use crate::engine::{Command, Engine, check_purchase, purchase};
+use crate::protocol::Protocol;
+use crate::signals::Signals;
+use crate::store::{Directory, Record, StoreError};
+
+use super::{Run, RunnerError};
+
+/// A debate with everybody whom it calls. Nothing is saved or paid for yet.
+pub struct Prepared {
+    pub(super) protocol: &'static Protocol,
+    pub(super) panel: Panel,
+    pub(super) directory: Directory,
+    pub(super) origin: Origin,
+}
+
+/// Where a debate comes from.
+pub(super) enum Origin {
+    /// It is new; a branch begins with what it takes over.
+    New { created: Box<Created>, taken_over: Vec<Event> },
+    /// It was saved.
+    Saved { record: Box<Record>, past: Vec<Recorded> },
+}
+
+/// A debate that is on record and runs when it is told to.
+pub struct Ready {
+    protocol: &'static Protocol,
+    panel: Panel,
+    record: Record,
+    past: Vec<Recorded>,
+    /// The event that began it, where that is not past.
+    begun: Option<Arc<Recorded>>,
+    signals: Signals,
+    closes: bool,
+}
+
+impl Prepared {
+    /// Who takes part.
+    #[must_use]
+    pub fn panel(&self) -> &Panel {
+        &self.panel
+    }
+
+    /// What it begins with; none of a debate that was saved.
+    #[must_use]
+    pub fn created(&self) -> Option<&Created> {
+        match &self.origin {
+            Origin::New { created, .. } => Some(created),
+            Origin::Saved { .. } => None,
+        }
+    }
+
+    /// Sees to it that the cost limit, if there is one, buys a debate.
+    ///
+    /// # Errors
+    /// When it buys none.
+    pub fn check_limit(&self) -> Result<(), RunnerError> {
+        let Origin::New { created, taken_over } = &self.origin else { return Ok(()) };
+        if created.settings.debate.budget.max_cost_usd.is_none() {
+            return Ok(());
+        }
+        let events = std::iter::once(Event::Created(created.clone())).chain(taken_over.iter().cloned());
+        let at = Timestamp::now();
+        let events: Vec<Recorded> = (1..).zip(events).map(|(seq, event)| Recorded { seq, at, event }).collect();
+        let debate = fold(&events).map_err(ForkError::from)?;
+        if let Some(purchase) = purchase(self.protocol, &self.panel, &debate)? {
+            check_purchase(&purchase).map_err(super::ServicesError::from)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the debate on record.
+    ///
+    /// # Errors
+    /// When it cannot be saved; then nothing of it stays.
+    pub fn begin(self) -> Result<Ready, StoreError> {
+        let Self { protocol, panel, directory, origin } = self;
+        let (record, past, begun) = match origin {
+            Origin::Saved { record, past } => (*record, past, None),
+            Origin::New { created, taken_over } => {
+                let (mut record, begun) = Record::begin(&directory, |id| Created { id, ..created.as_ref().clone() })?;
+                let copied = taken_over.into_iter().map(|event| Ok(record.append(event)?.as_ref().clone()));
+                match copied.collect::<Result<Vec<Recorded>, StoreError>>() {
+                    Ok(past) => (record, past, Some(begun)),
+                    Err(error) => {
+                        // Half of what was to be taken over is no fork: resumed, it would pay for the rest once more.
+                        record.discard();
+                        return Err(error);
+                    }
+                }
+            }
+        };
+        let debate = record.debate();
+        let shown = PanelInfo {
+            agents: panel.agents.iter().map(|agent| Participant::from(&agent.settings)).collect(),
+            judge: Participant::from(&panel.judge.settings),
+            rounds: debate.settings.as_ref().map_or(0, |settings| settings.debate.rounds),
+            stages: Arc::clone(&debate.stages),
+            spent: Spent::default(),
+        };
+        let before = if begun.is_some() { 0 } else { record.events() };
+        let signals = Signals::behind(shown.resuming(debate), before);
+        Ok(Ready { protocol, panel, record, past, begun, signals, closes: false })
+    }
+}
+
+impl Ready {
+    /// The debate as it stands.
+    #[must_use]
+    pub fn debate(&self) -> &Debate {
+        self.record.debate()
+    }
+
+    /// Where its state is saved.
+    #[must_use]
+    pub fn state_path(&self) -> &Path {
+        self.record.state_path()
+    }
+
+    /// Where its journal is.
+    #[must_use]
+    pub fn journal_path(&self) -> &Path {
+        self.record.journal_path()
+    }
+
+    /// How many events are in its journal that were there before this run.
+    #[must_use]
+    pub fn events_before(&self) -> u64 {
+        if self.begun.is_some() { 0 } else { self.record.events() }
+    }
+
+    /// Closes the debate with what is there, instead of going on.
+    #[must_use]
+    pub fn closing(self) -> Self {
+        Self { closes: true, ..self }
+    }
+
+    /// What it shows of itself.
+    #[must_use]
+    pub fn signals(&self) -> &Signals {
+        &self.signals
+    }
+
+    /// Lets it run, on the runtime that this is called on. It goes on whether or not anybody holds or watches the run.
+    ///
+    /// # Panics
+    /// Outside of a Tokio runtime.
+    #[must_use]
+    pub fn run(self) -> Run {
+        let Self { protocol, panel, record, past, begun, signals, closes } = self;
+        if let Some(begun) = begun {
+            signals.publish(Signal::Recorded(begun));
+        }
+        let (commands, heard) = mpsc::unbounded_channel();
+        if closes {
+            // The receiver is there.
+            drop(commands.send(Command::Stop));
+        }
+        let cancel = CancellationToken::new();
+        let (id, journal) = (record.debate().id.clone(), record.journal_path().to_owned());
+        let engine = Engine::new(protocol, panel, record, &past, signals.clone(), cancel.clone(), heard);
+        Run::spawn(engine, id, journal, signals, commands, cancel)
+    }
+}

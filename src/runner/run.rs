@@ -1,0 +1,205 @@
+//! The handle to a debate that runs.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::debate::{AgentId, Debate, DebateId, Progress, Recorded};
+use crate::engine::{Command, Ending, Engine, EngineError};
+use crate::signals::{EventLog, Follower, Signals, Subscription, Words};
+use crate::store::JournalReader;
+
+/// A debate that runs by itself. Dropping the handle pauses it only where it waits for answers that nobody can give
+/// any more.
+pub struct Run {
+    id: DebateId,
+    journal: PathBuf,
+    signals: Signals,
+    commands: mpsc::UnboundedSender<Command>,
+    answers: mpsc::UnboundedSender<UserAnswer>,
+    cancel: CancellationToken,
+    waiting: watch::Receiver<Option<Arc<Debate>>>,
+    ended: JoinHandle<Result<Finished, Failed>>,
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Finished {
+    /// The debate as it is saved.
+    pub debate: Debate,
+    /// How the run ended.
+    pub ending: Ending,
+}
+
+/// A run that could not go on.
+#[derive(Debug, thiserror::Error)]
+#[error("the debate {} could not go on", debate.id)]
+pub struct Failed {
+    /// The debate as far as it came.
+    pub debate: Box<Debate>,
+    /// Why.
+    pub source: EngineError,
+}
+
+/// What the user says while the debate waits for it.
+enum UserAnswer {
+    To { agent_id: AgentId, item_id: String, answer: String },
+    NoMore,
+}
+
+impl EventLog for JournalReader {
+    fn next_event(&mut self) -> io::Result<Option<Recorded>> {
+        JournalReader::next_event(self)
+    }
+}
+
+impl Run {
+    pub(super) fn spawn(
+        engine: Engine,
+        id: DebateId,
+        journal: PathBuf,
+        signals: Signals,
+        commands: mpsc::UnboundedSender<Command>,
+        cancel: CancellationToken,
+    ) -> Self {
+        let (answers, given) = mpsc::unbounded_channel();
+        let (asks, waiting) = watch::channel(None);
+        let ended = tokio::spawn(drive(engine, given, asks, cancel.clone()));
+        Self { id, journal, signals, commands, answers, cancel, waiting, ended }
+    }
+
+    /// The debate's id.
+    #[must_use]
+    pub fn id(&self) -> &DebateId {
+        &self.id
+    }
+
+    /// Where the debate stands, and what follows. Whoever does not take in what follows holds up nobody, and is told of
+    /// a gap.
+    #[must_use]
+    pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {
+        self.signals.subscribe(words)
+    }
+
+    /// Every event from the first on, those of before read from the journal, and what happens between them from now on.
+    ///
+    /// # Errors
+    /// When the journal cannot be opened.
+    pub fn follow(&self, words: Words) -> io::Result<Follower> {
+        let journal = JournalReader::open(&self.journal)?;
+        let (recorded, subscription) = self.signals.subscribe_at(words);
+        Ok(Follower::from_beginning(subscription, Box::new(journal), recorded))
+    }
+
+    /// Waits until the debate waits for answers: then it is that debate, with its open questions. Nothing when it ends
+    /// before.
+    pub async fn questions(&mut self) -> Option<Arc<Debate>> {
+        let waiting = self.waiting.wait_for(Option::is_some).await.ok()?;
+        waiting.clone()
+    }
+
+    /// Answers a question of `agent`. The debate goes on when no question is open.
+    pub fn answer(&self, agent: AgentId, question: String, answer: String) {
+        // A debate that has ended needs no answer.
+        drop(self.answers.send(UserAnswer::To { agent_id: agent, item_id: question, answer }));
+    }
+
+    /// Gives no further answers: open questions count as answered with none, and nobody asks any more.
+    pub fn end_questions(&self) {
+        drop(self.answers.send(UserAnswer::NoMore));
+    }
+
+    /// Starts nothing new, waits for what is in flight and paid for, and saves the debate as paused.
+    pub fn pause(&self) {
+        drop(self.commands.send(Command::Pause));
+    }
+
+    /// Takes back a [`pause`](Self::pause) that has not come into effect yet.
+    pub fn go_on(&self) {
+        drop(self.commands.send(Command::GoOn));
+    }
+
+    /// Starts nothing new, and closes the debate with what there is.
+    pub fn stop(&self) {
+        drop(self.commands.send(Command::Stop));
+    }
+
+    /// Abandons what is in flight and saves the debate as paused.
+    pub fn interrupt(&self) {
+        self.cancel.cancel();
+    }
+
+    /// Whether it was interrupted.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    /// Waits until the run is over.
+    ///
+    /// # Errors
+    /// When the debate cannot be saved, or by a defect of the program. It can be resumed from what is saved.
+    ///
+    /// # Panics
+    /// When the run panicked.
+    pub async fn wait(self) -> Result<Finished, Failed> {
+        let Self { ended, answers, .. } = self;
+        let ended = ended.await;
+        drop(answers);
+        ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+    }
+}
+
+/// Runs the debate; while it waits for the user, takes in answers, and runs on.
+async fn drive(
+    mut engine: Engine,
+    mut answers: mpsc::UnboundedReceiver<UserAnswer>,
+    asks: watch::Sender<Option<Arc<Debate>>>,
+    cancel: CancellationToken,
+) -> Result<Finished, Failed> {
+    let ended = loop {
+        match engine.run().await {
+            Ok(Ending::Suspended) => {}
+            ended => break ended,
+        }
+        asks.send_replace(Some(Arc::new(engine.debate().clone())));
+        match take_answers(&mut engine, &mut answers, &cancel).await {
+            Ok(true) => {}
+            Ok(false) => break engine.pause().await.map(|()| Ending::Paused),
+            Err(error) => break Err(error),
+        }
+        asks.send_replace(None);
+    };
+    let debate = engine.debate().clone();
+    match ended {
+        Ok(ending) => Ok(Finished { debate, ending }),
+        Err(source) => Err(Failed { debate: Box::new(debate), source }),
+    }
+}
+
+/// Takes in answers until no question is open; each is on record as soon as it is there. Says whether that came to be:
+/// not when the debate was interrupted, nor when nobody is left who could answer.
+async fn take_answers(
+    engine: &mut Engine,
+    answers: &mut mpsc::UnboundedReceiver<UserAnswer>,
+    cancel: &CancellationToken,
+) -> Result<bool, EngineError> {
+    while engine.debate().open_questions().next().is_some() {
+        let answer = tokio::select! {
+            biased;
+            answer = answers.recv() => answer,
+            () = cancel.cancelled() => None,
+            () = engine.told_to_pause() => None,
+        };
+        match answer {
+            Some(UserAnswer::To { agent_id, item_id, answer }) => engine.answer(agent_id, item_id, answer)?,
+            Some(UserAnswer::NoMore) => engine.end_questions()?,
+            None => return Ok(false),
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,108 @@
+//! What debates are run with: the environment, whose word the settings rest on, and models.
+
+use std::sync::Arc;
+
+use crate::agent::{Panel, PanelError};
+use crate::config::{
+    EndpointError, EnvError, Environment, MissingKeys, Provenance, StrangerError, missing_keys, routed_providers,
+};
+use crate::debate::Settings;
+use crate::engine::{BudgetError, check_prices};
+use crate::llm::openai::{ClientError, HttpClientError};
+use crate::llm::{Caller, CallerLimits, ChatModel, InFlight, Timeouts, price_of};
+use crate::protocol::Protocol;
+
+use super::models::Models;
+
+/// What debates are run with.
+#[derive(Clone)]
+pub struct Services {
+    pub(super) environment: Environment,
+    model: Option<Arc<dyn ChatModel>>,
+}
+
+/// Why nobody can be called.
+#[derive(Debug, thiserror::Error)]
+pub enum ServicesError {
+    /// Keys are missing.
+    #[error(transparent)]
+    Keys(#[from] MissingKeys),
+    /// A variable of the environment cannot be used.
+    #[error(transparent)]
+    Environment(#[from] EnvError),
+    /// A provider cannot be called as configured.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// A provider's client cannot be built.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// No HTTP client can be built.
+    #[error(transparent)]
+    Http(#[from] HttpClientError),
+    /// The cost limit cannot be kept.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+    /// A role of the user's cannot be used.
+    #[error(transparent)]
+    Panel(#[from] PanelError),
+    /// What was found in the directory would send or read what is not its own.
+    #[error(transparent)]
+    Stranger(#[from] StrangerError),
+}
+
+impl Services {
+    /// The providers of the settings, with keys and addresses from `environment`.
+    #[must_use]
+    pub fn new(environment: Environment) -> Self {
+        Self { environment, model: None }
+    }
+
+    /// The same, but whatever a provider is called, `model` answers for it. No key is needed.
+    #[must_use]
+    pub fn with_model(self, model: Arc<dyn ChatModel>) -> Self {
+        Self { model: Some(model), ..self }
+    }
+
+    /// The agents and the judge of a debate with these settings. `provenance` says what they may read and whom they may
+    /// call.
+    ///
+    /// # Errors
+    /// When somebody cannot be called, or would be called at a stranger's word. Nothing is paid for yet.
+    pub fn panel(
+        &self,
+        protocol: &Protocol,
+        settings: &Settings,
+        provenance: &Provenance,
+    ) -> Result<Panel, ServicesError> {
+        let environment = &self.environment;
+        check_prices(settings)?;
+        let models = if let Some(model) = &self.model {
+            Models::only(Arc::clone(model))
+        } else {
+            missing_keys(settings, environment)?;
+            let everybody = settings.agents.iter().chain([&settings.judge]);
+            let used = everybody.map(|agent| agent.provider.as_str());
+            Models::build(used, &settings.providers, environment, provenance)?
+        };
+        let debate = &settings.debate;
+        let limits = CallerLimits {
+            in_flight: Arc::new(InFlight::at_most(debate.max_concurrency as usize)),
+            max_retries: debate.max_retries,
+        };
+        provenance.check_context(settings)?;
+        let mut panel = Panel::build(protocol, settings, |agent| Caller {
+            chat: models.of(&agent.provider),
+            provider: agent.provider.as_str().into(),
+            price: price_of(agent, settings),
+            timeouts: Timeouts::of(debate),
+            silence: None,
+            limits: limits.clone(),
+            account: None,
+            observer: None,
+        })?;
+        provenance.check_prompts(settings, environment, &panel.sources)?;
+        panel.routed = routed_providers(settings, environment);
+        panel.withheld = environment.file().map(std::path::absolute).and_then(Result::ok);
+        Ok(panel)
+    }
+}
