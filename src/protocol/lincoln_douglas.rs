@@ -108,7 +108,7 @@ fn constructives(debate: &Debate) -> Vec<Step> {
         }
         for examiner in speakers.iter().filter(|examiner| examiner.id != speaker.id) {
             if add(&key(CROSS_EXAMINATION, examiner).about(&speaker.id), &QUESTION) {
-                add(&key(CROSS_EXAMINATION_ANSWER, speaker).about(&examiner.id), &ANSWER);
+                add(&key(CROSS_EXAMINATION_ANSWER, speaker), &ANSWER);
             }
         }
     }

@@ -212,7 +212,6 @@ fn keys_and_choices_are_named_where_json_is_asked_for() {
         ),
         ("review/rewrite.md", vec!["`## Response to the Review`", "`## Requirements Coverage`"]),
         ("motion/question.md", vec!["Cross-examine TARGET"]),
-        ("motion/answer.md", vec!["that TARGET has just put to you"]),
     ] {
         let text = render(file, "neutral");
         for one in needed {
