@@ -281,13 +281,16 @@ impl Debate {
         let Some(reached) = self.current_stage.filter(|_| self.status == Status::Failed) else { return };
         let (round, reached) = (self.current_round, self.stage_rank(reached));
         let stages = Arc::clone(&self.stages);
+        let in_round = stages.get(reached).is_some_and(|stage| stage.in_round);
+        // The kinds of call ahead of a stage are made in it.
+        let kinds = stages.iter().take(reached).rev().take_while(|kind| !kind.is_place).count();
+        let reached = reached - kinds;
         let again = |key: &CallKey| {
             let stage = stages.iter().enumerate().find(|(_, stage)| stage.id == key.stage);
             key.round == round && stage.is_some_and(|(rank, stage)| stage.is_essential && rank >= reached)
         };
         self.failures.retain(|failure| !again(&failure.key));
         self.settled.retain(|key, settled| *settled != Settled::Failed || !again(key));
-        let in_round = stages.get(reached).is_some_and(|stage| stage.in_round);
         if let Some(last) = self.rounds.last_mut().filter(|_| in_round) {
             last.timed_out = false;
         }

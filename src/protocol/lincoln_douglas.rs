@@ -59,7 +59,7 @@ pub static LINCOLN_DOUGLAS: Protocol = Protocol {
 /// A kind of call that is made between the openings.
 const fn within_opening(id: StageId, words: Words) -> Stage {
     Stage {
-        info: StageInfo::new(id, words).yielding(Yield::Speech).in_round().in_turn().kind_of_call(),
+        info: StageInfo::new(id, words).yielding(Yield::Speech).in_round().in_turn().essential().kind_of_call(),
         facts: nothing,
         steps: no_steps,
         outcome: no_place,
@@ -108,7 +108,7 @@ fn constructives(debate: &Debate) -> Vec<Step> {
         }
         for examiner in speakers.iter().filter(|examiner| examiner.id != speaker.id) {
             if add(&key(CROSS_EXAMINATION, examiner).about(&speaker.id), &QUESTION) {
-                add(&key(CROSS_EXAMINATION_ANSWER, speaker).about(&examiner.id), &ANSWER);
+                add(&key(CROSS_EXAMINATION_ANSWER, speaker), &ANSWER);
             }
         }
     }

@@ -119,7 +119,7 @@ pub(super) const fn rebuttal(info: StageInfo) -> Stage {
 /// What is known of [`rebuttal`].
 pub(super) const fn rebuttal_info() -> StageInfo {
     let words = Words::new(["rebuttal", "rebuttals", "rebutting", "rebuts", "rebutted", "rebut"]);
-    StageInfo::new(REBUTTAL, words).yielding(Yield::Speech).in_round()
+    StageInfo::new(REBUTTAL, words).yielding(Yield::Speech).in_round().essential()
 }
 
 /// The last round: everybody says what the debate has come to.
@@ -136,7 +136,7 @@ pub(super) const fn closing(info: StageInfo, rows: &'static [Row]) -> Stage {
 /// What is known of [`closing`].
 pub(super) const fn closing_info() -> StageInfo {
     let words = Words::new(["closing", "closings", "closing", "closes", "closed", "close"]);
-    StageInfo::new(CLOSING, words).yielding(Yield::Speech).in_round()
+    StageInfo::new(CLOSING, words).yielding(Yield::Speech).in_round().essential()
 }
 
 /// One speech of each speaker in the present round. In a stage in turn each hears those before it.

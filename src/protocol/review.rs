@@ -68,27 +68,29 @@ pub static REVIEW: Protocol = Protocol {
         },
         Stage {
             info: StageInfo::new(
-                REVIEW_STAGE,
-                Words::new(["review", "reviews", "reviewing", "reviews", "reviewed", "review"]),
-            )
-            .yielding(Yield::Ballot)
-            .in_round(),
-            facts: nothing,
-            steps: review,
-            outcome: |debate| Ok(reviewed(debate)),
-            rows: &[Row(REWRITE_DEMANDED, Next::Begin(REWRITE)), Row(ACCEPTED, Next::Go(SYNTHESIS))],
-        },
-        Stage {
-            info: StageInfo::new(
                 REWRITE,
                 Words::new(["rewrite", "rewrites", "rewriting", "rewrites", "rewrote", "rewrite"]),
             )
             .yielding(Yield::Proposal)
-            .in_round(),
+            .in_round()
+            .essential(),
             facts: nothing,
             steps: |debate| own_text(debate, REWRITE, &WRITE_AGAIN),
             outcome: |debate| Ok(rewritten(debate)),
             rows: &[Row(REWRITE_READY, Next::Go(REVIEW_STAGE)), Row(MAX_ROUNDS_REACHED, Next::Go(SYNTHESIS))],
+        },
+        Stage {
+            info: StageInfo::new(
+                REVIEW_STAGE,
+                Words::new(["review", "reviews", "reviewing", "reviews", "reviewed", "review"]),
+            )
+            .yielding(Yield::Ballot)
+            .in_round()
+            .essential(),
+            facts: nothing,
+            steps: review,
+            outcome: |debate| Ok(reviewed(debate)),
+            rows: &[Row(REWRITE_DEMANDED, Next::Begin(REWRITE)), Row(ACCEPTED, Next::Go(SYNTHESIS))],
         },
         Stage {
             info: StageInfo::new(
@@ -186,7 +188,8 @@ fn drafted(debate: &Debate) -> Result<Trigger, String> {
         return Ok(DRAFT_READY);
     }
     let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == DRAFT);
-    Err(format!("there is no draft: {}", failed.map_or("it was not asked for", |failure| failure.error.as_str())))
+    let why = failed.map(|failure| format!(": {}", failure.error)).unwrap_or_default();
+    Err(format!("there is no draft{why}"))
 }
 
 /// All review the same text, knowing what was demanded of the one before. A text that cannot be rewritten any more is not
@@ -259,6 +262,6 @@ fn assessed(debate: &Debate) -> Result<Trigger, String> {
         return Err("there is no draft to close the debate on".to_owned());
     }
     let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == SYNTHESIS);
-    let why = failed.map_or("it was not asked", |failure| failure.error.as_str());
-    Err(format!("the judge could not assess the draft: {why}"))
+    let why = failed.map(|failure| format!(": {}", failure.error)).unwrap_or_default();
+    Err(format!("the judge could not assess the draft{why}"))
 }

@@ -11,7 +11,7 @@ use crate::figures::score;
 use crate::markdown::{cell, inline, letters};
 use crate::prompt::Prompt;
 
-use super::motion::{prompt, side, speakers};
+use super::motion::{prompt, side};
 use super::{Answer, Cost, Next, Row, Shows, Stage, Step, Trigger, oxford};
 
 pub(super) const VERDICT: StageId = StageId::new("verdict");
@@ -35,15 +35,15 @@ pub fn criteria(settings: &Settings) -> Vec<&str> {
     }
 }
 
-/// Those who spoke, as the judge is shown them, by the label of their place: A, B, and so on. `reversed` is the order of
-/// the second pass.
+/// Those who spoke, as the judge is shown them, by the label of their place: A, B, and so on. They come in the order of
+/// the configuration, `reversed` in the second pass.
 #[must_use]
 pub fn debaters(debate: &Debate, reversed: bool) -> Vec<&AgentSettings> {
-    let spoken = debate.rounds.iter().flat_map(|round| &round.contributions);
-    let spoken: BTreeSet<&AgentId> =
-        spoken.filter(|one| debate.yield_of(one) == Some(Yield::Speech)).map(|one| &one.agent_id).collect();
-    let speakers = debate.settings.iter().flat_map(speakers);
-    let mut debaters: Vec<_> = speakers.filter(|speaker| spoken.contains(&speaker.id)).collect();
+    let said = debate.rounds.iter().flat_map(|round| &round.contributions);
+    let speeches = said.filter(|one| debate.yield_of(one) == Some(Yield::Speech));
+    let spoke: BTreeSet<&AgentId> = speeches.map(|one| &one.agent_id).collect();
+    let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
+    let mut debaters: Vec<_> = agents.filter(|agent| spoke.contains(&agent.id)).collect();
     if reversed {
         debaters.reverse();
     }
@@ -113,8 +113,8 @@ fn outcome(debate: &Debate) -> Result<Trigger, String> {
         return Err("nobody has spoken: there is nothing to judge".to_owned());
     }
     let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == VERDICT);
-    let why = failed.map_or("it was not asked", |failure| failure.error.as_str());
-    Err(format!("the judge could not give a verdict: {why}"))
+    let why = failed.map(|failure| format!(": {}", failure.error)).unwrap_or_default();
+    Err(format!("the judge could not give a verdict{why}"))
 }
 
 fn decide(first: &Judgement, all: &[Judgement]) -> Verdict {
@@ -173,7 +173,7 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
     let _ = writeln!(text, "\n| debater | side | score | {} |\n| --- | --- | ---: |{rule}", passes.join(" | "));
     for (id, mean) in ranked(&verdict.scores) {
         let name = settings.agents.iter().find(|agent| agent.id == *id).map_or(id.as_str(), |agent| &agent.name);
-        let _ = write!(text, "| {} | {} | {} |", cell(name), side_name(side(settings, id)), score(*mean));
+        let _ = write!(text, "| {} | {} | {} |", cell(name), side(settings, id).name(), score(*mean));
         for judgement in &debate.judgements {
             let given = judgement.scores.get(id).map_or_else(|| "none".to_owned(), |given| score(*given));
             let _ = write!(text, " {given} |");
@@ -201,14 +201,6 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
 
 fn order(pass: u8) -> &'static str {
     if pass == 2 { "opposite order" } else { "first order" }
-}
-
-fn side_name(side: Position) -> &'static str {
-    match side {
-        Position::For => "for",
-        Position::Against => "against",
-        Position::Neutral => "neither",
-    }
 }
 
 fn for_side(settings: &Settings, debater: &AgentId) -> &'static str {

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::debate::{
     AgentClarifications, AgentId, CallRecord, Clarification, Contribution, Created, Debate, DebateId, Evaluation,
-    Event, FORMAT_VERSION, Failure, Judgement, Metadata, Recorded, Settings, Solution, StageId, StopReason, Summary,
-    SummaryMetadata, Timestamp, fold,
+    Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Recorded, Settings, Solution, StageId, StopReason,
+    Summary, SummaryMetadata, Timestamp, fold, fork,
 };
 
 use super::super::{Answer, Authorship, Next, Protocol, Step, Trigger};
@@ -125,7 +125,9 @@ impl Course {
             if facts.is_empty() {
                 return;
             }
-            facts.into_iter().for_each(|fact| self.record(fact));
+            for fact in facts {
+                self.record(fact);
+            }
         }
         panic!("facts follow from {} without end", self.stage());
     }
@@ -185,6 +187,24 @@ impl Course {
             }
         }
         panic!("{} has no end", self.protocol.name);
+    }
+
+    /// Branches off at a point that this debate came to.
+    pub(super) fn fork(&self, point: &ForkPoint) -> Self {
+        let settings = self.debate.settings.clone().unwrap();
+        let mut branch = Self::start(self.protocol, settings);
+        branch.events.truncate(1);
+        branch.debate = Debate::create(&branch.events[0]).unwrap();
+        for event in fork(&self.events, point).unwrap() {
+            branch.record(event);
+        }
+        branch
+    }
+
+    /// Takes up a debate that failed.
+    pub(super) fn resumed(mut self) -> Self {
+        self.record(Event::Resumed);
+        self
     }
 
     /// Tells it to close.

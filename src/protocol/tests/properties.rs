@@ -138,6 +138,22 @@ proptest! {
     }
 
     #[test]
+    fn a_branch_from_anywhere_comes_to_the_same_end(case in case(), order in any::<u64>(), at: prop::sample::Index) {
+        let course = case.run(order);
+        prop_assume!(course.debate.status == Status::Completed);
+        let calls = course.calls.iter().filter(|step| course.debate.stage(step.key.stage).unwrap().is_place);
+        let calls: Vec<_> = calls.map(|step| format!("{}.{}", step.key.round, step.key.stage)).collect();
+        let point = at.get(&calls);
+        let branch = course.fork(&point.parse().unwrap()).run(&|step| case.reply(step), &mut |_| 0);
+        let fate = |debate: &Debate| {
+            let Debate { rounds, clarifications, polls, verdict, final_solution, failures, settled, .. } = debate.clone();
+            let said: Vec<_> = rounds.into_iter().map(|round| (round.contributions, round.summaries)).collect();
+            (said, clarifications, polls, verdict, final_solution, failures, settled)
+        };
+        prop_assert_eq!(fate(&branch.debate), fate(&course.debate), "{}", point);
+    }
+
+    #[test]
     fn a_debate_can_be_stopped_anywhere(case in case(), order in any::<u64>(), after in 0..60_usize, broke: bool) {
         let mut course = Course::start(case.protocol, case.settings.clone());
         for happened in 0..after {

@@ -43,10 +43,10 @@ fn each_table_has_exactly_these_rows() {
     assert_eq!(OXFORD.table(), with_beginning("poll-before", &oxford));
     let review = "\
 | draft | DRAFT_READY | review |
-| review | REWRITE_DEMANDED | rewrite, in a new round |
-| review | ACCEPTED | synthesis |
 | rewrite | REWRITE_READY | review |
 | rewrite | MAX_ROUNDS_REACHED | synthesis |
+| review | REWRITE_DEMANDED | rewrite, in a new round |
+| review | ACCEPTED | synthesis |
 | synthesis | COMPLETE | done |
 ";
     assert_eq!(REVIEW.table(), with_beginning("draft, in a new round", review));
@@ -63,6 +63,22 @@ fn each_table_has_exactly_these_rows() {
 | synthesis | COMPLETE | done |
 ";
     assert_eq!(DIALECTIC.table(), with_beginning("round-manager", dialectic));
+}
+
+#[test]
+fn a_diagram_shows_every_row() {
+    for protocol in PROTOCOLS {
+        let diagram = protocol.mermaid();
+        assert!(diagram.starts_with("stateDiagram-v2\n    [*] --> initialization\n"));
+        assert_eq!(diagram.lines().count(), protocol.rows().count() + 2);
+    }
+    for line in [
+        "    clarification_input --> suspended: WAITING_FOR_INPUT\n",
+        "    poll_before --> opening: POLLED\n",
+        "    verdict --> [*]: VERDICT_READY\n",
+    ] {
+        assert!(OXFORD.mermaid().contains(line), "{line}");
+    }
 }
 
 #[test]
