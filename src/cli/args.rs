@@ -349,13 +349,26 @@ pub(super) struct ConfigFileArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub(super) struct ProtocolsArgs {
-    /// Show this protocol's table of transitions
+    #[command(subcommand)]
+    pub(super) command: Option<ProtocolsCommand>,
+
+    /// Print this protocol's table of transitions as Markdown
     pub(super) name: Option<String>,
 
     /// Print the table as a Mermaid diagram
     #[arg(long, requires = "name")]
     pub(super) mermaid: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ProtocolsCommand {
+    /// Draw a protocol's stages, and the ways between them
+    Show {
+        /// The protocol
+        name: String,
+    },
 }
 
 #[derive(Debug, Args)]
