@@ -34,6 +34,7 @@ mod models;
 mod old_files;
 mod oracle;
 mod other_commands;
+mod pitch;
 mod providers;
 mod proxies;
 mod replay;
