@@ -9,6 +9,8 @@ use crate::encoding::NotUtf8;
 use crate::engine::{BudgetError, EngineError, ForecastError, WindowError};
 use crate::evaluation::SubjectError;
 use crate::llm::openai::{ClientError, HttpClientError};
+use crate::protocol::Unfit;
+use crate::runner::{RunnerError, ServicesError};
 use crate::store::{JournalError, StateFileError, StoreError};
 use crate::trace::TraceConfigError;
 
@@ -51,6 +53,9 @@ pub enum Error {
     /// No HTTP client can be built.
     #[error(transparent)]
     Http(#[from] HttpClientError),
+    /// The settings do not fit the protocol.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
     /// A role of the user's cannot be used.
     #[error(transparent)]
     Panel(#[from] PanelError),
@@ -206,6 +211,36 @@ pub enum Error {
     },
 }
 
+impl From<ServicesError> for Error {
+    fn from(error: ServicesError) -> Self {
+        match error {
+            ServicesError::Keys(error) => error.into(),
+            ServicesError::Environment(error) => error.into(),
+            ServicesError::Endpoint(error) => error.into(),
+            ServicesError::Client(error) => error.into(),
+            ServicesError::Http(error) => error.into(),
+            ServicesError::Budget(error) => error.into(),
+            ServicesError::Panel(error) => error.into(),
+            ServicesError::Stranger(error) => error.into(),
+        }
+    }
+}
+
+impl From<RunnerError> for Error {
+    fn from(error: RunnerError) -> Self {
+        match error {
+            RunnerError::Services(error) => error.into(),
+            RunnerError::Unfit(error) => error.into(),
+            RunnerError::Store(error) => error.into(),
+            RunnerError::Engine(error) => error.into(),
+            RunnerError::Fork(reason) => Self::Fork { id: DebateId::new(String::new()), reason },
+            RunnerError::IsFinished { id } => Self::NotResumable { id, reason: "it is finished" },
+            RunnerError::NotResumable { id, reason } => Self::NotResumable { id, reason },
+            RunnerError::JournalGone { id, path } => Self::JournalGone { id, path },
+        }
+    }
+}
+
 /// Why there is no problem to debate.
 #[derive(Debug, thiserror::Error)]
 pub enum ProblemError {
@@ -261,6 +296,7 @@ impl Error {
             | Self::Budget(BudgetError::Unpriced { .. })
             | Self::Trace(_) => 4,
             Self::Problem(_)
+            | Self::Unfit(_)
             | Self::Environment(_)
             | Self::NotResumable { .. }
             | Self::Budget(BudgetError::TooLow { .. })
@@ -328,6 +364,7 @@ impl Error {
             Self::Subject(_) => Some("only a debate that ended with a solution can be evaluated".to_owned()),
             Self::OtherTable { .. } => Some("name another file, or one that `dialectic eval` wrote".to_owned()),
             Self::Keys(error) => Some(error.hint()),
+            Self::Unfit(error) => Some(error.hint.clone()),
             Self::Endpoint(error) => error.hint(),
             Self::Stranger(error) => Some(error.hint()),
             Self::NoKey(error) => Some(error.hint()),

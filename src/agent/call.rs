@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::debate::{Contribution, Debate};
+use crate::debate::{Contribution, Debate, Position};
 use crate::llm::{AnswerSchema, Request};
 use crate::prompt::{
     self, Assess, Beginning, Candidate, Clarification, Entry, Fill, History, MaterialPart, OwnHistory, PromptError,
@@ -235,7 +235,7 @@ pub fn prepare(
             .iter()
             .map(|(heading, texts)| MaterialPart { heading, entries: texts.iter().map(Titled::entry).collect() })
             .collect(),
-        side: side(debate, &agent.settings.id).name(),
+        side: debate.settings.as_ref().map_or(Position::Neutral, |settings| side(settings, &agent.settings.id)).name(),
         target,
         debaters: shown.labels.iter().map(|(label, _)| label).collect(),
         criteria: criteria.iter().map(String::as_str).collect(),

@@ -26,7 +26,8 @@ impl Agent {
     /// What debaters are judged on.
     #[must_use]
     pub fn criteria(&self) -> Vec<String> {
-        ["logic", "evidence", "rebuttal", "clarity"].map(str::to_owned).into()
+        let own = ["logic", "evidence", "rebuttal", "clarity"].map(str::to_owned);
+        self.settings.criteria.clone().unwrap_or_else(|| own.into())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::debate::{Debate, OutcomeKind, Phase, StopReason};
+use crate::debate::{Debate, OutcomeKind, StopReason};
 use crate::display::{StreamEnd, summary};
 use crate::engine::Ending;
 use crate::error::Error;
@@ -11,7 +11,7 @@ use crate::store::Entry;
 
 use super::args::RunArgs;
 use super::output::{detail, is_stdout, write_output, write_report};
-use super::session::Run;
+use super::session::Over;
 use super::terminal::Terminal;
 use super::watchers::Waited;
 
@@ -25,7 +25,7 @@ pub(super) struct Files<'a> {
 
 /// Says where the debate is kept, writes the report, and says how it went.
 pub(super) fn conclude(
-    Run { debate, ending, stream, waited }: Run,
+    Over { debate, ending, stream, waited }: Over,
     files: &Files<'_>,
     args: &RunArgs,
     terminal: &mut Terminal,
@@ -102,7 +102,8 @@ pub(super) fn tell_outcome(debate: &Debate, terminal: &mut Terminal) {
 
 /// Whether the cost limit kept the judge from being asked: to resume the debate would change nothing.
 fn has_no_room_to_close(debate: &Debate) -> bool {
-    let was_asked = debate.failures.iter().any(|failure| failure.phase == Phase::Synthesis);
+    let closing = debate.stages.last().map(|stage| stage.id);
+    let was_asked = debate.failures.iter().any(|failure| Some(failure.key.stage) == closing);
     debate.stop_reason == Some(StopReason::Budget) && !was_asked
 }
 

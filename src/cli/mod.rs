@@ -8,7 +8,6 @@ mod conclusion;
 mod empty;
 mod interrupt;
 mod line;
-mod models;
 mod modes;
 mod output;
 mod questions;

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::debate::{AgentId, Debate, NO_ANSWER};
 use crate::display::Messages;
-use crate::engine::Engine;
 use crate::error::Error;
+use crate::runner::Run;
 use crate::sanitize::one_line;
 
 use super::line::{LineReader, Typed};
@@ -45,13 +45,14 @@ enum Line {
 /// Asks every open question; each answer is recorded as soon as it is given. An empty answer is `NA`, and at the end
 /// of input so are all that are left; then nobody is asked any more. An interrupt sets the terminal back to its `modes`.
 pub(super) async fn ask(
-    engine: &mut Engine,
+    run: &Run,
+    debate: &Debate,
     cancel: &CancellationToken,
     modes: &TerminalModes,
     messages: &Messages,
 ) -> Result<Asked, Error> {
-    let questions = questions(engine.debate());
-    let pass = pass(engine.debate());
+    let questions = questions(debate);
+    let pass = pass(debate);
     let kind = if pass.is_some() { "Follow-up question" } else { "Question" };
     if let Some(pass) = pass {
         drop(messages.say(&format!("\nThe answers led to follow-up questions: {pass}.\n")));
@@ -94,13 +95,13 @@ pub(super) async fn ask(
             Line::Text(text) if text.trim().is_empty() => NO_ANSWER.to_owned(),
             Line::Text(text) => text.trim().to_owned(),
             Line::End => {
-                engine.end_questions()?;
+                run.end_questions();
                 break;
             }
             Line::Interrupted => return Ok(leave()),
         };
         for (agent_id, item_id) in question.items {
-            engine.answer(agent_id, item_id, answer.clone())?;
+            run.answer(agent_id, item_id, answer.clone());
         }
     }
     Ok(Asked::Answered)

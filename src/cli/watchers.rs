@@ -9,10 +9,9 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::debate::Recorded;
 use crate::display::{DisplayOptions, EventSink, EventStream, Messages, ProgressMode, StreamEnd, View};
 use crate::error::Error;
-use crate::signals::{EventLog, Follower, Signals, Told, Words};
+use crate::signals::{Follower, Signals, Told, Words};
 use crate::store::JournalReader;
 use crate::trace::Tracer;
 
@@ -51,12 +50,6 @@ pub(super) struct Log<'a> {
     pub(super) journal: &'a Path,
     /// How many events there are before those that are published.
     pub(super) before: u64,
-}
-
-impl EventLog for JournalReader {
-    fn next_event(&mut self) -> io::Result<Option<Recorded>> {
-        JournalReader::next_event(self)
-    }
 }
 
 impl Watchers {

@@ -142,7 +142,21 @@ fn agent(
         tool_call_limit: findings.whole(path.key("toolCallLimit"), entry.tool_call_limit, 0, default.tool_call_limit),
         max_tokens: entry.max_tokens.map(|tokens| findings.whole(path.key("maxTokens"), Some(tokens), 1, 1)),
         position: entry.position,
+        criteria: criteria(entry.criteria, path, findings),
     }
+}
+
+fn criteria(raw: Option<Vec<String>>, path: &KeyPath, findings: &mut Findings) -> Option<Vec<String>> {
+    let path = path.key("criteria");
+    let criteria: Vec<String> = raw?.iter().map(|criterion| criterion.trim().to_owned()).collect();
+    for (index, criterion) in criteria.iter().enumerate() {
+        if criterion.is_empty() {
+            findings.problem(path.index(index), "is empty");
+        } else if criteria[..index].contains(criterion) {
+            findings.problem(path.index(index), format!("names `{criterion}` once more"));
+        }
+    }
+    (!criteria.is_empty()).then_some(criteria)
 }
 
 fn role(raw: Option<String>, path: &KeyPath, default: &str, scope: &AgentScope, findings: &mut Findings) -> String {

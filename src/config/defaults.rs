@@ -64,6 +64,7 @@ fn agent(id: &str, name: &str, role: &str, temperature: f64) -> AgentSettings {
         tool_call_limit: 10,
         max_tokens: None,
         position: None,
+        criteria: None,
     }
 }
 

@@ -70,6 +70,8 @@ pub(super) struct AgentEntry {
     pub(super) max_tokens: Option<Whole>,
     /// Its side where a motion is debated.
     pub(super) position: Option<Position>,
+    /// What the judge of a motion looks at, each in a word or two. Of the judge alone.
+    pub(super) criteria: Option<Vec<String>>,
 }
 
 /// A tool that an agent may call.

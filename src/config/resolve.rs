@@ -6,6 +6,7 @@ use crate::debate::{
     AgentSettings, BudgetSettings, DebateSettings, ModelLimits, Price, Settings, TerminationSettings, Usd,
 };
 use crate::llm::presets::OFFLINE;
+use crate::protocol::Protocol;
 
 use super::agents::{self, AgentScope, Placed};
 use super::choice::{ModelChoice, Served};
@@ -48,7 +49,12 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
     let providers = providers::resolve(file.providers, &mut findings);
     let prices = prices(file.prices, &mut findings);
     let models = models(file.models, &mut findings);
+    let names_rounds = file.debate.as_ref().is_some_and(|Object(section)| section.rounds.is_some());
     let mut debate = debate(file.debate, layers.vocabulary, &mut findings);
+    let protocol = Protocol::named(layers.overrides.protocol.as_ref().unwrap_or(&debate.protocol));
+    if let Some(protocol) = protocol.filter(|_| !names_rounds) {
+        debate.rounds = protocol.default_rounds;
+    }
     let names = providers::names(&providers);
     let scope = AgentScope {
         vocabulary: layers.vocabulary,
@@ -74,7 +80,9 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
             let choice: &ModelChoice = choice.get_or_insert_with(|| ModelChoice::of(&providers, layers.environment));
             choice.into()
         });
-        built_in_agents(&debate, &served)
+        // Whoever names roles chooses among all of them.
+        let most = protocol.filter(|_| layers.overrides.agents.is_none()).and_then(|protocol| protocol.built_in_agents);
+        built_in_agents(&debate, &served, most)
     };
     let configured = match file.agents {
         Some(entries) if entries.iter().any(Option::is_some) => agents::enabled_agents(entries, &scope, &mut findings),
@@ -125,9 +133,10 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
     Resolved { settings, findings, origins, choice }
 }
 
-fn built_in_agents(debate: &DebateSettings, served: &Served) -> Vec<Placed> {
+fn built_in_agents(debate: &DebateSettings, served: &Served, most: Option<usize>) -> Vec<Placed> {
     let summarized = |agent| AgentSettings { summarization: debate.summarization.clone(), ..agent };
-    defaults::agents().into_iter().map(|agent| (None, served.lent_to(summarized(agent)))).collect()
+    let agents = defaults::agents().into_iter().take(most.unwrap_or(usize::MAX));
+    agents.map(|agent| (None, served.lent_to(summarized(agent)))).collect()
 }
 
 fn override_debate(debate: &mut DebateSettings, overrides: &Overrides) {

@@ -94,9 +94,9 @@ pub(crate) fn contributed_unpriced(stage: StageId, agent: &str) -> Signal {
     contribution(stage, agent, None, call(None))
 }
 
-pub(crate) fn failed(stage: StageId, agent: &str, error: &str) -> Signal {
+pub(crate) fn failed(stage: StageId, agent: &str, target: Option<&str>, error: &str) -> Signal {
     let failure = Failure {
-        key: key(stage, agent, None),
+        key: key(stage, agent, target),
         error: error.to_owned(),
         kind: None,
         attempts: 4,
@@ -310,6 +310,55 @@ pub(crate) mod pitching {
                 stable,
             },
         }
+    }
+
+    /// A debate from its first round to its end.
+    pub(crate) fn scene() -> Vec<Signal> {
+        let [architect, performance, kiss] = ["agent-architect", "agent-performance", "agent-kiss"];
+        let second = key(RULING, "judge", None).pass(2);
+        vec![
+            recorded(Event::RoundBegun { round: 1, stage: PITCH }),
+            stage_entered(PITCH),
+            stage_started(PITCH, 1),
+            call_started(PITCH, architect, None),
+            retrying(PITCH, architect, None, "rate limited"),
+            contributed(PITCH, architect, None),
+            call_ended(PITCH, architect, None),
+            stage_ended(PITCH, 1, 0),
+            stage_entered(HECKLE),
+            stage_started(HECKLE, 2),
+            call_started(HECKLE, kiss, Some(architect)),
+            call_started(HECKLE, kiss, Some(performance)),
+            contributed(HECKLE, kiss, Some(architect)),
+            call_ended(HECKLE, kiss, Some(architect)),
+            failed(HECKLE, kiss, Some(performance), "lost for words"),
+            call_failed(HECKLE, kiss, Some(performance), "lost for words"),
+            stage_ended(HECKLE, 1, 1),
+            stage_entered(APPLAUSE),
+            stage_started(APPLAUSE, 1),
+            call_started(APPLAUSE, kiss, None),
+            recorded(applauded(kiss, "encore")),
+            call_ended(APPLAUSE, kiss, None),
+            stage_ended(APPLAUSE, 1, 0),
+            stage_entered(INTERLUDE),
+            stage_entered(SHOW_OF_HANDS),
+            stage_started(SHOW_OF_HANDS, 1),
+            call_started(SHOW_OF_HANDS, performance, None),
+            recorded(polled(performance, "against")),
+            call_ended(SHOW_OF_HANDS, performance, None),
+            stage_ended(SHOW_OF_HANDS, 1, 0),
+            stage_entered(RULING),
+            stage_started(RULING, 2),
+            call_started(RULING, "judge", None),
+            recorded(judged(1, Some(architect))),
+            call_ended(RULING, "judge", None),
+            Signal::CallStarted { key: second.clone(), model: "gpt-4".to_owned(), asked: None },
+            recorded(judged(2, None)),
+            Signal::CallEnded { key: second, latency_ms: 1, tokens: None, cost_usd: None, error: None },
+            stage_ended(RULING, 2, 0),
+            recorded(decided(None, Some(false))),
+            recorded(Event::Completed),
+        ]
     }
 
     fn scores() -> std::collections::BTreeMap<AgentId, f64> {

@@ -106,7 +106,7 @@ impl Debate {
         })
     }
 
-    /// Applies one further event. The result does not depend on the order in which the calls of a phase finished.
+    /// Applies one further event. The result does not depend on the order in which the calls of a stage finished.
     ///
     /// # Errors
     /// When the event cannot follow; the state is unchanged then.
@@ -268,7 +268,9 @@ impl Debate {
         };
         let new = rank(self, contribution);
         let contributions = &self.round(round).ok_or(FoldError::UnknownRound { seq, round })?.contributions;
-        let place = contributions.partition_point(|have| rank(self, have) <= new);
+        let in_turn = self.stage(contribution.stage).is_some_and(|stage| stage.in_turn);
+        let sorted = contributions.partition_point(|have| rank(self, have) <= new);
+        let place = if in_turn { contributions.len() } else { sorted };
         self.round_mut(round, seq)?.contributions.insert(place, Arc::clone(contribution));
         Ok(())
     }
@@ -279,13 +281,16 @@ impl Debate {
         let Some(reached) = self.current_stage.filter(|_| self.status == Status::Failed) else { return };
         let (round, reached) = (self.current_round, self.stage_rank(reached));
         let stages = Arc::clone(&self.stages);
+        let in_round = stages.get(reached).is_some_and(|stage| stage.in_round);
+        // The kinds of call ahead of a stage are made in it.
+        let kinds = stages.iter().take(reached).rev().take_while(|kind| !kind.is_place).count();
+        let reached = reached - kinds;
         let again = |key: &CallKey| {
             let stage = stages.iter().enumerate().find(|(_, stage)| stage.id == key.stage);
             key.round == round && stage.is_some_and(|(rank, stage)| stage.is_essential && rank >= reached)
         };
         self.failures.retain(|failure| !again(&failure.key));
         self.settled.retain(|key, settled| *settled != Settled::Failed || !again(key));
-        let in_round = stages.get(reached).is_some_and(|stage| stage.in_round);
         if let Some(last) = self.rounds.last_mut().filter(|_| in_round) {
             last.timed_out = false;
         }

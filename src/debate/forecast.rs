@@ -2,7 +2,7 @@
 
 use super::{CallKey, Usd};
 
-/// The calls that a debate would make, in the order of rounds and phases, and how much each would take.
+/// The calls that a debate would make, in the order of rounds and stages, and how much each would take.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     /// The calls.

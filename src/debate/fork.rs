@@ -306,6 +306,49 @@ fn listed(ids: &[AgentId]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::debate::fixture::{created, pitching};
+    use crate::debate::{Signal, Timestamp};
+
+    /// A debate of a protocol that only tests know.
+    fn parent() -> Vec<Recorded> {
+        let scene = pitching::scene().into_iter().filter_map(|signal| match signal {
+            Signal::Recorded(recorded) => Some(recorded.event.clone()),
+            _ => None,
+        });
+        let events = std::iter::once(created(pitching::stages())).chain(scene).zip(1..);
+        let at = Timestamp::from(chrono::DateTime::UNIX_EPOCH);
+        events.map(|(event, seq)| Recorded { seq, at, event }).collect()
+    }
+
+    fn forked(point: &str) -> Result<Vec<Event>, ForkError> {
+        fork(&parent(), &point.parse().unwrap())
+    }
+
+    #[test]
+    fn what_came_before_the_stage_is_taken_over_and_paid_for() {
+        let settled = |point: &str| {
+            let events = forked(point).unwrap();
+            assert!(events.iter().filter_map(Event::call).all(|call| call.copied), "{point}");
+            let keys = events.iter().filter_map(Event::settles).map(|(key, _)| key.stage.to_string());
+            (keys.collect::<Vec<_>>().join(" "), events.last().cloned())
+        };
+        let entered = |stage| Some(Event::StageEntered { stage });
+        assert_eq!(settled("1.pitch"), (String::new(), entered(pitching::PITCH)));
+        assert_eq!(settled("1.heckle"), ("pitch".to_owned(), entered(pitching::HECKLE)));
+        let before = "pitch heckle heckle applause show-of-hands";
+        assert_eq!(settled("1.ruling"), (before.to_owned(), entered(pitching::RULING)));
+    }
+
+    #[test]
+    fn a_point_that_is_none_says_what_there_is() {
+        let refused = |point: &str| forked(point).unwrap_err().to_string();
+        assert_eq!(
+            refused("1.opera"),
+            "its protocol has no stage `opera`; known: pitch, heckle, applause, show-of-hands, ruling"
+        );
+        assert_eq!(refused("0.heckle"), "heckle belongs to a round, and the first is 1");
+        assert_eq!(refused("2.heckle"), "the debate never came to 2.heckle; it came as far as 1.ruling");
+    }
 
     #[test]
     fn a_point_is_written_as_it_is_read() {

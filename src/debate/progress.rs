@@ -320,7 +320,7 @@ mod tests {
         let (progress, _) = progress_after(&[
             stage_started(PROPOSAL, 3),
             contributed(PROPOSAL, "agent-kiss", None),
-            fixture::failed(PROPOSAL, "agent-architect", "no answer"),
+            fixture::failed(PROPOSAL, "agent-architect", None, "no answer"),
         ]);
         let expected = StageProgress { total: 3, done: 1, failed: 1 };
         assert_eq!(progress.earliest(), Some((PROPOSAL, expected)));

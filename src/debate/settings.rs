@@ -81,6 +81,9 @@ pub struct AgentSettings {
     /// Its side in a motion debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
+    /// What the judge of a motion debate looks at; absent for the protocol's own criteria.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub criteria: Option<Vec<String>>,
 }
 
 /// A tool that an agent may call.

@@ -54,6 +54,7 @@ impl fmt::Display for StageId {
 
 /// What a record says of a stage of its protocol: enough to show the debate without knowing the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "facts about a stage, each a key of its own in the record")]
 #[serde(rename_all = "camelCase")]
 pub struct StageInfo {
     /// Its id.
@@ -63,6 +64,9 @@ pub struct StageInfo {
     /// Whether it belongs to a round.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_round: bool,
+    /// Whether its calls are made one after the other: their texts stay in the order in which they came.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_turn: bool,
     /// Whether the protocol's table names it. What is only a kind of call within another stage is no place.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_place: bool,
@@ -78,7 +82,7 @@ impl StageInfo {
     /// A stage outside of rounds that makes no calls.
     #[must_use]
     pub const fn new(id: StageId, words: Words) -> Self {
-        Self { id, words, in_round: false, is_place: true, yields: None, is_essential: false }
+        Self { id, words, in_round: false, in_turn: false, is_place: true, yields: None, is_essential: false }
     }
 
     /// With calls that become `yields`.
@@ -92,6 +96,13 @@ impl StageInfo {
     #[must_use]
     pub const fn in_round(mut self) -> Self {
         self.in_round = true;
+        self
+    }
+
+    /// As one whose calls are made one after the other.
+    #[must_use]
+    pub const fn in_turn(mut self) -> Self {
+        self.in_turn = true;
         self
     }
 

@@ -1,6 +1,6 @@
 //! A past debate as it was seen: its events and, around them, the signals that a running debate gives and nobody keeps.
 //!
-//! When a call began follows from when its result was recorded and how long it took; which phases there were follows
+//! When a call began follows from when its result was recorded and how long it took; which stages there were follows
 //! from the results. What was in flight when a run was killed left no trace, and retries and warnings did not either.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,19 +30,19 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         Some(Event::Created(created)) => &created.stages,
         _ => &[],
     };
-    // With its id, as stages that are unknown share a rank.
-    let rank = |id: StageId| (stages.iter().position(|stage| stage.id == id).unwrap_or(stages.len()), id);
+    let rank = |id: StageId| stages.iter().position(|stage| stage.id == id).unwrap_or(stages.len());
     let mut placed: Vec<(Place, Signal)> = Vec::new();
     for (index, recorded) in events.iter().enumerate() {
         let at = clock.time(index);
         placed.push((Place { at, index, rank: Rank::Event }, Signal::Recorded(Arc::new(recorded.clone()))));
     }
     let works = works(events, &clock);
-    let mut by_stage: BTreeMap<(usize, u32, (usize, StageId)), Vec<&Work>> = BTreeMap::new();
+    // By run, round, rank and id: stages that are unknown share a rank.
+    let mut by_stage: BTreeMap<(usize, u32, usize, StageId), Vec<&Work>> = BTreeMap::new();
     let mut wanted: BTreeMap<(u32, StageId), BTreeSet<&CallKey>> = BTreeMap::new();
     for work in &works {
         let CallKey { round, stage, .. } = work.key;
-        by_stage.entry((work.run, round, rank(stage))).or_default().push(work);
+        by_stage.entry((work.run, round, rank(stage), stage)).or_default().push(work);
         wanted.entry((round, stage)).or_default().insert(&work.key);
         if !work.was_called {
             continue;
@@ -53,7 +53,7 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         placed.push((end, work.ended()));
     }
     let mut there: BTreeMap<(u32, StageId), usize> = BTreeMap::new();
-    for ((run, round, (rank, stage)), works) in by_stage {
+    for ((run, round, rank, stage), works) in by_stage {
         let before = there.get(&(round, stage)).copied().unwrap_or(0);
         let done = works.iter().filter(|work| work.error.is_none()).count();
         *there.entry((round, stage)).or_default() += done;
@@ -147,7 +147,7 @@ impl Clock {
         self.runs.get(index).copied().unwrap_or_default()
     }
 
-    /// Whether the run went on to another node behind that event, or to its end.
+    /// Whether the run went on to another stage behind that event, or to its end.
     fn goes_on(&self, events: &[Recorded], index: usize) -> bool {
         let behind =
             events.iter().enumerate().skip(index + 1).take_while(|(other, _)| self.run(*other) == self.run(index));

@@ -21,6 +21,9 @@ mod table;
 mod view;
 mod words;
 
+#[cfg(test)]
+mod tests;
+
 pub use events::{EventStream, StreamEnd};
 pub use forecast::{forecast, purchase};
 pub use markdown::render_markdown;

@@ -23,9 +23,9 @@ impl PlainLines {
         let words = |key: &CallKey| progress.panel().words(key.stage);
         match signal {
             Signal::Recorded(recorded) => self.event(progress, &recorded.event),
-            // On resume a stage may have nothing left to do.
-            Signal::StageStarted { total: 0, .. } => Vec::new(),
-            Signal::StageStarted { stage, total, .. } => vec![format!("{stage} started ({total} expected)")],
+            Signal::StageStarted { stage, total: total @ 1.., .. } => {
+                vec![format!("{stage} started ({total} expected)")]
+            }
             Signal::StageEnded { stage, done, failed, .. } => {
                 let missing = if *failed == 0 { String::new() } else { format!(", {failed} failed") };
                 vec![format!("{stage} ended: {done} of {}{missing}", done + failed)]
@@ -46,7 +46,8 @@ impl PlainLines {
                 let (past, took) = (words(key).past, duration(*latency_ms));
                 vec![format!("{} {past}{} in {took}, {used}", key.agent_id, target(key))]
             }
-            Signal::Words { .. } | Signal::Warning { .. } => Vec::new(),
+            // On resume a stage may have nothing left to do.
+            Signal::StageStarted { total: 0, .. } | Signal::Words { .. } | Signal::Warning { .. } => Vec::new(),
         }
     }
 
@@ -100,6 +101,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
+    use crate::debate::StageId;
     use crate::debate::fixture::{
         CRITIQUE, PROPOSAL, ROUND_MANAGER, SYNTHESIS, VOTE, call_ended, call_failed, call_started, contributed, failed,
         panel, recorded, retrying, round_begun, stage_ended, stage_entered, stage_started, warning, words,
@@ -134,7 +136,7 @@ mod tests {
             contributed(PROPOSAL, "agent-kiss", None),
             stage_ended(PROPOSAL, 2, 0),
             call_failed(CRITIQUE, "agent-kiss", Some("agent-architect"), "the server \u{1b}[1manswered 503"),
-            failed(CRITIQUE, "agent-kiss", "the server answered 503"),
+            failed(CRITIQUE, "agent-kiss", Some("agent-architect"), "the server answered 503"),
             warning("agent-kiss failed"),
             stage_ended(CRITIQUE, 1, 1),
             stage_entered(ROUND_MANAGER),
@@ -165,6 +167,30 @@ mod tests {
         round 2/3 ended: 2,868 tokens, $0.0200 so far
         judge synthesizes …
         judge synthesized in 1.2 s, 1,434 tokens
+        ");
+    }
+
+    #[test]
+    fn a_stage_in_which_nothing_is_left_to_do_is_not_announced() {
+        let signals = [stage_entered(PROPOSAL), stage_started(PROPOSAL, 0), stage_started(CRITIQUE, 1)];
+        assert_eq!(shown(&signals), "critique started (1 expected)");
+    }
+
+    #[test]
+    fn a_stage_that_is_unknown_is_called_by_its_id() {
+        let encore = StageId::new("encore\u{1b}[2J");
+        let signals = [
+            round_begun(1),
+            stage_entered(encore),
+            call_started(encore, "agent-kiss", None),
+            call_ended(encore, "agent-kiss", None),
+            retrying(encore, "agent-kiss", None, "again"),
+        ];
+        insta::assert_snapshot!(shown(&signals), @r"
+        round 1/3 started
+        agent-kiss encore[2J …
+        agent-kiss encore[2J in 1.2 s, 1,434 tokens
+        agent-kiss retries its encore[2J: retry 2 in 4.0 s: again
         ");
     }
 

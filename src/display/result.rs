@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::debate::{AgentId, Event, PanelInfo, Verdict, Yield};
+use crate::debate::{AgentId, CallKey, Event, PanelInfo, Verdict, Yield};
 use crate::figures::score;
 
 /// What an event says of who is for what, or who won; nothing where it says no such thing. `name` is how people are
@@ -12,38 +12,35 @@ pub(super) fn result_line<'a>(
     event: &'a Event,
     name: impl Fn(&'a AgentId) -> &'a str,
 ) -> Option<String> {
+    let by = |key: &'a CallKey| format!("{} {}", name(&key.agent_id), panel.words(key.stage).past);
     match event {
         Event::Contributed { key, contribution, .. } => {
-            let choice = contribution.metadata.choice.as_ref()?;
-            Some(format!("{} {}: {}", name(&key.agent_id), panel.words(key.stage).past, choice))
+            contribution.metadata.choice.as_ref().map(|choice| format!("{}: {choice}", by(key)))
         }
-        Event::Polled { key, vote, .. } => {
-            Some(format!("{} {}: {}", name(&key.agent_id), panel.words(key.stage).past, vote))
-        }
+        Event::Polled { key, vote, .. } => Some(format!("{}: {vote}", by(key))),
         Event::Judged { key, judgement, .. } => {
-            let source = format!("{} {}", name(&key.agent_id), panel.words(key.stage).past);
-            Some(result(judgement.winner.as_ref(), &judgement.scores, &source, name))
+            Some(format!("{}: {}", by(key), result(judgement.winner.as_ref(), &judgement.scores, name)))
         }
         Event::Decided { verdict } => {
-            let ruling = panel.stages.iter().find(|stage| stage.yields == Some(Yield::Verdict));
-            let noun = ruling.map_or("verdict", |stage| &stage.words.noun);
-            let result = result(verdict.winner.as_ref(), &verdict.scores, noun, name);
-            Some(format!("{result}{}", stability(verdict).map(|how| format!(" ({how})")).unwrap_or_default()))
+            let stage = panel.stages.iter().find(|stage| stage.yields == Some(Yield::Verdict));
+            let noun = stage.map_or("verdict", |stage| &stage.words.noun);
+            let how = stability(verdict).map(|how| format!(", {how}")).unwrap_or_default();
+            Some(format!("{noun}: {}{how}", result(verdict.winner.as_ref(), &verdict.scores, name)))
         }
         _ => None,
     }
 }
 
-/// `judge deliberated: agent-architect wins, agent-architect 72.5, agent-kiss 65`
+/// `agent-architect wins (agent-architect 72.5, agent-kiss 65)`
 fn result<'a>(
     winner: Option<&'a AgentId>,
     scores: &'a BTreeMap<AgentId, f64>,
-    source: &str,
     name: impl Fn(&'a AgentId) -> &'a str,
 ) -> String {
-    let winner = winner.map_or_else(|| "nobody wins".to_owned(), |winner| format!("{} wins", name(winner)));
-    let scores: String = scores.iter().map(|(agent, points)| format!(", {} {}", name(agent), score(*points))).collect();
-    format!("{source}: {winner}{scores}")
+    let winner = winner.map_or("nobody", &name);
+    let scores: Vec<String> =
+        scores.iter().map(|(agent, points)| format!("{} {}", name(agent), score(*points))).collect();
+    if scores.is_empty() { format!("{winner} wins") } else { format!("{winner} wins ({})", scores.join(", ")) }
 }
 
 /// Whether the order in which the debaters were shown made a difference; nothing where only one was tried.
@@ -73,11 +70,11 @@ mod tests {
         insta::assert_snapshot!(lines.join("\n"), @r"
         agent-kiss applauded: yes
         agent-kiss raised a hand: against
-        judge deliberated: agent-kiss wins, agent-architect 72.5, agent-kiss 65
-        judge deliberated: nobody wins, agent-architect 72.5, agent-kiss 65
-        ruling: agent-architect wins, agent-architect 72.5, agent-kiss 65 (the same in both orders)
-        ruling: nobody wins, agent-architect 72.5, agent-kiss 65 (the result changed with the order)
-        ruling: nobody wins, agent-architect 72.5, agent-kiss 65
+        judge deliberated: agent-kiss wins (agent-architect 72.5, agent-kiss 65)
+        judge deliberated: nobody wins (agent-architect 72.5, agent-kiss 65)
+        ruling: agent-architect wins (agent-architect 72.5, agent-kiss 65), the same in both orders
+        ruling: nobody wins (agent-architect 72.5, agent-kiss 65), the result changed with the order
+        ruling: nobody wins (agent-architect 72.5, agent-kiss 65)
         ");
     }
 

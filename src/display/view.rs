@@ -268,7 +268,7 @@ mod tests {
     use super::*;
     use crate::debate::Event;
     use crate::debate::fixture::{
-        CLARIFICATION_INPUT, PROPOSAL, call_started, panel, recorded, round_begun, stage_started, warning,
+        CLARIFICATION_INPUT, PROPOSAL, call_started, panel, pitching, recorded, round_begun, stage_started, warning,
     };
     use crate::signals::{Signals, Words};
 
@@ -353,6 +353,21 @@ mod tests {
         assert!(text.contains(&format!("{ERASE_BLOCK}warning: look out\n")), "{text:?}");
         assert!(text.ends_with(ERASE_BLOCK), "{text:?}");
         assert!(!text.contains("\u{1b}[?25l"), "the cursor stays visible");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn results_are_told_above_the_block_by_name() {
+        let memory = Memory::default();
+        let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
+        sender.publish(round_begun(1));
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        sender.publish(recorded(pitching::polled("agent-kiss", "against \u{1b}[2J")));
+        sender.publish(recorded(pitching::decided(None, None)));
+        drop(sender);
+        display.await.unwrap();
+        let text = memory.text();
+        assert!(text.contains("Simplicity Advocate show-of-hands: against [2J\n"), "{text:?}");
+        assert!(text.contains("verdict: nobody wins (System Architect 72.5, Simplicity Advocate 65)\n"), "{text:?}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -164,7 +164,8 @@ impl Length {
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "answers are far below 2^53 bytes")]
     fn bytes_of(self, tokens: u32) -> usize {
-        (f64::from(tokens) * self.bytes_per_token()) as usize
+        // Words of five bytes, and one more for what is left.
+        ((f64::from(tokens) * self.bytes_per_token() / 5.0) as usize + 1) * 5
     }
 }
 

@@ -10,6 +10,7 @@ use crate::debate::{
 };
 use crate::llm::{Request, Turn, request_bytes};
 use crate::protocol::{Answer, Cost, Next, Protocol, Step};
+use crate::tools::specs;
 
 use super::EngineError;
 
@@ -148,7 +149,10 @@ impl<'a> Rehearsal<'a> {
     fn make(&mut self, step: &Step, in_round: bool) -> Result<(), EngineError> {
         let panel = self.panel;
         let agent = panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::unknown(&step.key.agent_id))?;
-        let call = prepare(panel, agent, self.shared, &self.debate, step, usize::MAX)?;
+        let mut call = prepare(panel, agent, self.shared, &self.debate, step, usize::MAX)?;
+        if step.answer == Answer::Text {
+            call.request.tools = specs(agent.settings.tools.iter().map(|tool| tool.name.as_str())).into();
+        }
         let mut foresee = |request: &Request, is_second_chance| {
             let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request));
             self.foreseen.push(Foreseen { key, cost, in_round, is_second_chance, bytes });
@@ -188,7 +192,7 @@ impl<'a> Rehearsal<'a> {
                 let contribution = contribution(text, key.target_agent_id.clone(), Metadata::default());
                 Event::Contributed { key, contribution, call: Some(call) }
             }
-            Answer::Summary => Event::Summarized { key, summary: Self::summary(settings), call },
+            Answer::Summary => Event::Summarized { key, summary: Self::summary(settings, text.len()), call },
             Answer::Questions { .. } => {
                 let questions = AgentClarifications {
                     agent_id: settings.id.clone(),
@@ -235,8 +239,9 @@ impl<'a> Rehearsal<'a> {
         })
     }
 
-    fn summary(settings: &AgentSettings) -> Summary {
-        let max_length = settings.summarization.max_length;
+    /// A summary as long as answers are, and as it may be.
+    fn summary(settings: &AgentSettings, length: usize) -> Summary {
+        let max_length = length.min(settings.summarization.max_length);
         let method = settings.summarization.method.clone();
         Summary {
             agent_id: settings.id.clone(),

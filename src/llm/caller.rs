@@ -17,8 +17,8 @@ use crate::debate::{CallRecord, Tokens, Usd};
 use super::live::Batch;
 use super::models::explained;
 use super::{
-    Account, ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request, Reserved, Silence,
-    Timeouts,
+    Account, ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, Reserved, Silence, Timeouts,
+    Usage,
 };
 
 use retries::Retries;
@@ -162,14 +162,14 @@ impl Caller {
             drop(place);
             let error = match outcome {
                 Ok(reply) => {
-                    let figures = reply.figures();
+                    let usage = reply.usage();
                     let record = CallRecord {
                         served_model: reply.served_model.clone(),
                         latency_ms: millis(started.elapsed()),
                         attempts,
                         truncated: reply.finish != FinishReason::Complete,
                         filtered: reply.finish == FinishReason::Filtered,
-                        ..self.record(&request, figures, reserved, self.spent(figures).and(spent))
+                        ..self.record(&request, usage, reserved, self.spent(usage).and(spent))
                     };
                     return Ok(Answered { reply, record });
                 }
@@ -204,19 +204,19 @@ impl Caller {
 
     /// Has the books say what a failed attempt took. Returns what they do not say, as nobody keeps them.
     fn enter_failure(&self, request: &Request, failed: &FailedAttempt, reserved: Option<Reserved>) -> Option<Spent> {
-        let FailedAttempt { error, figures } = failed;
-        let has_figures = figures.tokens.is_some() || figures.cost.is_some();
-        let is_billed = has_figures || error.may_be_billed();
-        let spent = if is_billed { self.spent(*figures) } else { Spent { tokens: None, cost_usd: Some(Usd::ZERO) } };
+        let FailedAttempt { error, usage } = failed;
+        let has_usage = usage.tokens.is_some() || usage.cost.is_some();
+        let is_billed = has_usage || error.may_be_billed();
+        let spent = if is_billed { self.spent(*usage) } else { Spent { tokens: None, cost_usd: Some(Usd::ZERO) } };
         match &self.account {
             Some(account) if is_billed || reserved.is_some() => {
                 let call =
-                    CallRecord { attempts: u32::from(has_figures), ..self.record(request, *figures, reserved, spent) };
+                    CallRecord { attempts: u32::from(has_usage), ..self.record(request, *usage, reserved, spent) };
                 account.enter_failure(error, call);
                 None
             }
             Some(_) => None,
-            None => has_figures.then_some(spent),
+            None => has_usage.then_some(spent),
         }
     }
 
@@ -243,7 +243,7 @@ impl Caller {
             FinishReason::Filtered => ModelError::Filtered { message: "no text came back".to_owned() },
             FinishReason::Complete => ModelError::Empty,
         };
-        Err(FailedAttempt { error, figures: reply.figures() })
+        Err(FailedAttempt { error, usage: reply.usage() })
     }
 
     /// Follows an answer and tells the observer what comes in of it, in batches. Only the first token has to come
@@ -290,26 +290,26 @@ impl Caller {
     }
 
     /// What the provider states as the cost beats the price table.
-    fn spent(&self, figures: Figures) -> Spent {
-        let priced = self.price.zip(figures.tokens).map(|(price, tokens)| price.cost(tokens));
-        Spent { tokens: figures.tokens, cost_usd: figures.cost.or(priced) }
+    fn spent(&self, usage: Usage) -> Spent {
+        let priced = self.price.zip(usage.tokens).map(|(price, tokens)| price.cost(tokens));
+        Spent { tokens: usage.tokens, cost_usd: usage.cost.or(priced) }
     }
 
     /// The record of a call that was never sent.
     #[must_use]
     pub fn unsent(&self, request: &Request) -> CallRecord {
-        self.record(request, Figures::default(), None, Spent { tokens: None, cost_usd: Some(Usd::ZERO) })
+        self.record(request, Usage::default(), None, Spent { tokens: None, cost_usd: Some(Usd::ZERO) })
     }
 
     /// The record of an attempt, but for what only an answer has.
-    fn record(&self, request: &Request, figures: Figures, reserved: Option<Reserved>, spent: Spent) -> CallRecord {
+    fn record(&self, request: &Request, usage: Usage, reserved: Option<Reserved>, spent: Spent) -> CallRecord {
         CallRecord {
             model: request.model.to_string(),
             provider: self.provider.to_string(),
             served_model: None,
             tokens: spent.tokens,
             cost_usd: spent.cost_usd,
-            cost_stated: figures.cost.is_some(),
+            cost_stated: usage.cost.is_some(),
             reservation: reserved.map(|reserved| reserved.number),
             latency_ms: 0,
             attempts: 0,

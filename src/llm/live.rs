@@ -46,7 +46,7 @@ pub struct Live<'a> {
 pub trait Listener: Send + Sync {
     /// `text` follows on what was heard before. It is empty for tokens that are not part of the text, as those of
     /// reasoning and of tool calls: they show that the model is at work.
-    fn hear(&self, text: &str);
+    fn on_token(&self, text: &str);
 }
 
 /// An attempt that failed, and what it took all the same.
@@ -56,19 +56,19 @@ pub struct FailedAttempt {
     /// Why.
     pub error: ModelError,
     /// What the server had said of its cost by then.
-    pub figures: Figures,
+    pub usage: Usage,
 }
 
 /// What a server says that an attempt took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Figures {
+pub struct Usage {
     /// Token counts; absent when none were reported.
     pub tokens: Option<Tokens>,
     /// The cost, where it is stated.
     pub cost: Option<Usd>,
 }
 
-impl Figures {
+impl Usage {
     /// Together with those of a later attempt. A cost that only one of them has is no sum.
     #[must_use]
     pub fn and(self, later: Self) -> Self {
@@ -92,7 +92,7 @@ impl Figures {
 
 impl From<ModelError> for FailedAttempt {
     fn from(error: ModelError) -> Self {
-        Self { error, figures: Figures::default() }
+        Self { error, usage: Usage::default() }
     }
 }
 
@@ -122,7 +122,7 @@ impl Batch {
 }
 
 impl Listener for Batch {
-    fn hear(&self, text: &str) {
+    fn on_token(&self, text: &str) {
         self.has_more.store(true, Ordering::Relaxed);
         self.text().push_str(text);
     }

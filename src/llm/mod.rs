@@ -10,7 +10,6 @@ mod live;
 mod request;
 mod schema;
 mod silence;
-mod size;
 
 pub mod models;
 pub mod presets;
@@ -21,9 +20,10 @@ pub mod openai;
 pub use account::{Account, Reserved};
 pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, InFlight, Spent};
 pub use error::ModelError;
-pub use live::{FailedAttempt, Figures, Listener, Live, Timeouts};
+pub use live::{FailedAttempt, Listener, Live, Timeouts, Usage};
 pub use models::{built_in_price, facts_of, limits_of, price_of};
-pub use request::{ChatModel, FinishReason, Reply, Request, ToolSpec, Turn};
+pub use request::{
+    ANSWER_LIMIT, ChatModel, FinishReason, Reply, Request, ToolSpec, Turn, request_bytes,
+};
 pub use schema::{AnswerSchema, strict_object};
 pub use silence::Silence;
-pub use size::{ANSWER_LIMIT, request_bytes};

@@ -7,7 +7,11 @@ use serde_json::Value;
 
 use crate::debate::{Tokens, ToolCall, ToolResult, Usd};
 
-use super::{AnswerSchema, FailedAttempt, Figures, Live};
+use super::{AnswerSchema, FailedAttempt, Live, Usage};
+
+/// The output limit, in tokens, of an agent without `maxTokens` in a debate with a cost limit: without one no attempt
+/// has a highest price.
+pub const ANSWER_LIMIT: u32 = 4096;
 
 /// A model that can be asked. Implementations make one attempt: retry, the wait for the first token and concurrency
 /// are the [`Caller`](super::Caller)'s.
@@ -39,6 +43,22 @@ pub struct Request {
     pub answer: Option<Arc<AnswerSchema>>,
     /// Tools that the model may call.
     pub tools: Arc<[ToolSpec]>,
+}
+
+/// The bytes of everything that a request sends to be read.
+#[must_use]
+pub fn request_bytes(request: &Request) -> usize {
+    let turns = request.turns.iter().map(|turn| match turn {
+        Turn::Assistant { text, calls } => {
+            text.len() + calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>()
+        }
+        Turn::ToolResults(results) => results.iter().map(|result| result.content.len()).sum(),
+        Turn::User(text) => text.len(),
+    });
+    let tools =
+        request.tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len());
+    let schema = request.answer.as_ref().map_or(0, |answer| answer.schema.to_string().len());
+    request.system.len() + request.prompt.len() + turns.sum::<usize>() + tools.sum::<usize>() + schema
 }
 
 /// A turn of the conversation after the prompt.
@@ -88,8 +108,8 @@ pub struct Reply {
 impl Reply {
     /// What it took, as the server says.
     #[must_use]
-    pub fn figures(&self) -> Figures {
-        Figures { tokens: self.tokens, cost: self.stated_cost }
+    pub fn usage(&self) -> Usage {
+        Usage { tokens: self.tokens, cost: self.stated_cost }
     }
 }
 

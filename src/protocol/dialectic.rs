@@ -67,6 +67,7 @@ pub static DIALECTIC: Protocol = Protocol {
     calls: "n + r·n² + 1, and the judge's summary of what came before the last round",
     check: |_| Ok(()),
     default_rounds: 3,
+    built_in_agents: None,
     prompts: &[
         &CLARIFY,
         &SUMMARIZE,

@@ -1,6 +1,6 @@
 //! Records of format 1, in which events of calls did not carry their keys and a debate not its stages.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::debate::{Debate, FORMAT_VERSION, StageInfo};
 
@@ -29,71 +29,71 @@ impl Upgrade {
 
     /// Puts the next event into today's form. What is missing or wrong in it stays so, and does not read then.
     pub fn apply(&mut self, event: &mut Value) {
-        let Some(event) = event.as_object_mut() else { return };
-        let kind = event.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-        if event.contains_key("key") {
+        if !event.is_object() || event.get("key").is_some() {
             return;
         }
+        let kind = event["type"].as_str().unwrap_or_default().to_owned();
         match kind.as_str() {
             "created" => self.created(event),
             "round-begun" => {
-                self.round = event.get("round").and_then(Value::as_u64).unwrap_or(self.round);
-                event.entry("node").or_insert(json!("summarization"));
+                self.round = event["round"].as_u64().unwrap_or(self.round);
+                if event.get("node").is_none() {
+                    event["node"] = json!("summarization");
+                }
             }
             "questions-asked" => {
-                let pass = event.remove("iteration").unwrap_or(json!(1));
                 let agent = event["questions"]["agentId"].clone();
-                event.insert(
-                    "key".to_owned(),
-                    json!({"round": 0, "phase": "clarification", "agentId": agent, "pass": pass}),
-                );
+                let pass = event.as_object_mut().and_then(|event| event.remove("iteration")).unwrap_or(json!(1));
+                event["round"] = json!(0);
+                insert_key(event, &json!("clarification"), &agent);
+                event["key"]["pass"] = pass;
             }
             "summarized" => {
                 let agent = event["summary"]["agentId"].clone();
-                insert_key(event, "summarization", &agent);
+                insert_key(event, &json!("summarization"), &agent);
             }
             "contributed" => {
-                let (kind, agent) = (event["contribution"]["type"].clone(), event["contribution"]["agentId"].clone());
-                let target = event["contribution"].get("targetAgentId").filter(|_| kind == "critique").cloned();
-                insert_key(event, kind.as_str().unwrap_or_default(), &agent);
+                let said = &event["contribution"];
+                let (kind, agent) = (said["type"].clone(), said["agentId"].clone());
+                let target = said.get("targetAgentId").filter(|_| kind == "critique").cloned();
+                insert_key(event, &kind, &agent);
                 if let Some(target) = target {
                     event["key"]["targetAgentId"] = target;
                 }
-                if !event.contains_key("call") {
-                    event["contribution"]["metadata"]["carriedOver"] = json!(true);
+                let is_free = event.get("call").is_none();
+                if let Some(said) = event.get_mut("contribution").and_then(Value::as_object_mut).filter(|_| is_free) {
+                    let metadata = said.entry("metadata").or_insert(json!({})).as_object_mut();
+                    metadata.map(|metadata| metadata.insert("carriedOver".to_owned(), json!(true)));
                 }
             }
-            "evaluated" => {
-                let judge = self.judge.clone();
-                insert_key(event, "evaluation", &judge);
-            }
+            "evaluated" => insert_key(event, &json!("evaluation"), &self.judge),
             "judge-summarized" => {
-                event.insert("type".to_owned(), json!("summarized"));
-                event.insert("round".to_owned(), json!(self.round));
-                let judge = self.judge.clone();
-                insert_key(event, "judge-summary", &judge);
+                event["type"] = json!("summarized");
+                event["round"] = json!(self.round);
+                insert_key(event, &json!("judge-summary"), &self.judge);
             }
-            "synthesized" if event.contains_key("call") => {
-                event.insert("round".to_owned(), json!(self.round));
-                let judge = self.judge.clone();
-                insert_key(event, "synthesis", &judge);
+            "synthesized" if event.get("call").is_some() => {
+                event["round"] = json!(self.round);
+                insert_key(event, &json!("synthesis"), &self.judge);
             }
             _ => {}
         }
     }
 
-    fn created(&mut self, event: &mut Map<String, Value>) {
+    fn created(&mut self, event: &mut Value) {
         self.judge = event["settings"]["judge"]["id"].clone();
-        let protocol = event["settings"]["debate"]["protocol"].as_str().and_then(Protocol::named);
-        event.entry("stages").or_insert(json!(infos(protocol)));
-        event.insert("formatVersion".to_owned(), json!(FORMAT_VERSION));
+        if event.get("stages").is_none() {
+            let protocol = event["settings"]["debate"]["protocol"].as_str().and_then(Protocol::named);
+            event["stages"] = json!(infos(protocol));
+        }
+        event["formatVersion"] = json!(FORMAT_VERSION);
     }
 }
 
-/// `round` becomes a part of the event's key.
-fn insert_key(event: &mut Map<String, Value>, stage: &str, agent: &Value) {
-    let round = event.remove("round").unwrap_or_default();
-    event.insert("key".to_owned(), json!({"round": round, "phase": stage, "agentId": agent}));
+/// `round` becomes a part of the key of `event`, which is an object.
+fn insert_key(event: &mut Value, stage: &Value, agent: &Value) {
+    let round = event.as_object_mut().and_then(|event| event.remove("round")).unwrap_or_default();
+    event["key"] = json!({"round": round, "phase": stage, "agentId": agent});
 }
 
 fn infos(protocol: Option<&Protocol>) -> Vec<&StageInfo> {

@@ -7,23 +7,36 @@
 mod clarification;
 mod dialectic;
 mod format1;
+mod lincoln_douglas;
+pub mod motion;
+mod oxford;
 mod render;
+mod review;
+mod roundtable;
 mod step;
+mod verdict;
 pub mod voting;
+
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
+use crate::debate::{CallKey, Debate, Event, Settings, Settled, StageId, StageInfo};
 use crate::prompt::Prompt;
-
-use crate::debate::{CallKey, Debate, Event, Position, Settings, Settled, StageId, StageInfo};
 
 pub use clarification::{CLARIFY, all_clear, answers, clarification, initialization};
 pub use dialectic::DIALECTIC;
 pub use format1::{Upgrade, upgrade_state};
+pub use lincoln_douglas::LINCOLN_DOUGLAS;
+pub use motion::side;
+pub use oxford::{FloorVote, OXFORD, floor_vote};
+pub use review::{REVIEW, author_and_reviewers};
+pub use roundtable::ROUNDTABLE;
 pub use step::{Answer, Authorship, Cost, Shows, Step};
 
 /// The protocols of this program, the default one first.
-pub const PROTOCOLS: &[&Protocol] = &[&DIALECTIC];
+pub const PROTOCOLS: &[&Protocol] = &[&DIALECTIC, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW];
 
 /// A protocol.
 #[derive(Debug)]
@@ -45,6 +58,8 @@ pub struct Protocol {
     pub check: fn(&Settings) -> Result<(), Unfit>,
     /// Rounds where the settings name none.
     pub default_rounds: u32,
+    /// How many of the built-in agents take part where the user names none; absent for all.
+    pub built_in_agents: Option<usize>,
 }
 
 /// Settings with which a protocol cannot be run.
@@ -224,11 +239,4 @@ pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -
     let failed =
         |key: &CallKey, settled: Settled| key.round == round && key.stage == stage && settled == Settled::Failed;
     if debate.settled.iter().any(|(key, settled)| failed(key, *settled)) { Trigger::FALLBACK } else { trigger }
-}
-
-/// Which side an agent speaks for, where the protocol has sides.
-#[must_use]
-pub fn side(debate: &Debate, agent: &crate::debate::AgentId) -> Position {
-    let mut agents = debate.settings.iter().flat_map(|settings| &settings.agents);
-    agents.find(|one| one.id == *agent).and_then(|one| one.position).unwrap_or(Position::Neutral)
 }

@@ -28,15 +28,9 @@ pub struct Prepared {
 /// Where a debate comes from.
 pub(super) enum Origin {
     /// It is new; a branch begins with what it takes over.
-    New {
-        created: Box<Created>,
-        taken_over: Vec<Event>,
-    },
+    New { created: Box<Created>, taken_over: Vec<Event> },
     /// It was saved.
-    Saved {
-        record: Box<Record>,
-        past: Vec<Recorded>,
-    },
+    Saved { record: Box<Record>, past: Vec<Recorded> },
 }
 
 /// A debate that is on record and runs when it is told to.

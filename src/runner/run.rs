@@ -98,8 +98,13 @@ impl Run {
     /// Waits until the debate waits for answers: then it is that debate, with its open questions. Nothing when it ends
     /// before.
     pub async fn questions(&mut self) -> Option<Arc<Debate>> {
-        let waiting = self.waiting.wait_for(Option::is_some).await.ok()?;
-        waiting.clone()
+        loop {
+            self.waiting.changed().await.ok()?;
+            let waiting = self.waiting.borrow_and_update().clone();
+            if waiting.is_some() {
+                return waiting;
+            }
+        }
     }
 
     /// Answers a question of `agent`. The debate goes on when no question is open.
@@ -133,10 +138,10 @@ impl Run {
         self.cancel.cancel();
     }
 
-    /// What [`interrupt`](Self::interrupt) cancels.
+    /// Whether it was interrupted.
     #[must_use]
-    pub fn cancellation(&self) -> CancellationToken {
-        self.cancel.clone()
+    pub fn is_interrupted(&self) -> bool {
+        self.cancel.is_cancelled()
     }
 
     /// Waits until the run is over.

@@ -24,7 +24,7 @@ use crate::debate::Round;
 use crate::llm::ToolSpec;
 
 pub use sandbox::{AccessError, ContextDirectory};
-pub use toolbox::Toolbox;
+pub use toolbox::{Toolbox, specs};
 
 /// What tools may look at.
 #[derive(Debug, Clone)]

@@ -29,6 +29,12 @@ enum Answer {
     Error { error: String },
 }
 
+/// The tools of these names, as they are offered to a model; unknown names are left out.
+pub fn specs<'a>(names: impl Iterator<Item = &'a str>) -> Vec<ToolSpec> {
+    let names: Vec<_> = names.collect();
+    registry().iter().map(|tool| tool.spec()).filter(|spec| names.contains(&spec.name.as_str())).collect()
+}
+
 impl Toolbox {
     /// The tools of those `names`. Names that no tool has are left out, for the configuration has warned of them.
     ///

@@ -175,10 +175,11 @@ pub(super) fn of_cost(cost: Usd) -> [KeyValue; 2] {
 }
 
 /// Not `langfuse.observation.prompt.version`: that is the number of a prompt kept in Langfuse, and a whole one.
-pub(super) fn of_prompts(version: &'static str) -> [KeyValue; 3] {
+pub(super) fn of_prompts(version: &str) -> [KeyValue; 3] {
+    let version = version.to_owned();
     [
-        KeyValue::new("dialectic.prompt.version", version),
-        KeyValue::new("langfuse.version", version),
+        KeyValue::new("dialectic.prompt.version", version.clone()),
+        KeyValue::new("langfuse.version", version.clone()),
         KeyValue::new("langfuse.observation.metadata.prompt_version", version),
     ]
 }

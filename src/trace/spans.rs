@@ -20,7 +20,7 @@ use super::generation::{Ended, Generation};
 pub(super) struct Spans {
     tracer: SdkTracer,
     debate: Debate,
-    prompts: &'static str,
+    prompts: String,
     root: Span,
     stage: Option<Span>,
     /// How many stages were entered.
@@ -48,7 +48,7 @@ struct Call {
 
 impl Spans {
     /// Begins the trace of a debate that is about to be run, or run on, from `debate`.
-    pub(super) fn new(tracer: SdkTracer, debate: Debate, prompts: &'static str, now: SystemTime) -> Self {
+    pub(super) fn new(tracer: SdkTracer, debate: Debate, prompts: String, now: SystemTime) -> Self {
         let attributes = names::of_start(&debate).into_iter().chain(names::of_every_span(&debate));
         let root = SpanBuilder::from_name(names::TRACE_NAME).with_start_time(now).with_attributes(attributes);
         let root = tracer.build_with_context(root, &Context::new());
@@ -231,7 +231,7 @@ impl Spans {
         let mut span = self.tracer.build_with_context(span, &parent);
         span.set_status(status);
         span.set_attributes(names::of_every_span(&self.debate));
-        span.set_attributes(names::of_prompts(self.prompts));
+        span.set_attributes(names::of_prompts(&self.prompts));
         span.end_with_timestamp(now);
     }
 

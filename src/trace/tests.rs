@@ -7,7 +7,7 @@ use opentelemetry::trace::{SpanId, Status, TracerProvider as _};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 
 use crate::config::default_settings;
-use crate::debate::fixture::{CLARIFICATION, CRITIQUE, PROPOSAL, ROUND_MANAGER, SUMMARIZATION, key};
+use crate::debate::fixture::{CLARIFICATION, CRITIQUE, PROPOSAL, ROUND_MANAGER, SUMMARIZATION, key, pitching};
 use crate::debate::{
     AgentId, Asked, CallKey, CallRecord, Contribution, Created, Debate, DebateId, Event, FORMAT_VERSION, Failure,
     JudgePromptSource, Metadata, PromptOrigin, PromptSources, Recorded, Signal, StageId, StageInfo, StoredReply,
@@ -386,6 +386,49 @@ fn a_result_that_took_no_call_is_no_generation() {
         .end(&propose, None)
         .close();
     assert!(trace.all("proposal").is_empty(), "{}", trace.outline());
+}
+
+#[test]
+fn a_trace_has_the_stages_of_the_protocol_and_its_results() {
+    let trace = pitching::scene().iter().fold(Scene::of(pitching::stages()), Scene::signal).close();
+    insta::assert_snapshot!(trace.outline(), @r"
+    dialectic debate 0..42
+    dialectic debate > pitch 2..9
+    dialectic debate > pitch > agent-architect 4..7
+    dialectic debate > pitch > agent-architect > pitch 4..7
+    dialectic debate > heckle 9..18
+    dialectic debate > heckle > agent-kiss 11..15
+    dialectic debate > heckle > agent-kiss > heckle of agent-architect 11..14
+    dialectic debate > heckle > agent-kiss > heckle of agent-performance 12..15
+    dialectic debate > applause 18..24
+    dialectic debate > applause > agent-kiss 20..22
+    dialectic debate > applause > agent-kiss > applause 20..22
+    dialectic debate > interlude 24..25
+    dialectic debate > show-of-hands 25..31
+    dialectic debate > show-of-hands > agent-performance 27..29
+    dialectic debate > show-of-hands > agent-performance > show-of-hands 27..29
+    dialectic debate > ruling 31..41
+    dialectic debate > ruling > judge 33..38
+    dialectic debate > ruling > judge > ruling 33..35
+    dialectic debate > ruling > judge > ruling 36..38
+    ");
+    let results = ["choice", "scores", "winner", "stable", "votes", "pass"];
+    let mut attributes: Vec<String> = Vec::new();
+    for span in &trace.0 {
+        let pairs = span.attributes.iter().filter(|pair| results.iter().any(|name| pair.key.as_str().ends_with(name)));
+        attributes.extend(pairs.map(|pair| format!("{}: {} = {}", span.name, pair.key, pair.value)));
+    }
+    insta::assert_snapshot!(attributes.join("\n"), @r#"
+    applause: dialectic.ballot.choice = encore
+    show-of-hands: dialectic.ballot.choice = against
+    ruling: dialectic.judgement.scores = {"agent-architect":72.5,"agent-kiss":65.0}
+    ruling: dialectic.judgement.winner = agent-architect
+    ruling: dialectic.call.pass = 2
+    ruling: dialectic.judgement.scores = {"agent-architect":72.5,"agent-kiss":65.0}
+    dialectic debate: dialectic.poll.show-of-hands.votes = {"agent-performance":"against"}
+    dialectic debate: dialectic.verdict.scores = {"agent-architect":72.5,"agent-kiss":65.0}
+    dialectic debate: dialectic.verdict.stable = false
+    "#);
 }
 
 #[test]

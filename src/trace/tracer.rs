@@ -49,7 +49,7 @@ impl Tracer {
         destination: Destination,
         http: reqwest::Client,
         debate: Debate,
-        prompts: &'static str,
+        prompts: &str,
     ) -> Result<Self, Undelivered> {
         let to = destination.shown();
         let service = destination.service_name.clone();
@@ -71,7 +71,7 @@ impl Tracer {
             .build();
         let scope = InstrumentationScope::builder("dialectic").with_version(env!("CARGO_PKG_VERSION")).build();
         let tracer = provider.tracer_with_scope(scope);
-        let spans = Spans::new(tracer, debate, prompts, SystemTime::now());
+        let spans = Spans::new(tracer, debate, prompts.to_owned(), SystemTime::now());
         Ok(Self { spans: Some(spans), provider, reports, to })
     }
 

@@ -11,7 +11,7 @@ use dialectic::debate::{
 };
 use dialectic::engine::{Ending, Engine, check_purchase, purchase};
 use dialectic::llm::{
-    CallerLimits, ChatModel, FailedAttempt, Figures, FinishReason, InFlight, Live, ModelError, Reply, Request,
+    CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, ModelError, Reply, Request, Usage,
     request_bytes,
 };
 use dialectic::protocol::DIALECTIC;
@@ -159,22 +159,22 @@ impl Provider {
         };
         let list = PRICES.cost(tokens);
         let stated = list.times(random.random_range(0.25..=4.0));
-        let (figures, cost) = match self.billing {
-            Billing::Tokens | Billing::Reasoning => (Figures { tokens: Some(tokens), cost: None }, list),
-            Billing::Stated => (Figures { tokens: Some(tokens), cost: Some(stated) }, stated),
-            Billing::StatedAlone => (Figures { tokens: None, cost: Some(stated) }, stated),
-            Billing::Silent => (Figures::default(), list),
+        let (usage, cost) = match self.billing {
+            Billing::Tokens | Billing::Reasoning => (Usage { tokens: Some(tokens), cost: None }, list),
+            Billing::Stated => (Usage { tokens: Some(tokens), cost: Some(stated) }, stated),
+            Billing::StatedAlone => (Usage { tokens: None, cost: Some(stated) }, stated),
+            Billing::Silent => (Usage::default(), list),
         };
         let broken = ModelError::Broken { message: "the connection broke".to_owned() };
         let refused = ModelError::ServerFailed { status: 500, retry_after: None, message: String::new() };
         let (cost, result) = match fault {
             2 => (cost, Err(broken.into())),
             // It had said by then what it takes.
-            3 => (cost, Err(FailedAttempt { error: broken, figures })),
+            3 => (cost, Err(FailedAttempt { error: broken, usage })),
             4 => (Usd::ZERO, Err(refused.into())),
             _ => {
                 let finish = if output == limit { FinishReason::Length } else { FinishReason::Complete };
-                let Figures { tokens, cost: stated_cost } = figures;
+                let Usage { tokens, cost: stated_cost } = usage;
                 (cost, Ok(Reply { text, tool_calls: Vec::new(), finish, tokens, stated_cost, ..Reply::default() }))
             }
         };

@@ -28,7 +28,7 @@ impl ChatModel for Slow {
                 self.0.fetch_add(1, Ordering::SeqCst);
                 for _ in 0..WORDS {
                     tokio::time::sleep(Duration::from_secs(1)).await;
-                    live.listener.hear("slowly ");
+                    live.listener.on_token("slowly ");
                 }
                 "slowly ".repeat(WORDS)
             } else if key.phase == Phase::Synthesis {

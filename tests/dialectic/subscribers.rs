@@ -30,7 +30,7 @@ impl ChatModel for Writing {
             // The judge's prompts are shuffled by the seed, which is the same here.
             self.asked.lock().unwrap().push((key.clone(), request.prompt.to_string()));
             for _ in 0..300 {
-                live.listener.hear("and ");
+                live.listener.on_token("and ");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
             let text = match key.phase {

@@ -7,7 +7,7 @@ use std::path::Path;
 use console::{Alignment, measure_text_width, pad_str};
 
 use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
-use crate::cli::session::{build_panel, env_file};
+use crate::cli::session::env_file;
 use crate::cli::terminal::Terminal;
 use crate::config::{
     ConfigPath, Environment, Loaded, Overrides, Row, model_warnings, one_family, schema, show, starter,
@@ -15,7 +15,8 @@ use crate::config::{
 use crate::error::Error;
 use crate::figures::counted;
 use crate::prompt::Role;
-use crate::protocol::PROTOCOLS;
+use crate::protocol::{DIALECTIC, PROTOCOLS, Protocol};
+use crate::runner::Services;
 use crate::sanitize::one_line;
 use crate::trace::{Destination, TraceConfigError};
 
@@ -60,8 +61,9 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
         choice.callable()?;
     }
     let settings = &loaded.settings;
-    // Nobody subscribes: no call is made.
-    for warning in build_panel(settings, &environment, &loaded.provenance)?.warnings {
+    let protocol = Protocol::named(&settings.debate.protocol).unwrap_or(&DIALECTIC);
+    (protocol.check)(settings)?;
+    for warning in Services::new(environment.clone()).panel(protocol, settings, &loaded.provenance)?.warnings {
         terminal.warning(&warning);
     }
     if let Some(Err(unsent)) = settings.debate.trace.map(|target| Destination::of(target, &environment)) {

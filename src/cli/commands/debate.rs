@@ -3,22 +3,20 @@
 use std::collections::BTreeSet;
 
 use chrono::{NaiveDate, Utc};
-use rand::RngExt;
 
-use crate::agent::{Panel, SUMMARIZATION_METHODS};
+use crate::agent::SUMMARIZATION_METHODS;
 use crate::cli::args::DebateArgs;
-use crate::cli::session::{DEBATES, Session, env_file};
+use crate::cli::session::{Session, env_file, runner};
 use crate::cli::terminal::Terminal;
 use crate::config::{
     ConfigPath, Environment, Loaded, Overrides, Switch, Vocabulary, load, model_warnings, routed_providers,
 };
-use crate::debate::{Created, Event, FORMAT_VERSION, PromptSources, Recorded, Settings, Timestamp, fold};
-use crate::engine::{check_purchase, purchase};
+use crate::debate::Settings;
 use crate::error::Error;
 use crate::llm::price_of;
 use crate::prompt::Role;
 use crate::protocol::{DIALECTIC, PROTOCOLS, Protocol};
-use crate::store::{Directory, Record};
+use crate::runner::Spec;
 use crate::tools::TOOL_NAMES;
 
 use super::{dry_run, problem};
@@ -30,16 +28,13 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let Loaded { settings, warnings, provenance, choice, .. } = load_settings(&path, &environment, &overrides(args))?;
     let warnings = [warnings, model_warnings(&settings, today())].concat();
     let protocol = Protocol::named(&settings.debate.protocol).unwrap_or(&DIALECTIC);
-    let seed = settings.debate.seed.unwrap_or_else(|| rand::rng().random());
-    let created = |sources: &PromptSources, id| Created {
-        format_version: FORMAT_VERSION,
-        id,
+    let spec = Spec {
         problem: problem.as_str().into(),
         context: None,
+        protocol,
         settings: settings.clone(),
-        prompt_sources: sources.clone(),
-        seed,
-        forked_from: None,
+        seed: None,
+        provenance,
     };
     if args.dry_run {
         if let Some(choice) = choice {
@@ -48,25 +43,23 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         for warning in &warnings {
             terminal.warning(warning);
         }
-        return dry_run::run(protocol, &settings, &routed_providers(&settings, &environment), created, terminal);
+        return dry_run::run(&spec, &routed_providers(&settings, &environment), terminal);
     }
-    let mut session = Session::open(&args.run, &settings, terminal)?;
+    let session = Session::open(&args.run, &settings, &environment, terminal)?;
     if let Some(choice) = &choice {
         choice.callable()?;
     }
-    let panel = session.panel(&settings, &environment, &provenance, terminal)?;
+    let prepared = runner(environment).prepare(spec.clone())?;
     if let Some(choice) = choice {
         terminal.notice(&choice.to_string());
     }
-    for warning in warnings.iter().chain(&panel.warnings) {
+    for warning in warnings.iter().chain(&prepared.panel().warnings) {
         terminal.warning(warning);
     }
-    dry_run::check_prompts(protocol, &settings, created, &problem, terminal)?;
-    let created = |id| created(&panel.sources, id);
-    check_limit(&panel, created(Directory::new_id()), &[])?;
+    dry_run::check_prompts(&spec, terminal)?;
+    prepared.check_limit()?;
     warn_of_unknown_costs(&settings, terminal);
-    let (record, created) = Record::begin(&Directory::at(DEBATES), created)?;
-    session.beginning(created).run(protocol, panel, record, &[], terminal)
+    session.run(prepared.begin()?, terminal)
 }
 
 fn overrides(args: &DebateArgs) -> Overrides {
@@ -81,21 +74,6 @@ fn overrides(args: &DebateArgs) -> Overrides {
         warn_cost: args.warn_cost,
         seed: args.seed,
         context_dir: args.context.clone(),
-    }
-}
-
-/// Sees to it that the cost limit, if there is one, buys a debate. `taken_over` is what a fork begins with.
-pub(super) fn check_limit(panel: &Panel, created: Created, taken_over: &[Event]) -> Result<(), Error> {
-    if created.settings.debate.budget.max_cost_usd.is_none() {
-        return Ok(());
-    }
-    let events = std::iter::once(Event::Created(Box::new(created))).chain(taken_over.iter().cloned());
-    let at = Timestamp::now();
-    let events: Vec<Recorded> = (1..).zip(events).map(|(seq, event)| Recorded { seq, at, event }).collect();
-    let Ok(debate) = fold(&events) else { return Ok(()) };
-    match purchase(panel, &debate)? {
-        Some(purchase) => Ok(check_purchase(&purchase)?),
-        None => Ok(()),
     }
 }
 

@@ -3,22 +3,16 @@
 use std::collections::BTreeSet;
 
 use crate::cli::terminal::Terminal;
-use crate::debate::{Created, DebateId, PromptSources, Settings};
+use crate::debate::{Created, FORMAT_VERSION, Forecast, Settings};
 use crate::display;
 use crate::engine::{check_prices, check_purchase, check_windows, forecast, telling_rounds};
 use crate::error::Error;
-use crate::protocol::Protocol;
+use crate::runner::Spec;
 
-pub(super) fn run(
-    protocol: &'static Protocol,
-    settings: &Settings,
-    routed: &BTreeSet<String>,
-    created: impl Fn(&PromptSources, DebateId) -> Created,
-    terminal: &mut Terminal,
-) -> Result<(), Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    let forecast = runtime.block_on(forecast(protocol, settings, routed, created))?;
-    terminal.text(&display::forecast(&forecast))?;
+pub(super) fn run(spec: &Spec, routed: &BTreeSet<String>, terminal: &mut Terminal) -> Result<(), Error> {
+    let settings = &spec.settings;
+    let forecast = forecast_of(spec, settings, routed)?;
+    terminal.text(&display::forecast(&forecast, &spec.protocol.infos()))?;
     for warning in check_windows(&forecast.calls, settings)? {
         terminal.warning(&warning);
     }
@@ -33,26 +27,28 @@ pub(super) fn run(
 
 /// Sees to it that the prompts of a debate that is about to begin fit into what its models read, where that is in
 /// question.
-pub(super) fn check_prompts(
-    protocol: &'static Protocol,
-    settings: &Settings,
-    created: impl Fn(&PromptSources, DebateId) -> Created,
-    problem: &str,
-    terminal: &mut Terminal,
-) -> Result<(), Error> {
-    let Some(rounds) = telling_rounds(settings, problem.len()) else { return Ok(()) };
-    let shortened = |mut settings: Settings| {
-        settings.debate.rounds = rounds;
-        settings
-    };
-    let begun = |sources: &PromptSources, id| {
-        let created = created(sources, id);
-        Created { settings: shortened(created.settings.clone()), ..created }
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    let forecast = runtime.block_on(forecast(protocol, &shortened(settings.clone()), &BTreeSet::new(), begun))?;
-    for warning in check_windows(&forecast.calls, settings)? {
+pub(super) fn check_prompts(spec: &Spec, terminal: &mut Terminal) -> Result<(), Error> {
+    let Some(rounds) = telling_rounds(&spec.settings, spec.problem.len()) else { return Ok(()) };
+    let mut shortened = spec.settings.clone();
+    shortened.debate.rounds = rounds;
+    let forecast = forecast_of(spec, &shortened, &BTreeSet::new())?;
+    for warning in check_windows(&forecast.calls, &spec.settings)? {
         terminal.warning(&warning);
     }
     Ok(())
+}
+
+fn forecast_of(spec: &Spec, settings: &Settings, routed: &BTreeSet<String>) -> Result<Forecast, Error> {
+    let created = |sources: &crate::debate::PromptSources, id| Created {
+        format_version: FORMAT_VERSION,
+        id,
+        problem: spec.problem.clone(),
+        context: spec.context.clone(),
+        settings: settings.clone(),
+        stages: spec.protocol.infos(),
+        prompt_sources: sources.clone(),
+        seed: settings.debate.seed.unwrap_or_default(),
+        forked_from: None,
+    };
+    Ok(forecast(spec.protocol, settings, routed, created)?)
 }

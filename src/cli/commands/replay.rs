@@ -1,6 +1,7 @@
 //! `dialectic replay`: shows a past debate again. Calls nothing and writes nothing.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
@@ -27,8 +28,14 @@ pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<
     let sink = event_sink(args.events.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let log = Log { journal, before: 0 };
-    let shown =
-        runtime.block_on(show(timeline(&events), args.speed, PanelInfo::from(settings), &log, options, sink))?;
+    let shown = runtime.block_on(show(
+        timeline(&events),
+        args.speed,
+        PanelInfo::new(settings, Arc::clone(&debate.stages)),
+        &log,
+        options,
+        sink,
+    ))?;
     // A thread that waits for the interrupt must not keep the program.
     runtime.shutdown_background();
     match shown {

@@ -2,71 +2,48 @@
 
 use crate::cli::args::ResumeArgs;
 use crate::cli::output::{detail, report_path, write_report};
-use crate::cli::session::{DEBATES, Session, env_file, of_record};
+use crate::cli::session::{DEBATES, Session, env_file, runner, vouched};
 use crate::cli::terminal::Terminal;
-use crate::config::{ConfigPath, DEFAULT_PATH, Environment, Overrides, elsewhere, model_warnings};
-use crate::debate::{DebateId, Settings, Status};
-use crate::engine::Course;
+use crate::config::{ConfigPath, DEFAULT_PATH, Environment, Overrides, model_warnings};
+use crate::debate::{DebateId, Settings};
 use crate::error::Error;
 use crate::llm::presets::OFFLINE;
-use crate::protocol::Protocol;
-use crate::store::{Directory, Entry, Record, read_state};
+use crate::runner::RunnerError;
+use crate::store::{Directory, Entry};
 
 use super::debate::{load_settings, today};
 
 pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = Directory::at(DEBATES).find(&args.debate)?;
-    if entry.journal.is_none() {
-        let debate = read_state(&entry.state).map_err(crate::store::StoreError::from)?;
-        if debate.status == Status::Completed {
-            return finished(&debate.id, &entry, args, terminal);
-        }
-        if let Some(path) = entry.journal_gone() {
-            return Err(Error::JournalGone { id: debate.id, path });
-        }
-        return Err(Error::NotResumable { id: debate.id, reason: "it has no journal (older versions kept none)" });
-    }
     let environment = Environment::capture(&env_file(args.run.env_file.as_ref()))?;
-    let (record, contents) = Record::reopen(&entry)?;
-    if contents.cut_short {
-        terminal.warning("the last line of the journal was cut short by a crash and is dropped");
-    }
-    let state = read_state(&entry.state);
-    if let Some(unreadable) = state.as_ref().err().filter(|error| !error.is_missing()) {
-        terminal.warning(&format!("{unreadable}; it is written anew from the journal"));
-    }
-    let debate = record.debate();
-    if debate.status == Status::Completed {
-        // A kill behind the last event leaves a state file that does not know of it.
-        if state.ok().as_ref() != Some(debate) {
-            record.write_state()?;
-        }
-        return finished(&debate.id, &entry, args, terminal);
-    }
-    let not_resumable = |reason| Error::NotResumable { id: debate.id.clone(), reason };
-    let mut settings = debate.settings.clone().ok_or_else(|| not_resumable("its settings are not saved"))?;
-    settings.elsewhere = elsewhere(&settings, &environment);
-    let protocol =
-        Protocol::named(&settings.debate.protocol).ok_or_else(|| not_resumable("its protocol is unknown"))?;
-    let course = if args.finish { Course::Closing } else { Course::Regular };
-    if args.finish && debate.final_round().is_none() {
-        return Err(Error::NothingToFinish { id: debate.id.clone() });
-    }
-    let mut session = Session::open(&args.run, &settings, terminal)?.heading(course);
-    let journal = entry.journal.as_deref().unwrap_or(&entry.state);
-    let provenance = of_record(&args.vouch, journal, debate.prompt_sources.as_ref(), &environment)?;
-    let panel = session.panel(&settings, &environment, &provenance, terminal)?;
-    let of_models = model_warnings(&settings, today());
-    for warning in environment.warnings().iter().chain(&of_models).chain(&panel.warnings) {
+    let runner = runner(environment.clone());
+    let saved = match runner.open(&entry, &[]) {
+        Err(RunnerError::IsFinished { id }) => return finished(&id, &entry, args, terminal),
+        opened => opened?,
+    };
+    for warning in saved.warnings() {
         terminal.warning(warning);
     }
-    for change in debate.prompt_sources.iter().flat_map(|before| before.changes(&panel.sources)) {
+    if args.finish && saved.debate().final_round().is_none() {
+        return Err(Error::NothingToFinish { id: saved.debate().id.clone() });
+    }
+    let settings = saved.settings().clone();
+    let sources = saved.debate().prompt_sources.clone();
+    let session = Session::open(&args.run, &settings, &environment, terminal)?;
+    let provenance = vouched(saved.provenance(), &args.vouch, &environment)?;
+    let prepared = runner.resume(saved, &provenance)?;
+    let of_models = model_warnings(&settings, today());
+    for warning in environment.warnings().iter().chain(&of_models).chain(&prepared.panel().warnings) {
+        terminal.warning(warning);
+    }
+    for change in sources.iter().flat_map(|before| before.changes(&prepared.panel().sources)) {
         terminal.warning(&change);
     }
     for difference in configured_otherwise(&settings, &environment) {
         terminal.notice(&difference);
     }
-    session.run(protocol, panel, record, &contents.events, terminal)
+    let ready = prepared.begin()?;
+    session.run(if args.finish { ready.closing() } else { ready }, terminal)
 }
 
 /// Who has another model in the configuration that lies where this debate's lay. The debate goes on with what was

@@ -363,7 +363,8 @@ impl Outlook {
         let mut outlook = Self { further: until.saturating_sub(last), ..Self::default() };
         for call in rehearsal.rounds(last)? {
             match call.cost {
-                Cost::Closing => {}
+                // Some of it may be made beside the last round.
+                Cost::Closing => outlook.closing.push(call),
                 Cost::Round | Cost::Decision if call.in_round => {
                     let place = call.key.round.saturating_sub(first) as usize;
                     if outlook.rounds.len() <= place {

@@ -26,7 +26,7 @@ impl ChatModel for Manner {
                 Self::Slow(words) => {
                     for _ in 0..*words {
                         tokio::time::sleep(Duration::from_secs(1)).await;
-                        live.listener.hear("word ");
+                        live.listener.on_token("word ");
                     }
                     let tokens = Tokens { input_tokens: 1_000_000, cached_input_tokens: 0, output_tokens: 0 };
                     let text = r#"{"evaluation": {"functional_completeness": {"score": 7}}}"#.to_owned();

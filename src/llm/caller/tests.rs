@@ -12,8 +12,8 @@ use crate::llm::Brief;
 use super::retries::{FIRST_WAIT, LONGEST_RETRY_AFTER, LONGEST_WAIT};
 use super::*;
 
-mod figures;
 mod limits;
+mod usage;
 
 /// What the model does in an attempt.
 #[derive(Clone)]

@@ -1,20 +1,16 @@
 //! What rules can read off a text of a debate, whoever wrote it: sections, design points, numbered points.
 //!
-//! Texts of the offline provider name entries of the checklists by their titles, in bold. Any other text is looked
-//! through for the words of those titles.
+//! An entry of a checklist counts where its title stands in bold: that much can be told without understanding a text.
 
-use std::collections::{BTreeSet, HashSet};
-
-use super::checklist::{Entry, catalog};
-use super::words::{one_line, terms};
+use super::checklist::{Entry, find};
+use super::prompt::{Fences, Place, heading};
+use super::words::one_line;
 
 /// The heading of the design points.
 pub(super) const DESIGN: &str = "## Design";
-/// The heading of what a refinement answers.
-pub(super) const ANSWERS: &str = "## Answers to the critiques";
 /// The heading of the requirements and what meets them.
 pub(super) const COVERAGE: &str = "## Requirements Coverage";
-/// What tells the line that says who wrote a text.
+/// What ends the line that says who wrote a text.
 const COLOPHON: &str = "no model was called.*";
 
 /// A title made of a point without one has at most so many characters.
@@ -27,7 +23,7 @@ pub(super) fn colophon(who: &str) -> String {
     format!("*Written by rules {who}; {COLOPHON}")
 }
 
-/// A text cut at its headings of the second level, fenced blocks left alone.
+/// A text cut at its headings of the first two levels.
 #[derive(Debug)]
 pub(super) struct Document {
     /// Heading line (empty for what comes before the first) and what follows it.
@@ -35,20 +31,15 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Reads any text.
+    /// Reads any text, and leaves out the line that says who wrote it.
     pub(super) fn read(text: &str) -> Self {
         let mut sections = vec![(String::new(), String::new())];
-        let mut fence: Option<&str> = None;
+        let mut fences = Fences::default();
         for line in text.lines() {
-            let start = line.trim_start();
-            match fence {
-                Some(open) if start.starts_with(open) => fence = None,
-                None if start.starts_with("```") || start.starts_with("~~~") => fence = Some(&start[..3]),
-                _ => {}
-            }
-            if fence.is_none() && line.starts_with("## ") {
+            let is_outside = fences.place(line) == Place::Outside;
+            if is_outside && heading(line).is_some() {
                 sections.push((line.trim_end().to_owned(), String::new()));
-            } else if (fence.is_some() || !line.trim_end().ends_with(COLOPHON))
+            } else if !(is_outside && line.trim_end().ends_with(COLOPHON))
                 && let Some((_, body)) = sections.last_mut()
             {
                 body.push_str(line);
@@ -58,9 +49,21 @@ impl Document {
         Self { sections }
     }
 
-    /// Takes a section out, wherever it stands.
+    /// Takes out the sections whose headings begin so.
     pub(super) fn remove(&mut self, heading: &str) {
-        self.sections.retain(|(one, _)| !one.eq_ignore_ascii_case(heading));
+        self.sections.retain(|(one, _)| !one.starts_with(heading));
+    }
+
+    /// Puts a section in front of everything.
+    pub(super) fn prepend(&mut self, heading: &str, lines: &[String]) {
+        // Text without a heading of its own would become a part of the section in front of it.
+        if let Some((first, body)) = self.sections.first_mut()
+            && first.is_empty()
+            && !body.trim().is_empty()
+        {
+            "## Solution".clone_into(first);
+        }
+        self.sections.insert(0, (heading.to_owned(), lines.join("\n")));
     }
 
     /// Adds lines to the end of a section; it is made when there is none.
@@ -68,67 +71,52 @@ impl Document {
         if lines.is_empty() {
             return;
         }
-        if !self.sections.iter().any(|(one, _)| one.eq_ignore_ascii_case(heading)) {
+        let at = self.sections.iter().position(|(one, _)| one.eq_ignore_ascii_case(heading)).unwrap_or_else(|| {
             self.sections.push((heading.to_owned(), String::new()));
-        }
-        if let Some((_, body)) = self.sections.iter_mut().find(|(one, _)| one.eq_ignore_ascii_case(heading)) {
-            let end = body.trim_end().len();
-            body.truncate(end);
-            for line in lines {
-                body.push('\n');
-                body.push_str(line);
-            }
-        }
-    }
-
-    /// Adds `note` to the line that begins with the design point of this title.
-    pub(super) fn annotate(&mut self, title: &str, note: &str) {
-        let start = format!("- **{title}.**");
-        for (_, body) in &mut self.sections {
-            if let Some(at) = body.find(&start) {
-                let end = body[at..].find('\n').map_or(body.len(), |length| at + length);
-                body.insert_str(end, note);
-                return;
-            }
-        }
+            self.sections.len() - 1
+        });
+        let body = &mut self.sections[at].1;
+        *body = format!("{}\n{}", body.trim_end(), lines.join("\n"));
     }
 
     /// The text again.
     pub(super) fn text(&self) -> String {
-        let parts: Vec<String> = self
-            .sections
-            .iter()
-            .map(|(heading, body)| format!("{heading}\n\n{}", body.trim_start_matches('\n').trim_end()))
-            .map(|part| part.trim_start_matches('\n').trim_end().to_owned())
-            .filter(|part| !part.is_empty())
-            .collect();
+        let parts = self.sections.iter().map(|(heading, body)| format!("{heading}\n\n{}", body.trim_matches('\n')));
+        let parts: Vec<String> = parts.map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect();
         parts.join("\n\n")
     }
 }
 
-/// The entries that a text has made its own, each once: those of its design points. Where it has none of them, those
-/// that it names.
+/// The entries that a text has made its own, each once: those of its design points; where it has none of them, those
+/// that it names in bold.
 pub(super) fn adopted(text: &str) -> Vec<&'static Entry> {
-    let mut seen = BTreeSet::new();
-    let points = bullets(text).filter_map(|(title, _)| catalog().find(title));
-    let points: Vec<_> = points.filter(|entry| seen.insert(entry.id)).collect();
+    let points = unique(bullets(text).filter_map(|(title, _)| find(title)));
     if points.is_empty() { named(text) } else { points }
 }
 
-/// The entries that a text names at all, rejected ones included: in bold, and where no design point shows that the
-/// text is one of ours, by the words of their titles.
+/// The entries whose titles stand in bold, rejected ones included.
 pub(super) fn named(text: &str) -> Vec<&'static Entry> {
-    let is_ours = bullets(text).any(|(title, _)| catalog().find(title).is_some());
-    let words = if is_ours { HashSet::new() } else { terms(text) };
-    let bold: BTreeSet<usize> = in_bold(text).map(|entry| entry.id).collect();
-    catalog().entries().filter(|entry| bold.contains(&entry.id) || entry.is_mentioned_in(&words)).collect()
+    unique(text.lines().flat_map(|line| line.split("**").skip(1).step_by(2)).filter_map(find))
 }
 
-/// The entries that a summary tells of: those in bold where there are any, else those whose words it has.
-pub(super) fn summarized(text: &str) -> Vec<&'static Entry> {
-    let mut seen = BTreeSet::new();
-    let bold: Vec<_> = in_bold(text).filter(|entry| seen.insert(entry.id)).collect();
-    if bold.is_empty() { named(text) } else { bold }
+fn unique(entries: impl Iterator<Item = &'static Entry>) -> Vec<&'static Entry> {
+    let mut unique: Vec<&Entry> = Vec::new();
+    for entry in entries {
+        if !holds(&unique, entry) {
+            unique.push(entry);
+        }
+    }
+    unique
+}
+
+/// Whether `held` has the entry itself.
+pub(super) fn holds(held: &[&'static Entry], entry: &Entry) -> bool {
+    held.iter().any(|one| one.title == entry.title)
+}
+
+/// Whether `held` has the entry, or one that answers the same concern.
+pub(super) fn covers(held: &[&'static Entry], entry: &Entry) -> bool {
+    held.iter().any(|one| one.is_like(entry))
 }
 
 /// The design points of a text, `- **Title.** what`: title and the rest of the line.
@@ -139,12 +127,7 @@ pub(super) fn bullets(text: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// The entries whose titles stand in bold.
-fn in_bold(text: &str) -> impl Iterator<Item = &'static Entry> {
-    text.lines().flat_map(|line| line.split("**").skip(1).step_by(2)).filter_map(|title| catalog().find(title))
-}
-
-/// A numbered point of a critique.
+/// A numbered point of a text.
 #[derive(Debug)]
 pub(super) struct Point {
     /// Its title, or its first words.
@@ -155,20 +138,20 @@ pub(super) struct Point {
     pub(super) body: String,
 }
 
-/// The numbered points of a critique: `1. …` or `1) …`, with the lines that belong to them.
-pub(super) fn points(critique: &str) -> Vec<Point> {
+/// The numbered points of a text: `1. …` or `1) …`, with the lines that belong to them. They count on, so a list inside
+/// of a point is a part of it.
+pub(super) fn points(text: &str) -> Vec<Point> {
     let mut raw: Vec<String> = Vec::new();
-    let mut open = false;
-    for line in critique.lines() {
-        let digits = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
-        let is_numbered = digits.len() < line.trim_start().len();
-        let rest = digits.strip_prefix(['.', ')']).filter(|rest| is_numbered && rest.starts_with(' '));
-        if let Some(rest) = rest {
+    let mut is_open = false;
+    for line in text.lines() {
+        let number = (raw.len() + 1).to_string();
+        let rest = line.trim_start().strip_prefix(&number).and_then(|rest| rest.strip_prefix(['.', ')']));
+        if let Some(rest) = rest.filter(|rest| rest.starts_with(' ')) {
             raw.push(rest.trim().to_owned());
-            open = true;
+            is_open = true;
         } else if line.trim().is_empty() || line.starts_with('#') {
-            open = open && line.trim().is_empty();
-        } else if let (true, Some(last)) = (open, raw.last_mut()) {
+            is_open = false;
+        } else if let (true, Some(last)) = (is_open, raw.last_mut()) {
             last.push(' ');
             last.push_str(line.trim());
         }
@@ -178,16 +161,10 @@ pub(super) fn points(critique: &str) -> Vec<Point> {
 
 fn point(text: &str) -> Point {
     let titled = text.strip_prefix("**").and_then(|rest| rest.split_once("**"));
-    let (title, body) = titled.map_or_else(
-        || {
-            let end = text.find(['.', ':', ';']).unwrap_or(text.len());
-            (&text[..end], text)
-        },
-        |(title, body)| (title, body),
-    );
+    let (title, body) = titled.unwrap_or_else(|| (&text[..text.find(['.', ':', ';']).unwrap_or(text.len())], text));
     let title = one_line(title.trim().trim_end_matches(['.', ':']), TITLE_CHARS);
     let body = one_line(body.trim_start_matches([':', '.', ' ']), POINT_CHARS);
-    Point { entry: catalog().find(&title), title, body }
+    Point { entry: find(&title), title, body }
 }
 
 #[cfg(test)]
@@ -196,35 +173,38 @@ mod tests {
 
     #[test]
     fn sections_survive_reading_and_fences_hide_headings() {
-        let text = "Intro\n\n## Design\n\n- a\n\n```\n## not a heading\n```\n\n## Answers to the critiques\n\nold";
+        let text = "Intro\n\n## Design\n\n- a\n\n````\n```\n## not a heading\n````\n\n## Response to Critiques\n\nold";
         let mut document = Document::read(text);
         assert_eq!(document.text(), text);
-        document.remove(ANSWERS);
+        document.remove("## Response");
         document.append(DESIGN, &["- b".to_owned()]);
         document.append("## New", &["- c".to_owned()]);
-        assert_eq!(document.text(), "Intro\n\n## Design\n\n- a\n\n```\n## not a heading\n```\n- b\n\n## New\n\n- c");
+        document.prepend("## Response", &["new".to_owned()]);
+        assert_eq!(
+            document.text(),
+            "## Response\n\nnew\n\n## Solution\n\nIntro\n\n## Design\n\n- a\n\n````\n```\n## not a heading\n````\n- b\n\n\
+             ## New\n\n- c"
+        );
     }
 
     #[test]
-    fn points_of_any_critique_are_read() {
-        let critique = "Coverage first.\n\n1. **Latency budget by hop.** Concern.\n   Fix: it.\n2) No plan for retries: they \
-                        pile up\n\n## Other\nprose\n3. **Own thing**: why";
+    fn points_of_any_text_are_read() {
+        let critique = "Coverage first.\n\n1. **Latency budget by hop.** Concern.\n   1. detail\n   Fix: it.\n\n\
+                        2) No plan for retries: they pile up\n\n## Other\nprose\n3. **Own thing**: why";
         let points = points(critique);
         let titles: Vec<&str> = points.iter().map(|point| point.title.as_str()).collect();
         assert_eq!(titles, ["Latency budget by hop", "No plan for retries", "Own thing"]);
         assert!(points[0].entry.is_some() && points[1].entry.is_none());
-        assert_eq!(points[0].body, "Concern. Fix: it.");
+        assert_eq!(points[0].body, "Concern. 1. detail Fix: it.");
         assert_eq!(points[2].body, "why");
     }
 
     #[test]
-    fn entries_are_found_in_points_in_bold_and_in_prose() {
-        let titles = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.title.clone()).collect::<Vec<_>>();
-        let own = "- **Direct uploads to object storage.** Do. Also answers **Restore drills**.";
+    fn entries_are_found_in_points_and_in_bold() {
+        let titles = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.title).collect::<Vec<_>>();
+        let own = "- **Direct uploads to object storage.** Do. Not **Restore drills**.";
         assert_eq!(titles(adopted(own)), ["Direct uploads to object storage"]);
         assert_eq!(titles(named(own)), ["Direct uploads to object storage", "Restore drills"]);
         assert_eq!(titles(adopted("Held: **restore drills**")), ["Restore drills"]);
-        let prose = "Clients get a signed link for a direct upload to object storage.";
-        assert_eq!(titles(adopted(prose)), ["Direct uploads to object storage"]);
     }
 }

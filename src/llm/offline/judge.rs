@@ -1,224 +1,152 @@
-//! What a judge or a voter says: scores, a ballot, a summary. All of it follows from which points of the checklists
-//! the texts hold.
+//! What a judge or a voter counts: which points of the checklists the texts before it hold.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
 
-use serde::Serialize;
+use super::agent::Agent;
+use super::checklist::{Entry, checklists};
+use super::document::{adopted, covers, holds};
+use super::prompt::Fenced;
+use super::words::{count_of, mixed, percent, ratio};
 
-use crate::llm::{Brief, Material, MaterialKind};
+/// Nothing is scored higher: a checklist never knows everything.
+const MOST: f64 = 0.95;
+/// How much of the quality of a text is coverage of the checklists; the rest is coverage of the major requirements.
+const BREADTH: f64 = 0.6;
+/// What a text with an unfulfilled major requirement is worth at most.
+const UNFULFILLED: u32 = 40;
 
-use super::checklist::{Applicable, Entry, catalog};
-use super::document::{adopted, summarized};
-use super::problem::{Problem, Requirement, Weight};
-use super::words::list;
-use super::write::{bold_title, json};
-use super::{mix, text_hash};
-
-/// How much of a score is coverage of the checklists, agreement, and coverage of the requirements. Together less than
-/// 1: a checklist never knows everything.
-const SCORE_PARTS: (f64, f64, f64) = (0.48, 0.28, 0.19);
-
-/// One judge or voter at work on one brief.
-pub(super) struct Judge<'a> {
-    pub(super) brief: &'a Brief,
-    pub(super) problem: Problem,
-    pub(super) candidates: Vec<Candidate<'a>>,
-}
-
-/// The latest text of one author.
-pub(super) struct Candidate<'a> {
-    pub(super) material: &'a Material,
+/// Where somebody stands.
+pub(super) struct Position<'a> {
+    /// Who that is, as the prompt's heading says: `Candidate A`, `Agent B`.
+    pub(super) author: &'a str,
+    pub(super) text: &'a str,
+    /// The points that the text makes its own.
     pub(super) held: Vec<&'static Entry>,
 }
 
-#[derive(Serialize)]
-struct Score {
-    confidence: u32,
+impl<'a> Position<'a> {
+    pub(super) fn of(author: &'a str, text: &'a str) -> Self {
+        Self { author, text, held: adopted(text) }
+    }
 }
 
-#[derive(Serialize)]
-struct Ballot {
-    choice: String,
-    confidence: u32,
-    reason: String,
-}
-
-impl<'a> Judge<'a> {
-    pub(super) fn new(brief: &'a Brief) -> Self {
-        let problem = Problem::read(&brief.problem, &brief.clarifications);
-        Self { brief, problem, candidates: latest(&brief.material) }
-    }
-
-    /// How complete and how united the texts are, as JSON.
-    pub(super) fn evaluation(&self) -> String {
-        json(&Score { confidence: self.score() })
-    }
-
-    /// A ballot from the voter's point of view, as JSON.
-    pub(super) fn vote(&self, seed: u64) -> String {
-        let checklist = catalog().of(&self.brief.role);
-        let own = checklist.applicable(&self.problem);
-        // Its own concerns count double; what others ask for counts too, or every voter would choose itself.
-        let count = |candidate: &Candidate| own.iter().filter(|one| covers(&candidate.held, one.entry)).count();
-        let voter = text_hash(self.brief.key.agent_id.as_str());
-        let mut ranked: Vec<(usize, u64, &Candidate)> = self
-            .candidates
-            .iter()
-            .map(|candidate| {
-                let tie_break = mix(seed ^ voter ^ text_hash(&candidate.material.text));
-                (count(candidate) + candidate.held.len(), tie_break, candidate)
-            })
-            .collect();
-        ranked.sort_by_key(|(points, tie_break, _)| std::cmp::Reverse((*points, *tie_break)));
-        let Some((points, _, best)) = ranked.first() else {
-            let reason = "There is no text to vote for.".to_owned();
-            return json(&Ballot { choice: String::new(), confidence: 0, reason });
-        };
-        let second = ranked.get(1).map_or(0, |(points, ..)| *points);
-        let reason = format!(
-            "For {}, it holds {} of the {} points that {} looks for, and {} in all.",
-            self.problem.subject,
-            count(best),
-            own.len(),
-            checklist.view,
-            best.held.len()
-        );
-        let confidence = if points + second == 0 { 0 } else { percent(ratio(*points, points + second)) };
-        json(&Ballot { choice: best.material.author.as_str().to_owned(), confidence, reason })
-    }
-
-    /// The state of the last round in a few lines that the synthesis can read again.
-    pub(super) fn summary(&self) -> String {
-        let all = self.union();
-        let (shared, single): (Vec<&Entry>, Vec<&Entry>) =
-            all.iter().copied().partition(|entry| self.candidates.iter().all(|one| covers(&one.held, entry)));
-        let mut lines =
-            vec![format!("Points on {} in {}:\n", self.problem.subject, count_of(self.candidates.len(), "text"))];
-        for (what, entries) in [("Held by all", shared), ("Held by some", single)] {
-            if !entries.is_empty() {
-                let titles: Vec<String> = entries.iter().map(|entry| bold_title(entry)).collect();
-                lines.push(format!("- {what}: {}.", list(&titles)));
+impl<'a> Agent<'a> {
+    /// The texts to judge, one of each author: the candidates, else what the last part of the material holds beside
+    /// criticism, else the newest text of the agent itself.
+    pub(super) fn positions(&self) -> Vec<Position<'a>> {
+        let candidates: Vec<Fenced<'a>> = self.prompt.of_kind("candidate").collect();
+        let last_part = self.prompt.of_kind("contribution").last().map(|text| text.part);
+        let is_criticism = |text: &Fenced| ["Critique", "Review"].iter().any(|word| text.title.contains(word));
+        let is_position = |text: &Fenced| Some(text.part) == last_part && !is_criticism(text);
+        let contributions = || self.prompt.of_kind("contribution").filter(is_position).collect();
+        let texts: Vec<Fenced<'a>> = if candidates.is_empty() { contributions() } else { candidates };
+        let mut positions: Vec<Position<'a>> = Vec::new();
+        for Fenced { title, text, .. } in texts {
+            let author = title.rsplit_once(" of ").map_or(title, |(_, author)| author);
+            let position = Position::of(author, text);
+            // Texts grow from round to round, so of several the one that holds most is the newest.
+            match positions.iter_mut().find(|one| one.author == author) {
+                Some(known) if known.held.len() <= position.held.len() => *known = position,
+                Some(_) => {}
+                None => positions.push(position),
             }
         }
-        let open: Vec<String> = self.open_majors(&all).map(|requirement| requirement.text.clone()).collect();
-        for requirement in open {
-            lines.push(format!("- Major requirement still open: “{requirement}”"));
+        if positions.is_empty() {
+            let mut own = ["solution", "refinement", "draft", "proposal", "summary"].into_iter();
+            let own = own.find_map(|kind| self.prompt.of_kind(kind).last());
+            positions.extend(own.map(|own| Position::of(own.title, own.text)));
         }
-        lines.join("\n")
-    }
-
-    /// Coverage of the checklists, agreement and coverage of the requirements in one figure, 0 to 100.
-    pub(super) fn score(&self) -> u32 {
-        let applicable = self.applicable();
-        if self.candidates.is_empty() || applicable.is_empty() {
-            return 0;
-        }
-        let shares = self.candidates.iter().map(|candidate| {
-            ratio(applicable.iter().filter(|one| covers(&candidate.held, one.entry)).count(), applicable.len())
-        });
-        let breadth = mean(shares);
-        let majors = self.problem.weighing(Weight::Major).count();
-        let met = mean(self.candidates.iter().map(|candidate| {
-            let open = open_majors(&self.problem, &candidate.held).count();
-            if majors == 0 { 1.0 } else { ratio(majors - open, majors) }
-        }));
-        let (of_breadth, of_agreement, of_met) = SCORE_PARTS;
-        percent(of_breadth * breadth + of_agreement * self.agreement() + of_met * met)
-    }
-
-    /// The lowest overlap of the points of two texts; 1 when there is only one.
-    fn agreement(&self) -> f64 {
-        let sets: Vec<BTreeSet<usize>> =
-            self.candidates.iter().map(|one| one.held.iter().map(|entry| entry.id).collect()).collect();
-        let pairs = sets.iter().enumerate().flat_map(|(at, one)| sets[at + 1..].iter().map(move |other| (one, other)));
-        pairs
-            .map(|(one, other)| match one.union(other).count() {
-                0 => 0.0,
-                all => ratio(one.intersection(other).count(), all),
-            })
-            .fold(1.0, f64::min)
-    }
-
-    /// What applies to the problem for the roles taking part: those of the authors where they are shown, and those
-    /// whose points the texts hold. Where neither says anything, all.
-    pub(super) fn applicable(&self) -> Vec<Applicable> {
-        let shown = self.candidates.iter().filter(|one| !one.material.role.is_empty());
-        let mut roles: BTreeSet<&str> = shown.map(|one| catalog().of(&one.material.role).role).collect();
-        roles.extend(self.candidates.iter().flat_map(|one| &one.held).map(|entry| catalog().of_entry(entry).role));
-        let takes_part = |role: &str| roles.is_empty() || roles.contains(role);
-        let checklists = catalog().checklists().iter().filter(|checklist| takes_part(checklist.role));
-        checklists.flat_map(|checklist| checklist.applicable(&self.problem)).collect()
+        positions
     }
 
     /// The points of all texts, each once, in the order of the checklists. Of two that answer the same concern, the
     /// one that more texts hold; else the one that the problem calls for more strongly.
-    pub(super) fn union(&self) -> Vec<&'static Entry> {
-        let ids: BTreeSet<usize> = self.candidates.iter().flat_map(|one| &one.held).map(|entry| entry.id).collect();
-        let rank = |entry: &Entry| {
-            let holders = self.candidates.iter().filter(|one| one.held.iter().any(|held| held.id == entry.id)).count();
-            (holders, entry.score(&self.problem), std::cmp::Reverse(entry.id))
-        };
-        let all = || catalog().entries().filter(|entry| ids.contains(&entry.id));
-        let loses = |entry: &Entry| {
-            let twin = catalog().twin(entry.id);
-            all().any(|other| Some(other.id) == twin && rank(other) > rank(entry))
-        };
-        all().filter(|entry| !loses(entry)).collect()
-    }
-
-    /// The major requirements that none of these points answers.
-    pub(super) fn open_majors(&self, held: &[&'static Entry]) -> impl Iterator<Item = &Requirement> {
-        open_majors(&self.problem, held)
-    }
-}
-
-fn open_majors<'p>(problem: &'p Problem, held: &[&'static Entry]) -> impl Iterator<Item = &'p Requirement> {
-    let held = held.to_vec();
-    problem.weighing(Weight::Major).filter(move |requirement| held.iter().all(|entry| entry.answers(requirement) == 0))
-}
-
-/// The last refinement of each author; where there is none at all, the last proposal; else the summaries.
-fn latest(material: &[Material]) -> Vec<Candidate<'_>> {
-    let kinds = [MaterialKind::Refinement, MaterialKind::Proposal, MaterialKind::Summary];
-    let kind = kinds.into_iter().find(|kind| material.iter().any(|one| one.kind == *kind));
-    let mut latest: Vec<&Material> = Vec::new();
-    for one in material.iter().filter(|one| Some(one.kind) == kind) {
-        match latest.iter_mut().find(|other| other.author == one.author) {
-            Some(earlier) => *earlier = one,
-            None => latest.push(one),
+    pub(super) fn union(&self, positions: &[Position]) -> Vec<&'static Entry> {
+        let holders = |entry: &Entry| positions.iter().filter(|one| holds(&one.held, entry)).count();
+        let mut held: Vec<&Entry> = checklists().iter().flat_map(|one| &one.entries).collect();
+        held.retain(|entry| holders(entry) > 0);
+        let order = held.clone();
+        held.sort_by_key(|entry| Reverse((holders(entry), entry.score(&self.problem))));
+        let mut union: Vec<&Entry> = Vec::new();
+        for entry in held {
+            if !covers(&union, entry) {
+                union.push(entry);
+            }
         }
+        order.into_iter().filter(|entry| holds(&union, entry)).collect()
     }
-    let held = |material: &Material| match material.kind {
-        MaterialKind::Summary => summarized(&material.text),
-        MaterialKind::Proposal | MaterialKind::Critique | MaterialKind::Refinement | MaterialKind::Solution => {
-            adopted(&material.text)
-        }
-    };
-    latest.into_iter().map(|material| Candidate { material, held: held(material) }).collect()
-}
 
-/// Whether `held` has the entry, or the one that answers the same concern.
-pub(super) fn covers(held: &[&'static Entry], entry: &Entry) -> bool {
-    let twin = catalog().twin(entry.id);
-    held.iter().any(|held| held.id == entry.id || Some(held.id) == twin)
-}
+    /// What applies to the problem for the roles taking part: those whose points the texts hold. Where they hold none,
+    /// all.
+    pub(super) fn applicable(&self, positions: &[Position]) -> Vec<&'static Entry> {
+        let takes_part = |title: &str| positions.iter().flat_map(|one| &one.held).any(|entry| entry.role == title);
+        let are_known = checklists().iter().any(|one| takes_part(one.title));
+        let taking_part = checklists().iter().filter(|one| !are_known || takes_part(one.title));
+        taking_part.flat_map(|one| one.applicable(&self.problem)).collect()
+    }
 
-/// `1 point`, `2 points`.
-pub(super) fn count_of(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-}
+    /// How far two texts at least agree, 0 to 100: the points that both hold among those that one does.
+    pub(super) fn consensus(&self) -> u32 {
+        let positions = self.positions();
+        let shares = positions.iter().enumerate().flat_map(|(at, one)| {
+            positions[at + 1..].iter().map(move |other| {
+                let shared = one.held.iter().filter(|entry| covers(&other.held, entry)).count();
+                let all = one.held.len() + other.held.iter().filter(|entry| !covers(&one.held, entry)).count();
+                ratio(shared, all)
+            })
+        });
+        percent(MOST * shares.fold(1.0, f64::min))
+    }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of checklist entries are far below 2^53")]
-pub(super) fn ratio(part: usize, whole: usize) -> f64 {
-    part as f64 / whole as f64
-}
+    /// How much of the checklists and the major requirements the best text covers, 0 to 100.
+    pub(super) fn best_quality(&self) -> u32 {
+        let positions = self.positions();
+        let applicable = self.applicable(&positions);
+        positions.iter().map(|one| self.quality(&one.held, &applicable)).max().unwrap_or_default()
+    }
 
-pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let values: Vec<f64> = values.collect();
-    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() * ratio(1, values.len()) }
-}
+    /// How much of what applies and of the major requirements these points cover, 0 to 100.
+    pub(super) fn quality(&self, held: &[&'static Entry], applicable: &[&'static Entry]) -> u32 {
+        let breadth = ratio(applicable.iter().filter(|entry| covers(held, entry)).count(), applicable.len());
+        let majors = self.problem.majors().count();
+        let open = self.open_majors(held).count();
+        let met = if majors == 0 { breadth } else { ratio(majors - open, majors) };
+        let quality = percent(MOST * (BREADTH * breadth + (1.0 - BREADTH) * met));
+        if open > 0 { quality.min(UNFULFILLED) } else { quality }
+    }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=100 first")]
-fn percent(share: f64) -> u32 {
-    (share * 100.0).round().clamp(0.0, 100.0) as u32
+    /// The label of the candidate to choose, how clearly, and why.
+    pub(super) fn vote(&self) -> (String, u32, String) {
+        let positions = self.positions();
+        // The requirements come first: which major ones are open, then how many points serve any. After that its own
+        // concerns count double; would they count before, every voter might choose itself.
+        let looked_for = |one: &Position| self.own.iter().filter(|entry| covers(&one.held, entry)).count();
+        let points = |one: &Position| looked_for(one) + one.held.len();
+        let serving = |one: &Position| {
+            let serves =
+                |entry: &&&Entry| self.problem.requirements.iter().any(|asked| entry.answers(&self.problem, asked) > 0);
+            one.held.iter().filter(serves).count()
+        };
+        let mut ranked: Vec<&Position> = positions.iter().collect();
+        ranked.sort_by_cached_key(|one| {
+            let tie_break = mixed(self.seed, &format!("{} {}", self.checklist.title, one.text));
+            (self.open_majors(&one.held).count(), Reverse((serving(one), points(one))), tie_break)
+        });
+        let Some(best) = ranked.first() else {
+            return (String::new(), 0, "There is no text to vote for.".to_owned());
+        };
+        let second = ranked.get(1).map_or(0, |one| points(one));
+        let reason = format!(
+            "For {}, it leaves {} of {} open, holds {} of the {} points that {} looks for, and {} in all.",
+            self.problem.subject,
+            self.open_majors(&best.held).count(),
+            count_of(self.problem.majors().count(), "major requirement"),
+            looked_for(best),
+            self.own.len(),
+            self.checklist.view,
+            best.held.len()
+        );
+        let label = best.author.strip_prefix("Candidate ").unwrap_or(best.author);
+        (label.to_owned(), percent(ratio(points(best), points(best) + second)), reason)
+    }
 }

@@ -1,18 +1,21 @@
 //! The offline provider: answers from rules and checklists where no model can or shall be called.
 //!
-//! It answers from a request's [`Brief`](super::Brief) alone, the same for the same brief, and never pretends to be a
-//! model. It reads no prompt, file, clock or environment.
+//! It works from a request as any model does: it reads the structure of the prompt, and never pretends to be a model.
+//! What it says depends on the prompt, the schema of the answer and a seed; it reads no file, clock or environment, and
+//! calls no tool.
 
+mod agent;
 mod checklist;
 mod document;
-mod evaluator;
+mod evaluation;
+mod form;
 mod judge;
 mod problem;
-mod refine;
+mod prompt;
 mod solution;
+mod speech;
 mod subject;
 mod words;
-mod write;
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,13 +25,12 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::debate::{CallKey, Phase, Tokens, Usd};
+use crate::debate::{Tokens, Usd};
 
-use super::{ChatModel, FailedAttempt, FinishReason, Listener, Live, ModelError, Reply, Request};
+use super::{AnswerSchema, ChatModel, FailedAttempt, FinishReason, Listener, Live, ModelError, Reply, Request};
 
-use evaluator::Evaluator;
-use judge::Judge;
-use write::Writer;
+use agent::Agent;
+use words::mixed;
 
 /// The name of the model that is none.
 pub const MODEL: &str = "rehearsal";
@@ -38,7 +40,7 @@ pub const MODEL: &str = "rehearsal";
 pub struct RehearsalOptions {
     /// Breaks ties in votes and varies the latency.
     pub seed: u64,
-    /// How long an answer takes on average; each takes 0.5 to 1.5 times that, the same for the same call.
+    /// How long an answer takes on average; each takes 0.5 to 1.5 times that, the same for the same request.
     pub latency: Duration,
     /// Every n-th request fails like a server's error 500; none when absent.
     pub fail_every: Option<NonZeroU32>,
@@ -58,34 +60,27 @@ impl Rehearsal {
         Self { options, requests: AtomicU64::new(0) }
     }
 
-    fn text(&self, request: &Request) -> String {
-        let brief = &request.brief;
-        match brief.key.phase {
-            Phase::Clarification => Writer::new(brief).questions(),
-            Phase::Proposal => Writer::new(brief).proposal(),
-            Phase::Critique => Writer::new(brief).critique(),
-            Phase::Refinement => Writer::new(brief).refinement(),
-            Phase::Summarization => Writer::new(brief).summary(),
-            Phase::Evaluation => match Evaluator::of(brief) {
-                Some(evaluator) => evaluator.evaluation(),
-                None => Judge::new(brief).evaluation(),
-            },
-            Phase::Vote => Judge::new(brief).vote(self.options.seed),
-            Phase::JudgeSummary => Judge::new(brief).summary(),
-            Phase::Synthesis => Judge::new(brief).synthesis(),
-        }
-    }
-
     /// An answer, or a failure where one is due. The listener hears it in the time that it takes.
-    async fn answer(&self, request: &Request, listener: &dyn Listener) -> Result<Reply, FailedAttempt> {
+    async fn answer(
+        &self,
+        prompt: &str,
+        schema: Option<&AnswerSchema>,
+        listener: &dyn Listener,
+    ) -> Result<Reply, FailedAttempt> {
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
-        let latency = self.latency(&request.brief.key);
+        let latency = self.latency(prompt);
         if self.options.fail_every.is_some_and(|every| number.is_multiple_of(u64::from(every.get()))) {
-            pause(latency).await;
+            if !latency.is_zero() {
+                sleep(latency).await;
+            }
             let message = "a failure that was asked for".to_owned();
             return Err(ModelError::ServerFailed { status: 500, retry_after: None, message }.into());
         }
-        let text = self.text(request);
+        let agent = Agent::new(prompt, self.options.seed);
+        let text = match schema {
+            Some(answer) => agent.form(&answer.schema).to_string(),
+            None => agent.text(),
+        };
         if !latency.is_zero() {
             speak(&text, latency, listener).await;
         }
@@ -100,10 +95,8 @@ impl Rehearsal {
         })
     }
 
-    fn latency(&self, key: &CallKey) -> Duration {
-        let target = key.target_agent_id.as_ref().map_or("", |id| id.as_str());
-        let call = format!("{} {} {} {target}", key.round, key.phase.name(), key.agent_id);
-        let thousandths = mix(self.options.seed ^ text_hash(&call)) % 1001;
+    fn latency(&self, prompt: &str) -> Duration {
+        let thousandths = mixed(self.options.seed, prompt) % 1001;
         let factor = u32::try_from(500 + thousandths).unwrap_or(1000);
         self.options.latency.saturating_mul(factor) / 1000
     }
@@ -111,13 +104,7 @@ impl Rehearsal {
 
 impl ChatModel for Rehearsal {
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        self.answer(request, live.listener).boxed()
-    }
-}
-
-async fn pause(time: Duration) {
-    if !time.is_zero() {
-        sleep(time).await;
+        self.answer(&request.prompt, request.answer.as_deref(), live.listener).boxed()
     }
 }
 
@@ -128,20 +115,8 @@ async fn speak(text: &str, time: Duration, listener: &dyn Listener) {
     let start = Instant::now();
     for (number, word) in (1..=count).zip(words) {
         sleep_until(start + time.saturating_mul(number) / count).await;
-        listener.hear(word);
+        listener.on_token(word);
     }
-}
-
-/// FNV-1a: unlike the standard library's hashers it is the same in every release.
-fn text_hash(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
-/// Spreads the bits of a hash (the last steps of `SplitMix64`), so that similar texts do not give similar numbers.
-fn mix(hash: u64) -> u64 {
-    let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    hash ^ (hash >> 31)
 }
 
 #[cfg(test)]

@@ -1,51 +1,32 @@
 //! The offline provider, followed. Time stands still while somebody works.
 
-use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex};
-
-use crate::debate::AgentId;
-use crate::llm::{Brief, Timeouts};
+use std::sync::Mutex;
 
 use super::*;
+
+const PROMPT: &str = "# Problem\n\n```problem\nDesign a queue\n```\n\n# Your task: propose";
 
 /// What was heard, and when, in milliseconds.
 struct Heard(Mutex<Vec<(u128, String)>>, Instant);
 
 impl Listener for Heard {
-    fn hear(&self, text: &str) {
+    fn on_token(&self, text: &str) {
         self.0.lock().unwrap().push((self.1.elapsed().as_millis(), text.to_owned()));
     }
 }
 
-fn request() -> Request {
-    let key = CallKey { round: 1, phase: Phase::Proposal, agent_id: AgentId::new("a"), target_agent_id: None };
-    let problem = "Design a queue".into();
-    Request {
-        brief: Brief { key, role: "kiss".into(), problem, clarifications: Arc::new([]), material: vec![] },
-        model: MODEL.into(),
-        temperature: 0.5,
-        max_tokens: None,
-        system: "s".into(),
-        prompt: "p".into(),
-        turns: vec![],
-        answer: None,
-        tools: Arc::new([]),
-    }
-}
-
-async fn followed(options: RehearsalOptions) -> (Result<Reply, FailedAttempt>, Vec<(u128, String)>, u128) {
+async fn followed(model: &Rehearsal) -> (Result<Reply, FailedAttempt>, Vec<(u128, String)>, u128) {
     let heard = Heard(Mutex::default(), Instant::now());
-    let timeouts = Timeouts { first_token: Duration::from_secs(9), idle: Duration::from_secs(1) };
-    let reply = Rehearsal::new(options).ask(&request(), Live { listener: &heard, timeouts, attempt: 1 }).await;
+    let reply = model.answer(PROMPT, None, &heard).await;
     let took = heard.1.elapsed().as_millis();
     (reply, heard.0.into_inner().unwrap(), took)
 }
 
 #[tokio::test(start_paused = true)]
 async fn words_are_spread_over_the_time_that_an_answer_takes() {
-    let options = RehearsalOptions { latency: Duration::from_secs(4), ..RehearsalOptions::default() };
-    let latency = Rehearsal::new(options.clone()).latency(&request().brief.key).as_millis();
-    let (reply, heard, took) = followed(options).await;
+    let model = Rehearsal::new(RehearsalOptions { latency: Duration::from_secs(4), ..RehearsalOptions::default() });
+    let latency = model.latency(PROMPT).as_millis();
+    let (reply, heard, took) = followed(&model).await;
     assert!(took.abs_diff(latency) <= 1, "{took} {latency}");
     assert_eq!(heard.iter().map(|(_, text)| text.as_str()).collect::<String>(), reply.unwrap().text);
     // By the middle of the time half of the words are there.
@@ -55,11 +36,31 @@ async fn words_are_spread_over_the_time_that_an_answer_takes() {
 
 #[tokio::test(start_paused = true)]
 async fn at_once_is_at_once_and_a_failure_says_nothing() {
-    let (reply, heard, took) = followed(RehearsalOptions::default()).await;
+    let (reply, heard, took) = followed(&Rehearsal::default()).await;
     assert!(reply.is_ok_and(|reply| !reply.text.is_empty()));
     assert_eq!((heard.len(), took), (0, 0));
     let failing = RehearsalOptions { latency: Duration::from_secs(1), fail_every: NonZeroU32::new(1), seed: 0 };
-    let (reply, heard, _) = followed(failing).await;
+    let (reply, heard, _) = followed(&Rehearsal::new(failing)).await;
     assert!(matches!(reply.unwrap_err().error, ModelError::ServerFailed { status: 500, .. }));
     assert!(heard.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn latency_and_failures_are_as_asked() {
+    let latency = Duration::from_millis(200);
+    let model = Rehearsal::new(RehearsalOptions { latency, fail_every: NonZeroU32::new(2), seed: 7 });
+    let mut took = Vec::new();
+    for number in 1..=4 {
+        let (reply, _, time) = followed(&model).await;
+        took.push(time);
+        match reply {
+            Ok(reply) => {
+                assert_eq!(number % 2, 1);
+                assert_eq!((reply.served_model.as_deref(), reply.stated_cost), (Some(MODEL), Some(Usd::ZERO)));
+                assert_eq!(reply.tokens, Some(Tokens::default()));
+            }
+            Err(FailedAttempt { error, .. }) => assert!(number % 2 == 0 && error.is_transient(), "{error}"),
+        }
+    }
+    assert!(took.iter().all(|one| one.abs_diff(took[0]) <= 1 && (100..=301).contains(one)), "{took:?}");
 }

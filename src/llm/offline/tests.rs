@@ -1,92 +1,80 @@
-//! Whole debates by hand.
+//! Whole debates by hand, with prompts as the templates make them.
 
-use std::sync::Arc;
-
-use futures_util::FutureExt;
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::debate::AgentId;
-use crate::llm::{Brief, Material, MaterialKind, Timeouts};
+use crate::markdown::{fenced, letters};
 
-use super::*;
+use super::agent::Agent;
+use super::document;
 
 const RATE_LIMITING: &str = "Design a rate limiting system";
-const ROLES: [&str; 3] = ["architect", "performance", "kiss"];
-
-/// Nobody listens.
-struct Deaf;
-
-impl Listener for Deaf {
-    fn hear(&self, _: &str) {}
-}
-
-async fn asked(model: &Rehearsal, request: &Request) -> Result<Reply, FailedAttempt> {
-    let timeouts = Timeouts { first_token: Duration::from_secs(9), idle: Duration::from_secs(1) };
-    model.ask(request, Live { listener: &Deaf, timeouts, attempt: 1 }).await
-}
+const ROLES: [&str; 3] = ["Architect", "Performance", "Simplicity"];
 
 struct Table {
-    model: Rehearsal,
-    problem: Arc<str>,
-    clarifications: Arc<[(String, String)]>,
+    problem: String,
+    clarifications: Vec<(String, String)>,
     roles: Vec<&'static str>,
+    seed: u64,
 }
 
 /// What a debate left behind.
 struct Record {
     proposals: Vec<Vec<String>>,
-    critiques: Vec<Vec<Material>>,
+    critiques: Vec<Vec<String>>,
     refinements: Vec<Vec<String>>,
     scores: Vec<u64>,
     solution: Value,
 }
 
+/// A fenced text under headings.
+fn part(headings: &str, kind: &str, text: &str) -> String {
+    format!("{headings}\n\n{}\n\n", fenced(kind, text))
+}
+
+fn numbered(heading: &str, title: &str, kind: &str, texts: &[String]) -> String {
+    let entries =
+        (1..).zip(texts).map(|(number, text)| part(&format!("## {title} {number}, by x{number}"), kind, text));
+    format!("# {heading}\n\n{}", entries.collect::<String>())
+}
+
+fn candidates(texts: &[String]) -> String {
+    let label = |(index, text): (usize, &String)| part(&format!("## Candidate {}", letters(index)), "candidate", text);
+    format!("# Candidates\n\n{}", texts.iter().enumerate().map(label).collect::<String>())
+}
+
+fn final_round(texts: &[String]) -> String {
+    let entry = |(index, text): (usize, &String)| {
+        part(&format!("## Refinement of Agent {}", letters(index)), "contribution", text)
+    };
+    format!("# The final round\n\n{}", texts.iter().enumerate().map(entry).collect::<String>())
+}
+
 impl Table {
     fn new(problem: &str, roles: &[&'static str]) -> Self {
-        Self {
-            model: Rehearsal::default(),
-            problem: problem.into(),
-            clarifications: Arc::new([]),
-            roles: roles.to_vec(),
+        Self { problem: problem.to_owned(), clarifications: Vec::new(), roles: roles.to_vec(), seed: 0 }
+    }
+
+    fn prompt(&self, role: &str, task: &str, material: &str) -> String {
+        let mut prompt = part("# Problem", "problem", &self.problem);
+        for (number, (question, answer)) in (1..).zip(&self.clarifications) {
+            let start = if number == 1 { "# Clarifications\n\n" } else { "" };
+            prompt += &part(&format!("{start}## Question {number}, asked by x"), "question", question);
+            prompt += &fenced("answer", answer);
+            prompt += "\n\n";
         }
+        format!("{prompt}{material}# Your role: {role}\n\nYou look.\n\n# Your task: {task}\n\nDo it.")
     }
 
-    fn id(role: &str) -> AgentId {
-        AgentId::new(format!("agent-{role}"))
+    fn ask(&self, role: &str, task: &str, material: &str) -> String {
+        Agent::new(&self.prompt(role, task, material), self.seed).text()
     }
 
-    fn material(role: &str, kind: MaterialKind, text: &str) -> Material {
-        Material { author: Self::id(role), role: role.into(), kind, text: text.into() }
+    fn fill(&self, role: &str, task: &str, material: &str, schema: &Value) -> Value {
+        Agent::new(&self.prompt(role, task, material), self.seed).form(schema)
     }
 
-    fn request(&self, round: u32, phase: Phase, role: &str, target: Option<&str>, material: Vec<Material>) -> Request {
-        Request {
-            brief: Brief {
-                key: CallKey { round, phase, agent_id: Self::id(role), target_agent_id: target.map(Self::id) },
-                role: role.into(),
-                problem: Arc::clone(&self.problem),
-                clarifications: Arc::clone(&self.clarifications),
-                material,
-            },
-            model: MODEL.into(),
-            temperature: 0.5,
-            max_tokens: None,
-            system: "".into(),
-            prompt: "".into(),
-            turns: Vec::new(),
-            answer: None,
-            tools: Arc::new([]),
-        }
-    }
-
-    fn ask(&self, round: u32, phase: Phase, role: &str, target: Option<&str>, material: Vec<Material>) -> String {
-        let request = self.request(round, phase, role, target, material);
-        asked(&self.model, &request).now_or_never().unwrap().unwrap().text
-    }
-
-    fn debate(&self, rounds: u32) -> Record {
-        let roles = self.roles.clone();
+    fn debate(&self, rounds: usize) -> Record {
         let mut record = Record {
             proposals: Vec::new(),
             critiques: Vec::new(),
@@ -94,52 +82,40 @@ impl Table {
             scores: Vec::new(),
             solution: Value::Null,
         };
-        for round in 1..=rounds {
+        for _ in 0..rounds {
             let proposals = match record.refinements.last() {
                 Some(refinements) => refinements.clone(),
-                None => roles.iter().map(|role| self.ask(round, Phase::Proposal, role, None, vec![])).collect(),
+                None => self.roles.iter().map(|role| self.ask(role, "propose", "")).collect(),
             };
-            let mut refinements = Vec::new();
-            let mut all_critiques = Vec::new();
-            for (target, proposal) in roles.iter().zip(&proposals) {
-                let own = Self::material(target, MaterialKind::Proposal, proposal);
-                let critiques: Vec<Material> = roles
-                    .iter()
-                    .filter(|critic| critic != &target)
-                    .map(|critic| {
-                        let text = self.ask(round, Phase::Critique, critic, Some(target), vec![own.clone()]);
-                        Self::material(critic, MaterialKind::Critique, &text)
-                    })
-                    .collect();
-                let material = std::iter::once(own).chain(critiques.iter().cloned()).collect();
-                refinements.push(self.ask(round, Phase::Refinement, target, None, material));
+            let (mut refinements, mut all_critiques) = (Vec::new(), Vec::new());
+            for (target, proposal) in self.roles.iter().zip(&proposals) {
+                let own = part(&format!("# Proposal of {target}"), "proposal", proposal);
+                let critics = self.roles.iter().filter(|critic| *critic != target);
+                let critiques: Vec<String> = critics.map(|critic| self.ask(critic, "critique", &own)).collect();
+                let material = own + &numbered("Critiques", "Critique", "critique", &critiques);
+                refinements.push(self.ask(target, "refine", &material));
                 all_critiques.extend(critiques);
             }
-            let evaluation = self.ask(round, Phase::Evaluation, "generalist", None, self.labelled(&refinements));
-            let evaluation: Value = serde_json::from_str(&evaluation).unwrap();
-            record.scores.push(evaluation["confidence"].as_u64().unwrap());
+            let score = self.fill("Judge", "score the consensus", &candidates(&refinements), &score_schema());
+            record.scores.push(score["confidence"].as_u64().unwrap());
             record.proposals.push(proposals);
             record.critiques.push(all_critiques);
             record.refinements.push(refinements);
         }
-        let last = self.labelled(record.refinements.last().unwrap());
-        record.solution = taken_apart(&self.ask(rounds, Phase::Synthesis, "generalist", None, last));
+        let last = final_round(record.refinements.last().unwrap());
+        record.solution = taken_apart(&self.ask("Judge", "synthesise", &last));
         record
     }
+}
 
-    /// Refinements as a judge gets them: without names and roles.
-    fn labelled(&self, refinements: &[String]) -> Vec<Material> {
-        let labels = (0..self.roles.len()).map(crate::markdown::letters);
-        labels
-            .zip(refinements)
-            .map(|(label, text)| Material {
-                author: AgentId::new(label),
-                role: "".into(),
-                kind: MaterialKind::Refinement,
-                text: text.as_str().into(),
-            })
-            .collect()
-    }
+fn score_schema() -> Value {
+    json!({ "type": "object", "properties": { "confidence": { "type": "number", "minimum": 0, "maximum": 100 } } })
+}
+
+fn ballot_schema(choices: &[&str]) -> Value {
+    let choice = if choices.is_empty() { json!({ "type": "string" }) } else { json!({ "enum": choices }) };
+    let properties = json!({ "choice": choice, "confidence": { "type": "number" }, "reason": { "type": "string" } });
+    json!({ "type": "object", "properties": properties })
 }
 
 /// A judge's answer as one value: its assessment, and the solution before it.
@@ -166,17 +142,18 @@ fn a_debate_grows_is_answered_and_rises() {
             for (agent, refinement) in record.refinements[round].iter().enumerate() {
                 let proposal = &record.proposals[round][agent];
                 assert!(points_of(refinement) > points_of(proposal), "{problem}: round {round} adds nothing");
-                assert_eq!(refinement.matches("## Answers to the critiques").count(), 1);
-                assert_eq!(refinement.matches("## Requirements Coverage").count(), 1);
-                assert_eq!(refinement.matches("no model was called").count(), 1);
-                for critique in record.critiques[round].iter().skip(agent * 2).take(2) {
-                    let raised = document::points(&critique.text);
+                assert!(refinement.starts_with("## Response to Critiques\n"));
+                for unique in ["## Response to Critiques", "## Requirements Coverage", "no model was called"] {
+                    assert_eq!(refinement.matches(unique).count(), 1, "{unique}");
+                }
+                for (number, critique) in (1..).zip(record.critiques[round].iter().skip(agent * 2).take(2)) {
+                    let raised = document::points(critique);
                     assert!(!raised.is_empty() && raised.len() <= 2);
-                    let answers = refinement.split("## Answers to the critiques").nth(1).unwrap();
-                    for point in raised {
-                        let answer = answers.lines().find(|line| line.contains(&format!(" **{}.**", point.title)));
+                    for (index, point) in (1..).zip(raised) {
+                        let start = format!("- {number}.{index} **{}.** ", point.title);
+                        let answer = refinement.lines().find_map(|line| line.strip_prefix(&start));
                         let answer = answer.unwrap_or_else(|| panic!("{} is not answered", point.title));
-                        assert!(answer.contains("Accepted") || answer.contains("Rejected"), "{answer}");
+                        assert!(answer.starts_with("Accepted") || answer.starts_with("Rejected"), "{answer}");
                     }
                 }
             }
@@ -198,6 +175,7 @@ fn the_answer_is_about_the_problem() {
     }
     assert!(record.solution["unfulfilledMajorRequirements"].as_array().unwrap().is_empty());
     assert!(record.solution["confidence"].as_u64().unwrap() > 40);
+    assert!(record.solution["base"].is_null());
     let all: String = record.refinements.concat().concat();
     assert!(all.matches("the rate limiting system").count() > 20);
     assert!(!all.contains(['{', '}']));
@@ -208,27 +186,33 @@ fn a_requirement_that_nobody_answers_is_reported_and_costs_confidence() {
     let table =
         Table::new("Design a chat app. It must deliver messages in 200 ms. It must play zither melodies.", &ROLES);
     let record = table.debate(2);
-    assert_eq!(record.solution["unfulfilledMajorRequirements"], serde_json::json!(["It must play zither melodies."]));
+    assert_eq!(record.solution["unfulfilledMajorRequirements"], json!(["It must play zither melodies."]));
     assert!(record.solution["confidence"].as_u64().unwrap() <= 40);
     assert!(record.proposals[0][0].contains("R2 (major), “It must play zither melodies.”: not addressed yet."));
-    assert!(record.critiques[0][0].text.contains("nothing in the design answers R"));
+    assert!(record.critiques[0][0].contains("nothing in the design answers R"));
     assert!(record.refinements[1][1].contains("“It must deliver messages in 200 ms.”: Latency budget by hop"));
+    let quality = table.fill("Judge", "score the best solution", &candidates(&record.refinements[1]), &score_schema());
+    assert_eq!(quality["confidence"], 40);
 }
 
 #[test]
-fn twins_are_rejected_with_the_reason_and_raised_only_once() {
-    let table = Table::new("Design a checkout with card payments", &["kiss", "security"]);
-    let record = table.debate(3);
-    let reason = "Rejected: **Hosted payment page** already covers it";
-    assert!(record.refinements[0][0].contains(reason), "{}", record.refinements[0][0]);
-    assert!(record.refinements[0][0].contains("Also answers **Card data kept out of reach**."));
-    assert!(!record.refinements[1][0].contains(reason));
+fn what_is_covered_is_rejected_with_the_reason() {
+    let table = Table::new("Design a checkout with card payments", &["Architect"]);
+    let proposal = part("# Proposal of x", "proposal", "## Design\n\n- **Hosted payment page.** Use one.");
+    let critique =
+        ["1. **Card data kept out of reach.** Do.\n2. **Hosted payment page.** Do.\n3. **Cold start**: slow"];
+    let material = proposal + &numbered("Critiques", "Critique", "critique", &critique.map(str::to_owned));
+    let refinement = table.ask("Architect", "refine", &material);
+    assert!(refinement.contains("- 1.1 **Card data kept out of reach.** Rejected: **Hosted payment page** already"));
+    assert!(refinement.contains("- 1.2 **Hosted payment page.** Rejected"));
+    assert!(refinement.contains("- 1.3 **Cold start.** Accepted as it stands"));
+    assert!(refinement.contains("- **Cold start.** slow"), "{refinement}");
 }
 
 #[test]
 fn a_satisfied_critic_says_what_convinced() {
     let record = Table::new(RATE_LIMITING, &ROLES).debate(8);
-    let last = &record.critiques[7][0].text;
+    let last = &record.critiques[7][0];
     assert!(last.contains("Nothing further from a performance engineer. What convinced: **"), "{last}");
     assert!(record.refinements[7][0].contains("It makes no numbered point"));
     assert_eq!(points_of(&record.refinements[7][0]), points_of(&record.refinements[6][0]));
@@ -245,30 +229,33 @@ fn the_same_input_gives_the_same_output() {
 #[test]
 fn votes_name_a_candidate_and_follow_coverage() {
     let table = Table::new(RATE_LIMITING, &ROLES);
-    let record = table.debate(1);
-    let mut candidates = table.labelled(&record.refinements[0]);
-    candidates[1].text = "Nothing that any checklist knows.".into();
-    for role in ["architect", "security", "poet"] {
-        let vote: Value = serde_json::from_str(&table.ask(1, Phase::Vote, role, None, candidates.clone())).unwrap();
+    let mut texts = table.debate(1).refinements.remove(0);
+    "Nothing that any checklist knows.".clone_into(&mut texts[1]);
+    for role in ["Architect", "Security", "Poet"] {
+        let vote = table.fill(role, "vote", &candidates(&texts), &ballot_schema(&[]));
         assert!(["A", "C"].contains(&vote["choice"].as_str().unwrap()), "{vote}");
         assert!((1..=100).contains(&vote["confidence"].as_u64().unwrap()));
         assert!(vote["reason"].as_str().unwrap().contains("the rate limiting system"));
     }
     // The order in which the candidates are shown decides nothing.
-    let straight = table.ask(1, Phase::Vote, "architect", None, candidates.clone());
-    candidates.reverse();
-    assert_eq!(table.ask(1, Phase::Vote, "architect", None, candidates), straight);
+    let choice = |texts: &[String]| {
+        let vote = table.fill("Architect", "vote", &candidates(texts), &ballot_schema(&[]));
+        let label = vote["choice"].as_str().unwrap().to_owned();
+        (0..texts.len()).find(|index| letters(*index) == label).map(|index| texts[index].clone())
+    };
+    let straight = choice(&texts);
+    texts.reverse();
+    assert_eq!(choice(&texts), straight);
 }
 
 #[test]
 fn ties_are_broken_by_the_seed_alone() {
     let mut table = Table::new(RATE_LIMITING, &ROLES);
-    let texts = ["no known point", "none here either"].map(str::to_owned);
-    let candidates = table.labelled(&texts);
+    let texts = candidates(&["no known point", "none here either"].map(str::to_owned));
     let mut choices = std::collections::BTreeSet::new();
     for seed in 0..20 {
-        table.model = Rehearsal::new(RehearsalOptions { seed, ..RehearsalOptions::default() });
-        choices.insert(table.ask(1, Phase::Vote, "kiss", None, candidates.clone()));
+        table.seed = seed;
+        choices.insert(table.fill("Simplicity", "vote", &texts, &ballot_schema(&[]))["choice"].to_string());
     }
     assert_eq!(choices.len(), 2);
 }
@@ -276,17 +263,17 @@ fn ties_are_broken_by_the_seed_alone() {
 #[test]
 fn questions_are_asked_once() {
     let mut table = Table::new(RATE_LIMITING, &ROLES);
+    let schema = json!({ "type": "object", "properties": { "questions": { "type": "array" } } });
     let ask = |table: &Table| -> Vec<String> {
-        let answer: Value =
-            serde_json::from_str(&table.ask(0, Phase::Clarification, "architect", None, vec![])).unwrap();
+        let answer = table.fill("Architect", "clarify", "", &schema);
         answer["questions"].as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap().to_owned()).collect()
     };
     let first = ask(&table);
     assert_eq!(first.len(), 2);
-    table.clarifications = Arc::new([(first[0].clone(), "The tenant".to_owned())]);
+    table.clarifications = vec![(first[0].clone(), "The tenant".to_owned())];
     assert_eq!(ask(&table), first[1..]);
     table.clarifications = first.iter().map(|question| (question.clone(), "NA".to_owned())).collect();
-    assert_eq!(ask(&table), Vec::<String>::new());
+    assert!(ask(&table).is_empty());
 }
 
 #[test]
@@ -294,71 +281,163 @@ fn answered_questions_are_no_longer_open() {
     let mut table = Table::new(RATE_LIMITING, &ROLES);
     let open = |table: &Table| table.debate(1).solution["openQuestions"].as_array().unwrap().clone();
     let question = open(&table)[0].as_str().unwrap().to_owned();
-    table.clarifications = Arc::new([(question.clone(), "By tenant".to_owned())]);
+    table.clarifications = vec![(question.clone(), "By tenant".to_owned())];
     assert!(!open(&table).contains(&Value::from(question.as_str())));
-    table.clarifications = Arc::new([(question.clone(), "NA".to_owned())]);
+    table.clarifications = vec![(question.clone(), "NA".to_owned())];
     assert!(open(&table).contains(&Value::from(question)));
 }
 
 #[test]
-fn summaries_are_short_and_can_be_judged() {
+fn summaries_tell_what_is_held_and_what_was_not_taken_over() {
     let table = Table::new(RATE_LIMITING, &ROLES);
-    let record = table.debate(3);
-    let mut material: Vec<Material> = record.critiques[2].clone();
-    material.push(Table::material("kiss", MaterialKind::Refinement, &record.refinements[2][2]));
-    let own = table.ask(4, Phase::Summarization, "kiss", None, material);
-    assert!(own.contains("Own points kept: **Limits in the gateway we have**") && own.len() < 1500, "{own}");
-    let labelled = table.labelled(&record.refinements[2]);
-    let summary = table.ask(3, Phase::JudgeSummary, "generalist", None, labelled);
-    let material = vec![Table::material("judge", MaterialKind::Summary, &summary)];
-    let solution: Value = taken_apart(&table.ask(3, Phase::Synthesis, "generalist", None, material));
-    let points = |solution: &Value| points_of(solution["solution"].as_str().unwrap());
-    assert_eq!(points(&solution), points(&record.solution));
+    let record = table.debate(2);
+    let own = part("# Refinement by x", "refinement", &record.refinements[1][2])
+        + &numbered("Critiques", "Critique", "critique", &["1. **Restore drills.** Do.".to_owned()]);
+    let own = table.ask("Simplicity", "summarise", &own);
+    assert!(
+        own.contains("- Held throughout: **Limits in the gateway we have**") || own.contains("Held throughout: **")
+    );
+    assert!(own.contains("- Raised and not taken over: **Restore drills**.") && own.len() < 1500, "{own}");
+    let earlier = final_round(&record.refinements[0]).replace("The final round", "Earlier rounds");
+    let judged = table.ask("Judge", "summarise", &earlier);
+    assert!(judged.contains("- Held by some: **") && judged.len() < 1500, "{judged}");
 }
 
 #[test]
 fn texts_of_real_models_are_worked_with() {
     let table = Table::new(RATE_LIMITING, &ROLES);
-    let own = Table::material(
-        "architect",
-        MaterialKind::Proposal,
-        "# Mine\n\nA gateway counts.\n\n## Requirements Coverage\n\n- all",
-    );
-    let critique = Table::material(
-        "performance",
-        MaterialKind::Critique,
-        "1. Clock skew: two zones differ.\n2. **Cold start**: slow",
-    );
-    let refinement = table.ask(1, Phase::Refinement, "architect", None, vec![own, critique]);
-    assert!(refinement.starts_with("# Mine\n\nA gateway counts.\n\n## Design\n\n- **Clock skew.**"), "{refinement}");
-    assert!(refinement.contains("2. **Cold start.** Accepted as it stands"));
+    let text = "A gateway counts.\n\n# Plan\n\nSoon.\n\n## Requirements Coverage\n\n- all";
+    let material = part("# Proposal of x", "proposal", text)
+        + &numbered("Critiques", "Critique", "critique", &["1. Clock skew: two zones differ.".to_owned()]);
+    let refinement = table.ask("Architect", "refine", &material);
+    let kept = "## Solution\n\nA gateway counts.\n\n# Plan\n\nSoon.\n\n## Design\n\n- **Clock skew.**";
+    assert!(refinement.contains(kept), "{refinement}");
     assert_eq!(refinement.matches("## Requirements Coverage").count(), 1);
-    let solution =
-        table.ask(1, Phase::Synthesis, "judge", None, table.labelled(&["Prose of a model.".to_owned(), refinement]));
-    assert!(solution.contains("Agent A: Prose of a model.") && solution.contains("**Cold start.**"), "{solution}");
+    let solution = table.ask("Judge", "merge", &candidates(&["Prose of a model.".to_owned(), refinement]));
+    assert!(solution.contains("Candidate A: Prose of a model.") && solution.contains("**Clock skew.**"), "{solution}");
+    assert_eq!(taken_apart(&solution)["base"], "B");
 }
 
-#[tokio::test(start_paused = true)]
-async fn latency_and_failures_are_as_asked() {
-    let table = Table::new(RATE_LIMITING, &ROLES);
-    let request = table.request(1, Phase::Proposal, "kiss", None, vec![]);
-    let latency = Duration::from_millis(200);
-    let model = Rehearsal::new(RehearsalOptions { latency, fail_every: NonZeroU32::new(2), seed: 7 });
-    let mut took = Vec::new();
-    for number in 1..=4 {
-        let start = tokio::time::Instant::now();
-        let reply = asked(&model, &request).await;
-        took.push(start.elapsed());
-        match reply {
-            Ok(reply) => {
-                assert_eq!(number % 2, 1);
-                assert_eq!((reply.served_model.as_deref(), reply.stated_cost), (Some(MODEL), Some(Usd::ZERO)));
-                assert_eq!(reply.tokens, Some(Tokens::default()));
+#[test]
+fn an_assessment_alone_is_about_the_solution() {
+    let table = Table::new("Design a photo store. It must keep an audit log.", &ROLES);
+    let lists = ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions"];
+    let mut properties: serde_json::Map<String, Value> =
+        lists.into_iter().map(|list| (list.to_owned(), json!({ "type": "array" }))).collect();
+    properties.insert("confidence".to_owned(), json!({ "type": "number" }));
+    let schema = json!({ "type": "object", "properties": properties });
+    let solution = part("# Solution", "solution", "- **Restore drills.** Restore.");
+    let assessment = table.fill("Judge", "assess", &solution, &schema);
+    assert_eq!(assessment["unfulfilledMajorRequirements"], json!(["It must keep an audit log."]));
+    assert_eq!(assessment["recommendations"][1], "Begin with “Restore drills”.");
+    assert!(assessment["tradeoffs"][0].as_str().unwrap().starts_with("Restore drills: "));
+}
+
+#[test]
+fn a_review_demands_what_is_missing_and_then_accepts() {
+    let table = Table::new("Design a queue. It must keep order.", &["Architect"]);
+    let schema = ballot_schema(&["accept", "rewrite"]);
+    let mut draft = table.ask("Simplicity", "draft", "");
+    let mut demands = Vec::new();
+    for _ in 0..4 {
+        let shown = part("# Draft of x", "draft", &draft);
+        let reviews: Vec<Value> =
+            ["Architect", "Security"].map(|role| table.fill(role, "review", &shown, &schema)).into();
+        demands.push(reviews.iter().filter(|review| review["choice"] == "rewrite").count());
+        let reasons: Vec<String> = reviews.iter().map(|one| one["reason"].as_str().unwrap().to_owned()).collect();
+        let material = shown + &numbered("Reviews", "Review", "review", &reasons);
+        draft = table.ask("Simplicity", "rewrite", &material);
+        assert_eq!(draft.matches("## Response to the Review").count(), 1);
+        for (number, reason) in (1..).zip(&reasons) {
+            for (index, point) in (1..).zip(document::points(reason)) {
+                assert!(draft.contains(&format!("- {number}.{index} **{}.** ", point.title)), "{draft}");
             }
-            Err(FailedAttempt { error, .. }) => assert!(number % 2 == 0 && error.is_transient(), "{error}"),
         }
     }
-    assert!(took.iter().all(|one| *one == took[0] && (100..=301).contains(&one.as_millis())), "{took:?}");
+    assert_eq!((demands[0], demands[3]), (2, 0), "{demands:?}");
+}
+
+/// The speeches of a debate, two sides in turn.
+fn motion_debate(table: &Table, tasks: &[&str]) -> String {
+    let mut speeches = String::new();
+    for task in tasks {
+        for (label, side, role) in [("A", "for", "Simplicity"), ("B", "against", "Architect")] {
+            let material = if speeches.is_empty() { String::new() } else { format!("# Speeches\n\n{speeches}") };
+            let material = format!("{material}# Your side\n\nYou speak {side} the motion.\n\n");
+            let speech = table.ask(role, task, &material);
+            speeches += &part(&format!("## {task} by Debater {label}, {side} the motion"), "contribution", &speech);
+        }
+    }
+    format!("# Speeches\n\n{speeches}")
+}
+
+#[test]
+fn speeches_argue_for_their_side_and_answer_the_other() {
+    let table = Table::new("This house would ban private cars from city centres.", &[]);
+    let speeches = motion_debate(&table, &["open", "rebut", "question", "answer", "close"]);
+    let read = super::prompt::Prompt::read(&speeches);
+    let said: Vec<&str> = read.texts.iter().map(|text| text.text).collect();
+    assert!(said[0].starts_with("I speak for the motion “This house would ban private cars from city centres”, for 3"));
+    assert!(said[1].starts_with("I speak against the motion"));
+    // Each takes up what the other said last, point by point.
+    let titles = |text: &str| document::points(text).into_iter().map(|point| point.title).collect::<Vec<_>>();
+    assert_eq!(titles(said[2])[..3], titles(said[1])[..3]);
+    assert_eq!(titles(said[3])[..3], titles(said[2])[..3]);
+    assert_eq!(titles(said[7]), titles(said[4]), "questions are answered by number");
+    assert!((2..=3).contains(&titles(said[4]).len()));
+    assert!(said[8].contains("So I ask you to carry the motion.") && said[9].contains("to reject the motion."));
+    assert!(said.iter().all(|text| text.contains("no model was called") && !text.contains(['{', '}'])));
+}
+
+#[test]
+fn polls_and_verdicts_follow_from_what_was_argued() {
+    let table = Table::new("Should we migrate our monolith to microservices?", &[]);
+    let schema = ballot_schema(&["for", "against", "undecided"]);
+    assert_eq!(table.fill("Testing", "poll", "", &schema)["choice"], "undecided");
+    let speech = |side: &str, label: &str, text: &str| {
+        part(&format!("## Opening by Debater {label}, {side} the motion"), "contribution", text)
+    };
+    let opening = speech("for", "A", "1. **A way back.** Steps.\n2. **The right moment.** Now.");
+    let poll = table.fill("Testing", "poll", &format!("# Speeches\n\n{opening}"), &schema);
+    assert_eq!((&poll["choice"], &poll["confidence"]), (&json!("for"), &json!(100)), "{poll}");
+    let speeches =
+        format!("# Speeches\n\n{opening}{}", speech("against", "B", "1. **Limits of the rule.** Not everywhere."));
+    let named = |key: &str, names: &[&str], other: &str| json!({ "type": "array", "items": { "type": "object", "properties": { key: { "enum": names }, other: {} } } });
+    let verdict = json!({ "type": "object", "properties": {
+        "scores": named("debater", &["A", "B"], "score"),
+        "criteria": named("name", &["logic", "evidence"], "assessment"),
+        "reasoning": { "type": "string" },
+        "winner": { "enum": ["A", "B", "none"] },
+    } });
+    let judged = table.fill("Judge", "judge the debate", &speeches, &verdict);
+    assert_eq!((&judged["winner"], &judged["scores"][0]["debater"]), (&json!("A"), &json!("A")));
+    assert!(judged["scores"][0]["score"].as_u64() > judged["scores"][1]["score"].as_u64());
+    assert_eq!(judged["criteria"][1]["name"], "evidence");
+    let even = speeches.replace("2. **The right moment.** Now.", "");
+    assert_eq!(table.fill("Judge", "judge the debate", &even, &verdict)["winner"], "none");
+}
+
+#[test]
+fn who_takes_no_side_weighs_both() {
+    let table = Table::new("This house would ban private cars from city centres.", &[]);
+    let side = "# Your side\n\nYou take no side.\n\n";
+    let first = table.ask("Security", "open", side);
+    assert!(first.starts_with("On “This house would ban private cars from city centres” I take no side"), "{first}");
+    assert_eq!(first.matches("In its favour: ").count(), 3);
+    // The next speaker goes on from there.
+    let said = part("# Speeches\n\n## Speech of x", "contribution", &first) + side;
+    let next = table.ask("Security", "rebut", &said);
+    let titles = |text: &str| document::points(text).into_iter().map(|point| point.title).collect::<Vec<_>>();
+    assert!(titles(&next).iter().all(|title| !titles(&first).contains(title)), "{next}");
+}
+
+#[test]
+fn an_unknown_task_gets_a_view_of_the_problem_that_takes_up_what_was_said() {
+    let table = Table::new(RATE_LIMITING, &ROLES);
+    let said = part("# Speeches\n\n## Speech of x", "contribution", "1. **Token buckets in a shared store.** Do.");
+    let view = table.ask("Architect", "take the floor", &said);
+    assert!(view.contains("I agree with “Speech of x” on **Token buckets in a shared store**."), "{view}");
+    assert!(view.contains(" **Fail open or closed by route.** ") && !view.contains(". **Token"), "{view}");
 }
 
 #[test]
@@ -374,20 +453,22 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn no_text_makes_it_panic(problem in "\\PC{0,300}", text in "(\\PC|\n|\\*\\*|## |- |1\\. |```){0,60}") {
+    fn no_text_makes_it_panic(problem in "\\PC{0,300}", text in "(\\PC|\n|\\*\\*|## |# |- |1\\. |2\\) |~~~|```){0,60}") {
         let table = Table::new(&problem, &ROLES);
-        let phases = [
-            Phase::Clarification, Phase::Summarization, Phase::Proposal, Phase::Critique, Phase::Refinement,
-            Phase::Evaluation, Phase::Vote, Phase::JudgeSummary, Phase::Synthesis,
+        let tasks = [
+            "propose", "critique", "refine", "summarise", "synthesise", "merge", "draft", "rewrite", "open", "rebut",
+            "close", "question", "answer", "speak",
         ];
-        for kind in [MaterialKind::Proposal, MaterialKind::Critique, MaterialKind::Refinement, MaterialKind::Summary] {
-            let material = vec![
-                Table::material("kiss", MaterialKind::Proposal, &text),
-                Table::material("architect", kind, &text),
-            ];
-            for phase in phases {
-                prop_assert!(!table.ask(1, phase, "kiss", Some("architect"), material.clone()).is_empty());
+        for kind in ["proposal", "critique", "refinement", "summary", "contribution", "candidate", "review", "draft"] {
+            let material = format!("{}# Your side\n\nYou speak for the motion.\n\n{text}\n\n", part("# X", kind, &text));
+            for task in tasks {
+                prop_assert!(!table.ask("Simplicity", task, &material).is_empty());
             }
+            for task in ["clarify", "vote", "poll", "review", "score the consensus", "assess", "judge the debate", ""] {
+                prop_assert!(table.fill("Simplicity", task, &material, &score_schema()).is_object());
+            }
+            // Whatever stands in front of it: a prompt is any text.
+            prop_assert!(!Agent::new(&text, 0).text().is_empty());
         }
     }
 }

@@ -20,6 +20,9 @@ const EMPTY_WORDS: &str = "a able about above additional after all allow allows 
 /// What stands for any number, so that a phrase can hold one: `within 1 seconds` is found in `within 5 seconds`.
 const NUMBER: &str = "#";
 
+/// No phrase of a checklist has more words.
+pub(super) const LONGEST_PHRASE: usize = 4;
+
 /// Units that are told from the number before them: `200ms`.
 const UNITS: [&str; 6] = ["ms", "rps", "qps", "mb", "gb", "tb"];
 
@@ -30,9 +33,26 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
+/// The phrases of a text, each as its stems.
+#[derive(Debug, Default)]
+pub(super) struct Stems(HashSet<String>);
+
+impl Stems {
+    /// Of any text.
+    pub(super) fn of(text: &str) -> Self {
+        let stems: Vec<String> = words(text).map(stem).collect();
+        Self((1..=LONGEST_PHRASE).flat_map(|length| stems.windows(length)).map(|phrase| phrase.join(" ")).collect())
+    }
+
+    /// Whether this [`phrase`] stands in it.
+    pub(super) fn have(&self, phrase: &str) -> bool {
+        self.0.contains(phrase)
+    }
+}
+
 /// The stems of the words of `text`, in their order.
-pub(super) fn stems(text: &str) -> Vec<String> {
-    words(text).map(stem).collect()
+pub(super) fn phrase(text: &str) -> String {
+    words(text).map(stem).collect::<Vec<_>>().join(" ")
 }
 
 /// The stems of `text` that carry meaning: neither empty words nor bare numbers.
@@ -96,6 +116,33 @@ pub(super) fn list(items: &[String]) -> String {
         [only] => only.clone(),
         [most @ .., last] => format!("{} and {last}", most.join(", ")),
     }
+}
+
+/// `1 point`, `2 points`.
+pub(super) fn count_of(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// The share that `part` is of `whole`; all of nothing is nothing.
+#[expect(clippy::cast_precision_loss, reason = "counts of points are far below 2^53")]
+pub(super) fn ratio(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// A share in percent.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=100 first")]
+pub(super) fn percent(share: f64) -> u32 {
+    (share * 100.0).round().clamp(0.0, 100.0) as u32
+}
+
+/// A number that a text and the seed decide: FNV-1a, which unlike the standard library's hashers is the same in every
+/// release, and the last steps of `SplitMix64`, so that similar texts do not give similar numbers.
+pub(super) fn mixed(seed: u64, text: &str) -> u64 {
+    let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = seed ^ text.bytes().fold(0xcbf2_9ce4_8422_2325, fnv);
+    let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ (hash >> 31)
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
-//! One question, asked in the way that its model understands: by which API, and with what left out. What is learned on
-//! the way is remembered for the run, and each thing is learned once.
+//! One question, asked in the way that its model understands: by which API, and with what left out. What is found out on
+//! the way is remembered for the run, and each thing is found out once.
 
-use crate::llm::{FailedAttempt, Figures, Live, ModelError, Reply, Request};
+use crate::llm::{FailedAttempt, Live, ModelError, Reply, Request, Usage};
 
+use super::capabilities::{Adjustment, Api, Capabilities, LimitField, Streaming};
 use super::failure::Refusal;
-use super::quirks::{Api, Lesson, LimitField, Quirks, Streaming};
 use super::schema::{Schemas, is_ignored};
-use super::{OpenAiClient, Setback};
+use super::{Failure, OpenAiClient};
 
-/// How often one question is put: each time but the first something was learned, and there is less than that to learn.
+/// How often one question is put: each time but the first something was found out, and there is less than that to find.
 const MOST_TURNS: usize = 10;
 
 /// Whether a refusal is about the API, as far as can be told.
@@ -24,38 +24,38 @@ enum Verdict {
 impl OpenAiClient {
     /// Asks by the API that the model is known to be reached by, or finds out.
     pub(super) async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
-        let _probe = self.learned.await_turn(&request.model).await;
-        let mut spent = Figures::default();
+        let _probe = self.known.await_turn(&request.model).await;
+        let mut spent = Usage::default();
         match self.by_either(request, live, &mut spent).await {
             Ok(reply) => {
-                let figures = spent.and(reply.figures());
-                Ok(Reply { tokens: figures.tokens, stated_cost: figures.cost, ..reply })
+                let usage = spent.and(reply.usage());
+                Ok(Reply { tokens: usage.tokens, stated_cost: usage.cost, ..reply })
             }
-            Err(setback) => {
-                let failed = setback.into_failed();
-                Err(FailedAttempt { figures: spent.and(failed.figures), ..failed })
+            Err(failure) => {
+                let failed = failure.into_failed();
+                Err(FailedAttempt { usage: spent.and(failed.usage), ..failed })
             }
         }
     }
 
-    async fn by_either(&self, request: &Request, live: Live<'_>, spent: &mut Figures) -> Result<Reply, Setback> {
-        let (learned, model) = (&self.learned, &request.model);
-        let quirks = learned.quirks(model);
-        if quirks.schemas_by_chat && request.answer.is_some() && quirks.schemas != Schemas::None {
+    async fn by_either(&self, request: &Request, live: Live<'_>, spent: &mut Usage) -> Result<Reply, Failure> {
+        let (known, model) = (&self.known, &request.model);
+        let capabilities = known.capabilities(model);
+        if capabilities.schemas_by_chat && request.answer.is_some() && capabilities.schemas != Schemas::None {
             match self.by(Api::Chat, request, live, false, spent).await {
-                Err(setback) if setback.speaks_against_the_api() => {
-                    learned.keeps_schemas_where_they_are();
-                    setback.count(spent);
+                Err(failure) if failure.speaks_against_the_api() => {
+                    known.keeps_schemas_where_they_are();
+                    failure.count(spent);
                 }
                 outcome => return outcome,
             }
         }
-        if let Some(api) = quirks.api {
+        if let Some(api) = capabilities.api {
             return self.by(api, request, live, false, spent).await;
         }
         let first = match self.by(Api::Responses, request, live, true, spent).await {
             Ok(reply) => return Ok(reply),
-            Err(setback) => setback,
+            Err(failure) => failure,
         };
         match self.verdict(&first, request, live.attempt) {
             Verdict::Lacking => {
@@ -70,11 +70,11 @@ impl OpenAiClient {
                 first.count(spent);
                 return Ok(reply);
             }
-            Err(setback) => setback,
+            Err(failure) => failure,
         };
-        if !second.is_transient() || matches!(second, Setback::Foreign(_)) {
+        if !second.is_transient() || matches!(second, Failure::Foreign(_)) {
             // It was tried, once: what answers with something else by either API may be paid for twice.
-            learned.learn(model, |quirks| quirks.api = quirks.api.or(Some(Api::Responses)));
+            known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Responses)));
         }
         // What is told of carries its own figures; those of the other are added to them. What may be on the bill is told
         // of rather than what is not: nothing is set free then that was paid.
@@ -88,18 +88,18 @@ impl OpenAiClient {
         Err(told)
     }
 
-    /// What `setback` says of the Responses API, which has not answered for the model yet. That there is none for the
+    /// What `failure` says of the Responses API, which has not answered for the model yet. That there is none for the
     /// server or for the model is remembered at once.
-    fn verdict(&self, setback: &Setback, request: &Request, attempt: u32) -> Verdict {
-        let serves = self.learned.serves_responses();
-        let refusal = match setback {
-            Setback::Foreign(_) if serves => return Verdict::Elsewhere,
-            Setback::Foreign(_) => return Verdict::Doubtful,
-            Setback::Failed(_) => return Verdict::Elsewhere,
-            Setback::Refused(refusal, _) => refusal,
+    fn verdict(&self, failure: &Failure, request: &Request, attempt: u32) -> Verdict {
+        let serves = self.known.serves_responses();
+        let refusal = match failure {
+            Failure::Foreign(_) if serves => return Verdict::Elsewhere,
+            Failure::Foreign(_) => return Verdict::Doubtful,
+            Failure::Failed(_) => return Verdict::Elsewhere,
+            Failure::Refused(refusal, _) => refusal,
         };
         if let Some(lack) = refusal.lacks_responses().filter(|_| !serves || refusal.speaks_of_responses()) {
-            self.learned.lacks_responses(&request.model, lack);
+            self.known.lacks_responses(&request.model, lack);
             return Verdict::Lacking;
         }
         let doubtful = match refusal.status {
@@ -121,103 +121,104 @@ impl OpenAiClient {
         request: &Request,
         live: Live<'_>,
         is_open: bool,
-        spent: &mut Figures,
-    ) -> Result<Reply, Setback> {
-        let (learned, model) = (&self.learned, &request.model);
+        spent: &mut Usage,
+    ) -> Result<Reply, Failure> {
+        let (known, model) = (&self.known, &request.model);
         let mut turns = 0;
         loop {
             turns += 1;
-            let quirks = learned.quirks(model);
-            let setback = match self.ask_once(request, api, quirks, live).await {
+            let capabilities = known.capabilities(model);
+            let failure = match self.ask_once(request, api, capabilities, live).await {
                 Ok(reply) => {
-                    learned.reached(model, api);
-                    self.note_schema(api, request, quirks, &reply);
+                    known.reached(model, api);
+                    self.note_schema(api, request, capabilities, &reply);
                     return Ok(reply);
                 }
-                Err(setback) => setback,
+                Err(failure) => failure,
             };
-            let Setback::Refused(refusal, _) = &setback else { return Err(setback) };
-            if let Some(lesson) = lesson(refusal, request, api, quirks).filter(|_| turns < MOST_TURNS) {
-                learned.learn(model, |quirks| quirks.apply(lesson));
+            let Failure::Refused(refusal, _) = &failure else { return Err(failure) };
+            if let Some(adjustment) = adjustment(refusal, request, api, capabilities).filter(|_| turns < MOST_TURNS) {
+                known.update(model, |capabilities| capabilities.apply(adjustment));
                 // A server that argues about parameters has the API; nobody need wait for the next try to know.
-                learned.settle(api);
-                setback.count(spent);
+                known.settle(api);
+                failure.count(spent);
                 continue;
             }
             let may_be_the_schema = request.answer.is_some()
-                && quirks.schemas != Schemas::None
-                && quirks.schema_doubts > 0
-                && !learned.serves_responses()
+                && capabilities.schemas != Schemas::None
+                && capabilities.schema_doubts > 0
+                && !known.serves_responses()
                 && refusal.may_be_about_a_schema()
                 && (!is_open || refusal.status >= 500);
             if may_be_the_schema {
-                learned.learn(model, |quirks| quirks.schema_doubts -= 1);
-                let without = Quirks { schemas: Schemas::None, ..quirks };
+                known.update(model, |capabilities| capabilities.schema_doubts -= 1);
+                let without = Capabilities { schemas: Schemas::None, ..capabilities };
                 match self.ask_once(request, api, without, live).await {
                     Ok(reply) => {
-                        learned.learn(model, |quirks| quirks.schemas = Schemas::None);
-                        learned.reached(model, api);
-                        setback.count(spent);
+                        known.update(model, |capabilities| capabilities.schemas = Schemas::None);
+                        known.reached(model, api);
+                        failure.count(spent);
                         return Ok(reply);
                     }
                     Err(other) => other.count(spent),
                 }
             }
-            return Err(setback);
+            return Err(failure);
         }
     }
 
     /// Remembers that a schema was taken, or that it was not heeded.
-    fn note_schema(&self, api: Api, request: &Request, quirks: Quirks, reply: &Reply) {
-        let Some(answer) = request.answer.as_deref().filter(|_| quirks.schemas != Schemas::None) else { return };
-        self.learned.learn(&request.model, |quirks| quirks.schema_doubts = 0);
+    fn note_schema(&self, api: Api, request: &Request, capabilities: Capabilities, reply: &Reply) {
+        let Some(answer) = request.answer.as_deref().filter(|_| capabilities.schemas != Schemas::None) else { return };
+        self.known.update(&request.model, |capabilities| capabilities.schema_doubts = 0);
         if is_ignored(answer, reply) {
             match api {
-                Api::Responses => self.learned.tries_schemas_by_chat(),
-                Api::Chat => self.learned.keeps_schemas_where_they_are(),
+                Api::Responses => self.known.tries_schemas_by_chat(),
+                Api::Chat => self.known.keeps_schemas_where_they_are(),
             }
         }
     }
 }
 
 /// What a refusal teaches of the model, where it is about something that can be left out or named otherwise.
-fn lesson(refusal: &Refusal, request: &Request, api: Api, quirks: Quirks) -> Option<Lesson> {
-    if let Some(answer) = request.answer.as_deref().filter(|_| quirks.schemas != Schemas::None) {
-        let less = quirks.schemas.without_refused(answer, |keyword| refusal.refuses_keyword(keyword));
+fn adjustment(refusal: &Refusal, request: &Request, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
+    if let Some(answer) = request.answer.as_deref().filter(|_| capabilities.schemas != Schemas::None) {
+        let less = capabilities.schemas.without_refused(answer, |keyword| refusal.refuses_keyword(keyword));
         if less != Schemas::None || refusal.refuses_format() {
-            let is_too_much = less == Schemas::None && refusal.finds_schema_too_much() && quirks.schemas.bounds(answer);
-            return Some(Lesson::Schemas(if is_too_much { Schemas::Unbounded } else { less }));
+            let is_too_much =
+                less == Schemas::None && refusal.finds_schema_too_much() && capabilities.schemas.bounds(answer);
+            return Some(Adjustment::Schemas(if is_too_much { Schemas::Unbounded } else { less }));
         }
     }
-    if quirks.takes_temperature && refusal.refuses_parameter("temperature") {
-        Some(Lesson::NoTemperature)
-    } else if api == Api::Chat && request.max_tokens.is_some() && !quirks.limit_is_learned {
-        match quirks.limit {
+    if capabilities.takes_temperature && refusal.refuses_parameter("temperature") {
+        Some(Adjustment::NoTemperature)
+    } else if api == Api::Chat && request.max_tokens.is_some() && !capabilities.limit_is_certain {
+        match capabilities.limit {
             LimitField::MaxTokens if refusal.wants_renamed_limit() => Some(LimitField::MaxCompletionTokens),
             LimitField::MaxCompletionTokens if refusal.wants_old_limit() => Some(LimitField::MaxTokens),
             LimitField::MaxTokens | LimitField::MaxCompletionTokens => None,
         }
-        .map(Lesson::Limit)
-        .or_else(|| streaming_lesson(refusal, api, quirks))
+        .map(Adjustment::Limit)
+        .or_else(|| streaming_adjustment(refusal, api, capabilities))
     } else {
-        streaming_lesson(refusal, api, quirks)
+        streaming_adjustment(refusal, api, capabilities)
     }
 }
 
-fn streaming_lesson(refusal: &Refusal, api: Api, quirks: Quirks) -> Option<Lesson> {
-    if api == Api::Chat && quirks.streaming == Streaming::WithUsage && refusal.refuses_stream_options() {
-        Some(Lesson::Streaming(Streaming::Bare))
-    } else if quirks.streaming != Streaming::Never && refusal.refuses_streaming() {
-        Some(Lesson::Streaming(Streaming::Never))
+fn streaming_adjustment(refusal: &Refusal, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
+    if api == Api::Chat && capabilities.streaming == Streaming::WithUsage && refusal.refuses_stream_options() {
+        Some(Adjustment::Streaming(Streaming::Bare))
+    } else if capabilities.streaming != Streaming::Never && refusal.refuses_streaming() {
+        Some(Adjustment::Streaming(Streaming::Never))
     } else {
         None
     }
 }
 
-impl Setback {
+impl Failure {
     fn into_failed(self) -> FailedAttempt {
         match self {
-            Self::Refused(refusal, figures) => FailedAttempt { error: refusal.into_error(), figures },
+            Self::Refused(refusal, usage) => FailedAttempt { error: refusal.into_error(), usage },
             Self::Foreign(failed) | Self::Failed(failed) => failed,
         }
     }
@@ -253,10 +254,10 @@ impl Setback {
     }
 
     /// Adds what it took.
-    fn count(&self, spent: &mut Figures) {
-        let (Self::Refused(_, figures)
-        | Self::Foreign(FailedAttempt { figures, .. })
-        | Self::Failed(FailedAttempt { figures, .. })) = self;
-        *spent = spent.and(*figures);
+    fn count(&self, spent: &mut Usage) {
+        let (Self::Refused(_, usage)
+        | Self::Foreign(FailedAttempt { usage, .. })
+        | Self::Failed(FailedAttempt { usage, .. })) = self;
+        *spent = spent.and(*usage);
     }
 }

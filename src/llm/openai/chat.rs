@@ -15,9 +15,9 @@ use crate::debate::ToolCall;
 use crate::llm::{FinishReason, Reply, Request, ToolSpec, Turn};
 
 use super::ApiAnswer;
+use super::capabilities::{Capabilities, LimitField, Streaming};
 use super::failure::ErrorField;
-use super::lenient::{Arguments, Content, Usage, call_id, tolerant, tolerant_list};
-use super::quirks::{LimitField, Quirks, Streaming};
+use super::lenient::{Arguments, Content, ReportedUsage, call_id, tolerant, tolerant_list};
 use super::{as_single, strict_format};
 
 pub(super) use chunks::Chunks;
@@ -26,23 +26,23 @@ pub(super) use chunks::Chunks;
 const WITH_USAGE: ChatCompletionStreamOptions =
     ChatCompletionStreamOptions { include_usage: Some(true), include_obfuscation: None };
 
-/// What is sent for a request to a model with these quirks.
-pub(super) fn body(request: &Request, quirks: Quirks) -> CreateChatCompletionRequest {
-    let tokens = |field| request.max_tokens.filter(|_| quirks.limit == field);
+/// What is sent for a request to a model with these capabilities.
+pub(super) fn body(request: &Request, capabilities: Capabilities) -> CreateChatCompletionRequest {
+    let tokens = |field| request.max_tokens.filter(|_| capabilities.limit == field);
     #[expect(deprecated, reason = "the servers of others know the output limit by its old name alone")]
     CreateChatCompletionRequest {
         model: request.model.to_string(),
         messages: messages(request),
-        temperature: quirks.takes_temperature.then(|| as_single(request.temperature)),
+        temperature: capabilities.takes_temperature.then(|| as_single(request.temperature)),
         max_completion_tokens: tokens(LimitField::MaxCompletionTokens),
         max_tokens: tokens(LimitField::MaxTokens),
-        response_format: quirks
+        response_format: capabilities
             .schemas
             .of(request.answer.as_deref())
             .map(|schema| ResponseFormat::JsonSchema { json_schema: strict_format(schema) }),
         tools: (!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect()),
-        stream: (quirks.streaming != Streaming::Never).then_some(true),
-        stream_options: (quirks.streaming == Streaming::WithUsage).then_some(WITH_USAGE),
+        stream: (capabilities.streaming != Streaming::Never).then_some(true),
+        stream_options: (capabilities.streaming == Streaming::WithUsage).then_some(WITH_USAGE),
         ..CreateChatCompletionRequest::default()
     }
 }
@@ -95,7 +95,7 @@ pub(super) struct Answer {
     #[serde(default, deserialize_with = "tolerant")]
     model: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
-    usage: Option<Usage>,
+    usage: Option<ReportedUsage>,
     #[serde(default, deserialize_with = "tolerant")]
     error: Option<ErrorField>,
 }
@@ -153,7 +153,7 @@ impl ApiAnswer for Answer {
         self.error.take().or_else(|| self.choices.as_mut()?.first_mut()?.error.take())
     }
 
-    fn usage(&self) -> Option<&Usage> {
+    fn usage(&self) -> Option<&ReportedUsage> {
         self.usage.as_ref()
     }
 
@@ -184,7 +184,7 @@ impl ApiAnswer for Answer {
             _ if !refusal.is_empty() && text.is_empty() => FinishReason::Filtered,
             _ => FinishReason::Complete,
         };
-        let tokens = self.usage.as_ref().and_then(Usage::tokens);
+        let tokens = self.usage.as_ref().and_then(ReportedUsage::tokens);
         (Reply { text, tool_calls, finish, served_model: self.model, tokens, stated_cost: None }, refusal)
     }
 }

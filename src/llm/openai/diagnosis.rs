@@ -1,8 +1,8 @@
 //! What a refusal is about, as far as something can be done about it. Servers agree on no codes for this, so that the
 //! words of their messages decide where status, code and parameter do not.
 
+use super::capabilities::Missing;
 use super::failure::Refusal;
-use super::quirks::Lack;
 
 /// Names of the Responses API in messages, in lower case like all of these.
 const RESPONSES_API: [&str; 6] =
@@ -87,19 +87,19 @@ impl Refusal {
 
     /// Whether it says that there is no Responses API, and who it is that has none. Anything else that may be wrong
     /// with the request is not that.
-    pub(super) fn lacks_responses(&self) -> Option<Lack> {
+    pub(super) fn lacks_responses(&self) -> Option<Missing> {
         let said = self.message.to_lowercase();
         let says = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(phrase));
         let without_route = says(&NO_ROUTE) || says(&RESPONSES_API) && says(&NOT_THERE);
         let lacking = match self.status {
-            405 | 501 => return Some(Lack::Server),
+            405 | 501 => return Some(Missing::Server),
             404 if self.codes.iter().any(|code| code == "model_not_found") => false,
             404 => without_route || !self.names_missing_model(&said),
             // A good status: LM Studio's for paths that it does not know.
             400 | 200..=299 => without_route && self.names_no_parameter(&said),
             _ => false,
         };
-        lacking.then(|| if says(&["model"]) { Lack::Model } else { Lack::Server })
+        lacking.then(|| if says(&["model"]) { Missing::Model } else { Missing::Server })
     }
 
     fn names_no_parameter(&self, said: &str) -> bool {

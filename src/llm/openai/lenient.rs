@@ -96,7 +96,7 @@ impl<'de> Deserialize<'de> for Count {
 
 /// Token counts under the names of either API, for servers that mix them, and OpenRouter's cost.
 #[derive(Deserialize)]
-pub(super) struct Usage {
+pub(super) struct ReportedUsage {
     #[serde(default, deserialize_with = "tolerant")]
     input_tokens: Option<Count>,
     #[serde(default, deserialize_with = "tolerant")]
@@ -131,7 +131,7 @@ struct OutputDetails {
     reasoning_tokens: Option<Count>,
 }
 
-impl Usage {
+impl ReportedUsage {
     /// The counts; nothing when none is stated, or nothing but zeros: no answer takes none.
     ///
     /// Reasoning belongs to the output. Most servers count it there; some (Google, xAI) leave it out of the completion,
@@ -181,7 +181,7 @@ impl Usage {
 }
 
 /// What the provider says that the call cost.
-pub(super) fn stated_cost(usage: Option<&Usage>, headers: &HeaderMap) -> Option<Usd> {
+pub(super) fn stated_cost(usage: Option<&ReportedUsage>, headers: &HeaderMap) -> Option<Usd> {
     let in_header = || headers.get(COST_HEADER)?.to_str().ok()?.trim().parse::<f64>().ok();
     usage
         .and_then(|usage| usage.cost)

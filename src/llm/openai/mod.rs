@@ -6,13 +6,13 @@
 //! run.
 
 mod asking;
+mod capabilities;
 mod chat;
 mod diagnosis;
 mod endpoint;
 mod failure;
 mod http;
 mod lenient;
-mod quirks;
 mod reasoning;
 mod responses;
 mod schema;
@@ -31,15 +31,17 @@ use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 
 use super::presets::serves_responses;
-use super::{AnswerSchema, ChatModel, FailedAttempt, Figures, FinishReason, Live, ModelError, Reply, Request};
+use super::{AnswerSchema, ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, Usage};
 
 pub use endpoint::{Endpoint, EndpointError as ClientError};
 pub use http::{CertificateFileError, HttpClient, HttpClientError, http_client};
 
+use capabilities::{
+    Api, Capabilities, KnownCapabilities, LOOPBACK_PROBE_TIMEOUT, LimitField, PROBE_TIMEOUT, Presumed, Streaming,
+};
 use endpoint::Address;
 use failure::{ErrorField, Refusal, excerpt, one_line};
-use lenient::{Usage, stated_cost};
-use quirks::{Api, LOOPBACK_PATIENCE, Learned, LimitField, PATIENCE, Presumed, Quirks, Streaming};
+use lenient::{ReportedUsage, stated_cost};
 use reasoning::{Spoken, told_apart};
 use streaming::{Ending, Followed, Pieces, follow, pieces_in};
 use text::readable;
@@ -51,7 +53,7 @@ const RENAMED_LIMIT: &str = "openai";
 /// A client for one server, to be shared by all its models.
 pub struct OpenAiClient {
     transport: Transport,
-    learned: Learned,
+    known: KnownCapabilities,
 }
 
 impl OpenAiClient {
@@ -71,17 +73,23 @@ impl OpenAiClient {
             serves_responses: serves_responses(&endpoint.name, &endpoint.base_url),
         };
         let address = Address::new(endpoint)?;
-        let patience = if address.is_loopback() { LOOPBACK_PATIENCE } else { PATIENCE };
-        let learned = Learned::new(presumed, patience);
-        Ok(Self { transport: Transport::new(address, http)?, learned })
+        let probe_timeout = if address.is_loopback() { LOOPBACK_PROBE_TIMEOUT } else { PROBE_TIMEOUT };
+        let known = KnownCapabilities::new(presumed, probe_timeout);
+        Ok(Self { transport: Transport::new(address, http)?, known })
     }
 
-    async fn ask_once(&self, request: &Request, api: Api, quirks: Quirks, live: Live<'_>) -> Result<Reply, Setback> {
+    async fn ask_once(
+        &self,
+        request: &Request,
+        api: Api,
+        capabilities: Capabilities,
+        live: Live<'_>,
+    ) -> Result<Reply, Failure> {
         let posted = match api {
-            Api::Responses => self.transport.post(api, &responses::body(request, quirks)).await?,
-            Api::Chat => self.transport.post(api, &chat::body(request, quirks)).await?,
+            Api::Responses => self.transport.post(api, &responses::body(request, capabilities)).await?,
+            Api::Chat => self.transport.post(api, &chat::body(request, capabilities)).await?,
         };
-        let spoken = Spoken::new(quirks.begins_within);
+        let spoken = Spoken::new(capabilities.begins_within);
         match api {
             Api::Responses => self.receive::<responses::Events>(request, posted, live, spoken).await,
             Api::Chat => self.receive::<chat::Chunks>(request, posted, live, spoken).await,
@@ -94,7 +102,7 @@ impl OpenAiClient {
         posted: Posted,
         live: Live<'_>,
         spoken: Spoken,
-    ) -> Result<Reply, Setback> {
+    ) -> Result<Reply, Failure> {
         let mut streamed = match posted {
             Posted::Whole(answer) => return self.read::<P>(request, &answer),
             Posted::Streamed(streamed) => streamed,
@@ -103,24 +111,24 @@ impl OpenAiClient {
             Followed::Whole(answer) => self.read::<P>(request, &answer),
             Followed::Pieces(pieces, ended) => {
                 let (whole, head) = (pieces.into_whole(), streamed.head());
-                let figures = figures(&whole, &head);
-                let ending = ended.map_err(|error| Setback::Failed(FailedAttempt { error, figures }))?;
+                let usage = usage_of(&whole, &head);
+                let ending = ended.map_err(|error| Failure::Failed(FailedAttempt { error, usage }))?;
                 let reply = self.accept(request, whole, &head)?;
                 if ending == Ending::Regular && reply.tokens.is_none() {
                     // What a debate costs matters more than seeing it come.
-                    self.learned.learn(&request.model, |quirks| quirks.streaming = Streaming::Never);
+                    self.known.update(&request.model, |capabilities| capabilities.streaming = Streaming::Never);
                 }
                 Ok(reply)
             }
         }
     }
 
-    fn read<P: Pieces>(&self, request: &Request, answer: &Answer) -> Result<Reply, Setback> {
+    fn read<P: Pieces>(&self, request: &Request, answer: &Answer) -> Result<Reply, Failure> {
         let address = self.transport.address();
         if !answer.status.is_success() {
-            return Err(Setback::Refused(
+            return Err(Failure::Refused(
                 Box::new(Refusal::of_answer(answer, address, P::Whole::PATH)),
-                Figures::default(),
+                Usage::default(),
             ));
         }
         if let Some(pieces) = pieces_in::<P>(&answer.body) {
@@ -130,28 +138,28 @@ impl OpenAiClient {
             let is_cut = error.is_eof() && !answer.body.trim_ascii().is_empty();
             let error = one_line(&error.to_string(), address);
             let broken = broken(format!("it is not the JSON of the API ({error}): {}", excerpt(&answer.body, address)));
-            if is_cut { Setback::from(broken) } else { Setback::Foreign(broken.into()) }
+            if is_cut { Failure::from(broken) } else { Failure::Foreign(broken.into()) }
         })?;
         self.accept::<P::Whole>(request, whole, answer)
     }
 
     /// The reply that an answer holds, if it holds one.
-    fn accept<A: ApiAnswer>(&self, request: &Request, mut read: A, answer: &Answer) -> Result<Reply, Setback> {
+    fn accept<A: ApiAnswer>(&self, request: &Request, mut read: A, answer: &Answer) -> Result<Reply, Failure> {
         let address = self.transport.address();
-        let figures = figures(&read, answer);
-        let failed = |error| Setback::Failed(FailedAttempt { error, figures });
+        let usage = usage_of(&read, answer);
+        let failed = |error| Failure::Failed(FailedAttempt { error, usage });
         if let Some(fault) = read.take_error().and_then(ErrorField::into_fault) {
             let in_answer = !read.is_foreign();
             let refusal = Refusal { in_answer, ..Refusal::inside(fault, answer, address) };
-            return Err(Setback::Refused(Box::new(refusal), figures));
+            return Err(Failure::Refused(Box::new(refusal), usage));
         }
         if !read.is_one() {
             let body = excerpt(&answer.body, address);
             let said = if body.is_empty() { body } else { format!(": {body}") };
-            let failed = FailedAttempt { error: broken(format!("it holds no answer{said}")), figures };
-            return Err(if read.is_foreign() { Setback::Foreign(failed) } else { Setback::Failed(failed) });
+            let failed = FailedAttempt { error: broken(format!("it holds no answer{said}")), usage };
+            return Err(if read.is_foreign() { Failure::Foreign(failed) } else { Failure::Failed(failed) });
         }
-        let completion = read.usage().and_then(Usage::completion);
+        let completion = read.usage().and_then(ReportedUsage::completion);
         let (mut reply, refusal) = read.into_reply();
         if reply.finish == FinishReason::Complete && is_limit(completion, request) && reply.tool_calls.is_empty() {
             reply.finish = FinishReason::Length;
@@ -159,12 +167,12 @@ impl OpenAiClient {
         let told = told_apart(reply.text);
         reply.text = told.answer;
         if !reply.text.is_empty() {
-            self.learned.learn(&request.model, |quirks| quirks.begins_within = told.began_within);
+            self.known.update(&request.model, |capabilities| capabilities.begins_within = told.began_within);
         }
         if reply.finish == FinishReason::Filtered && reply.text.is_empty() && !refusal.is_empty() {
             return Err(failed(ModelError::Filtered { message: one_line(&refusal, address) }));
         }
-        Ok(Reply { stated_cost: figures.cost, ..reply })
+        Ok(Reply { stated_cost: usage.cost, ..reply })
     }
 }
 
@@ -174,9 +182,9 @@ fn is_limit(completion: Option<u64>, request: &Request) -> bool {
     completion.is_some() && completion == request.max_tokens.map(u64::from)
 }
 
-fn figures(read: &impl ApiAnswer, answer: &Answer) -> Figures {
+fn usage_of(read: &impl ApiAnswer, answer: &Answer) -> Usage {
     let usage = read.usage();
-    Figures { tokens: usage.and_then(Usage::tokens), cost: stated_cost(usage, &answer.headers) }
+    Usage { tokens: usage.and_then(ReportedUsage::tokens), cost: stated_cost(usage, &answer.headers) }
 }
 
 /// A temperature as the types of requests have it. Short decimals stay what they are.
@@ -200,22 +208,22 @@ trait ApiAnswer: DeserializeOwned {
     /// The error that some servers put into an answer with a good status.
     fn take_error(&mut self) -> Option<ErrorField>;
     /// What it took.
-    fn usage(&self) -> Option<&Usage>;
+    fn usage(&self) -> Option<&ReportedUsage>;
     /// The reply, and what the model said in refusal.
     fn into_reply(self) -> (Reply, String);
 }
 
 /// Why there is no reply.
-enum Setback {
+enum Failure {
     /// The server said no, and perhaps what it took to come to that.
-    Refused(Box<Refusal>, Figures),
+    Refused(Box<Refusal>, Usage),
     /// What came back with a good status is not of this API.
     Foreign(FailedAttempt),
     /// Anything else.
     Failed(FailedAttempt),
 }
 
-impl From<ModelError> for Setback {
+impl From<ModelError> for Failure {
     fn from(error: ModelError) -> Self {
         Self::Failed(error.into())
     }

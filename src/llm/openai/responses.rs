@@ -13,25 +13,28 @@ use crate::debate::ToolCall;
 use crate::llm::{FinishReason, Reply, Request, ToolSpec, Turn};
 
 use super::ApiAnswer;
+use super::capabilities::{Capabilities, Streaming};
 use super::failure::ErrorField;
-use super::lenient::{Arguments, Content, Usage, call_id, tolerant, tolerant_list};
-use super::quirks::{Quirks, Streaming};
+use super::lenient::{Arguments, Content, ReportedUsage, call_id, tolerant, tolerant_list};
 
 use super::{as_single, strict_format};
 pub(super) use events::Events;
 
-/// What is sent for a request to a model with these quirks.
-pub(super) fn body(request: &Request, quirks: Quirks) -> CreateResponse {
+/// What is sent for a request to a model with these capabilities.
+pub(super) fn body(request: &Request, capabilities: Capabilities) -> CreateResponse {
     CreateResponse {
         model: Some(request.model.to_string()),
         instructions: Some(request.system.to_string()),
         input: input(request),
-        temperature: quirks.takes_temperature.then(|| as_single(request.temperature)),
+        temperature: capabilities.takes_temperature.then(|| as_single(request.temperature)),
         max_output_tokens: request.max_tokens,
-        text: quirks.schemas.of(request.answer.as_deref()).map(|schema| ResponseTextParam::from(strict_format(schema))),
+        text: capabilities
+            .schemas
+            .of(request.answer.as_deref())
+            .map(|schema| ResponseTextParam::from(strict_format(schema))),
         tools: (!request.tools.is_empty()).then(|| request.tools.iter().map(tool).collect()),
         store: Some(false),
-        stream: (quirks.streaming != Streaming::Never).then_some(true),
+        stream: (capabilities.streaming != Streaming::Never).then_some(true),
         ..CreateResponse::default()
     }
 }
@@ -102,7 +105,7 @@ pub(super) struct Answer {
     #[serde(default, deserialize_with = "tolerant")]
     model: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
-    usage: Option<Usage>,
+    usage: Option<ReportedUsage>,
     #[serde(default, deserialize_with = "tolerant")]
     error: Option<ErrorField>,
 }
@@ -157,7 +160,7 @@ impl ApiAnswer for Answer {
         self.error.take()
     }
 
-    fn usage(&self) -> Option<&Usage> {
+    fn usage(&self) -> Option<&ReportedUsage> {
         self.usage.as_ref()
     }
 
@@ -189,7 +192,7 @@ impl ApiAnswer for Answer {
             _ if !refusal.is_empty() && text.is_empty() => FinishReason::Filtered,
             _ => FinishReason::Complete,
         };
-        let tokens = self.usage.as_ref().and_then(Usage::tokens);
+        let tokens = self.usage.as_ref().and_then(ReportedUsage::tokens);
         (Reply { text, tool_calls, finish, served_model: self.model, tokens, stated_cost: None }, refusal)
     }
 }

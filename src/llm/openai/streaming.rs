@@ -16,31 +16,31 @@ use super::transport::{Answer, Streamed, broken};
 pub(super) const DONE: &str = "[DONE]";
 
 /// How long the figures are waited for, once the answer is there.
-const FIGURES_PATIENCE: Duration = Duration::from_secs(10);
+const USAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An answer that comes in pieces.
 pub(super) trait Pieces: Default {
     /// What they come to.
     type Whole: ApiAnswer;
-    /// Takes in an event that brings words and nothing else, which nearly all of them are, and tells `ear`; whether it
+    /// Takes in an event that brings words and nothing else, which nearly all of them are, and tells `sink`; whether it
     /// was one. This is done for every word of a debate.
-    fn take_words(&mut self, event: &Event<'_>, ear: &mut Ear<'_>) -> bool;
-    /// Takes in any event, and tells `ear` what it adds.
-    fn take(&mut self, event: &Event<'_>, ear: &mut Ear<'_>);
+    fn take_words(&mut self, event: &Event<'_>, sink: &mut TextSink<'_>) -> bool;
+    /// Takes in any event, and tells `sink` what it adds.
+    fn take(&mut self, event: &Event<'_>, sink: &mut TextSink<'_>);
     /// How far the answer is.
-    fn course(&self) -> Course;
+    fn completeness(&self) -> Completeness;
     /// What has come in.
     fn into_whole(self) -> Self::Whole;
 }
 
 /// Hears an answer while it comes in.
-pub(super) struct Ear<'a> {
+pub(super) struct TextSink<'a> {
     listener: Option<&'a dyn Listener>,
     spoken: Spoken,
     has_begun: bool,
 }
 
-impl<'a> Ear<'a> {
+impl<'a> TextSink<'a> {
     /// Passes on words, and the empty text for tokens that are no words of the answer.
     pub(super) fn new(listener: Option<&'a dyn Listener>, spoken: Spoken) -> Self {
         Self { listener, spoken, has_begun: false }
@@ -55,41 +55,41 @@ impl<'a> Ear<'a> {
         let (listener, mut is_heard) = (self.listener, false);
         self.spoken.take(text, &mut |words| {
             is_heard = true;
-            hear(listener, words);
+            pass_on(listener, words);
         });
         if !is_heard {
-            hear(listener, "");
+            pass_on(listener, "");
         }
     }
 
     /// Tokens have come in that are no text: they show that the model is at work.
     pub(super) fn work(&mut self) {
         self.has_begun = true;
-        hear(self.listener, "");
+        pass_on(self.listener, "");
     }
 
     /// Reasoning has come in, which the server tells apart from the text by itself.
     pub(super) fn reason(&mut self) {
         let listener = self.listener;
-        self.spoken.is_told_apart(&mut |words| hear(listener, words));
+        self.spoken.is_told_apart(&mut |words| pass_on(listener, words));
         self.work();
     }
 
     fn finish(&mut self) {
         let listener = self.listener;
-        self.spoken.finish(&mut |words| hear(listener, words));
+        self.spoken.finish(&mut |words| pass_on(listener, words));
     }
 }
 
-fn hear(listener: Option<&dyn Listener>, text: &str) {
+fn pass_on(listener: Option<&dyn Listener>, text: &str) {
     if let Some(listener) = listener {
-        listener.hear(text);
+        listener.on_token(text);
     }
 }
 
 /// How far an answer is that comes in pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Course {
+pub(super) enum Completeness {
     /// More of it must come: where it ends now, it ends early.
     Open,
     /// All of it is there, but its figures may follow.
@@ -119,10 +119,10 @@ pub(super) enum Ending {
 /// whatever a server sends is a sign of life, comments too: while a model thinks, some send nothing else.
 pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, spoken: Spoken) -> Followed<P> {
     let (mut parser, mut pieces) = (EventParser::default(), P::default());
-    let (mut ear, mut mender) = (Ear::new(Some(live.listener), spoken), Mender::default());
-    let (mut is_first, mut patience) = (true, None);
+    let (mut sink, mut mender) = (TextSink::new(Some(live.listener), spoken), Mender::default());
+    let (mut is_first, mut idle) = (true, None);
     let ended = 'stream: loop {
-        let chunk = match streamed.next(patience).await {
+        let chunk = match streamed.next(idle).await {
             Ok(Some(chunk)) => chunk,
             Ok(None) => break Ok(Ending::Regular),
             Err(error) => break Err(error),
@@ -130,7 +130,7 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
         if is_first {
             let text = chunk.trim_ascii_start();
             if text.starts_with(b"{") {
-                return match streamed.rest(chunk, patience).await {
+                return match streamed.rest(chunk, idle).await {
                     Ok(answer) => Followed::Whole(answer),
                     Err(error) => Followed::Pieces(pieces, Err(error)),
                 };
@@ -139,29 +139,29 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
         }
         parser.push(&chunk);
         while let Some(event) = parser.next() {
-            if let Err(error) = take(&mut pieces, event, &mut ear, &mut mender) {
+            if let Err(error) = take(&mut pieces, event, &mut sink, &mut mender) {
                 break 'stream Err(error);
             }
-            if pieces.course() == Course::Closed {
+            if pieces.completeness() == Completeness::Closed {
                 streamed.drain().await;
                 break 'stream Ok(Ending::Regular);
             }
         }
-        patience = match pieces.course() {
-            Course::Open => ear.has_begun.then_some(live.timeouts.idle),
-            Course::Complete | Course::Closed => Some(live.timeouts.idle.min(FIGURES_PATIENCE)),
+        idle = match pieces.completeness() {
+            Completeness::Open => sink.has_begun.then_some(live.timeouts.idle),
+            Completeness::Complete | Completeness::Closed => Some(live.timeouts.idle.min(USAGE_TIMEOUT)),
         };
     };
-    if let Some(event) = parser.finish().filter(|_| ended.is_ok() && pieces.course() != Course::Closed) {
+    if let Some(event) = parser.finish().filter(|_| ended.is_ok() && pieces.completeness() != Completeness::Closed) {
         // An event that was cut in two adds nothing; whether anything is missing is said below.
-        let _ = take(&mut pieces, event, &mut ear, &mut mender);
+        let _ = take(&mut pieces, event, &mut sink, &mut mender);
     }
-    ear.finish();
-    let ended = match (pieces.course(), ended) {
-        (Course::Open, ended) => ended.and_then(|_| Err(ended_early())),
-        (Course::Complete | Course::Closed, Ok(ending)) => Ok(ending),
+    sink.finish();
+    let ended = match (pieces.completeness(), ended) {
+        (Completeness::Open, ended) => ended.and_then(|_| Err(ended_early())),
+        (Completeness::Complete | Completeness::Closed, Ok(ending)) => Ok(ending),
         // What breaks behind the end of the answer breaks nothing of it.
-        (Course::Complete | Course::Closed, Err(_)) => Ok(Ending::Broken),
+        (Completeness::Complete | Completeness::Closed, Err(_)) => Ok(Ending::Broken),
     };
     Followed::Pieces(pieces, ended)
 }
@@ -170,33 +170,38 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
 pub(super) fn pieces_in<P: Pieces>(body: &[u8]) -> Option<Result<P, ModelError>> {
     looks_like_events(body).then(|| {
         let (mut parser, mut pieces) = (EventParser::default(), P::default());
-        let (mut ear, mut mender) = (Ear::new(None, Spoken::new(false)), Mender::default());
+        let (mut sink, mut mender) = (TextSink::new(None, Spoken::new(false)), Mender::default());
         parser.push(body);
         while let Some(event) = parser.next() {
-            if pieces.course() != Course::Closed {
-                take(&mut pieces, event, &mut ear, &mut mender)?;
+            if pieces.completeness() != Completeness::Closed {
+                take(&mut pieces, event, &mut sink, &mut mender)?;
             }
         }
         if let Some(event) = parser.finish()
-            && pieces.course() != Course::Closed
+            && pieces.completeness() != Completeness::Closed
         {
-            take(&mut pieces, event, &mut ear, &mut mender)?;
+            take(&mut pieces, event, &mut sink, &mut mender)?;
         }
-        if pieces.course() == Course::Open { Err(ended_early()) } else { Ok(pieces) }
+        if pieces.completeness() == Completeness::Open { Err(ended_early()) } else { Ok(pieces) }
     })
 }
 
 /// Hands an event to the pieces. What is no JSON at all is something that nobody expects, and theirs to pass over; what
 /// began as JSON was a piece.
-fn take(pieces: &mut impl Pieces, event: Event<'_>, ear: &mut Ear<'_>, mender: &mut Mender) -> Result<(), ModelError> {
-    if pieces.take_words(&event, ear) {
+fn take(
+    pieces: &mut impl Pieces,
+    event: Event<'_>,
+    sink: &mut TextSink<'_>,
+    mender: &mut Mender,
+) -> Result<(), ModelError> {
+    if pieces.take_words(&event, sink) {
         return Ok(());
     }
     let data = mender.mend(event.data);
     if data.starts_with('{') && serde_json::from_str::<IgnoredAny>(&data).is_err() {
         return Err(broken("a piece of the stream is not JSON"));
     }
-    pieces.take(&Event { data: &data, ..event }, ear);
+    pieces.take(&Event { data: &data, ..event }, sink);
     Ok(())
 }
 

@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use crate::debate::{AgentId, ApiKind, CallKey, Phase, Tokens};
 use crate::llm::{
-    AnswerSchema, Brief, ChatModel, FailedAttempt, Figures, Listener, Live, ModelError, Reply, Request, Timeouts,
+    AnswerSchema, Brief, ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request, Timeouts, Usage,
 };
 
 use super::{Endpoint, OpenAiClient, http_client};
@@ -178,7 +178,7 @@ async fn ask(client: &OpenAiClient) -> Result<Reply, ModelError> {
 struct Heard(std::sync::Mutex<Vec<String>>);
 
 impl Listener for Heard {
-    fn hear(&self, text: &str) {
+    fn on_token(&self, text: &str) {
         self.0.lock().unwrap().push(text.to_owned());
     }
 }

@@ -12,9 +12,9 @@ use tokio::time::{Instant, timeout};
 
 use crate::llm::ModelError;
 
+use super::capabilities::Api;
 use super::endpoint::{Address, EndpointError};
 use super::http::{HttpClient, Route, over_old_connection};
-use super::quirks::Api;
 
 /// No answer is longer; more is not read.
 const LONGEST_ANSWER: usize = 8 << 20;
@@ -31,7 +31,7 @@ const MOST_STALE: u32 = 64;
 /// What is read behind the end of an answer, so that its connection can be used again: for as long as a round trip takes,
 /// and no more than marks and comments.
 const LONGEST_REST: usize = 64 << 10;
-const DRAIN_PATIENCE: Duration = Duration::from_millis(100);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// What a server answered, of any status.
 pub(super) struct Answer {
@@ -60,15 +60,15 @@ impl Streamed {
         Answer { status: self.response.status(), headers: self.response.headers().clone(), body: Vec::new() }
     }
 
-    /// The next bytes; nothing at the end. A wait for longer than `patience` breaks the stream.
+    /// The next bytes; nothing at the end. A wait for longer than `idle` breaks the stream.
     ///
     /// # Errors
     /// When it breaks off, is silent, or has no end.
-    pub(super) async fn next(&mut self, patience: Option<Duration>) -> Result<Option<Vec<u8>>, ModelError> {
-        let chunk = match patience {
-            Some(patience) => timeout(patience, self.response.chunk())
+    pub(super) async fn next(&mut self, idle: Option<Duration>) -> Result<Option<Vec<u8>>, ModelError> {
+        let chunk = match idle {
+            Some(idle) => timeout(idle, self.response.chunk())
                 .await
-                .map_err(|_| broken(format!("the stream was silent for {patience:?}")))?,
+                .map_err(|_| broken(format!("the stream was silent for {idle:?}")))?,
             None => self.response.chunk().await,
         };
         let chunk = chunk.map_err(broken_off)?;
@@ -93,15 +93,15 @@ impl Streamed {
             }
         };
         // Where it goes on for longer, the connection is given up.
-        let _ = timeout(DRAIN_PATIENCE, rest).await;
+        let _ = timeout(DRAIN_TIMEOUT, rest).await;
     }
 
     /// The whole answer of which `body` is the beginning.
     ///
     /// # Errors
     /// Like those of [`next`](Self::next).
-    pub(super) async fn rest(&mut self, mut body: Vec<u8>, patience: Option<Duration>) -> Result<Answer, ModelError> {
-        while let Some(chunk) = self.next(patience).await? {
+    pub(super) async fn rest(&mut self, mut body: Vec<u8>, idle: Option<Duration>) -> Result<Answer, ModelError> {
+        while let Some(chunk) = self.next(idle).await? {
             body.extend_from_slice(&chunk);
             if body.len() > LONGEST_ANSWER {
                 return Err(too_long(LONGEST_ANSWER));

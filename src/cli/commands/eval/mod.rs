@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use crate::cli::args::EvalArgs;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
-use crate::cli::models::Models;
 use crate::cli::session::{DEBATES, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{
@@ -19,6 +18,7 @@ use crate::error::Error;
 use crate::evaluation::{Evaluated, Evaluator, Subject, evaluate, evaluators, indistinct};
 use crate::llm::presets::OFFLINE;
 use crate::llm::{Caller, CallerLimits, InFlight, Timeouts, built_in_price};
+use crate::runner::Models;
 use crate::store::{Directory, Entry, Wanted};
 
 use destination::Destination;

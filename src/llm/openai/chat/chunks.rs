@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::llm::openai::failure::{ErrorField, error_in};
-use crate::llm::openai::lenient::{Arguments, Borrowed, Content, Usage, tolerant, tolerant_list};
+use crate::llm::openai::lenient::{Arguments, Borrowed, Content, ReportedUsage, tolerant, tolerant_list};
 use crate::llm::openai::sse::Event;
-use crate::llm::openai::streaming::{Course, DONE, Ear, Pieces};
+use crate::llm::openai::streaming::{Completeness, DONE, Pieces, TextSink};
 
 use super::{Answer, AnswerCall, AnswerFunction, AnswerMessage, Choice};
 
@@ -19,7 +19,7 @@ pub(in crate::llm::openai) struct Chunks {
     calls: Vec<CallInPieces>,
     finish_reason: Option<String>,
     model: Option<String>,
-    usage: Option<Usage>,
+    usage: Option<ReportedUsage>,
     error: Option<ErrorField>,
     /// The message as a whole, which some gateways send in one chunk.
     whole: Option<AnswerMessage>,
@@ -44,7 +44,7 @@ struct Chunk {
     #[serde(default, deserialize_with = "tolerant")]
     model: Option<String>,
     #[serde(default, deserialize_with = "tolerant")]
-    usage: Option<Usage>,
+    usage: Option<ReportedUsage>,
 }
 
 #[derive(Deserialize)]
@@ -153,7 +153,7 @@ impl Words<'_> {
 impl Pieces for Chunks {
     type Whole = Answer;
 
-    fn take_words(&mut self, event: &Event<'_>, ear: &mut Ear<'_>) -> bool {
+    fn take_words(&mut self, event: &Event<'_>, sink: &mut TextSink<'_>) -> bool {
         let words =
             serde_json::from_str::<Words>(event.data).ok().filter(|words| event.name.is_empty() && words.is_all());
         let Some(Words { choices: [WordsChoice { delta, .. }], model, .. }) = words else { return false };
@@ -164,42 +164,42 @@ impl Pieces for Chunks {
         }
         self.has_choice = true;
         if [delta.reasoning_content, delta.reasoning].into_iter().flatten().any(|thought| !thought.0.is_empty()) {
-            ear.reason();
+            sink.reason();
         }
         if let Some(Borrowed(said)) = delta.content {
-            ear.say(&said);
+            sink.say(&said);
             self.text.push_str(&said);
         }
         true
     }
 
-    fn take(&mut self, event: &Event<'_>, ear: &mut Ear<'_>) {
+    fn take(&mut self, event: &Event<'_>, sink: &mut TextSink<'_>) {
         if event.data.trim() == DONE {
             self.is_done = true;
             return;
         }
         // An error behind the end of an answer is about nothing of it.
-        if self.course() == Course::Open {
+        if self.completeness() == Completeness::Open {
             self.error = error_in(event);
         }
         let Ok(chunk) = serde_json::from_str::<Chunk>(event.data) else { return };
         if let Some(model) = chunk.model {
             self.name_model(model);
         }
-        self.usage = Usage::later(self.usage.take(), chunk.usage);
+        self.usage = ReportedUsage::later(self.usage.take(), chunk.usage);
         // One answer is asked for; the last chunk, with the figures, has none.
         if let Some(choice) = chunk.choices.and_then(|choices| choices.into_iter().next()) {
-            self.take_choice(choice, ear);
+            self.take_choice(choice, sink);
         }
     }
 
-    fn course(&self) -> Course {
+    fn completeness(&self) -> Completeness {
         if self.is_done || self.error.is_some() {
-            Course::Closed
+            Completeness::Closed
         } else if self.finish_reason.is_some() {
-            Course::Complete
+            Completeness::Complete
         } else {
-            Course::Open
+            Completeness::Open
         }
     }
 
@@ -233,9 +233,9 @@ impl Chunks {
         }
     }
 
-    fn take_choice(&mut self, choice: ChunkChoice, ear: &mut Ear<'_>) {
+    fn take_choice(&mut self, choice: ChunkChoice, sink: &mut TextSink<'_>) {
         self.has_choice = true;
-        if self.course() == Course::Open {
+        if self.completeness() == Completeness::Open {
             self.error = self.error.take().or(choice.error);
             self.finish_reason = choice.finish_reason.filter(|it| !it.is_empty());
         }
@@ -249,16 +249,16 @@ impl Chunks {
             let calls = delta.tool_calls.unwrap_or_default();
             // Neither is told, but both show that the model is at work.
             if delta.reasoning_content.iter().chain(&delta.reasoning).any(|text| !text.is_empty()) {
-                ear.reason();
+                sink.reason();
             }
             if !calls.is_empty() {
-                ear.work();
+                sink.work();
             }
             for call in calls {
                 self.take_call(call);
             }
         }
-        ear.say(&said);
+        sink.say(&said);
         self.text.push_str(&said);
     }
 

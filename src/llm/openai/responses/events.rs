@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::llm::openai::failure::{ErrorField, error_in};
-use crate::llm::openai::lenient::{Arguments, Borrowed, Content, Usage, tolerant};
+use crate::llm::openai::lenient::{Arguments, Borrowed, Content, ReportedUsage, tolerant};
 use crate::llm::openai::sse::Event;
-use crate::llm::openai::streaming::{Course, DONE, Ear, Pieces};
+use crate::llm::openai::streaming::{Completeness, DONE, Pieces, TextSink};
 
 use super::{Answer, OutputItem};
 
@@ -66,17 +66,17 @@ struct Words<'a> {
 impl Pieces for Events {
     type Whole = Answer;
 
-    fn take_words(&mut self, event: &Event<'_>, ear: &mut Ear<'_>) -> bool {
+    fn take_words(&mut self, event: &Event<'_>, sink: &mut TextSink<'_>) -> bool {
         let words = serde_json::from_str::<Words>(event.data);
         match words {
             Ok(Words { kind: Borrowed(kind), delta: Borrowed(text), error: None, response: None }) => match &*kind {
                 "response.output_text.delta" => {
-                    ear.say(&text);
+                    sink.say(&text);
                     self.text.push_str(&text);
                     true
                 }
                 "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
-                    ear.reason();
+                    sink.reason();
                     true
                 }
                 _ => false,
@@ -85,7 +85,7 @@ impl Pieces for Events {
         }
     }
 
-    fn take(&mut self, event: &Event<'_>, ear: &mut Ear<'_>) {
+    fn take(&mut self, event: &Event<'_>, sink: &mut TextSink<'_>) {
         if event.data.trim() == DONE {
             self.is_done = true;
             return;
@@ -97,15 +97,15 @@ impl Pieces for Events {
         match kind {
             "response.output_text.delta" => {
                 let text = piece.delta.unwrap_or_default();
-                ear.say(&text);
+                sink.say(&text);
                 self.text.push_str(&text);
             }
             "response.refusal.delta" => {
-                ear.work();
+                sink.work();
                 self.refusal.push_str(&piece.delta.unwrap_or_default());
             }
             "response.function_call_arguments.delta" => {
-                ear.work();
+                sink.work();
                 self.calls.entry(place).or_default().arguments.push_str(&piece.delta.unwrap_or_default());
             }
             "response.function_call_arguments.done" => {
@@ -123,7 +123,7 @@ impl Pieces for Events {
                 let mut answer = piece.response.unwrap_or_default();
                 answer.status.get_or_insert_with(|| status.to_owned());
                 let shown = self.shown.take().and_then(|shown| shown.usage);
-                answer.usage = Usage::later(shown, answer.usage);
+                answer.usage = ReportedUsage::later(shown, answer.usage);
                 self.shown = Some(answer);
                 self.is_done = true;
             }
@@ -131,15 +131,15 @@ impl Pieces for Events {
             _ => {
                 // Of reasoning, of its summary, of tools that the server runs: not told, but a sign of life.
                 if kind.rsplit('.').next() == Some("delta") {
-                    ear.work();
+                    sink.work();
                 }
                 self.shown = piece.response.or(self.shown.take());
             }
         }
     }
 
-    fn course(&self) -> Course {
-        if self.is_done || self.error.is_some() { Course::Closed } else { Course::Open }
+    fn completeness(&self) -> Completeness {
+        if self.is_done || self.error.is_some() { Completeness::Closed } else { Completeness::Open }
     }
 
     /// What the last event shows; where it shows no output, what the others brought.

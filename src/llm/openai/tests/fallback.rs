@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::time::{Instant, timeout};
 
-use crate::llm::openai::quirks::PATIENCE;
+use crate::llm::openai::capabilities::PROBE_TIMEOUT;
 
 use super::*;
 
@@ -87,7 +87,7 @@ async fn once_the_api_is_known_nobody_waits() {
     for index in 0..8 {
         complete(&client, &request_for(&format!("m-{index}"))).await.unwrap();
     }
-    assert!(started.elapsed() < 8 * PATIENCE, "{:?}", started.elapsed());
+    assert!(started.elapsed() < 8 * PROBE_TIMEOUT, "{:?}", started.elapsed());
     assert_eq!((server.count(RESPONSES), server.count(CHAT)), (9, 0));
 }
 
@@ -167,8 +167,8 @@ async fn a_server_that_is_known_to_have_the_api_is_believed() {
     for status in [400, 404, 405, 422, 500, 501] {
         let server = half(answer_text(status, "boom"));
         let mut client = client(&server, ApiKind::Auto);
-        client.learned = crate::llm::openai::quirks::Learned::new(
-            crate::llm::openai::quirks::Presumed {
+        client.known = crate::llm::openai::capabilities::KnownCapabilities::new(
+            crate::llm::openai::capabilities::Presumed {
                 api: ApiKind::Auto,
                 limit: crate::llm::openai::LimitField::MaxTokens,
                 streams: false,
@@ -176,7 +176,7 @@ async fn a_server_that_is_known_to_have_the_api_is_believed() {
                 provider: "openai".into(),
                 serves_responses: true,
             },
-            PATIENCE,
+            PROBE_TIMEOUT,
         );
         for _ in 0..3 {
             complete(&client, &request()).await.unwrap_err();
@@ -267,7 +267,7 @@ async fn a_first_call_that_is_given_up_holds_up_nobody() {
     for _ in 0..4 {
         complete(&client, &request).await.unwrap();
     }
-    assert!(started.elapsed() < 4 * PATIENCE, "{:?}", started.elapsed());
+    assert!(started.elapsed() < 4 * PROBE_TIMEOUT, "{:?}", started.elapsed());
     assert_eq!((server.count(RESPONSES), server.count(CHAT)), (5, 0));
 }
 
@@ -320,7 +320,7 @@ fn billed(input: u64) -> Value {
 
 async fn figures_of_failure(client: &OpenAiClient, request: &Request) -> Option<u64> {
     let failed = follow(client, request, LONG).await.0.unwrap_err();
-    failed.figures.tokens.map(|tokens| tokens.input_tokens)
+    failed.usage.tokens.map(|tokens| tokens.input_tokens)
 }
 
 #[tokio::test]

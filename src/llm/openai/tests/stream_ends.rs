@@ -45,7 +45,7 @@ async fn what_comes_behind_the_end_of_an_answer_breaks_nothing() {
     for (name, api, pieces, end, tokens) in [
         ("no mark", ApiKind::Chat, without_done.to_vec(), Delivery::Whole, because().tokens),
         ("a break before the mark", ApiKind::Chat, without_done.to_vec(), Delivery::Cut, because().tokens),
-        ("a break before the figures", ApiKind::Chat, chat[..finished].to_vec(), Delivery::Cut, None),
+        ("a break before the usage", ApiKind::Chat, chat[..finished].to_vec(), Delivery::Cut, None),
         ("the mark alone", ApiKind::Chat, done, Delivery::Whole, None),
         ("silence behind the mark", ApiKind::Chat, chat.clone(), Delivery::Silent, because().tokens),
         (
@@ -136,7 +136,7 @@ async fn an_error_inside_is_what_it_would_be_outside() {
 
 #[tokio::test]
 async fn figures_outlast_what_breaks() {
-    let spent = |tokens, cost| Figures { tokens, cost };
+    let spent = |tokens, cost| Usage { tokens, cost };
     let usage = json!({"prompt_tokens": 12, "completion_tokens": 1, "cost": 0.25});
     let chunk = json!({"choices": [{"delta": {"content": "Beca"}}], "usage": usage});
     let tokens = Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 1 });
@@ -145,13 +145,13 @@ async fn figures_outlast_what_breaks() {
     {
         let pieces = events(&[vec![chunk.clone()], more].concat());
         let (failed, _) = failed(ApiKind::Chat, pieces, end, IDLE).await;
-        assert_eq!(failed.figures, spent(tokens, Some(crate::debate::Usd::from_dollars(0.25))), "{failed:?}");
+        assert_eq!(failed.usage, spent(tokens, Some(crate::debate::Usd::from_dollars(0.25))), "{failed:?}");
     }
     let mut response = responses_answer();
     (response["status"], response["error"]) = (json!("failed"), json!({"code": "server_error", "message": "boom"}));
     let pieces = events(&[json!({"type": "response.failed", "response": response})]);
     let (failed, _) = failed(ApiKind::Responses, pieces, Delivery::Whole, IDLE).await;
-    assert_eq!(failed.figures, spent(because().tokens, None));
+    assert_eq!(failed.usage, spent(because().tokens, None));
 }
 
 /// Asks three times a server that answers as told, and says of each request whether it wanted a stream and figures.
@@ -218,8 +218,8 @@ async fn a_model_that_streams_without_figures_is_asked_for_whole_answers() {
         if body.get("stream").is_none() {
             return regular(path);
         }
-        let figures = body["model"] == "m-2";
-        let stream = regular_stream(path).into_iter().filter(move |event| figures || !event.contains("total_tokens"));
+        let usage = body["model"] == "m-2";
+        let stream = regular_stream(path).into_iter().filter(move |event| usage || !event.contains("total_tokens"));
         answer_events(stream, Delivery::Whole)
     })
     .await;

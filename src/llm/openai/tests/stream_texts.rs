@@ -208,7 +208,7 @@ async fn figures_that_are_empty_replace_none() {
         );
         assert_eq!(reply.stated_cost, Some(crate::debate::Usd::from_dollars(0.5)), "{trailing}");
     }
-    // Figures that grow on the way.
+    // Usage that grow on the way.
     let early = json!({"prompt_tokens": 12, "completion_tokens": 1});
     let growing = [json!({"choices": [{"delta": {"content": "A"}}], "usage": early}), words.clone()];
     let reply = read(ApiKind::Chat, answer_events(events(&growing), Delivery::Whole)).await.unwrap();

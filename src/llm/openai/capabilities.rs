@@ -1,4 +1,4 @@
-//! What is learned of a model while it is used, so that nothing is refused twice.
+//! What a model can do, as far as is known: found out while it is used, so that nothing is refused twice.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,7 +30,7 @@ pub(super) enum LimitField {
 
 /// Who it is that cannot be reached by the Responses API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lack {
+pub(super) enum Missing {
     Server,
     Model,
 }
@@ -49,7 +49,7 @@ pub(super) enum Streaming {
 /// What is known of a model on a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a finding of its own")]
-pub(super) struct Quirks {
+pub(super) struct Capabilities {
     /// The API it is reached by; unknown until it answered, or its server turned out to have only one.
     pub(super) api: Option<Api>,
     /// How much of a schema for its answer it takes, as far as is known.
@@ -62,8 +62,8 @@ pub(super) struct Quirks {
     pub(super) takes_temperature: bool,
     /// What Chat Completions call its output limit, as far as is known.
     pub(super) limit: LimitField,
-    /// Whether that was learned: it is learned once, or two names that are both refused would take turns.
-    pub(super) limit_is_learned: bool,
+    /// Whether that was found out: it is so once, or two names that are both refused would take turns.
+    pub(super) limit_is_certain: bool,
     /// How it streams, as far as is known.
     pub(super) streaming: Streaming,
     /// Whether its answers begin in the midst of reasoning, as far as is known: what streams is held back until that has
@@ -73,9 +73,9 @@ pub(super) struct Quirks {
 
 /// How long calls wait for the finding of the first one. A server that lacks the Responses API says so at once; one
 /// that has it answers when the model is done, and nobody is to wait for that: they go ahead with the same API.
-pub(super) const PATIENCE: Duration = Duration::from_millis(250);
+pub(super) const PROBE_TIMEOUT: Duration = Duration::from_millis(250);
 /// The same for a server on this machine, from which a refusal takes no time to arrive.
-pub(super) const LOOPBACK_PATIENCE: Duration = Duration::from_millis(60);
+pub(super) const LOOPBACK_PROBE_TIMEOUT: Duration = Duration::from_millis(60);
 
 /// What is taken for granted of every model on a server, until one of them says otherwise.
 #[derive(Debug, Clone)]
@@ -91,11 +91,11 @@ pub(super) struct Presumed {
 }
 
 /// What is known of a server and of each model on it.
-pub(super) struct Learned {
+pub(super) struct KnownCapabilities {
     presumed: Presumed,
-    patience: Duration,
+    probe_timeout: Duration,
     server: watch::Sender<Finding>,
-    models: Mutex<HashMap<Arc<str>, Quirks>>,
+    models: Mutex<HashMap<Arc<str>, Capabilities>>,
     schemas: Mutex<SchemaRoute>,
 }
 
@@ -113,21 +113,21 @@ enum SchemaRoute {
 
 /// Something that a refusal teaches of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lesson {
+pub(super) enum Adjustment {
     Schemas(Schemas),
     NoTemperature,
     Limit(LimitField),
     Streaming(Streaming),
 }
 
-impl Quirks {
-    /// Heeds a lesson. None takes back an earlier one.
-    pub(super) fn apply(&mut self, lesson: Lesson) {
-        match lesson {
-            Lesson::Schemas(schemas) => self.schemas = self.schemas.max(schemas),
-            Lesson::NoTemperature => self.takes_temperature = false,
-            Lesson::Limit(limit) => (self.limit, self.limit_is_learned) = (limit, true),
-            Lesson::Streaming(streaming) => self.streaming = streaming,
+impl Capabilities {
+    /// Heeds a adjustment. None takes back an earlier one.
+    pub(super) fn apply(&mut self, adjustment: Adjustment) {
+        match adjustment {
+            Adjustment::Schemas(schemas) => self.schemas = self.schemas.max(schemas),
+            Adjustment::NoTemperature => self.takes_temperature = false,
+            Adjustment::Limit(limit) => (self.limit, self.limit_is_certain) = (limit, true),
+            Adjustment::Streaming(streaming) => self.streaming = streaming,
         }
     }
 }
@@ -145,7 +145,7 @@ enum Finding {
 
 /// The call that finds out for all others. Dropped without a finding, as by a call that failed or was given up, it
 /// leaves the task to the next one.
-pub(super) struct Probe<'a>(&'a Learned);
+pub(super) struct Probe<'a>(&'a KnownCapabilities);
 
 impl Drop for Probe<'_> {
     fn drop(&mut self) {
@@ -159,11 +159,11 @@ impl Drop for Probe<'_> {
     }
 }
 
-impl Learned {
-    pub(super) fn new(presumed: Presumed, patience: Duration) -> Self {
+impl KnownCapabilities {
+    pub(super) fn new(presumed: Presumed, probe_timeout: Duration) -> Self {
         Self {
             presumed,
-            patience,
+            probe_timeout,
             server: watch::Sender::new(Finding::Unknown),
             models: Mutex::default(),
             schemas: Mutex::default(),
@@ -171,43 +171,43 @@ impl Learned {
     }
 
     /// What is known of `model`.
-    pub(super) fn quirks(&self, model: &str) -> Quirks {
+    pub(super) fn capabilities(&self, model: &str) -> Capabilities {
         let known = self.models().get(model).copied();
-        let mut quirks = known.unwrap_or_else(|| self.presumed(model));
+        let mut capabilities = known.unwrap_or_else(|| self.presumed(model));
         if *self.server.borrow() == Finding::Known(Api::Chat) {
-            quirks.api = quirks.api.or(Some(Api::Chat));
+            capabilities.api = capabilities.api.or(Some(Api::Chat));
         }
-        quirks.schemas_by_chat = *self.schema_route() == SchemaRoute::Chat;
-        quirks
+        capabilities.schemas_by_chat = *self.schema_route() == SchemaRoute::Chat;
+        capabilities
     }
 
     /// Remembers something of `model`.
-    pub(super) fn learn(&self, model: &Arc<str>, change: impl FnOnce(&mut Quirks)) {
+    pub(super) fn update(&self, model: &Arc<str>, change: impl FnOnce(&mut Capabilities)) {
         let presumed = || self.presumed(model);
         change(self.models().entry(Arc::clone(model)).or_insert_with(presumed));
     }
 
     /// Remembers that `model` is reached by `api`.
     pub(super) fn reached(&self, model: &Arc<str>, api: Api) {
-        self.learn(model, |quirks| quirks.api = quirks.api.or(Some(api)));
+        self.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(api)));
         self.settle(api);
     }
 
     /// Remembers who it was that has no Responses API.
-    pub(super) fn lacks_responses(&self, model: &Arc<str>, lack: Lack) {
-        self.learn(model, |quirks| quirks.api = Some(Api::Chat));
+    pub(super) fn lacks_responses(&self, model: &Arc<str>, lack: Missing) {
+        self.update(model, |capabilities| capabilities.api = Some(Api::Chat));
         self.settle(match lack {
-            Lack::Server => Api::Chat,
-            Lack::Model => Api::Responses,
+            Missing::Server => Api::Chat,
+            Missing::Model => Api::Responses,
         });
     }
 
     /// The first call to a server goes ahead and finds out which API it has; the others wait for that, for a short
     /// time. The call keeps the probe until it has its answer.
     pub(super) async fn await_turn(&self, model: &str) -> Option<Probe<'_>> {
-        let deadline = Instant::now() + self.patience;
+        let deadline = Instant::now() + self.probe_timeout;
         let mut findings = self.server.subscribe();
-        while self.quirks(model).api.is_none() && !matches!(*findings.borrow(), Finding::Known(_)) {
+        while self.capabilities(model).api.is_none() && !matches!(*findings.borrow(), Finding::Known(_)) {
             if self.claim() {
                 return Some(Probe(self));
             }
@@ -263,10 +263,10 @@ impl Learned {
         });
     }
 
-    fn presumed(&self, model: &str) -> Quirks {
+    fn presumed(&self, model: &str) -> Capabilities {
         let known = facts(&self.presumed.provider, model);
         let takes = |feature| known.is_none_or(|facts| facts.takes(feature));
-        Quirks {
+        Capabilities {
             api: match self.presumed.api {
                 ApiKind::Auto if !takes(Feature::Responses) => Some(Api::Chat),
                 ApiKind::Auto if !takes(Feature::Chat) => Some(Api::Responses),
@@ -284,13 +284,13 @@ impl Learned {
             schemas_by_chat: false,
             takes_temperature: takes(Feature::Temperature),
             limit: self.presumed.limit,
-            limit_is_learned: false,
+            limit_is_certain: false,
             streaming: if self.presumed.streams { Streaming::WithUsage } else { Streaming::Never },
             begins_within: begins_within(model),
         }
     }
 
-    fn models(&self) -> MutexGuard<'_, HashMap<Arc<str>, Quirks>> {
+    fn models(&self) -> MutexGuard<'_, HashMap<Arc<str>, Capabilities>> {
         self.models.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -312,57 +312,57 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn others_wait_for_the_first_but_not_for_long() {
-        let learned = Learned::new(presumed(ApiKind::Auto), PATIENCE);
+        let known = KnownCapabilities::new(presumed(ApiKind::Auto), PROBE_TIMEOUT);
         let start = Instant::now();
-        let probe = learned.await_turn("m").await;
+        let probe = known.await_turn("m").await;
         assert!(probe.is_some());
         assert_eq!(start.elapsed(), Duration::ZERO);
-        assert!(learned.await_turn("m").await.is_none());
-        assert!(learned.await_turn("other model").await.is_none());
-        assert_eq!(start.elapsed(), 2 * PATIENCE);
-        learned.reached(&Arc::from("m"), Api::Responses);
-        assert!(learned.await_turn("m").await.is_none());
-        assert!(learned.await_turn("other model").await.is_none());
-        assert_eq!(start.elapsed(), 2 * PATIENCE);
+        assert!(known.await_turn("m").await.is_none());
+        assert!(known.await_turn("other model").await.is_none());
+        assert_eq!(start.elapsed(), 2 * PROBE_TIMEOUT);
+        known.reached(&Arc::from("m"), Api::Responses);
+        assert!(known.await_turn("m").await.is_none());
+        assert!(known.await_turn("other model").await.is_none());
+        assert_eq!(start.elapsed(), 2 * PROBE_TIMEOUT);
         drop(probe);
-        assert!(learned.await_turn("m").await.is_none(), "a finding outlives its probe");
+        assert!(known.await_turn("m").await.is_none(), "a finding outlives its probe");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_probe_that_is_given_up_passes_to_one_who_waits() {
-        let learned = Arc::new(Learned::new(presumed(ApiKind::Auto), PATIENCE));
-        let probe = learned.await_turn("m").await;
+        let known = Arc::new(KnownCapabilities::new(presumed(ApiKind::Auto), PROBE_TIMEOUT));
+        let probe = known.await_turn("m").await;
         let waiting = tokio::spawn({
-            let learned = Arc::clone(&learned);
+            let known = Arc::clone(&known);
             async move {
                 let start = Instant::now();
-                (learned.await_turn("m").await.is_some(), start.elapsed())
+                (known.await_turn("m").await.is_some(), start.elapsed())
             }
         });
-        tokio::time::sleep(PATIENCE / 5).await;
+        tokio::time::sleep(PROBE_TIMEOUT / 5).await;
         drop(probe);
-        assert_eq!(waiting.await.unwrap(), (true, PATIENCE / 5));
+        assert_eq!(waiting.await.unwrap(), (true, PROBE_TIMEOUT / 5));
     }
 
     #[test]
     fn what_one_model_lacks_is_not_the_servers_lack() {
         let [a, b, c] = ["a", "b", "c"].map(Arc::<str>::from);
-        let learned = Learned::new(presumed(ApiKind::Auto), PATIENCE);
-        learned.lacks_responses(&a, Lack::Model);
-        assert_eq!((learned.quirks(&a).api, learned.quirks(&b).api), (Some(Api::Chat), None));
-        learned.reached(&b, Api::Responses);
-        learned.lacks_responses(&c, Lack::Server);
-        assert_eq!((learned.quirks(&c).api, learned.quirks("d").api), (Some(Api::Chat), None));
+        let known = KnownCapabilities::new(presumed(ApiKind::Auto), PROBE_TIMEOUT);
+        known.lacks_responses(&a, Missing::Model);
+        assert_eq!((known.capabilities(&a).api, known.capabilities(&b).api), (Some(Api::Chat), None));
+        known.reached(&b, Api::Responses);
+        known.lacks_responses(&c, Missing::Server);
+        assert_eq!((known.capabilities(&c).api, known.capabilities("d").api), (Some(Api::Chat), None));
 
-        let learned = Learned::new(presumed(ApiKind::Auto), PATIENCE);
-        learned.lacks_responses(&a, Lack::Server);
-        assert_eq!(learned.quirks(&b).api, Some(Api::Chat));
+        let known = KnownCapabilities::new(presumed(ApiKind::Auto), PROBE_TIMEOUT);
+        known.lacks_responses(&a, Missing::Server);
+        assert_eq!(known.capabilities(&b).api, Some(Api::Chat));
     }
 
     #[test]
     fn a_configured_api_is_not_found_out() {
         for (kind, api) in [(ApiKind::Responses, Api::Responses), (ApiKind::Chat, Api::Chat)] {
-            assert_eq!(Learned::new(presumed(kind), PATIENCE).quirks("m").api, Some(api));
+            assert_eq!(KnownCapabilities::new(presumed(kind), PROBE_TIMEOUT).capabilities("m").api, Some(api));
         }
     }
 }

@@ -90,14 +90,14 @@ async fn a_call_that_fails_says_what_it_took_all_the_same() {
 
 proptest! {
     #[test]
-    fn the_order_of_attempts_does_not_change_what_they_took(figures in prop::collection::vec((0_u64..1 << 40, 0_u64..1 << 40, any::<bool>()), 1..6)) {
+    fn the_order_of_attempts_does_not_change_what_they_took(usage in prop::collection::vec((0_u64..1 << 40, 0_u64..1 << 40, any::<bool>()), 1..6)) {
         let spent = |&(input, output, priced): &(u64, u64, bool)| Spent {
             tokens: Some(tokens(input, 0, output)),
             cost_usd: priced.then(|| Usd::for_tokens(input, 2.5)),
         };
         let sum = |sum: Option<Spent>, next: Spent| Some(next.and(sum));
-        let forward = figures.iter().map(spent).fold(None, sum);
-        let backward = figures.iter().rev().map(spent).fold(None, sum);
+        let forward = usage.iter().map(spent).fold(None, sum);
+        let backward = usage.iter().rev().map(spent).fold(None, sum);
         prop_assert_eq!(forward, backward);
     }
 }

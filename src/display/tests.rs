@@ -1,0 +1,163 @@
+//! A protocol that nothing here knows, through everything that shows a debate.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use anstream::adapter::strip_str;
+use serde_json::Value;
+
+use super::EventSink;
+use super::live::{TerminalSize, block};
+use super::plain::PlainLines;
+use crate::debate::Progress;
+use crate::debate::fixture::pitching;
+use crate::protocol::DIALECTIC;
+
+/// That no word of the default protocol is in `text`.
+fn assert_own_words(text: &str) {
+    let foreign = DIALECTIC.stages.iter().map(|stage| &stage.info).filter(|stage| stage.yields.is_some());
+    for stage in foreign {
+        let words = &stage.words;
+        let forms = [&words.noun, &words.plural, &words.progressive, &words.present, &words.past, &words.infinitive];
+        for word in forms.map(AsRef::as_ref).into_iter().chain([stage.id.as_str()]) {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+    }
+}
+
+#[test]
+fn plain_lines_have_the_words_of_the_protocol() {
+    let now = Instant::now();
+    let (mut progress, mut plain) = (Progress::new(pitching::panel(), now), PlainLines::default());
+    let mut lines = Vec::new();
+    for signal in pitching::scene() {
+        progress.see(&signal, now);
+        lines.extend(plain.lines(&progress, &signal));
+    }
+    let lines = lines.join("\n");
+    insta::assert_snapshot!(lines, @r"
+    round 1/3 started
+    pitch started (1 expected)
+    agent-architect pitches …
+    agent-architect retries its pitch: retry 2 in 4.0 s: rate limited
+    agent-architect pitched in 1.2 s, 1,434 tokens
+    pitch ended: 1 of 1
+    heckle started (2 expected)
+    agent-kiss heckles agent-architect …
+    agent-kiss heckles agent-performance …
+    agent-kiss heckled agent-architect in 1.2 s, 1,434 tokens
+    agent-kiss failed to heckle agent-performance: lost for words
+    heckle ended: 1 of 2, 1 failed
+    applause started (1 expected)
+    agent-kiss applauds …
+    agent-kiss applauded: encore
+    agent-kiss applauded in 1.2 s, 1,434 tokens
+    applause ended: 1 of 1
+    round 1/3 ended: 4,302 tokens, cost unknown so far
+    show-of-hands started (1 expected)
+    agent-performance raises a hand …
+    agent-performance raised a hand: against
+    agent-performance raised a hand in 1.2 s, 1,434 tokens
+    show-of-hands ended: 1 of 1
+    ruling started (2 expected)
+    judge deliberates …
+    judge deliberated: agent-architect wins (agent-architect 72.5, agent-kiss 65)
+    judge deliberated in 1.2 s, 1,434 tokens
+    judge deliberates …
+    judge deliberated: nobody wins (agent-architect 72.5, agent-kiss 65)
+    judge deliberated in 0.0 s, tokens unknown
+    ruling ended: 2 of 2
+    ruling: nobody wins (agent-architect 72.5, agent-kiss 65), the result changed with the order
+    ");
+    assert_own_words(&lines);
+}
+
+#[test]
+fn the_live_block_has_the_words_of_the_protocol() {
+    let now = Instant::now();
+    let mut progress = Progress::new(pitching::panel(), now);
+    let mut lines: Vec<String> = Vec::new();
+    for signal in pitching::scene() {
+        progress.see(&signal, now);
+        for line in block(&progress, now, TerminalSize { columns: 80, rows: 24 }) {
+            let line = strip_str(&line).to_string();
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    let text = lines.join("\n");
+    insta::assert_snapshot!(text, @r"
+    Round 1/3 · 0 tokens · $0.0000 · 0:00
+    Round 1/3 · pitch · 0 tokens · $0.0000 · 0:00
+    Round 1/3 · pitch 0/1 · 0 tokens · $0.0000 · 0:00
+    ⠋ System Architect     pitching · 0:00
+    ⠋ System Architect     pitching · 0:00 · retry 2 in 4 s: rate limited
+    Round 1/3 · pitch 1/1 · 1,434 tokens · $0.0100 · 0:00
+    Round 1/3 · pitch · 1,434 tokens · $0.0100 · 0:00
+    Round 1/3 · heckle · 1,434 tokens · $0.0100 · 0:00
+    Round 1/3 · heckle 0/2 · 1,434 tokens · $0.0100 · 0:00
+    ⠋ Simplicity Advocate  heckling System Architect · 0:00
+    ⠋ Simplicity Advocate  heckling 2 pitches · 0:00
+    Round 1/3 · heckle 1/2 · 2,868 tokens · $0.0200 · 0:00
+    ⠋ Simplicity Advocate  heckling Performance Engineer · 0:00
+    Round 1/3 · heckle 2/2 · 2,868 tokens · $0.0200 · 0:00
+    Round 1/3 · heckle · 2,868 tokens · $0.0200 · 0:00
+    Round 1/3 · applause · 2,868 tokens · $0.0200 · 0:00
+    Round 1/3 · applause 0/1 · 2,868 tokens · $0.0200 · 0:00
+    ⠋ Simplicity Advocate  applauding · 0:00
+    Round 1/3 · applause 1/1 · 4,302 tokens · cost unknown · 0:00
+    Round 1/3 · applause · 4,302 tokens · cost unknown · 0:00
+    Round 1/3 · 4,302 tokens · cost unknown · 0:00
+    Round 1/3 · show-of-hands · 4,302 tokens · cost unknown · 0:00
+    Round 1/3 · show-of-hands 0/1 · 4,302 tokens · cost unknown · 0:00
+    ⠋ Performance Engineer raising a hand · 0:00
+    Round 1/3 · show-of-hands 1/1 · 5,736 tokens · cost unknown · 0:00
+    Round 1/3 · show-of-hands · 5,736 tokens · cost unknown · 0:00
+    Round 1/3 · ruling · 5,736 tokens · cost unknown · 0:00
+    Round 1/3 · ruling 0/2 · 5,736 tokens · cost unknown · 0:00
+    ⠋ Judge                deliberating · 0:00
+    Round 1/3 · ruling 1/2 · 7,170 tokens · cost unknown · 0:00
+    Round 1/3 · ruling 2/2 · 8,604 tokens · cost unknown · 0:00
+    Round 1/3 · ruling · 8,604 tokens · cost unknown · 0:00
+    ");
+    assert_own_words(&text);
+}
+
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn the_event_stream_names_the_stages_of_the_protocol() {
+    let memory = Memory::default();
+    let mut sink = EventSink::new("memory".to_owned(), Box::new(memory.clone()));
+    let scene = pitching::scene();
+    for signal in &scene {
+        sink.write(signal).unwrap();
+    }
+    let text = String::from_utf8(memory.0.lock().unwrap().clone()).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), scene.len());
+    let places = ["/node", "/phase", "/key/phase", "/contribution/type"];
+    let named =
+        |line: &Value| places.iter().filter_map(|place| line.pointer(place)?.as_str().map(str::to_owned)).collect();
+    let mut stages: Vec<String> = lines.iter().flat_map::<Vec<String>, _>(named).collect();
+    stages.dedup();
+    let stages = stages.join(" ");
+    assert_eq!(stages, "pitch heckle applause interlude show-of-hands ruling");
+    let of = |kind: &str| lines.iter().find(|line| line["type"] == kind).unwrap();
+    assert_eq!(of("polled")["vote"], "against");
+    assert_eq!(of("judged")["judgement"]["scores"]["agent-architect"], 72.5);
+    assert_eq!(of("decided")["verdict"]["stable"], false);
+}

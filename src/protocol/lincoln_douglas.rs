@@ -1,0 +1,116 @@
+//! A motion, one against one: speeches in turn, each constructive followed by a cross-examination.
+
+use crate::debate::{AgentSettings, CallKey, Debate, Position, StageId, StageInfo, Words, Yield};
+use crate::prompt::Prompt;
+
+use super::motion::{
+    CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, check_rounds, closing, closing_info, on_side,
+    opening, opening_info, prompt, rebuttal, rebuttal_info, speakers, speech,
+};
+use super::verdict::{JUDGE, VERDICT, verdict};
+use super::{
+    CLARIFY, Next, Protocol, Row, Stage, Step, Unfit, all_clear, answers, clarification, initialization, no_place,
+    no_steps, nothing,
+};
+use crate::debate::Settings;
+
+const CROSS_EXAMINATION: StageId = StageId::new("cross-examination");
+const CROSS_EXAMINATION_ANSWER: StageId = StageId::new("cross-examination-answer");
+
+static QUESTION: Prompt = prompt!("question.md");
+static ANSWER: Prompt = prompt!("answer.md");
+
+/// One speaks for the motion and one against it, in turn, with cross-examination; the judge decides.
+pub static LINCOLN_DOUGLAS: Protocol = Protocol {
+    name: "lincoln-douglas",
+    about: "one speaks for a motion and one against it, in turn, with cross-examination; the judge decides",
+    suits: "a question of principle with two answers, argued out closely",
+    calls: "2·r + 6",
+    check,
+    default_rounds: DEFAULT_ROUNDS,
+    built_in_agents: Some(2),
+    prompts: &[&CLARIFY, &OPEN, &QUESTION, &ANSWER, &REBUT, &CLOSE, &JUDGE],
+    stages: &[
+        initialization(),
+        clarification(&all_clear(Next::Begin(OPENING))),
+        answers(),
+        within_opening(
+            CROSS_EXAMINATION,
+            Words::new([
+                "cross-examination",
+                "cross-examinations",
+                "cross-examining",
+                "cross-examines",
+                "cross-examined",
+                "cross-examine",
+            ]),
+        ),
+        within_opening(
+            CROSS_EXAMINATION_ANSWER,
+            Words::new(["answer", "answers", "answering", "answers", "answered", "answer"]),
+        ),
+        opening(opening_info().in_turn(), constructives),
+        rebuttal(rebuttal_info().in_turn()),
+        closing(closing_info().in_turn(), &[Row(CLOSINGS_COMPLETE, Next::Go(VERDICT))]),
+        verdict(),
+    ],
+};
+
+/// A kind of call that is made between the openings.
+const fn within_opening(id: StageId, words: Words) -> Stage {
+    Stage {
+        info: StageInfo::new(id, words).yielding(Yield::Speech).in_round().in_turn().essential().kind_of_call(),
+        facts: nothing,
+        steps: no_steps,
+        outcome: no_place,
+        rows: &[],
+    }
+}
+
+fn check(settings: &Settings) -> Result<(), Unfit> {
+    check_rounds(settings)?;
+    let agents = settings.agents.len();
+    if agents != 2 {
+        let takes_part =
+            if agents == 1 { "1 agent takes part".to_owned() } else { format!("{agents} agents take part") };
+        return Err(Unfit {
+            problem: format!("lincoln-douglas is a debate of two, and {takes_part}"),
+            hint: "choose two with --agents, or set `enabled` to false for the others".to_owned(),
+        });
+    }
+    let is_manned = |position| on_side(settings, position).next().is_some();
+    if !is_manned(Position::For) || !is_manned(Position::Against) {
+        return Err(Unfit {
+            problem: "lincoln-douglas needs one agent for the motion and one against it".to_owned(),
+            hint: "set one `position` to for and the other to against, or leave out both: then the first speaks for \
+                   the motion"
+                .to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// The openings, each examined by the other side before that opens in its turn. Each call hears all before it; who did
+/// not open is not examined, and who was asked nothing has nothing to answer.
+fn constructives(debate: &Debate) -> Vec<Step> {
+    let Some(settings) = &debate.settings else { return Vec::new() };
+    let speakers = speakers(settings);
+    let key = |stage, agent: &AgentSettings| CallKey::new(debate.current_round, stage, &agent.id);
+    let mut steps: Vec<Step> = Vec::new();
+    let mut add = |key: &CallKey, prompt| {
+        let heard = steps.iter().map(|step| step.key.clone()).collect();
+        steps.push(speech(key.clone(), heard, prompt));
+        !debate.has_failed(key)
+    };
+    for speaker in &speakers {
+        if !add(&key(OPENING, speaker), &OPEN) {
+            continue;
+        }
+        for examiner in speakers.iter().filter(|examiner| examiner.id != speaker.id) {
+            if add(&key(CROSS_EXAMINATION, examiner).about(&speaker.id), &QUESTION) {
+                add(&key(CROSS_EXAMINATION_ANSWER, speaker), &ANSWER);
+            }
+        }
+    }
+    steps
+}

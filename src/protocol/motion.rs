@@ -1,0 +1,181 @@
+//! What debates on a motion have in common: sides, rounds of speeches, an opening and a closing.
+
+use crate::debate::{
+    AgentId, AgentSettings, CallKey, Debate, Position, Settings, Settled, StageId, StageInfo, Words, Yield,
+};
+use crate::prompt::Prompt;
+
+use super::{Answer, Cost, Next, ROUNDTABLE, Row, Shows, Stage, Step, Trigger, Unfit, complete_or_fallback, nothing};
+
+pub use super::verdict::{DEFAULT_CRITERIA, criteria, debaters};
+
+pub(super) const OPENING: StageId = StageId::new("opening");
+pub(super) const REBUTTAL: StageId = StageId::new("rebuttal");
+pub(super) const CLOSING: StageId = StageId::new("closing");
+
+const ARGUMENTS_READY: Trigger = Trigger("ARGUMENTS_READY");
+const ROUND_COMPLETE: Trigger = Trigger("ROUND_COMPLETE");
+const ALL_ROUNDS_COMPLETE: Trigger = Trigger("ALL_ROUNDS_COMPLETE");
+pub(super) const CLOSINGS_COMPLETE: Trigger = Trigger("CLOSINGS_COMPLETE");
+
+/// A prompt below `prompts/motion`.
+macro_rules! prompt {
+    ($file:literal) => {
+        $crate::prompt::Prompt {
+            file: concat!("motion/", $file),
+            text: include_str!(concat!("../../prompts/motion/", $file)),
+            focus: $crate::prompt::Focus::None,
+        }
+    };
+}
+pub(super) use prompt;
+
+pub(super) static OPEN: Prompt = prompt!("open.md");
+pub(super) static REBUT: Prompt = prompt!("rebut.md");
+pub(super) static CLOSE: Prompt = prompt!("close.md");
+
+/// Rounds of a debate on a motion: the opening is the first, the closing the last, each rebuttal one between.
+pub(super) const DEFAULT_ROUNDS: u32 = 5;
+const FEWEST_ROUNDS: u32 = 2;
+const MOST_ROUNDS: u32 = 10;
+
+/// Which side an agent speaks for. Where nobody has a position, the first speaks for the motion, the second against it
+/// and the others listen. At a roundtable nobody takes a side, and neither does the judge.
+#[must_use]
+pub fn side(settings: &Settings, agent: &AgentId) -> Position {
+    if settings.debate.protocol == ROUNDTABLE.name {
+        return Position::Neutral;
+    }
+    let Some(place) = settings.agents.iter().position(|one| one.id == *agent) else { return Position::Neutral };
+    let is_any_given = settings.agents.iter().any(|one| one.position.is_some());
+    match settings.agents[place].position {
+        Some(position) => position,
+        None if is_any_given => Position::Neutral,
+        None => [Position::For, Position::Against].get(place).copied().unwrap_or(Position::Neutral),
+    }
+}
+
+/// Those of a side, in the order of the configuration.
+pub(super) fn on_side(settings: &Settings, wanted: Position) -> impl Iterator<Item = &AgentSettings> {
+    settings.agents.iter().filter(move |agent| side(settings, &agent.id) == wanted)
+}
+
+/// Those who speak, in the order in which they do: those for the motion first. Where nobody takes a side, everybody
+/// speaks.
+pub(super) fn speakers(settings: &Settings) -> Vec<&AgentSettings> {
+    let mut speakers: Vec<_> = on_side(settings, Position::For).chain(on_side(settings, Position::Against)).collect();
+    if speakers.is_empty() {
+        speakers.extend(&settings.agents);
+    }
+    speakers
+}
+
+/// Whether a debate on a motion can have so many rounds.
+pub(super) fn check_rounds(settings: &Settings) -> Result<(), Unfit> {
+    let (protocol, rounds) = (&settings.debate.protocol, settings.debate.rounds);
+    if (FEWEST_ROUNDS..=MOST_ROUNDS).contains(&rounds) {
+        return Ok(());
+    }
+    Err(Unfit {
+        problem: format!("{protocol} has {FEWEST_ROUNDS} to {MOST_ROUNDS} rounds, and {rounds} are asked for"),
+        hint: format!(
+            "the opening is the first round and the closing the last: set `debate.rounds` or --rounds to \
+             {FEWEST_ROUNDS} to {MOST_ROUNDS}"
+        ),
+    })
+}
+
+/// The first round: everybody says what speaks for its side.
+pub(super) const fn opening(info: StageInfo, steps: fn(&Debate) -> Vec<Step>) -> Stage {
+    Stage {
+        info,
+        facts: nothing,
+        steps,
+        outcome: opened,
+        rows: &[Row(ARGUMENTS_READY, Next::Begin(REBUTTAL)), Row(ALL_ROUNDS_COMPLETE, Next::Begin(CLOSING))],
+    }
+}
+
+/// What is known of [`opening`].
+pub(super) const fn opening_info() -> StageInfo {
+    let words = Words::new(["opening", "openings", "opening", "opens", "opened", "open"]);
+    StageInfo::new(OPENING, words).yielding(Yield::Speech).in_round().essential()
+}
+
+/// The rounds between: everybody answers the others.
+pub(super) const fn rebuttal(info: StageInfo) -> Stage {
+    Stage {
+        info,
+        facts: nothing,
+        steps: |debate| speeches(debate, REBUTTAL, &REBUT),
+        outcome: |debate| {
+            let last = is_next_to_last_round(debate);
+            Ok(if last { ALL_ROUNDS_COMPLETE } else { complete_or_fallback(debate, REBUTTAL, ROUND_COMPLETE) })
+        },
+        rows: &[Row(ROUND_COMPLETE, Next::Begin(REBUTTAL)), Row(ALL_ROUNDS_COMPLETE, Next::Begin(CLOSING))],
+    }
+}
+
+/// What is known of [`rebuttal`].
+pub(super) const fn rebuttal_info() -> StageInfo {
+    let words = Words::new(["rebuttal", "rebuttals", "rebutting", "rebuts", "rebutted", "rebut"]);
+    StageInfo::new(REBUTTAL, words).yielding(Yield::Speech).in_round().essential()
+}
+
+/// The last round: everybody says what the debate has come to.
+pub(super) const fn closing(info: StageInfo, rows: &'static [Row]) -> Stage {
+    Stage {
+        info,
+        facts: nothing,
+        steps: |debate| speeches(debate, CLOSING, &CLOSE),
+        outcome: |debate| Ok(complete_or_fallback(debate, CLOSING, CLOSINGS_COMPLETE)),
+        rows,
+    }
+}
+
+/// What is known of [`closing`].
+pub(super) const fn closing_info() -> StageInfo {
+    let words = Words::new(["closing", "closings", "closing", "closes", "closed", "close"]);
+    StageInfo::new(CLOSING, words).yielding(Yield::Speech).in_round().essential()
+}
+
+/// One speech of each speaker in the present round. In a stage in turn each hears those before it.
+pub(super) fn speeches(debate: &Debate, stage: StageId, prompt: &'static Prompt) -> Vec<Step> {
+    let Some(settings) = &debate.settings else { return Vec::new() };
+    let in_turn = debate.stage(stage).is_some_and(|stage| stage.in_turn);
+    let mut steps: Vec<Step> = Vec::new();
+    for agent in speakers(settings) {
+        let heard = if in_turn { steps.iter().map(|step| step.key.clone()).collect() } else { Vec::new() };
+        steps.push(speech(CallKey::new(debate.current_round, stage, &agent.id), heard, prompt));
+    }
+    steps
+}
+
+pub(super) fn speech(key: CallKey, inputs: Vec<CallKey>, prompt: &'static Prompt) -> Step {
+    Step { key, inputs, prompt, shows: Shows::Transcript, answer: Answer::Text, cost: Cost::Round, notice: None }
+}
+
+fn is_next_to_last_round(debate: &Debate) -> bool {
+    debate.settings.as_ref().is_none_or(|settings| debate.current_round + 1 >= settings.debate.rounds)
+}
+
+/// There is no debate without an opening of each side, or of two who take none.
+fn opened(debate: &Debate) -> Result<Trigger, String> {
+    let Some(settings) = &debate.settings else { return Err("the debate has no settings".to_owned()) };
+    let has_opened = |agent: &&AgentSettings| {
+        debate.settled(&CallKey::new(debate.current_round, OPENING, &agent.id)) == Some(Settled::Done)
+    };
+    for (position, where_to) in [(Position::For, "for"), (Position::Against, "against")] {
+        let mut speakers = on_side(settings, position).peekable();
+        if speakers.peek().is_some() && !speakers.any(|agent| has_opened(&agent)) {
+            return Err(format!("nobody has opened {where_to} the motion"));
+        }
+    }
+    let speakers = speakers(settings);
+    let (there, needed) = (speakers.iter().filter(|agent| has_opened(agent)).count(), speakers.len().min(2));
+    if there < needed {
+        return Err(format!("{there} of the {needed} openings that a debate needs are there"));
+    }
+    let last = is_next_to_last_round(debate);
+    Ok(if last { ALL_ROUNDS_COMPLETE } else { complete_or_fallback(debate, OPENING, ARGUMENTS_READY) })
+}

@@ -1,0 +1,267 @@
+//! One writes, the others demand: a draft that is rewritten until its reviewers accept it.
+
+use crate::debate::{AgentSettings, CallKey, Debate, Settings, Settled, StageId, StageInfo, Words, Yield};
+use crate::prompt::{Focus, Prompt};
+
+use super::{
+    Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, Unfit, all_clear, answers,
+    clarification, initialization, nothing,
+};
+
+const DRAFT: StageId = StageId::new("draft");
+const REVIEW_STAGE: StageId = StageId::new("review");
+const REWRITE: StageId = StageId::new("rewrite");
+const SYNTHESIS: StageId = StageId::new("synthesis");
+
+const DRAFT_READY: Trigger = Trigger("DRAFT_READY");
+const REWRITE_DEMANDED: Trigger = Trigger("REWRITE_DEMANDED");
+const ACCEPTED: Trigger = Trigger("ACCEPTED");
+const REWRITE_READY: Trigger = Trigger("REWRITE_READY");
+const MAX_ROUNDS_REACHED: Trigger = Trigger("MAX_ROUNDS_REACHED");
+const COMPLETE: Trigger = Trigger("COMPLETE");
+
+/// What a reviewer decides.
+const ACCEPT: &str = "accept";
+const DEMAND: &str = "rewrite";
+
+/// A draft, and at least one chance to mend it.
+const FEWEST_ROUNDS: u32 = 2;
+
+macro_rules! prompt {
+    ($file:literal, $focus:ident) => {
+        Prompt {
+            file: concat!("review/", $file),
+            text: include_str!(concat!("../../prompts/review/", $file)),
+            focus: Focus::$focus,
+        }
+    };
+}
+
+static WRITE_DRAFT: Prompt = prompt!("draft.md", Propose);
+static WRITE_REVIEW: Prompt = prompt!("review.md", Critique);
+static WRITE_AGAIN: Prompt = prompt!("rewrite.md", Refine);
+static ASSESS: Prompt = prompt!("assess.md", None);
+
+/// The first agent writes; the others accept or demand a rewrite.
+pub static REVIEW: Protocol = Protocol {
+    name: "review",
+    about: "one agent writes, the others accept it or demand a rewrite; the judge assesses what comes out",
+    suits: "a design question that should be answered in one voice, with few calls",
+    calls: "at most r + (n - 1)·(r - 1) + 1",
+    check,
+    default_rounds: 3,
+    built_in_agents: None,
+    prompts: &[&CLARIFY, &WRITE_DRAFT, &WRITE_REVIEW, &WRITE_AGAIN, &ASSESS],
+    stages: &[
+        initialization(),
+        clarification(&all_clear(Next::Begin(DRAFT))),
+        answers(),
+        Stage {
+            info: StageInfo::new(DRAFT, Words::new(["draft", "drafts", "drafting", "drafts", "drafted", "draft"]))
+                .yielding(Yield::Proposal)
+                .in_round()
+                .essential(),
+            facts: nothing,
+            steps: |debate| own_text(debate, DRAFT, &WRITE_DRAFT),
+            outcome: drafted,
+            rows: &[Row(DRAFT_READY, Next::Go(REVIEW_STAGE))],
+        },
+        Stage {
+            info: StageInfo::new(
+                REWRITE,
+                Words::new(["rewrite", "rewrites", "rewriting", "rewrites", "rewrote", "rewrite"]),
+            )
+            .yielding(Yield::Proposal)
+            .in_round()
+            .essential(),
+            facts: nothing,
+            steps: |debate| own_text(debate, REWRITE, &WRITE_AGAIN),
+            outcome: |debate| Ok(rewritten(debate)),
+            rows: &[Row(REWRITE_READY, Next::Go(REVIEW_STAGE)), Row(MAX_ROUNDS_REACHED, Next::Go(SYNTHESIS))],
+        },
+        Stage {
+            info: StageInfo::new(
+                REVIEW_STAGE,
+                Words::new(["review", "reviews", "reviewing", "reviews", "reviewed", "review"]),
+            )
+            .yielding(Yield::Ballot)
+            .in_round()
+            .essential(),
+            facts: nothing,
+            steps: review,
+            outcome: |debate| Ok(reviewed(debate)),
+            rows: &[Row(REWRITE_DEMANDED, Next::Begin(REWRITE)), Row(ACCEPTED, Next::Go(SYNTHESIS))],
+        },
+        Stage {
+            info: StageInfo::new(
+                SYNTHESIS,
+                Words::new(["assessment", "assessments", "assessing", "assesses", "assessed", "assess"]),
+            )
+            .yielding(Yield::Solution)
+            .essential(),
+            facts: nothing,
+            steps: assessment,
+            outcome: assessed,
+            rows: &[Row(COMPLETE, Next::Done)],
+        },
+    ],
+};
+
+/// Who writes, and who reviews that.
+#[must_use]
+pub fn author_and_reviewers(settings: &Settings) -> Option<(&AgentSettings, &[AgentSettings])> {
+    settings.agents.split_first()
+}
+
+fn check(settings: &Settings) -> Result<(), Unfit> {
+    if settings.agents.len() < 2 {
+        return Err(Unfit {
+            problem: "review needs two agents, one who writes and one who reviews, and one is to take part".to_owned(),
+            hint: "choose more with --agents or in the configuration: the first writes, the others review".to_owned(),
+        });
+    }
+    if settings.debate.rounds < FEWEST_ROUNDS {
+        return Err(Unfit {
+            problem: format!("review needs {FEWEST_ROUNDS} rounds, a draft and a rewrite, and 1 is asked for"),
+            hint: format!("set `debate.rounds` or --rounds to at least {FEWEST_ROUNDS}"),
+        });
+    }
+    Ok(())
+}
+
+fn is_last_round(debate: &Debate) -> bool {
+    debate.settings.as_ref().is_none_or(|settings| debate.current_round >= settings.debate.rounds)
+}
+
+/// The author's call of a round: the draft in the first, a rewrite in each later one.
+fn text_of(debate: &Debate, round: u32) -> Option<CallKey> {
+    let (author, _) = debate.settings.as_ref().and_then(author_and_reviewers)?;
+    Some(CallKey::new(round, if round <= 1 { DRAFT } else { REWRITE }, &author.id))
+}
+
+/// The last text of the author that is there.
+fn last_text(debate: &Debate) -> Option<CallKey> {
+    let texts = (1..=debate.current_round).rev().filter_map(|round| text_of(debate, round));
+    texts.into_iter().find(|text| debate.settled(text) == Some(Settled::Done))
+}
+
+/// Each reviewer's call of a round.
+fn reviews_of(debate: &Debate, round: u32) -> Vec<CallKey> {
+    let panel = debate.settings.as_ref().and_then(author_and_reviewers);
+    let keys = panel.map(|(author, reviewers)| {
+        reviewers.iter().map(|one| CallKey::new(round, REVIEW_STAGE, &one.id).about(&author.id)).collect()
+    });
+    keys.unwrap_or_default()
+}
+
+fn has_decided(debate: &Debate, review: &CallKey, choice: &str) -> bool {
+    debate.contribution(review).is_some_and(|one| one.metadata.choice.as_deref() == Some(choice))
+}
+
+/// The reviews of a round that demand a rewrite.
+fn demands_of(debate: &Debate, round: u32) -> Vec<CallKey> {
+    let mut reviews = reviews_of(debate, round);
+    reviews.retain(|review| has_decided(debate, review, DEMAND));
+    reviews
+}
+
+/// The author writes: from nothing in the first round, else from its last text and what was demanded of it.
+fn own_text(debate: &Debate, stage: StageId, prompt: &'static Prompt) -> Vec<Step> {
+    let round = debate.current_round;
+    let Some(key) = text_of(debate, round).filter(|key| key.stage == stage) else { return Vec::new() };
+    let before = round.checked_sub(1).filter(|before| *before > 0);
+    let inputs =
+        before.into_iter().flat_map(|before| text_of(debate, before).into_iter().chain(demands_of(debate, before)));
+    vec![Step {
+        key,
+        inputs: inputs.collect(),
+        prompt,
+        shows: Shows::Inputs,
+        answer: Answer::Text,
+        cost: Cost::Round,
+        notice: None,
+    }]
+}
+
+fn drafted(debate: &Debate) -> Result<Trigger, String> {
+    if last_text(debate).is_some() {
+        return Ok(DRAFT_READY);
+    }
+    let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == DRAFT);
+    let why = failed.map(|failure| format!(": {}", failure.error)).unwrap_or_default();
+    Err(format!("there is no draft{why}"))
+}
+
+/// All review the same text, knowing what was demanded of the one before. A text that cannot be rewritten any more is not
+/// reviewed.
+fn review(debate: &Debate) -> Vec<Step> {
+    let round = debate.current_round;
+    if is_last_round(debate) {
+        return Vec::new();
+    }
+    let Some(text) = text_of(debate, round).filter(|text| !debate.has_failed(text)) else { return Vec::new() };
+    let answered = demands_of(debate, round.saturating_sub(1));
+    let step = |key| Step {
+        key,
+        inputs: std::iter::once(text.clone()).chain(answered.clone()).collect(),
+        prompt: &WRITE_REVIEW,
+        shows: Shows::Inputs,
+        answer: Answer::Word(&[ACCEPT, DEMAND]),
+        cost: Cost::Round,
+        notice: None,
+    };
+    reviews_of(debate, round).into_iter().map(step).collect()
+}
+
+/// Any demand means a rewrite. Who failed has accepted nothing; where nobody is left, the draft closes the debate.
+fn reviewed(debate: &Debate) -> Trigger {
+    let reviews = reviews_of(debate, debate.current_round);
+    let decides = |choice| reviews.iter().any(|review| has_decided(debate, review, choice));
+    match (decides(DEMAND), decides(ACCEPT)) {
+        (true, _) => REWRITE_DEMANDED,
+        (false, true) => ACCEPTED,
+        (false, false) => Trigger::STOP,
+    }
+}
+
+/// The last draft closes the debate where no other one came.
+fn rewritten(debate: &Debate) -> Trigger {
+    let round = debate.current_round;
+    let is_there = text_of(debate, round).is_some_and(|text| debate.settled(&text) == Some(Settled::Done));
+    match (is_there, is_last_round(debate)) {
+        (false, _) => Trigger::STOP,
+        (true, true) => MAX_ROUNDS_REACHED,
+        (true, false) => REWRITE_READY,
+    }
+}
+
+/// The judge assesses the last text as it stands, with what was said of it, or else what it answers.
+fn assessment(debate: &Debate) -> Vec<Step> {
+    let (Some(settings), Some(text)) = (&debate.settings, last_text(debate)) else { return Vec::new() };
+    let mut reviews = reviews_of(debate, text.round);
+    reviews.retain(|review| debate.settled(review) == Some(Settled::Done));
+    if reviews.is_empty() {
+        reviews = demands_of(debate, text.round.saturating_sub(1));
+    }
+    vec![Step {
+        key: CallKey::new(debate.current_round, SYNTHESIS, &settings.judge.id),
+        inputs: std::iter::once(text.clone()).chain(reviews).collect(),
+        prompt: &ASSESS,
+        shows: Shows::Inputs,
+        answer: Answer::Solution(Authorship::Kept(text)),
+        cost: Cost::Closing,
+        notice: None,
+    }]
+}
+
+fn assessed(debate: &Debate) -> Result<Trigger, String> {
+    if debate.final_solution.is_some() {
+        return Ok(COMPLETE);
+    }
+    if last_text(debate).is_none() {
+        return Err("there is no draft to close the debate on".to_owned());
+    }
+    let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == SYNTHESIS);
+    let why = failed.map(|failure| format!(": {}", failure.error)).unwrap_or_default();
+    Err(format!("the judge could not assess the draft{why}"))
+}

@@ -1,0 +1,38 @@
+//! A motion without sides: everybody speaks in turn, each knowing what was said before.
+
+use super::motion::{
+    CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, check_rounds, closing, closing_info, opening,
+    opening_info, rebuttal, rebuttal_info, speeches,
+};
+use super::verdict::{JUDGE, VERDICT, verdict};
+use super::{CLARIFY, Next, Protocol, Row, Unfit, all_clear, answers, clarification, initialization};
+
+/// Everybody speaks in turn and for itself; the judge scores them.
+pub static ROUNDTABLE: Protocol = Protocol {
+    name: "roundtable",
+    about: "agents that take no side speak in turn on a motion, each knowing what was said before; the judge scores them",
+    suits: "an open question that several points of view should talk through",
+    calls: "n·r + 2",
+    check: |settings| {
+        check_rounds(settings)?;
+        if settings.agents.len() < 2 {
+            return Err(Unfit {
+                problem: "roundtable needs two agents, and one is to take part".to_owned(),
+                hint: "choose more with --agents or in the configuration".to_owned(),
+            });
+        }
+        Ok(())
+    },
+    default_rounds: DEFAULT_ROUNDS,
+    built_in_agents: None,
+    prompts: &[&CLARIFY, &OPEN, &REBUT, &CLOSE, &JUDGE],
+    stages: &[
+        initialization(),
+        clarification(&all_clear(Next::Begin(OPENING))),
+        answers(),
+        opening(opening_info().in_turn(), |debate| speeches(debate, OPENING, &OPEN)),
+        rebuttal(rebuttal_info().in_turn()),
+        closing(closing_info().in_turn(), &[Row(CLOSINGS_COMPLETE, Next::Go(VERDICT))]),
+        verdict(),
+    ],
+};

@@ -1,0 +1,10 @@
+//! The protocols as tables, as debates that run their course, and as prompts.
+
+mod course;
+mod dialectic;
+mod format1;
+mod motions;
+mod prompts;
+mod properties;
+mod review;
+mod tables;

@@ -1,0 +1,208 @@
+//! Every row of every table, every stage reached, and as many calls as each protocol says.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::super::*;
+use super::course::{Course, Reply, first, good, settings};
+use crate::debate::{Position, SynthesisMethod};
+
+/// What every protocol begins with, up to where all is clear.
+fn with_beginning(next: &str, rest: &str) -> String {
+    format!(
+        "| stage | event | next |\n| --- | --- | --- |\n\
+         | initialization | START | clarification |\n\
+         | clarification | ALL_CLEAR | {next} |\n\
+         | clarification | QUESTIONS_PENDING | clarification-input |\n\
+         | clarification-input | WAITING_FOR_INPUT | suspend |\n\
+         | clarification-input | ANSWERS_SUBMITTED | clarification |\n{rest}"
+    )
+}
+
+const SPEECHES: &str = "\
+| opening | ARGUMENTS_READY | rebuttal, in a new round |
+| opening | ALL_ROUNDS_COMPLETE | closing, in a new round |
+| rebuttal | ROUND_COMPLETE | rebuttal, in a new round |
+| rebuttal | ALL_ROUNDS_COMPLETE | closing, in a new round |
+";
+
+#[test]
+fn each_table_has_exactly_these_rows() {
+    let in_turn = format!(
+        "{SPEECHES}| closing | CLOSINGS_COMPLETE | verdict |\n\
+         | verdict | VERDICT_READY | done |\n"
+    );
+    let in_turn = with_beginning("opening, in a new round", &in_turn);
+    assert_eq!(LINCOLN_DOUGLAS.table(), in_turn);
+    assert_eq!(ROUNDTABLE.table(), in_turn);
+    let oxford = format!(
+        "| poll-before | POLLED | opening, in a new round |\n{SPEECHES}\
+         | closing | CLOSINGS_COMPLETE | poll-after |\n\
+         | poll-after | POLLED | verdict |\n\
+         | verdict | VERDICT_READY | done |\n"
+    );
+    assert_eq!(OXFORD.table(), with_beginning("poll-before", &oxford));
+    let review = "\
+| draft | DRAFT_READY | review |
+| rewrite | REWRITE_READY | review |
+| rewrite | MAX_ROUNDS_REACHED | synthesis |
+| review | REWRITE_DEMANDED | rewrite, in a new round |
+| review | ACCEPTED | synthesis |
+| synthesis | COMPLETE | done |
+";
+    assert_eq!(REVIEW.table(), with_beginning("draft, in a new round", review));
+    let dialectic = "\
+| round-manager | BEGIN_ROUND | summarization, in a new round |
+| round-manager | MAX_ROUNDS_REACHED | synthesis |
+| summarization | CONTEXTS_READY | proposal |
+| proposal | PROPOSALS_COMPLETE | critique |
+| critique | CRITIQUES_COMPLETE | refinement |
+| refinement | REFINEMENTS_COMPLETE | evaluation |
+| evaluation | CONTINUE | round-manager |
+| evaluation | CONSENSUS_REACHED | synthesis |
+| evaluation | MAX_ROUNDS_REACHED | synthesis |
+| synthesis | COMPLETE | done |
+";
+    assert_eq!(DIALECTIC.table(), with_beginning("round-manager", dialectic));
+}
+
+#[test]
+fn a_diagram_shows_every_row() {
+    for protocol in PROTOCOLS {
+        let diagram = protocol.mermaid();
+        assert!(diagram.starts_with("stateDiagram-v2\n    [*] --> initialization\n"));
+        assert_eq!(diagram.lines().count(), protocol.rows().count() + 2);
+    }
+    for line in [
+        "    clarification_input --> suspended: WAITING_FOR_INPUT\n",
+        "    poll_before --> opening: POLLED\n",
+        "    verdict --> [*]: VERDICT_READY\n",
+    ] {
+        assert!(OXFORD.mermaid().contains(line), "{line}");
+    }
+}
+
+#[test]
+fn a_pair_leads_where_its_row_says_and_no_other_pair_leads_anywhere() {
+    for protocol in PROTOCOLS {
+        let triggers: HashSet<Trigger> = protocol.rows().map(|(_, row)| row.0).collect();
+        for stage in protocol.stages {
+            for trigger in &triggers {
+                let row = stage.rows.iter().find(|row| row.0 == *trigger);
+                assert_eq!(protocol.next(stage.info.id, *trigger).ok(), row.map(|row| row.1), "{}", stage.info.id);
+            }
+        }
+    }
+    let error = DIALECTIC.next(DIALECTIC.closing(), Trigger("ALL_CLEAR")).unwrap_err();
+    assert_eq!(error.to_string(), "protocol dialectic has no way on from synthesis after ALL_CLEAR");
+}
+
+#[test]
+fn stages_and_pairs_appear_once_and_lead_to_stages() {
+    let mut names = HashSet::new();
+    for protocol in PROTOCOLS {
+        assert!(names.insert(protocol.name));
+        assert_eq!(Protocol::named(protocol.name).map(|found| found.name), Some(protocol.name));
+        let ids: HashSet<_> = protocol.stages.iter().map(|stage| stage.info.id).collect();
+        assert_eq!(ids.len(), protocol.stages.len(), "{} has a stage twice", protocol.name);
+        for stage in protocol.stages {
+            let triggers: HashSet<_> = stage.rows.iter().map(|row| row.0).collect();
+            assert_eq!(triggers.len(), stage.rows.len(), "{} has a pair twice", stage.info.id);
+            assert_eq!(stage.rows.is_empty(), !stage.info.is_place, "{}", stage.info.id);
+            for Row(trigger, next) in stage.rows {
+                assert!(!Trigger::COMMON.contains(trigger), "{} belongs to every stage", trigger.0);
+                if let Next::Go(to) | Next::Begin(to) = next {
+                    assert!(protocol.stage(*to).is_some_and(|to| to.info.is_place), "{} leads to {to}", stage.info.id);
+                }
+            }
+        }
+    }
+    assert!(Protocol::named("unknown").is_none());
+}
+
+#[test]
+fn the_common_events_work_in_every_stage() {
+    for protocol in PROTOCOLS {
+        for stage in protocol.stages.iter().filter(|stage| stage.info.is_place) {
+            let next = |trigger| protocol.next(stage.info.id, trigger);
+            assert_eq!(next(Trigger::RETRY), Ok(Next::Go(stage.info.id)));
+            assert_eq!(next(Trigger::FALLBACK), Ok(stage.rows[0].1));
+            assert_eq!(next(Trigger::FAILED), Ok(Next::Fail));
+            assert_eq!(next(Trigger::PAUSE), Ok(Next::Pause));
+            assert_eq!(next(Trigger::STOP), Ok(Next::Go(protocol.closing())));
+        }
+        for stage in protocol.stages.iter().filter(|stage| !stage.info.is_place) {
+            assert!(Trigger::COMMON.iter().all(|trigger| protocol.next(stage.info.id, *trigger).is_err()));
+            assert!((stage.outcome)(&Course::start(protocol, settings(protocol, 2, 2)).debate).is_err());
+        }
+    }
+}
+
+#[test]
+fn every_stage_is_reached() {
+    for protocol in PROTOCOLS {
+        let mut reached = BTreeSet::new();
+        for choice in 0..2 {
+            let agents = if protocol.name == LINCOLN_DOUGLAS.name { 2 } else { 3 };
+            let mut settings = settings(protocol, agents, 3);
+            settings.debate.interactive_clarifications = true;
+            settings.debate.synthesis_method = [SynthesisMethod::Voting, SynthesisMethod::Judge][choice];
+            let agents = settings.agents.iter_mut().map(|agent| &mut agent.summarization);
+            agents.chain([&mut settings.judge.summarization]).for_each(|rules| rules.enabled = true);
+            let reply = |step: &Step| match &step.answer {
+                Answer::Questions { .. } if step.key.pass == 1 => Reply::Text("How many?".to_owned()),
+                Answer::Word(words) => Reply::Word(words[choice]),
+                _ => good(step),
+            };
+            let course = Course::start(protocol, settings).run(&reply, &mut first);
+            assert!(course.debate.final_solution.is_some());
+            reached.extend(course.visited);
+            reached.extend(course.calls.iter().map(|step| step.key.stage));
+        }
+        let missed = protocol.stages.iter().filter(|stage| !reached.contains(&stage.info.id));
+        assert_eq!(missed.map(|stage| stage.info.id).collect::<Vec<_>>(), [], "{}", protocol.name);
+    }
+}
+
+#[test]
+fn as_many_calls_are_made_as_the_formula_says() {
+    for protocol in PROTOCOLS {
+        let mut tried = 0;
+        for (agents, rounds, neutral) in
+            (1..=5_u32).flat_map(|n| (1..=6).flat_map(move |r| (0..=3).map(move |a| (n, r, a))))
+        {
+            let mut settings = settings(protocol, agents as usize, rounds);
+            // The last ones listen, the others take sides in turn.
+            if neutral > 0 && neutral <= agents {
+                for (place, agent) in settings.agents.iter_mut().enumerate() {
+                    let sides = [Position::For, Position::Against];
+                    let listens = place >= (agents - neutral) as usize;
+                    agent.position = Some(if listens { Position::Neutral } else { sides[place % 2] });
+                }
+            }
+            if (protocol.check)(&settings).is_err() {
+                continue;
+            }
+            tried += 1;
+            let debaters =
+                settings.agents.iter().filter(|agent| motion::side(&settings, &agent.id) != Position::Neutral);
+            let (n, r, d) = (agents, rounds, u32::try_from(debaters.count()).unwrap());
+            let expected = match protocol.calls {
+                "n + r·n² + 1, and the judge's summary of what came before the last round" => n + r * n * n + 1,
+                "d·r + 2·(n - d) + 2, d of the n agents being on a side" => d * r + 2 * (n - d) + 2,
+                "2·r + 6" => 2 * r + 6,
+                "n·r + 2" => n * r + 2,
+                "at most r + (n - 1)·(r - 1) + 1" => r + (n - 1) * (r - 1) + 1,
+                other => panic!("nobody has counted {other}"),
+            };
+            let reply = |step: &Step| match &step.answer {
+                // Reviewers that are never content.
+                Answer::Word(words) if words.contains(&"rewrite") => Reply::Word("rewrite"),
+                _ => good(step),
+            };
+            let course = Course::start(protocol, settings).run(&reply, &mut first);
+            assert_eq!(course.calls.len(), expected as usize, "{} with {n} agents and {r} rounds", protocol.name);
+            assert_eq!(course.debate.rounds.len(), rounds as usize);
+        }
+        assert!(tried > 4, "{}", protocol.name);
+    }
+}
