@@ -9,7 +9,7 @@ use crate::prompt::{
     Values,
 };
 use crate::protocol::motion::debaters;
-use crate::protocol::{Answer, Authorship, Shows, Step, side};
+use crate::protocol::{Answer, Authorship, Shows, Step, criteria, side};
 
 use super::excerpt::{Titled, bounded, length, shorten, total};
 use super::reply::{self, Ballot, Questions, RawJudgement, Score};
@@ -215,7 +215,7 @@ pub fn prepare(
         role.focus = &focus;
     }
     let target = step.key.target_agent_id.as_ref().and_then(|id| panel.agent(id)).map(|one| one.settings.name.as_str());
-    let criteria = panel.judge.criteria();
+    let criteria = debate.settings.as_ref().map(criteria).unwrap_or_default();
     let values = Values {
         role,
         inputs: shown.inputs.iter().map(|one| authored(one)).collect(),
@@ -231,7 +231,7 @@ pub fn prepare(
         side: debate.settings.as_ref().map_or(Position::Neutral, |settings| side(settings, &agent.settings.id)).name(),
         target,
         debaters: shown.labels.iter().map(|(label, _)| label).collect(),
-        criteria: criteria.iter().map(String::as_str).collect(),
+        criteria: criteria.clone(),
         max_questions: if let Answer::Questions { most } = step.answer { most } else { 0 },
         max_length: agent.settings.summarization.max_length,
     };
