@@ -4,15 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
-use crate::debate::{CallKey, Phase};
-use crate::llm::{Brief, Caller, Request};
+use crate::llm::{Caller, Request};
 use crate::prompt::{SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user, read_prompt};
 
 use super::Subject;
 use super::schema::EVALUATION;
-
-/// The role that requests of evaluators name.
-const ROLE: &str = "evaluator";
 
 /// An evaluator that can be asked.
 pub struct Evaluator {
@@ -76,18 +72,10 @@ pub fn evaluators(
 }
 
 impl Evaluator {
-    /// Its question about `subject`; `run` tells repetitions apart, from 1.
+    /// Its question about `subject`.
     #[must_use]
-    pub fn request(&self, subject: &Subject, run: u32) -> Request {
-        let agent_id = self.settings.id.clone();
+    pub fn request(&self, subject: &Subject) -> Request {
         Request {
-            brief: Brief {
-                key: CallKey { round: run, phase: Phase::Evaluation, agent_id, target_agent_id: None },
-                role: ROLE.into(),
-                problem: Arc::clone(&subject.problem),
-                clarifications: Arc::clone(&subject.clarifications),
-                material: vec![subject.solution.clone()],
-            },
             model: self.settings.model.as_str().into(),
             temperature: EVALUATOR_TEMPERATURE,
             max_tokens: None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::debate::{AgentId, Contribution, ContributionType, Debate};
+use crate::debate::{AgentId, Contribution, Debate, Yield};
 
 /// Shorter lines are headings and fragments, whatever words they hold.
 const SHORTEST: usize = 10;
@@ -19,7 +19,7 @@ pub struct Requirements {
     pub major_requirements: Vec<String>,
     /// Those that the judge called unfulfilled.
     pub judge_unfulfilled_requirements: Vec<String>,
-    /// By agent, what its latest proposal or refinement says it covers. Agents without such a section are absent.
+    /// By agent, what its latest solution of its own says it covers. Agents without such a section are absent.
     pub agent_requirements_coverage: BTreeMap<AgentId, String>,
     /// Agents whose latest text has no such section, and the round of that text.
     #[serde(skip)]
@@ -50,23 +50,12 @@ impl Requirements {
     }
 }
 
-/// Each agent's latest proposal or refinement, with its round; within a round the refinement goes before the proposal.
+/// Each agent's latest solution of its own, with its round; within a round that of the later stage.
 fn latest(debate: &Debate) -> BTreeMap<&AgentId, (u32, &Contribution)> {
-    let mut latest: BTreeMap<&AgentId, ((u32, bool), &Contribution)> = BTreeMap::new();
-    for round in &debate.rounds {
-        for contribution in &round.contributions {
-            let is_refinement = contribution.kind == ContributionType::Refinement;
-            if !is_refinement && contribution.kind != ContributionType::Proposal {
-                continue;
-            }
-            let rank = (round.round_number, is_refinement);
-            let known = latest.get(&contribution.agent_id);
-            if known.is_none_or(|(known, _)| *known <= rank) {
-                latest.insert(&contribution.agent_id, (rank, contribution.as_ref()));
-            }
-        }
-    }
-    latest.into_iter().map(|(agent, ((round, _), text))| (agent, (round, text))).collect()
+    let texts = debate.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)));
+    let mut own: Vec<_> = texts.filter(|(_, one)| debate.yield_of(one) == Some(Yield::Proposal)).collect();
+    own.sort_by_key(|(round, one)| (*round, debate.stage_rank(one.stage)));
+    own.into_iter().map(|(round, one)| (&one.agent_id, (round, one.as_ref()))).collect()
 }
 
 /// The line without its bullet, when it states a major requirement.

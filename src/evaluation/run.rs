@@ -116,8 +116,8 @@ pub async fn evaluate<'a>(
     let in_flight = Semaphore::new(IN_FLIGHT.max(evaluators.len()));
     let in_flight = &in_flight;
     join_all(subjects.iter().map(|subject| async move {
-        let runs = (1..=repeat.get()).map(|run| async move {
-            let attempts = evaluators.iter().map(|evaluator| attempt(evaluator, subject, run, in_flight));
+        let runs = (0..repeat.get()).map(|_| async move {
+            let attempts = evaluators.iter().map(|evaluator| attempt(evaluator, subject, in_flight));
             Run { attempts: join_all(attempts).await }
         });
         Evaluated { subject, runs: join_all(runs).await }
@@ -126,7 +126,7 @@ pub async fn evaluate<'a>(
 }
 
 /// Asks once, with the second chance after an answer that could not be read.
-async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, run: u32, in_flight: &Semaphore) -> Attempt<'a> {
+async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, in_flight: &Semaphore) -> Attempt<'a> {
     // The semaphore is never closed; were it, asking without a permit would still be right.
     let _permit = in_flight.acquire().await;
     let started = Instant::now();
@@ -134,7 +134,7 @@ async fn attempt<'a>(evaluator: &'a Evaluator, subject: &Subject, run: u32, in_f
     let noted = Arc::clone(&before);
     let ask = Ask {
         caller: evaluator.caller.clone(),
-        request: evaluator.request(subject, run),
+        request: evaluator.request(subject),
         past: Vec::new(),
         on_reply: Arc::new(move |_, record| {
             let usage = Usage::of_answer(record.tokens, record.cost_usd);

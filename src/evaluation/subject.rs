@@ -1,19 +1,15 @@
 //! What is evaluated: a saved debate that has a solution, as evaluators are shown it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::debate::{AgentId, Clarification, Debate};
-use crate::llm::{Material, MaterialKind};
 use crate::markdown::fenced;
-use crate::prompt::{self, EvaluatorClarifications, EvaluatorValues, Prompt, PromptError};
+use crate::prompt::{self, EvaluatorClarifications, EvaluatorValues, Fill, PromptError};
 
 use super::Requirements;
 
 /// What stands for an answer that the user did not give.
 const NO_ANSWER: &str = "NA";
-/// Who wrote a solution of which the file does not say it.
-const UNKNOWN_AUTHOR: &str = "judge";
 
 /// A solution with the problem that it is for.
 #[derive(Debug, Clone)]
@@ -24,9 +20,6 @@ pub struct Subject {
     pub values: EvaluatorValues,
     /// Agents whose latest text has no section on the requirements' coverage, and the round of that text.
     pub uncovered: Vec<(AgentId, u32)>,
-    pub(super) problem: Arc<str>,
-    pub(super) clarifications: Arc<[(String, String)]>,
-    pub(super) solution: Material,
 }
 
 /// Why a debate cannot be evaluated.
@@ -77,23 +70,7 @@ impl Subject {
             final_solution: fenced("solution", &solution.description),
             requirements_info: fenced("json", &as_json),
         };
-        let author = solution.synthesized_by.clone().unwrap_or_else(|| AgentId::new(UNKNOWN_AUTHOR));
-        Ok(Self {
-            name: name(path),
-            values,
-            uncovered: requirements.uncovered,
-            problem: Arc::clone(&debate.problem),
-            clarifications: answers
-                .iter()
-                .map(|(_, item, answer)| (item.question.clone(), (*answer).to_owned()))
-                .collect(),
-            solution: Material {
-                author,
-                role: "".into(),
-                kind: MaterialKind::Solution,
-                text: solution.description.as_str().into(),
-            },
-        })
+        Ok(Self { name: name(path), values, uncovered: requirements.uncovered })
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod html;
 mod markdown;
+mod polls;
 mod stages;
 mod view;
 

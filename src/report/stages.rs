@@ -1,17 +1,34 @@
-//! What a report knows of the stages of a debate: their order, words, letters and colours. Where a report names a stage
-//! outside of this file, it makes a picture for that stage alone.
+//! What a report makes of the stages of a debate: their words, their order, and how their calls are marked. All of it
+//! comes from the record; what the record does not know goes by its id.
 
-use crate::debate::{Contribution, ContributionType, Phase};
+use std::sync::Arc;
+
+use crate::debate::{Contribution, Debate, Round, StageId, StageInfo, Yield};
+use crate::markdown::truncate;
+
+/// The colours in the stylesheet, `p1` to this.
+const COLOURS: usize = 8;
+/// Characters of a name in a legend.
+const NAME: usize = 60;
+/// The letter of calls that ask the user, and that of calls for the answer of the debate.
+const QUESTION: &str = "?";
+const ANSWER: &str = "A";
 
 /// How the calls of a stage are marked on the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
     /// What a legend says.
-    pub(super) name: &'static str,
+    pub(super) name: String,
     /// What stands in a bar that is wide enough.
-    pub(super) letter: &'static str,
+    pub(super) letter: String,
     /// The class that gives the colour.
-    pub(super) colour: &'static str,
+    pub(super) colour: String,
+}
+
+/// The marks of the stages that make calls. Stages with the same name for the same kind of result share one.
+pub(super) struct Marks {
+    marks: Vec<(Mark, Option<Yield>)>,
+    places: Vec<(StageId, usize)>,
 }
 
 /// When in the debate something happened.
@@ -25,131 +42,281 @@ pub(super) enum Period {
     Closing,
 }
 
-/// The contributions of one kind in a round.
-pub(super) struct Section {
-    /// Which these are.
-    pub(super) kind: ContributionType,
+/// The contributions of one stage in a round.
+pub(super) struct Section<'v> {
     /// Its heading.
-    pub(super) title: &'static str,
-    /// What is said of one that is empty; a section without that is left out then.
-    pub(super) empty: Option<&'static str>,
+    pub(super) title: String,
+    /// What is said where there are none.
+    pub(super) empty: String,
+    /// The contributions.
+    pub(super) contributions: Vec<&'v Contribution>,
 }
 
-/// The sections of a round in their order.
-pub(super) const SECTIONS: [Section; 8] = [
-    section(ContributionType::Proposal, "Proposals", Some("No proposals in this round.")),
-    section(ContributionType::Critique, "Critiques", Some("No critiques in this round.")),
-    section(ContributionType::Refinement, "Refinements", Some("No refinements in this round.")),
-    section(ContributionType::Opening, "Openings", None),
-    section(ContributionType::Rebuttal, "Rebuttals", None),
-    section(ContributionType::Closing, "Closings", None),
-    section(ContributionType::Revision, "Revisions", None),
-    section(ContributionType::Vote, "Votes", None),
-];
+impl Marks {
+    /// Of the record's stages in their order, then of those in `used` that it does not know.
+    pub(super) fn of(debate: &Debate, used: impl IntoIterator<Item = StageId>) -> Self {
+        let mut marks = Self { marks: Vec::new(), places: Vec::new() };
+        for stage in debate.stages.iter().filter(|stage| stage.yields.is_some()) {
+            marks.add(debate, stage.id);
+        }
+        for stage in used {
+            marks.add(debate, stage);
+        }
+        marks
+    }
 
-const fn section(kind: ContributionType, title: &'static str, empty: Option<&'static str>) -> Section {
-    Section { kind, title, empty }
-}
+    fn add(&mut self, debate: &Debate, stage: StageId) {
+        if self.places.iter().any(|(known, _)| *known == stage) {
+            return;
+        }
+        let yields = debate.stage(stage).and_then(|stage| stage.yields);
+        let name = truncate(&debate.words(stage).noun, NAME).to_owned();
+        let shared = self.marks.iter().position(|(mark, of)| mark.name == name && *of == yields);
+        let place = shared.unwrap_or_else(|| {
+            let answers = debate.stages.iter().any(|stage| stage.yields == Some(Yield::Solution));
+            let letter = match yields {
+                Some(Yield::Questions) => QUESTION.to_owned(),
+                Some(Yield::Solution) => ANSWER.to_owned(),
+                _ => self.free_letter(&name, answers),
+            };
+            let colour = format!("p{}", self.marks.len() % COLOURS + 1);
+            self.marks.push((Mark { name, letter, colour }, yields));
+            self.marks.len() - 1
+        });
+        self.places.push((stage, place));
+    }
 
-/// The phases in the order in which a legend explains their marks; the judge's summary has that of the agents'.
-const LEGEND: [Phase; 8] = [
-    Phase::Clarification,
-    Phase::Summarization,
-    Phase::Proposal,
-    Phase::Critique,
-    Phase::Refinement,
-    Phase::Evaluation,
-    Phase::Vote,
-    Phase::Synthesis,
-];
+    /// The first letter of a name that no mark has yet; its first one where they all are taken.
+    fn free_letter(&self, name: &str, answers: bool) -> String {
+        let letters = || name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_uppercase().to_string());
+        let is_free = |letter: &String| {
+            !(answers && letter == ANSWER) && self.marks.iter().all(|(mark, _)| mark.letter != *letter)
+        };
+        letters().find(is_free).or_else(|| letters().next()).unwrap_or_default()
+    }
 
-/// The marks of `phases` in the order of a legend, each once.
-pub(super) fn legend(phases: impl Iterator<Item = Phase> + Clone) -> impl Iterator<Item = Mark> {
-    LEGEND.into_iter().map(mark).filter(move |shown| phases.clone().any(|phase| mark(phase) == *shown))
-}
+    /// How the calls of a stage are marked.
+    pub(super) fn mark(&self, stage: StageId) -> Option<&Mark> {
+        let (_, place) = self.places.iter().find(|(known, _)| *known == stage)?;
+        self.marks.get(*place).map(|(mark, _)| mark)
+    }
 
-/// How the calls of a phase are marked.
-pub(super) fn mark(phase: Phase) -> Mark {
-    let (name, letter, colour) = match phase {
-        Phase::Clarification => ("clarification", "?", "p1"),
-        Phase::Summarization | Phase::JudgeSummary => ("summary", "S", "p2"),
-        Phase::Proposal => ("proposal", "P", "p3"),
-        Phase::Critique => ("critique", "C", "p4"),
-        Phase::Refinement => ("refinement", "R", "p5"),
-        Phase::Vote => ("vote", "V", "p6"),
-        Phase::Evaluation => ("evaluation", "E", "p7"),
-        Phase::Synthesis => ("synthesis", "A", "p8"),
-    };
-    Mark { name, letter, colour }
-}
-
-/// What joins a call of a phase to whom it is about: a critique *of*, a vote *for* somebody.
-pub(super) fn preposition(phase: Phase) -> &'static str {
-    if phase == Phase::Vote { "for" } else { "of" }
+    /// The marks of `used`, each once, in the order of the stages.
+    pub(super) fn legend(&self, used: impl Iterator<Item = StageId> + Clone) -> impl Iterator<Item = &Mark> {
+        self.marks
+            .iter()
+            .map(|(mark, _)| mark)
+            .filter(move |shown| used.clone().any(|one| self.mark(one) == Some(shown)))
+    }
 }
 
 impl Period {
-    /// When calls of a phase are made.
-    pub(super) fn of(phase: Phase, round: u32) -> Self {
-        match phase {
-            Phase::Clarification => Self::Before,
-            Phase::Summarization | Phase::Proposal | Phase::Critique | Phase::Refinement | Phase::Evaluation => {
-                Self::Round(round)
-            }
-            Phase::Vote | Phase::JudgeSummary | Phase::Synthesis => Self::Closing,
+    /// When the calls of a stage are made.
+    pub(super) fn of(debate: &Debate, stage: StageId, round: u32) -> Self {
+        let place = debate.stage_rank(stage);
+        match debate.stages.get(place) {
+            Some(stage) if stage.in_round => Self::Round(round),
+            Some(_) if debate.stages.iter().skip(place).any(|stage| stage.in_round) => Self::Before,
+            Some(_) => Self::Closing,
+            None if round == 0 => Self::Before,
+            None => Self::Round(round),
         }
     }
 }
 
-/// The phase in which contributions of a kind are made.
-pub(super) fn phase(kind: ContributionType) -> Phase {
-    match kind {
-        ContributionType::Proposal | ContributionType::Opening => Phase::Proposal,
-        ContributionType::Critique | ContributionType::Rebuttal => Phase::Critique,
-        ContributionType::Refinement | ContributionType::Revision | ContributionType::Closing => Phase::Refinement,
-        ContributionType::Vote => Phase::Vote,
+/// The contributions of a round by stage, in the order of the stages; last those of stages that the record does not
+/// know. Speeches answer each other: they stay in the order in which they were held.
+pub(super) fn sections<'v>(debate: &'v Debate, round: &'v Round) -> Vec<Section<'v>> {
+    let all = || round.contributions.iter().map(Arc::as_ref);
+    let mut sections = Vec::new();
+    let mut done = Vec::new();
+    for stage in debate.stages.iter() {
+        if done.contains(&stage.id) {
+            continue;
+        }
+        if stage.yields == Some(Yield::Speech) {
+            let speeches: Vec<&Contribution> = all().filter(|one| is_speech(debate, one)).collect();
+            done.extend(speeches.iter().map(|one| one.stage));
+            sections.extend(speeches.chunk_by(|one, next| one.stage == next.stage).map(|turn| held(debate, turn)));
+            continue;
+        }
+        done.push(stage.id);
+        let contributions: Vec<&Contribution> = all().filter(|one| one.stage == stage.id).collect();
+        if !contributions.is_empty() || is_missed(debate, round, stage) {
+            sections.push(section(&stage.words.plural, contributions));
+        }
+    }
+    while let Some(unknown) = all().find(|one| !done.contains(&one.stage)) {
+        done.push(unknown.stage);
+        let contributions = all().filter(|one| one.stage == unknown.stage).collect();
+        sections.push(section(unknown.stage.as_str(), contributions));
+    }
+    sections
+}
+
+fn section<'v>(plural: &str, contributions: Vec<&'v Contribution>) -> Section<'v> {
+    Section { title: capitalized(plural), empty: format!("No {plural} in this round."), contributions }
+}
+
+fn held<'v>(debate: &Debate, turn: &[&'v Contribution]) -> Section<'v> {
+    let words = turn.first().map(|one| debate.words(one.stage));
+    let name = words.map(|words| if turn.len() == 1 { words.noun } else { words.plural }).unwrap_or_default();
+    section(&name, turn.to_vec())
+}
+
+/// Whether a round is to say that a stage brought nothing: where it is a stage that the debate needs, and no later one
+/// brought the same in its place.
+fn is_missed(debate: &Debate, round: &Round, stage: &StageInfo) -> bool {
+    let later = debate.stage_rank(stage.id) + 1;
+    let replacing = || debate.stages.iter().skip(later).filter(|later| later.yields == stage.yields);
+    stage.in_round
+        && stage.is_essential
+        && matches!(stage.yields, Some(Yield::Proposal | Yield::Critique))
+        && !replacing().any(|later| round.contributions.iter().any(|one| one.stage == later.id))
+}
+
+fn is_speech(debate: &Debate, one: &Contribution) -> bool {
+    debate.yield_of(one) == Some(Yield::Speech)
+}
+
+/// The first stage with that result.
+pub(super) fn first(debate: &Debate, yields: Yield) -> Option<&StageInfo> {
+    debate.stages.iter().find(|stage| stage.yields == Some(yields))
+}
+
+/// The stage of the ballots that were counted: those for somebody's text.
+pub(super) fn voting(debate: &Debate) -> Option<&StageInfo> {
+    let cast = debate.rounds.iter().rev().flat_map(|round| &round.contributions);
+    let mut ballots = cast.filter(|one| is_ballot(debate, one) && one.metadata.choice.is_none());
+    ballots.next().and_then(|ballot| debate.stage(ballot.stage)).or_else(|| first(debate, Yield::Ballot))
+}
+
+/// What the answer of the debate is called.
+pub(super) fn answer(debate: &Debate) -> &str {
+    let stage = first(debate, Yield::Solution).or_else(|| first(debate, Yield::Verdict));
+    stage.map_or("solution", |stage| &stage.words.noun)
+}
+
+/// Whether a contribution is a ballot.
+pub(super) fn is_ballot(debate: &Debate, one: &Contribution) -> bool {
+    debate.yield_of(one) == Some(Yield::Ballot)
+}
+
+/// What joins a call to whom it is about: a critique *of*, a vote *for* somebody, a speech *addressed to* somebody.
+pub(super) fn preposition(debate: &Debate, stage: StageId) -> &'static str {
+    match debate.stage(stage).and_then(|stage| stage.yields) {
+        Some(Yield::Ballot) => "for",
+        Some(Yield::Speech) => "addressed to",
+        Some(_) | None => "of",
     }
 }
 
-/// What a contribution is called.
-pub(super) fn noun(kind: ContributionType) -> &'static str {
-    match kind {
-        ContributionType::Proposal => "proposal",
-        ContributionType::Critique => "critique",
-        ContributionType::Refinement => "refinement",
-        ContributionType::Opening => "opening",
-        ContributionType::Rebuttal => "rebuttal",
-        ContributionType::Closing => "closing",
-        ContributionType::Revision => "revision",
-        ContributionType::Vote => "vote",
-    }
-}
-
-/// Whether a contribution is about somebody, known or not.
-pub(super) fn has_target(kind: ContributionType) -> bool {
-    matches!(kind, ContributionType::Critique | ContributionType::Vote)
-}
-
-/// Whether a contribution is a position of its author's own.
-pub(super) fn is_position(contribution: &Contribution) -> bool {
-    !has_target(contribution.kind)
-}
-
-/// Whether a contribution takes the place of its author's position before it. Speeches of a motion debate follow each
-/// other.
-pub(super) fn replaces_position(contribution: &Contribution) -> bool {
-    matches!(contribution.kind, ContributionType::Proposal | ContributionType::Refinement | ContributionType::Revision)
+/// `text` as a heading begins.
+pub(super) fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::debate::fixture::{self, pitching};
+    use crate::debate::{AgentId, Metadata, Words};
+    use crate::protocol::DIALECTIC;
+
+    fn with(stages: Arc<[StageInfo]>) -> Debate {
+        Debate { stages, ..fixture::debate() }
+    }
+
+    fn marked(debate: &Debate, used: &[StageId]) -> Vec<String> {
+        let marks = Marks::of(debate, used.iter().copied());
+        let used = debate.stages.iter().map(|stage| stage.id).chain(used.iter().copied()).collect::<Vec<_>>();
+        let shown = marks.legend(used.iter().copied());
+        shown.map(|Mark { name, letter, colour }| format!("{letter} {name} {colour}")).collect()
+    }
+
+    #[test]
+    fn marks_follow_the_order_of_the_stages_and_are_told_apart_by_letters() {
+        insta::assert_snapshot!(marked(&with(DIALECTIC.infos()), &[]).join("\n"), @r"
+        ? question p1
+        S summary p2
+        P proposal p3
+        C critique p4
+        R refinement p5
+        E evaluation p6
+        V vote p7
+        A synthesis p8
+        ");
+        let encore = StageId::new("encore");
+        insta::assert_snapshot!(marked(&with(pitching::stages()), &[encore, encore]).join("\n"), @r"
+        P pitch p1
+        H heckle p2
+        A applause p3
+        S show of hands p4
+        R ruling p5
+        E encore p6
+        ");
+        let named = |id, noun| StageInfo::new(StageId::new(id), Words::new([noun; 6])).yielding(Yield::Speech);
+        let alike = [named("a", "aa"), named("b", "aa bb"), named("c", "aa bb"), named("d", "ab"), named("e", "")];
+        let solved = named("f", "fix").yielding(Yield::Solution);
+        assert_eq!(
+            marked(&with(alike.into_iter().chain([solved]).collect()), &[]),
+            ["A aa p1", "B aa bb p2", "A ab p3", " e p4", "A fix p5"].map(|_| String::new())
+        );
+    }
 
     #[test]
     fn periods_are_in_the_order_of_the_debate() {
         let periods = [Period::Before, Period::Round(1), Period::Round(2), Period::Round(10), Period::Closing];
         assert!(periods.is_sorted());
-        assert_eq!(Period::of(Phase::Vote, 3), Period::Closing);
-        assert_eq!(Period::of(Phase::Evaluation, 3), Period::Round(3));
+        let debate = with(DIALECTIC.infos());
+        let of = |stage: StageId| Period::of(&debate, stage, 3);
+        assert_eq!(of(fixture::CLARIFICATION), Period::Before);
+        assert_eq!(of(fixture::EVALUATION), Period::Round(3));
+        let closing = [fixture::JUDGE_SUMMARY, fixture::VOTE, fixture::SYNTHESIS];
+        assert!(closing.into_iter().all(|stage| of(stage) == Period::Closing));
+        assert_eq!(of(StageId::new("encore")), Period::Round(3));
+    }
+
+    fn headings(stages: Arc<[StageInfo]>, said: &[(&str, &str)]) -> Vec<String> {
+        let debate = with(stages);
+        let said = said.iter().map(|(stage, agent)| {
+            let (agent_id, stage) = (AgentId::new(agent), StageId::from((*stage).to_owned()));
+            let (agent_role, content, metadata) = ("kiss".into(), "text".into(), Metadata::default());
+            Arc::new(Contribution { agent_id, agent_role, stage, content, metadata, target_agent_id: None })
+        });
+        let round = Round { contributions: said.collect(), ..Round::begun(1) };
+        let sections = sections(&debate, &round);
+        sections.iter().map(|section| format!("{} {}", section.title, section.contributions.len())).collect()
+    }
+
+    #[test]
+    fn texts_stand_under_their_stage_and_those_of_an_unknown_one_under_its_id() {
+        let dialectic = |said: &[(&str, &str)]| headings(DIALECTIC.infos(), said);
+        assert_eq!(dialectic(&[]), ["Proposals 0", "Critiques 0", "Refinements 0"]);
+        assert_eq!(
+            dialectic(&[("encore", "a"), ("vote", "a"), ("refinement", "a"), ("proposal", "a"), ("encore", "b")]),
+            ["Proposals 1", "Critiques 0", "Refinements 1", "Votes 1", "Encore 2"]
+        );
+        assert_eq!(headings(pitching::stages(), &[("heckle", "a"), ("pitch", "a")]), ["Pitches 1", "Heckles 1"]);
+        let rewriting = |id, plural, is_essential| {
+            let stage = StageInfo::new(StageId::new(id), Words::new([id, plural, id, id, id, id]));
+            StageInfo { is_essential, ..stage.yielding(Yield::Proposal).in_round() }
+        };
+        let review = [rewriting("draft", "drafts", true), rewriting("rewrite", "rewrites", false)];
+        assert_eq!(headings(review.clone().into(), &[("draft", "a")]), ["Drafts 1"]);
+        assert_eq!(headings(review.into(), &[("rewrite", "a")]), ["Rewrites 1"], "no draft is missed there");
+    }
+
+    #[test]
+    fn speeches_stay_in_the_order_in_which_they_were_held() {
+        let speech = |id: &'static str, plural| {
+            StageInfo::new(StageId::new(id), Words::new([id, plural, id, id, id, id]))
+                .yielding(Yield::Speech)
+                .in_round()
+        };
+        let stages: Arc<[StageInfo]> = [speech("answer", "answers"), speech("opening", "openings")].into();
+        let said = [("opening", "a"), ("answer", "b"), ("opening", "b"), ("opening", "c"), ("answer", "a")];
+        assert_eq!(headings(stages, &said), ["Opening 1", "Answer 1", "Openings 2", "Answer 1"]);
     }
 }

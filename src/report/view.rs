@@ -1,8 +1,8 @@
 //! What a report knows: the debate, its journal where there is one, and who took part.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::debate::{AgentId, AgentSettings, Debate, Recorded, Settings};
+use crate::debate::{AgentId, AgentSettings, Debate, Position, Recorded, Settings};
 
 /// Roles that older files may name; any other role in a file without settings is shown as the first.
 const KNOWN_ROLES: [&str; 7] =
@@ -79,6 +79,25 @@ impl<'a> View<'a> {
     pub fn name_of<'v>(&'v self, id: &'v AgentId) -> &'v str {
         let found = self.agents.iter().chain([&self.judge]).find(|participant| participant.id == *id);
         found.map_or(id.as_str(), |participant| participant.name.as_str())
+    }
+
+    /// Those whom the judge scored: the best by their mean scores first.
+    #[must_use]
+    pub fn judged(&self) -> Vec<&'a AgentId> {
+        let means = self.debate.verdict.as_ref().map(|verdict| &verdict.scores);
+        let passes = self.debate.judgements.iter().map(|judgement| &judgement.scores);
+        let all: BTreeSet<&AgentId> = means.into_iter().chain(passes).flat_map(BTreeMap::keys).collect();
+        let mean = |id: &AgentId| means.and_then(|means| means.get(id).copied()).unwrap_or(f64::NEG_INFINITY);
+        let mut judged: Vec<&AgentId> = all.into_iter().collect();
+        judged.sort_by(|one, other| mean(other).total_cmp(&mean(one)));
+        judged
+    }
+
+    /// The side that an agent was on, where the settings say it.
+    #[must_use]
+    pub fn side_of(&self, id: &AgentId) -> Option<Position> {
+        let mut agents = self.debate.settings.iter().flat_map(|settings| &settings.agents);
+        agents.find(|agent| agent.id == *id)?.position
     }
 }
 

@@ -2,20 +2,20 @@
 
 use maud::{Markup, html};
 
-use crate::debate::{AgentId, CallRecord, Event, Phase, Recorded, Timestamp};
+use crate::debate::{AgentId, CallKey, CallRecord, Debate, Event, Recorded, Settled, StageId, Timestamp};
 use crate::figures::{cost, counted, duration, thousands};
 use crate::report::{View, stages};
 
 use super::elements::{Column, table, time};
 use super::participants::Participants;
-use super::text::name;
+use super::text::{name, noun};
 
 /// One call of a model that came back or was given up.
 pub(super) struct Call<'v> {
     /// Who was called.
     pub(super) agent: &'v AgentId,
     /// What for.
-    pub(super) phase: Phase,
+    pub(super) stage: StageId,
     /// In which round; the last one for what follows the rounds, 0 before the first.
     pub(super) round: u32,
     /// About whose text.
@@ -25,18 +25,18 @@ pub(super) struct Call<'v> {
     /// What it took; absent where a failure cost nothing.
     pub(super) record: Option<&'v CallRecord>,
     /// How it ended.
-    pub(super) end: End<'v>,
+    pub(super) end: End,
 }
 
 /// How a call ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum End<'v> {
+pub(super) enum End {
     /// With a result.
     Result,
     /// With tool calls, or an answer that could not be read; the same call was made again.
     Again,
-    /// For good, with this error.
-    Failed(&'v str),
+    /// For good.
+    Failed,
 }
 
 /// The calls in the order in which they were recorded.
@@ -44,7 +44,7 @@ pub(super) fn calls<'v>(view: &'v View<'_>) -> Vec<Call<'v>> {
     let mut round = 0;
     let mut calls = Vec::new();
     for recorded in view.events {
-        if let Event::RoundBegun { round: begun } = &recorded.event {
+        if let Event::RoundBegun { round: begun, .. } = &recorded.event {
             round = *begun;
         }
         // What a fork took over was called, and paid for, by its parent.
@@ -55,72 +55,47 @@ pub(super) fn calls<'v>(view: &'v View<'_>) -> Vec<Call<'v>> {
 }
 
 fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<Call<'v>> {
-    let judge = &view.judge.id;
-    let result = |agent, phase, round, target, record: Option<&'v CallRecord>| {
-        record.map(|record| Call {
-            agent,
-            phase,
-            round,
-            target,
-            at: recorded.at,
-            record: Some(record),
-            end: End::Result,
-        })
+    let (event, at) = (&recorded.event, recorded.at);
+    let record = event.call();
+    let made = |key: &'v CallKey, end| Call {
+        agent: &key.agent_id,
+        stage: key.stage,
+        round: key.round,
+        target: key.target_agent_id.as_ref(),
+        at,
+        record,
+        end,
     };
-    match &recorded.event {
-        Event::Replied { key, call, .. } => {
-            let made = result(&key.agent_id, key.phase, key.round, key.target_agent_id.as_ref(), Some(call));
-            made.map(|made| Call { end: End::Again, ..made })
+    match (event, event.settles()) {
+        (Event::Replied { key, .. }, _) => Some(made(key, End::Again)),
+        // A ballot is about the one whom it is for, which is known when it is cast.
+        (Event::Contributed { contribution, .. }, Some((key, _))) => {
+            let target = contribution.target_agent_id.as_ref();
+            record.map(|_| Call { target, ..made(key, End::Result) })
         }
-        Event::QuestionsAsked { questions, call, .. } => {
-            result(&questions.agent_id, Phase::Clarification, 0, None, Some(call))
+        (Event::CallFailed { .. }, Some((key, _))) => Some(made(key, End::Failed)),
+        (_, Some((key, settled))) => {
+            let end = if settled == Settled::Failed { End::Failed } else { End::Result };
+            record.map(|_| made(key, end))
         }
-        Event::Summarized { round, summary, call } => {
-            result(&summary.agent_id, Phase::Summarization, *round, None, Some(call))
+        // Older versions did not say which call the casting vote was.
+        (Event::Voted { .. }, None) => {
+            let (stage, agent) = (stages::voting(view.debate)?.id, &view.judge.id);
+            record.map(|_| Call { agent, stage, round: last, target: None, at, record, end: End::Result })
         }
-        Event::Contributed { round, contribution, call } => {
-            let phase = stages::phase(contribution.kind);
-            result(&contribution.agent_id, phase, *round, contribution.target_agent_id.as_ref(), call.as_ref())
-        }
-        Event::CallFailed { failure, call } => Some(Call {
-            agent: &failure.agent_id,
-            phase: failure.phase,
-            round: failure.round,
-            target: failure.target_agent_id.as_ref(),
-            at: recorded.at,
-            record: call.as_ref(),
-            end: End::Failed(&failure.error),
-        }),
-        Event::Evaluated { round, call, .. } => result(judge, Phase::Evaluation, *round, None, call.as_ref()),
-        Event::JudgeSummarized { call, .. } => result(judge, Phase::JudgeSummary, last, None, Some(call)),
-        Event::Voted { call, .. } => result(judge, Phase::Vote, last, None, call.as_ref()),
-        Event::Synthesized { call, .. } => result(judge, Phase::Synthesis, last, None, call.as_ref()),
-        Event::Created(_)
-        | Event::NodeEntered { .. }
-        | Event::RoundBegun { .. }
-        | Event::QuestionAnswered { .. }
-        | Event::QuestionsEnded
-        | Event::RoundTimedOut { .. }
-        | Event::CostReserved { .. }
-        | Event::AttemptFailed { .. }
-        | Event::OutputLimited { .. }
-        | Event::CostAssumed { .. }
-        | Event::Stopping { .. }
-        | Event::Suspended { .. }
-        | Event::Paused
-        | Event::Resumed
-        | Event::Failed { .. }
-        | Event::Completed => None,
+        (_, None) => None,
     }
 }
 
 impl Call<'_> {
     /// What it was for: `critique of Simplicity Advocate`.
-    fn purpose(&self, participants: &Participants<'_>) -> String {
-        let phase = self.phase.name().replace('-', " ");
+    fn purpose(&self, debate: &Debate, participants: &Participants<'_>) -> String {
+        let noun = noun(debate, self.stage);
         match self.target {
-            Some(target) => format!("{phase} {} {}", stages::preposition(self.phase), participants.name_of(target)),
-            None => phase,
+            Some(target) => {
+                format!("{noun} {} {}", stages::preposition(debate, self.stage), participants.name_of(target))
+            }
+            None => noun,
         }
     }
 
@@ -131,12 +106,12 @@ impl Call<'_> {
 }
 
 /// The calls as a table, folded away: for those who cannot see the chart or want the figures.
-pub(super) fn call_table(participants: &Participants<'_>, calls: &[Call<'_>]) -> Markup {
+pub(super) fn call_table(debate: &Debate, participants: &Participants<'_>, calls: &[Call<'_>]) -> Markup {
     let before = ["Came back", "Who", "What"].map(Column::words);
     let numbers = ["Took", "Attempts", "Tokens", "Cost"].map(Column::number);
     let model = [Column::number("Round"), Column::words("Model")];
     let columns: Vec<Column> = before.into_iter().chain(model).chain(numbers).chain([Column::words("End")]).collect();
-    let rows = html! { @for call in calls { (row(participants, call)) } };
+    let rows = html! { @for call in calls { (row(debate, participants, call)) } };
     html! {
         details {
             summary { "The calls as a table" }
@@ -145,7 +120,7 @@ pub(super) fn call_table(participants: &Participants<'_>, calls: &[Call<'_>]) ->
     }
 }
 
-fn row(participants: &Participants<'_>, call: &Call<'_>) -> Markup {
+fn row(debate: &Debate, participants: &Participants<'_>, call: &Call<'_>) -> Markup {
     let record = call.record;
     let known = |value: Option<String>| value.unwrap_or_else(|| "unknown".to_owned());
     let tokens = record.and_then(|record| record.tokens);
@@ -160,7 +135,7 @@ fn row(participants: &Participants<'_>, call: &Call<'_>) -> Markup {
         tr {
             td { time datetime=(call.at) { (call.at.utc().format("%m-%d %H:%M:%S")) } }
             td { (participants.chip(call.agent)) }
-            td { bdi { (call.purpose(participants)) } }
+            td { bdi { (call.purpose(debate, participants)) } }
             td.number { @if call.round == 0 { "before" } @else { (call.round) } }
             td { @if let Some(record) = record { (name(&record.model)) } }
             @for number in numbers { td.number { (number) } }
@@ -168,7 +143,7 @@ fn row(participants: &Participants<'_>, call: &Call<'_>) -> Markup {
                 @match call.end {
                     End::Result => "result",
                     End::Again => "called again",
-                    End::Failed(_) => strong { "failed" },
+                    End::Failed => strong { "failed" },
                 }
             }
         }
@@ -190,9 +165,10 @@ pub(super) fn failures(view: &View<'_>, participants: &Participants<'_>) -> Mark
             @for failure in failures {
                 li.card {
                     p {
-                        (participants.chip(&failure.agent_id)) ": " (failure.phase.name())
-                        @if let Some(target) = &failure.target_agent_id { " of " (participants.chip(target)) }
-                        @if failure.round > 0 { ", round " (failure.round) }
+                        @let CallKey { round, stage, agent_id, target_agent_id, .. } = &failure.key;
+                        (participants.chip(agent_id)) ": " (noun(view.debate, *stage))
+                        @if let Some(target) = target_agent_id { " of " (participants.chip(target)) }
+                        @if *round > 0 { ", round " (round) }
                         " " small { "after " (counted(failure.attempts.into(), "attempt")) ", " (time(failure.at)) }
                     }
                     p.error dir="auto" { (failure.error) }

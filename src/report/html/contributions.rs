@@ -5,10 +5,10 @@ use maud::{Markup, html};
 
 use crate::debate::{Contribution, Round, Summary, ToolCall};
 use crate::figures::{counted, duration, thousands};
-use crate::report::{View, stages};
+use crate::report::View;
 
 use super::participants::Participants;
-use super::text::{markdown, name, plain, verbatim};
+use super::text::{markdown, name, noun, plain, verbatim};
 
 /// Characters of a call's arguments that are shown while it is folded.
 const ARGUMENTS: usize = 90;
@@ -89,7 +89,7 @@ pub(super) fn tools(view: &View<'_>, participants: &Participants<'_>) -> Markup 
                         summary {
                             span {
                                 (participants.chip(&contribution.agent_id)) " · round " (round.round_number) ", "
-                                (stages::noun(contribution.kind))
+                                (noun(view.debate, contribution.stage))
                                 @if let Some(target) = &contribution.target_agent_id {
                                     " on " (participants.chip(target))
                                 }

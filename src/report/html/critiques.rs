@@ -1,8 +1,8 @@
-//! Who said what about whose proposal: a matrix that leads to the critiques.
+//! Who said what about whose text: a matrix that leads to the critiques.
 
 use maud::{Markup, html};
 
-use crate::debate::{Contribution, ContributionType};
+use crate::debate::{Contribution, Yield};
 use crate::figures::counted;
 use crate::report::View;
 
@@ -37,7 +37,7 @@ pub(super) fn critiques(view: &View<'_>, participants: &Participants<'_>) -> Mar
     let contributions =
         view.debate.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round, one)));
     let critiques: Vec<Critique<'_>> = contributions
-        .filter(|(_, one)| one.kind == ContributionType::Critique)
+        .filter(|(_, one)| view.debate.yield_of(one) == Some(Yield::Critique))
         .zip(1..)
         .map(|((round, contribution), number)| Critique { round: round.round_number, number, contribution })
         .collect();
@@ -69,7 +69,8 @@ fn matrix(participants: &Participants<'_>, critiques: &[Critique<'_>]) -> Markup
     };
     let names = targets.iter().map(|target| Column::words(target.chip()));
     let columns: Vec<Column> = [Column::words("")].into_iter().chain(names).collect();
-    let caption = "Who criticised whom: a line for each critic, a column for each proposal, with rounds and words";
+    let caption =
+        "Who wrote about whose text: a line for each author, a column for whom it is about, with rounds and words";
     table("matrix", caption, &columns, &rows, None)
 }
 
@@ -118,7 +119,7 @@ fn text(participants: &Participants<'_>, critique: &Critique<'_>) -> Markup {
 }
 
 /// The first words that are not a heading.
-fn beginning(text: &str) -> String {
+pub(super) fn beginning(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let prose: Vec<&str> = lines.take(2).collect();
     plain(&prose.join(" ").replace(['*', '`'], ""), BEGINNING)

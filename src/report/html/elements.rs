@@ -25,7 +25,7 @@ impl Column {
 /// A table. `rows` are its `<tr>`s; `foot` those that add up, if any.
 pub(super) fn table(
     class: &'static str,
-    caption: &'static str,
+    caption: &str,
     columns: &[Column],
     rows: &Markup,
     foot: Option<&Markup>,
@@ -51,7 +51,7 @@ pub(super) fn table(
 
 /// A box that scrolls sideways when the window is narrower than its content, with the keyboard too. Screen readers are
 /// told by `label` what it is.
-pub(super) fn scrolling(label: &'static str, content: &Markup) -> Markup {
+pub(super) fn scrolling(label: &str, content: &Markup) -> Markup {
     html! {
         div.scroll role="group" aria-label=(label) tabindex="0" { (content) }
     }

@@ -2,14 +2,14 @@
 
 use maud::{Markup, html};
 
-use crate::debate::Contribution;
+use crate::debate::{Contribution, Yield};
 use crate::figures::{counted, thousands};
-use crate::report::{View, stages};
+use crate::report::View;
 
 use super::contributions::{cut, figures};
 use super::diff::{Difference, difference};
 use super::participants::{Member, Participants};
-use super::text::{markdown, words};
+use super::text::{markdown, noun, words};
 
 /// A text of an agent in its round.
 struct Version<'v> {
@@ -25,7 +25,7 @@ pub(super) fn evolution(view: &View<'_>, participants: &Participants<'_>) -> Mar
         @if !agents.is_empty() {
             p.lead {
                 "How each text changed from round to round. " ins { "New words" } " are underlined, "
-                del { "dropped ones" } " struck through. A refinement that went into the next round as it was is not "
+                del { "dropped ones" } " struck through. A text that went into the next round as it was is not "
                 "repeated."
             }
         }
@@ -33,7 +33,7 @@ pub(super) fn evolution(view: &View<'_>, participants: &Participants<'_>) -> Mar
             section.agent {
                 h3 { (member.chip()) }
                 @for (place, version) in versions.iter().enumerate() {
-                    (shown(version, place.checked_sub(1).and_then(|before| versions.get(before))))
+                    (shown(view, version, place.checked_sub(1).and_then(|before| versions.get(before))))
                 }
             }
         }
@@ -45,19 +45,17 @@ fn versions<'v>(view: &'v View<'_>, member: &Member<'_>) -> Vec<Version<'v>> {
     let mut versions = Vec::new();
     for round in &view.debate.rounds {
         let own = round.contributions.iter().filter(|one| one.agent_id == *member.id);
-        let positions = own.filter(|one| stages::is_position(one));
-        let new = positions.filter(|one| !view.debate.is_carried_over(round.round_number, one));
+        let new = own.filter(|one| view.debate.yield_of(one) == Some(Yield::Proposal) && !one.metadata.carried_over);
         versions.extend(new.map(|contribution| Version { round: round.round_number, contribution }));
     }
     versions
 }
 
 /// The first text in full, later ones as what they changed, with the full text folded below.
-fn shown(version: &Version<'_>, before: Option<&Version<'_>>) -> Markup {
+fn shown(view: &View<'_>, version: &Version<'_>, before: Option<&Version<'_>>) -> Markup {
     let contribution = version.contribution;
     let text = &contribution.content;
-    let replaced = before.filter(|_| stages::replaces_position(contribution));
-    let compared = replaced.map(|before| difference(&before.contribution.content, text));
+    let compared = before.map(|before| difference(&before.contribution.content, text));
     let (change, body) = match compared {
         None => (counted(words(text), "word"), markdown(text, 4)),
         Some(Difference::None) => ("unchanged".to_owned(), html! { p.note { "The text stayed as it was." } }),
@@ -80,7 +78,7 @@ fn shown(version: &Version<'_>, before: Option<&Version<'_>>) -> Markup {
     html! {
         details {
             summary {
-                span { "Round " (version.round) " · " (stages::noun(contribution.kind)) }
+                span { "Round " (version.round) " · " (noun(view.debate, contribution.stage)) }
                 " " span.change { (change) } " " small { (figures(contribution)) }
             }
             (cut(contribution))

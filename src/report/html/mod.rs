@@ -12,19 +12,24 @@ mod evolution;
 mod header;
 mod page;
 mod participants;
+mod polls;
 mod problem;
 mod scores;
 mod settings;
 mod solution;
+mod speeches;
 mod spending;
 mod text;
 mod timeline;
 mod usage;
+mod verdict;
 mod vote;
 
 use self::page::{Part, Section, page};
 use self::participants::Participants;
 use super::View;
+use super::stages::{self, capitalized};
+use crate::debate::Yield;
 use crate::sanitize::sanitize;
 
 /// The report of a debate as an HTML page. The same debate gives the same page.
@@ -32,15 +37,33 @@ use crate::sanitize::sanitize;
 pub fn html(view: &View<'_>) -> String {
     let participants = Participants::of(view);
     let calls = calls::calls(view);
+    let debate = view.debate;
+    let title = |yields, otherwise: &str| {
+        capitalized(stages::first(debate, yields).map_or(otherwise, |stage| &stage.words.plural))
+    };
     let sections = [
-        Section::new("solution", "Solution", Part::Answer, solution::solution(view, &participants)),
+        Section::new("solution", &solution::title(debate), Part::Answer, solution::solution(view, &participants)),
         Section::new("problem", "Problem", Part::Answer, problem::problem(view)),
         Section::new("participants", "Participants", Part::Answer, participants::section(view, &participants)),
         Section::new("timeline", "Timeline", Part::Debate, timeline::timeline(view, &participants, &calls)),
-        Section::new("proposals", "Proposals", Part::Debate, evolution::evolution(view, &participants)),
-        Section::new("critiques", "Critiques", Part::Debate, critiques::critiques(view, &participants)),
+        Section::new(
+            "proposals",
+            &title(Yield::Proposal, "proposals"),
+            Part::Debate,
+            evolution::evolution(view, &participants),
+        ),
+        Section::new(
+            "critiques",
+            &title(Yield::Critique, "critiques"),
+            Part::Debate,
+            critiques::critiques(view, &participants),
+        ),
+        Section::new("speeches", "Speeches", Part::Debate, speeches::speeches(view, &participants)),
+        Section::new("others", "Other texts", Part::Debate, speeches::others(view, &participants)),
         Section::new("scores", "Scores", Part::Debate, scores::scores(view)),
-        Section::new("vote", "Vote", Part::Debate, vote::vote(view, &participants)),
+        Section::new("vote", &vote::title(debate), Part::Debate, vote::vote(view, &participants)),
+        Section::new("polls", "Polls", Part::Debate, polls::polls(view, &participants)),
+        Section::new("judgement", "Judgement", Part::Debate, verdict::verdict(view, &participants)),
         Section::new("clarifications", "Clarifications", Part::Debate, problem::clarifications(view, &participants)),
         Section::new("summaries", "Summaries", Part::Debate, contributions::summaries(view, &participants)),
         Section::new("tools", "Tools", Part::Debate, contributions::tools(view, &participants)),

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use crate::report::View;
 
-use super::text::{name, plain};
+use super::text::{SHORT, name, plain};
 
 /// Characters of the problem's first line that are shown as the page's title.
 const TITLE_CHARS: usize = 140;
@@ -14,7 +14,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// A section of the page.
 pub(super) struct Section {
     id: &'static str,
-    title: &'static str,
+    title: String,
     part: Part,
     body: Markup,
 }
@@ -42,8 +42,8 @@ impl Part {
 
 impl Section {
     /// A section that is left out when its body is empty.
-    pub(super) fn new(id: &'static str, title: &'static str, part: Part, body: Markup) -> Self {
-        Self { id, title, part, body }
+    pub(super) fn new(id: &'static str, title: &str, part: Part, body: Markup) -> Self {
+        Self { id, title: plain(title, SHORT), part, body }
     }
 }
 

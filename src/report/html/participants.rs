@@ -8,10 +8,8 @@ use crate::debate::AgentId;
 use crate::report::{Participant, View};
 
 use super::elements::{Column, table};
-use super::text::{name, plain};
+use super::text::{SHORT, name, plain};
 
-/// Characters of a name.
-const NAME: usize = 60;
 /// The colours in the stylesheet, `a1` to this.
 const COLOURS: usize = 8;
 
@@ -51,7 +49,7 @@ impl<'v> Participants<'v> {
         participants.places.entry(&view.judge.id).or_insert(participants.members.len());
         participants.members.push(Member {
             id: &view.judge.id,
-            name: plain(&view.judge.name, NAME),
+            name: plain(&view.judge.name, SHORT),
             participant: Some(&view.judge),
             badge: "J".to_owned(),
             colour: "judge".to_owned(),
@@ -68,7 +66,7 @@ impl<'v> Participants<'v> {
         self.places.insert(id, place);
         self.members.push(Member {
             id,
-            name: plain(participant.map_or(id.as_str(), |participant| &participant.name), NAME),
+            name: plain(participant.map_or(id.as_str(), |participant| &participant.name), SHORT),
             participant,
             badge: (place + 1).to_string(),
             colour: format!("a{}", place % COLOURS + 1),

@@ -45,8 +45,8 @@ fn shaping(debate: &DebateSettings) -> Vec<(&'static str, Markup)> {
     };
     let synthesis = match debate.synthesis_method {
         SynthesisMethod::Judge => "the judge writes the solution",
-        SynthesisMethod::Voting => "the agents vote for a refinement",
-        SynthesisMethod::Merge => "the judge amends the strongest refinement",
+        SynthesisMethod::Voting => "the agents vote for a text",
+        SynthesisMethod::Merge => "the judge amends the strongest text",
     };
     let failure = match debate.on_agent_failure {
         AgentFailurePolicy::Continue => "the others go on",

@@ -2,16 +2,23 @@
 
 use maud::{Markup, html};
 
-use crate::debate::{AgentId, Debate, Solution, Status};
+use crate::debate::{AgentId, Debate, Solution, Status, Yield};
 use crate::report::View;
+use crate::report::stages::{self, capitalized};
 
 use super::participants::Participants;
-use super::text::{markdown, name};
+use super::text::{markdown, name, noun};
 
 /// Where the judge's assessment, and the account of a vote, begin in a description. Both are shown from their own
 /// fields instead.
 const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment\n";
 const VOTE: &str = "\n\n---\n\n## Vote\n";
+
+/// What the section is called. A debate that ends with a verdict has that for its answer.
+pub(super) fn title(debate: &Debate) -> String {
+    let verdict = stages::first(debate, Yield::Verdict).filter(|_| stages::first(debate, Yield::Solution).is_none());
+    capitalized(verdict.map_or("solution", |stage| &stage.words.noun))
+}
 
 /// The section.
 pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Markup {
@@ -22,7 +29,7 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
         ("Trade-offs", &solution.tradeoffs),
     ];
     html! {
-        p.lead { (origin(solution, participants)) }
+        p.lead { (origin(view.debate, solution, participants)) }
         @if let Some(error) = &solution.parse_error {
             div.notice.warn {
                 p { "The judge did not answer in the form that was asked for, so its answer is shown as it came." }
@@ -60,17 +67,27 @@ fn answer<'d>(debate: &Debate, solution: &'d Solution) -> &'d str {
     without(without(&solution.description, ASSESSMENT, assessed), VOTE, debate.voting.is_some())
 }
 
-fn origin(solution: &Solution, participants: &Participants<'_>) -> Markup {
-    let chip = |id: &Option<AgentId>| id.as_ref().map(|id| participants.chip(id));
-    match (chip(&solution.synthesized_by), chip(&solution.base)) {
-        (Some(_), Some(base)) if solution.synthesized_by == solution.base => {
-            html! { "The refinement of " (base) " won the vote." }
+fn origin(debate: &Debate, solution: &Solution, participants: &Participants<'_>) -> Markup {
+    let chip = |id: &AgentId| participants.chip(id);
+    let base = solution.base.as_ref().map(|base| (base, html! { (last_text(debate, base)) " of " (chip(base)) }));
+    match (&solution.synthesized_by, base) {
+        (Some(by), Some((base, text))) if by == base && debate.voting.is_some() => {
+            html! { "The " (text) " won the vote." }
         }
-        (Some(by), Some(base)) => html! { "Put together by " (by) ", built on the refinement of " (base) "." },
-        (Some(by), None) => html! { "Put together by " (by) "." },
-        (None, Some(base)) => html! { "The refinement of " (base) "." },
+        (Some(by), Some((base, text))) if by != base => {
+            html! { "Put together by " (chip(by)) ", built on the " (text) "." }
+        }
+        (Some(_) | None, Some((_, text))) => html! { "The " (text) "." },
+        (Some(by), None) => html! { "Put together by " (chip(by)) "." },
         (None, None) => html! { "Who put it together is not on record." },
     }
+}
+
+/// What the last text of an agent is called that stands for its solution.
+fn last_text(debate: &Debate, author: &AgentId) -> String {
+    let positions = debate.final_round().map(|round| debate.positions(round)).unwrap_or_default();
+    let last = positions.into_iter().find(|one| one.agent_id == *author);
+    last.map_or_else(|| "text".to_owned(), |one| noun(debate, one.stage))
 }
 
 fn card(title: &'static str, class: &'static str, items: &[String]) -> Markup {

@@ -85,7 +85,12 @@ impl Spending {
     pub(super) fn of(view: &View<'_>, participants: &Participants<'_>, calls: &[Call<'_>]) -> Self {
         let mut spending = Self { entries: Vec::new() };
         for call in calls {
-            spending.add(participants, call.agent, Period::of(call.phase, call.round), Amounts::of_call(call.record));
+            spending.add(
+                participants,
+                call.agent,
+                Period::of(view.debate, call.stage, call.round),
+                Amounts::of_call(call.record),
+            );
         }
         if calls.is_empty() {
             for round in &view.debate.rounds {

@@ -8,9 +8,13 @@ use comrak::options::Plugins;
 use comrak::{Arena, Options, parse_document};
 use maud::{Markup, PreEscaped, html};
 
+use crate::debate::{Debate, StageId};
+
 /// Texts above this many bytes are shown as they were written: nobody reads them as prose, and Markdown of that size
 /// can nest deep enough to bring a browser to its knees.
 const RENDERED_BYTES: usize = 128 * 1024;
+/// Characters of a name and of what else has to stay short, whatever a record holds.
+pub(super) const SHORT: usize = 60;
 /// Nested quotes and lists can make much of little.
 const GROWTH: usize = 12;
 
@@ -51,6 +55,11 @@ pub(super) fn verbatim(text: &str) -> Markup {
 /// A name, an id or another short text of unknown origin, which cannot change the direction of what is around it.
 pub(super) fn name(text: &str) -> Markup {
     html! { bdi { (text) } }
+}
+
+/// What one result of a stage is called.
+pub(super) fn noun(debate: &Debate, stage: StageId) -> String {
+    plain(&debate.words(stage).noun, SHORT)
 }
 
 /// `text` for a title or an attribute, which know no `<bdi>`: on one line, without characters that steer, at most

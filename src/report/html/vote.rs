@@ -2,24 +2,57 @@
 
 use maud::{Markup, html};
 
-use crate::debate::{Contribution, ContributionType, Decider, Voting};
+use crate::debate::{Contribution, Debate, Decider, StageId, Voting};
 use crate::figures::score;
 use crate::report::View;
+use crate::report::stages::{self, capitalized, is_ballot};
 
 use super::elements::{Column, bar, table};
 use super::participants::Participants;
-use super::text::markdown;
+use super::text::{SHORT, markdown, name, plain};
+
+/// What the section is called: by the stage of the ballots.
+pub(super) fn title(debate: &Debate) -> String {
+    let counted = stages::voting(debate).filter(|_| debate.voting.is_some());
+    let name = match (counted, stages_of_ballots(debate).as_slice()) {
+        (Some(stage), _) => stage.words.noun.to_string(),
+        (None, [stage]) => debate.words(*stage).plural.into_owned(),
+        (None, _) => "ballots".to_owned(),
+    };
+    capitalized(&name)
+}
+
+/// The stages of which there are ballots, in their order.
+fn stages_of_ballots(debate: &Debate) -> Vec<StageId> {
+    let contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
+    let mut stages: Vec<StageId> = contributions.filter(|one| is_ballot(debate, one)).map(|one| one.stage).collect();
+    stages.sort_by_key(|stage| debate.stage_rank(*stage));
+    stages.dedup();
+    stages
+}
 
 /// The section.
 pub(super) fn vote(view: &View<'_>, participants: &Participants<'_>) -> Markup {
-    let contributions = view.debate.rounds.iter().flat_map(|round| &round.contributions);
-    let mut ballots = contributions.filter(|one| one.kind == ContributionType::Vote).peekable();
     html! {
         @if let Some(voting) = &view.debate.voting { (result(voting, participants)) }
-        @if ballots.peek().is_some() {
-            h3 { "Ballots" }
+        @for stage in stages_of_ballots(view.debate) { (ballots(view.debate, stage, participants)) }
+    }
+}
+
+fn ballots(debate: &Debate, stage: StageId, participants: &Participants<'_>) -> Markup {
+    let by_round = debate.stage(stage).is_some_and(|stage| stage.in_round);
+    let rounds = debate.rounds.iter().map(|round| {
+        let cast = round.contributions.iter().filter(|one| one.stage == stage);
+        (round.round_number, cast.collect::<Vec<_>>())
+    });
+    html! {
+        @for (round, cast) in rounds.filter(|(_, cast)| !cast.is_empty()) {
+            h3 {
+                (capitalized(&plain(&debate.words(stage).plural, SHORT)))
+                @if by_round { " of round " (round) }
+            }
             div.ballots {
-                @for one in ballots { (ballot(one, participants)) }
+                @for one in cast { (ballot(one, participants)) }
             }
         }
     }
@@ -48,7 +81,7 @@ fn result(voting: &Voting, participants: &Participants<'_>) -> Markup {
             }
         }
     };
-    let columns = ["Refinement of", "Votes"].map(Column::words);
+    let columns = ["Text of", "Votes"].map(Column::words);
     html! {
         p.lead { (decided) " The texts were shown without names, to each voter in another order." }
         @if let Some(reason) = &voting.reason {
@@ -57,7 +90,7 @@ fn result(voting: &Voting, participants: &Participants<'_>) -> Markup {
                 (markdown(reason, 4))
             }
         }
-        (table("small", "Votes for each refinement", &columns, &rows, None))
+        (table("small", "Votes for each text", &columns, &rows, None))
     }
 }
 
@@ -66,8 +99,12 @@ fn ballot(ballot: &Contribution, participants: &Participants<'_>) -> Markup {
     html! {
         div.card {
             p {
-                (participants.chip(&ballot.agent_id)) " for "
-                @if let Some(target) = target { (participants.chip(target)) } @else { "no candidate" }
+                (participants.chip(&ballot.agent_id))
+                @match (&ballot.metadata.choice, target) {
+                    (Some(choice), _) => { ": " strong { (name(choice)) } }
+                    (None, Some(target)) => { " for " (participants.chip(target)) }
+                    (None, None) => " for no candidate",
+                }
                 @if target == Some(&ballot.agent_id) { " (its own)" }
                 @if let Some(confidence) = ballot.metadata.confidence { ", " (score(confidence)) " of 100 sure" }
             }

@@ -6,6 +6,7 @@
 mod participants;
 mod rounds;
 mod run;
+mod verdict;
 
 use std::{fmt, io};
 
@@ -15,6 +16,7 @@ use crate::figures::UNKNOWN;
 use crate::markdown::{fence, heading, inline};
 
 use super::View;
+use super::stages::{self, capitalized};
 
 /// How much a report says of each contribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +81,7 @@ fn clarifications(out: &mut Document<'_>, view: &View<'_>) {
 }
 
 fn solution(out: &mut Document<'_>, view: &View<'_>) {
-    out.line("### Final Synthesis");
+    out.line(format_args!("### {}", heading(&format!("Final {}", capitalized(stages::answer(view.debate))))));
     let solution = view.debate.final_solution.as_ref();
     out.fenced(solution.map_or("No final solution available.", |solution| &solution.description));
 }
@@ -118,10 +120,14 @@ impl Document<'_> {
         self.push("\n");
     }
 
-    /// Appends a table with a blank line behind it. The columns of the names that begin with `>` are set flush right.
-    fn table<const N: usize>(&mut self, names: [&str; N], rows: impl IntoIterator<Item = [String; N]>) {
-        self.row(names.map(|name| name.trim_start_matches('>')));
-        self.row(names.map(|name| if name.starts_with('>') { "---:" } else { "---" }));
+    /// Appends a table with a blank line behind it. The columns of the names that begin with `>` are set flush right;
+    /// the names are Markdown as well.
+    fn table<R>(&mut self, names: &[&str], rows: impl IntoIterator<Item = R>)
+    where
+        R: IntoIterator<Item: fmt::Display>,
+    {
+        self.row(names.iter().map(|name| name.strip_prefix('>').unwrap_or(name)));
+        self.row(names.iter().map(|name| if name.starts_with('>') { "---:" } else { "---" }));
         for row in rows {
             self.row(row);
         }

@@ -1,10 +1,11 @@
 //! The rounds, and what was said in them.
 
-use crate::debate::{Contribution, Round};
-use crate::figures::UNKNOWN;
+use crate::debate::{Contribution, Debate, Yield};
+use crate::figures::{UNKNOWN, score};
+use crate::markdown::{heading, inline};
 
 use super::super::View;
-use super::super::stages::{SECTIONS, Section, has_target};
+use super::super::stages::{Section, sections};
 use super::{Detail, Document, id};
 
 pub(super) fn write(out: &mut Document<'_>, view: &View<'_>, detail: Detail) {
@@ -14,34 +15,39 @@ pub(super) fn write(out: &mut Document<'_>, view: &View<'_>, detail: Detail) {
     }
     for round in &view.debate.rounds {
         out.line(format_args!("### Round {}\n", round.round_number));
-        for contributions in &SECTIONS {
-            section(out, round, contributions, detail);
+        for section in sections(view.debate, round) {
+            write_section(out, view.debate, &section, detail);
         }
     }
 }
 
-fn section(out: &mut Document<'_>, round: &Round, section: &Section, detail: Detail) {
-    let mut contributions = round.contributions.iter().filter(|one| one.kind == section.kind).peekable();
-    match (contributions.peek(), section.empty) {
-        (None, None) => return,
-        (None, Some(empty)) => out.line(format_args!("#### {}\n{empty}\n", section.title)),
-        (Some(_), _) => out.line(format_args!("#### {}", section.title)),
+fn write_section(out: &mut Document<'_>, debate: &Debate, section: &Section<'_>, detail: Detail) {
+    out.line(format_args!("#### {}", heading(&section.title)));
+    if section.contributions.is_empty() {
+        out.line(format_args!("{}\n", inline(&section.empty)));
     }
-    for contribution in contributions {
-        out.line(format_args!("{}{}:", who(contribution), took(contribution, detail)));
+    for contribution in &section.contributions {
+        out.line(format_args!("{}{}:", who(debate, contribution), took(contribution, detail)));
         out.fenced(&contribution.content);
         out.line("");
     }
 }
 
-fn who(contribution: &Contribution) -> String {
+/// Who said it, and about whom or for what.
+fn who(debate: &Debate, contribution: &Contribution) -> String {
     let agent = id(contribution.agent_id.as_str());
-    if has_target(contribution.kind) {
-        let target = contribution.target_agent_id.as_ref();
-        let target = target.map_or_else(|| UNKNOWN.to_owned(), |target| id(target.as_str()));
-        format!("{agent} &rarr; {target}")
-    } else {
-        format!("Agent {agent}")
+    let target = contribution.target_agent_id.as_ref().map(|target| id(target.as_str()));
+    let metadata = &contribution.metadata;
+    match (debate.yield_of(contribution), &metadata.choice, target) {
+        (Some(Yield::Ballot), Some(choice), _) => {
+            let sure = metadata.confidence.map(|sure| format!(", {} of 100 sure", score(sure))).unwrap_or_default();
+            format!("Agent {agent}, {}{sure}", id(choice))
+        }
+        (Some(Yield::Critique | Yield::Ballot), _, target) => {
+            format!("{agent} &rarr; {}", target.as_deref().unwrap_or(UNKNOWN))
+        }
+        (Some(Yield::Speech) | None, _, Some(target)) => format!("{agent} &rarr; {target}"),
+        (Some(_) | None, _, _) => format!("Agent {agent}"),
     }
 }
 

@@ -1,11 +1,13 @@
-//! How the debate went: outcome, usage, scores, vote, failures.
+//! How the debate went: outcome, usage, scores, vote, polls, verdict, failures.
 
-use crate::debate::{Debate, Decider, Failure, ModelUsage, Status, StopReason, Voting};
+use crate::debate::{CallKey, Debate, Decider, Failure, ModelUsage, Status, StopReason, Voting};
 use crate::figures::{UNKNOWN, cost, duration, score, thousands};
-use crate::markdown::{cell, inline, line};
+use crate::markdown::{cell, heading, inline, line};
 
 use super::super::View;
-use super::{Document, id};
+use super::super::polls::Polls;
+use super::super::stages::{self, capitalized};
+use super::{Document, id, verdict};
 
 /// Nothing for the debates of older versions, which kept none of this.
 pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
@@ -21,8 +23,12 @@ pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
     usage(out, debate);
     scores(out, debate);
     if let Some(voting) = &debate.voting {
-        vote(out, voting);
+        vote(out, debate, voting);
     }
+    if let Some(polls) = Polls::of(debate) {
+        verdict::polls(out, debate, &polls);
+    }
+    verdict::verdict(out, view);
     failures(out, &debate.failures);
     out.line("");
 }
@@ -57,7 +63,8 @@ fn item(out: &mut Document<'_>, text: &str) {
 fn extent(out: &mut Document<'_>, debate: &Debate) {
     let rounds = thousands(debate.rounds.len() as u64);
     if let Some(parent) = &debate.forked_from {
-        let (parent, at) = (inline(parent.id.as_str()), parent.at);
+        let at = parent.at.to_string();
+        let (parent, at) = (inline(parent.id.as_str()), inline(&at));
         out.line(format_args!("- Forked from: {parent} at {at}; what came before was paid for there"));
     }
     match &debate.settings {
@@ -87,7 +94,7 @@ fn usage(out: &mut Document<'_>, debate: &Debate) {
     if debate.usage.len() > 1 {
         rows.push(row("all models".to_owned(), &debate.total_usage()));
     }
-    out.table(["Model", ">Calls", ">Input tokens", ">Of these cached", ">Output tokens", ">Cost"], rows);
+    out.table(&["Model", ">Calls", ">Input tokens", ">Of these cached", ">Output tokens", ">Cost"], rows);
 }
 
 fn scores(out: &mut Document<'_>, debate: &Debate) {
@@ -100,15 +107,16 @@ fn scores(out: &mut Document<'_>, debate: &Debate) {
         .collect();
     if !rows.is_empty() {
         out.line("### Scores\n");
-        out.table([">Round", "Type", ">Score", ">Threshold"], rows);
+        out.table(&[">Round", "Type", ">Score", ">Threshold"], rows);
     }
 }
 
-fn vote(out: &mut Document<'_>, voting: &Voting) {
-    out.line("### Vote\n");
+fn vote(out: &mut Document<'_>, debate: &Debate, voting: &Voting) {
+    let name = stages::voting(debate).map_or("vote", |stage| &stage.words.noun);
+    out.line(format_args!("### {}\n", heading(&capitalized(name))));
     let row = |(candidate, votes): (_, &u32)| [candidate, votes.to_string()];
     let tally = voting.tally.iter().map(|(candidate, votes)| (cell(candidate.as_str()).into_owned(), votes));
-    out.table(["Candidate", ">Votes"], tally.map(row));
+    out.table(&["Candidate", ">Votes"], tally.map(row));
     let tied: Vec<String> = voting.tied.iter().map(|tied| id(tied.as_str())).collect();
     if !tied.is_empty() {
         out.line(format_args!("Tied: {}\n", tied.join(", ")));
@@ -134,15 +142,16 @@ fn failures(out: &mut Document<'_>, failures: &[Failure]) {
         return;
     }
     let row = |failure: &Failure| {
-        let target = failure.target_agent_id.as_ref().map(|target| format!(" of {}", cell(target.as_str())));
+        let CallKey { round, stage, agent_id, target_agent_id, .. } = &failure.key;
+        let target = target_agent_id.as_ref().map(|target| format!(" of {}", cell(target.as_str())));
         [
-            cell(failure.agent_id.as_str()).into_owned(),
-            format!("{}{}", failure.phase.name(), target.unwrap_or_default()),
-            failure.round.to_string(),
+            cell(agent_id.as_str()).into_owned(),
+            format!("{}{}", cell(stage.as_str()), target.unwrap_or_default()),
+            round.to_string(),
             thousands(failure.attempts.into()),
             cell(&failure.error).into_owned(),
         ]
     };
     out.line("### Failures\n");
-    out.table(["Agent", "Call", ">Round", ">Attempts", "Error"], failures.iter().map(row));
+    out.table(&["Agent", "Call", ">Round", ">Attempts", "Error"], failures.iter().map(row));
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 
 use crate::figures::duration;
-use crate::report::stages::mark;
+use crate::report::stages::{Mark, Marks};
 
 use super::super::calls::{Call, End};
 use super::super::elements::{as_f64, px};
@@ -23,7 +23,7 @@ const ROW_GAP: f64 = 10.0;
 const MANY_LANES: usize = 40;
 
 /// The chart as SVG. Colours come from the stylesheet; the policy of the page forbids styles of its own.
-pub(super) fn chart(rows: &[Row<'_, '_>], scale: &Timescale) -> Markup {
+pub(super) fn chart(rows: &[Row<'_, '_>], scale: &Timescale, marks: &Marks) -> Markup {
     let lanes: usize = rows.iter().map(|row| row.lanes).sum();
     let lane = if lanes > MANY_LANES { 7.0 } else { 16.0 };
     let x = |share: f64| GUTTER + share * (WIDTH - GUTTER - 8.0);
@@ -64,7 +64,9 @@ pub(super) fn chart(rows: &[Row<'_, '_>], scale: &Timescale) -> Markup {
                     @for bar in &row.bars {
                         @let (from, to) = (x(scale.place(bar.from)), x(scale.place(bar.to)));
                         @let y = top + as_f64(bar.lane) * lane;
-                        (draw(bar, row.member, from, (to - from).max(2.0), y, lane - 2.0))
+                        @if let Some(mark) = marks.mark(bar.call.stage) {
+                            (draw(bar, mark, row.member, from, (to - from).max(2.0), y, lane - 2.0))
+                        }
                     }
                 }
             }
@@ -72,15 +74,14 @@ pub(super) fn chart(rows: &[Row<'_, '_>], scale: &Timescale) -> Markup {
     }
 }
 
-/// A call as a bar: its phase as colour and letter, a cross when it failed, a dashed edge when it was repeated.
-fn draw(bar: &Bar<'_, '_>, member: &Member<'_>, x: f64, width: f64, y: f64, height: f64) -> Markup {
+/// A call as a bar: its stage as colour and letter, a cross when it failed, a dashed edge when it was repeated.
+fn draw(bar: &Bar<'_, '_>, mark: &Mark, member: &Member<'_>, x: f64, width: f64, y: f64, height: f64) -> Markup {
     let call = bar.call;
-    let mark = mark(call.phase);
-    let is_lost = matches!(call.end, End::Failed(_));
+    let is_lost = matches!(call.end, End::Failed);
     let corners = (!is_lost).then_some("2");
     html! {
         g {
-            title { (member.name) ": " (call.phase.name()) (note(call)) }
+            title { (member.name) ": " (mark.name) (note(call)) }
             rect.(mark.colour).repeated[call.is_repeated()].lost[is_lost]
                 x=(px(x)) y=(px(y)) width=(px(width)) height=(px(height)) rx=[corners] {}
             @if is_lost {
@@ -107,7 +108,7 @@ fn note(call: &Call<'_>) -> String {
     let end = match call.end {
         End::Result => "",
         End::Again => ", called again",
-        End::Failed(_) => ", failed",
+        End::Failed => ", failed",
     };
     format!("{round}{took}{attempts}{end}")
 }

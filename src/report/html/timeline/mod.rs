@@ -6,13 +6,15 @@ mod timescale;
 use maud::{Markup, html};
 
 use crate::figures::thousands;
-use crate::report::{View, stages};
+use crate::report::View;
+use crate::report::stages::Marks;
 
 use self::chart::chart;
 use self::timescale::Timescale;
 use super::calls::{Call, End, call_table};
 use super::elements::scrolling;
 use super::participants::{Member, Participants};
+use super::text::name;
 
 /// A call on the clock.
 struct Bar<'c, 'v> {
@@ -37,6 +39,7 @@ pub(super) fn timeline(view: &View<'_>, participants: &Participants<'_>, calls: 
             p.note { "There is no journal of this debate, so when each call was made is not known." }
         };
     }
+    let marks = Marks::of(view.debate, calls.iter().map(|call| call.stage));
     let rows = rows(view, participants, calls);
     let scale = Timescale::of(rows.iter().flat_map(|row| &row.bars).map(|bar| (bar.from, bar.to)));
     let cut = scale.cuts().count();
@@ -50,11 +53,11 @@ pub(super) fn timeline(view: &View<'_>, participants: &Participants<'_>, calls: 
             }
         }
         figure {
-            (legend(calls))
-            (scrolling("Chart of the calls", &chart(&rows, &scale)))
+            (legend(&marks, calls))
+            (scrolling("Chart of the calls", &chart(&rows, &scale, &marks)))
             figcaption { "A line for each agent and the judge. The axis counts time since the first call." }
         }
-        (call_table(participants, calls))
+        (call_table(view.debate, participants, calls))
     }
 }
 
@@ -84,13 +87,13 @@ fn rows<'c, 'v>(view: &View<'_>, participants: &'c Participants<'v>, calls: &'c 
     rows.filter(|row| !row.bars.is_empty()).collect()
 }
 
-fn legend(calls: &[Call<'_>]) -> Markup {
+fn legend(marks: &Marks, calls: &[Call<'_>]) -> Markup {
     html! {
         ul.legend {
-            @for mark in stages::legend(calls.iter().map(|call| call.phase)) {
-                li { span.key.(mark.colour) aria-hidden="true" { (mark.letter) } " " (mark.name) }
+            @for mark in marks.legend(calls.iter().map(|call| call.stage)) {
+                li { span.key.(mark.colour) aria-hidden="true" { (mark.letter) } " " (name(&mark.name)) }
             }
-            @if calls.iter().any(|call| matches!(call.end, End::Failed(_))) {
+            @if calls.iter().any(|call| matches!(call.end, End::Failed)) {
                 li { span.key.lost aria-hidden="true" { "×" } " failed" }
             }
             @if calls.iter().any(Call::is_repeated) {

@@ -1,0 +1,103 @@
+//! How the judge came to a verdict: what it made of the debaters each time it was asked.
+
+use maud::{Markup, html};
+
+use crate::debate::{AgentId, Judgement, Position, Verdict};
+use crate::figures::score;
+use crate::report::View;
+
+use super::elements::{Column, table};
+use super::participants::Participants;
+use super::text::{markdown, name};
+
+/// The section.
+pub(super) fn verdict(view: &View<'_>, participants: &Participants<'_>) -> Markup {
+    let (verdict, judgements) = (view.debate.verdict.as_ref(), &view.debate.judgements);
+    if verdict.is_none() && judgements.is_empty() {
+        return Markup::default();
+    }
+    html! {
+        p.lead {
+            @match verdict {
+                Some(Verdict { winner: Some(winner), .. }) => { (participants.chip(winner)) " won." },
+                Some(Verdict { winner: None, .. }) => "Nobody won.",
+                None => "Nothing is decided yet.",
+            }
+            " The judge was shown no names; a letter in its texts is the one under which it was shown a debater."
+        }
+        @if let Some(verdict) = verdict { (stability(verdict, judgements, participants)) }
+        (scores(view, participants))
+        @if let Some(verdict) = verdict {
+            @if !verdict.criteria.is_empty() {
+                h3 { "Criteria" }
+                div.ballots {
+                    @for (criterion, assessment) in &verdict.criteria {
+                        div.card { h4 { (name(criterion)) } (markdown(assessment, 5)) }
+                    }
+                }
+            }
+            h3 { "Reason" }
+            (markdown(&verdict.reasoning, 4))
+        }
+        // The verdict gives the reason of one pass.
+        @for one in judgements.iter().filter(|one| verdict.is_none_or(|verdict| verdict.reasoning != one.reasoning)) {
+            details {
+                summary { "Reason in pass " (one.pass) }
+                (markdown(&one.reasoning, 4))
+            }
+        }
+    }
+}
+
+/// Whether the winner depended on the order in which the judge was shown the debaters.
+fn stability(verdict: &Verdict, judgements: &[Judgement], participants: &Participants<'_>) -> Markup {
+    match verdict.stable {
+        Some(true) => html! { p { "It was stable: the winner was the same in both orders of the debaters." } },
+        None => html! { p { "The debaters were judged in one order only, so whether it is stable is not known." } },
+        Some(false) => html! {
+            div.notice.warn {
+                p { strong { "The verdict is not stable: the winner changed with the order of the debaters." } }
+                ul {
+                    @for one in judgements {
+                        li {
+                            "Pass " (one.pass) ": "
+                            @if let Some(winner) = &one.winner { (participants.chip(winner)) } @else { "nobody" }
+                        }
+                    }
+                }
+            }
+        },
+    }
+}
+
+/// A row for each debater, and one for who won: in all, and in each pass.
+fn scores(view: &View<'_>, participants: &Participants<'_>) -> Markup {
+    let (verdict, judgements) = (view.debate.verdict.as_ref(), &view.debate.judgements);
+    let means = verdict.map(|verdict| &verdict.scores);
+    let number = |given: Option<&f64>| html! { td.number { (given.map_or("none".to_owned(), |given| score(*given))) } };
+    let winner = |id: Option<&AgentId>| {
+        html! { td.number { @if let Some(id) = id { (participants.chip(id)) } @else { "nobody" } } }
+    };
+    let rows = html! {
+        @for debater in view.judged() {
+            tr {
+                th scope="row" { (participants.chip(debater)) }
+                td { (view.side_of(debater).map_or("none", Position::name)) }
+                (number(means.and_then(|means| means.get(debater))))
+                @for one in judgements { (number(one.scores.get(debater))) }
+            }
+        }
+    };
+    let foot = html! {
+        tr {
+            th scope="row" { "Winner" }
+            td {}
+            (winner(verdict.and_then(|verdict| verdict.winner.as_ref())))
+            @for one in judgements { (winner(one.winner.as_ref())) }
+        }
+    };
+    let passes = judgements.iter().map(|one| Column::number(format!("Pass {}", one.pass)));
+    let words = ["Debater", "Side"].map(Column::words);
+    let columns: Vec<Column> = words.into_iter().chain([Column::number("Mean score")]).chain(passes).collect();
+    table("", "Scores of the debaters, 0 to 100", &columns, &rows, Some(&foot))
+}

@@ -1,0 +1,136 @@
+//! How those who listened voted, and what the debate changed about that.
+
+use std::collections::BTreeSet;
+
+use crate::debate::{AgentId, Debate, Poll, Position};
+
+/// The polls of a debate, side by side.
+pub(super) struct Polls<'v> {
+    /// In the order of their stages.
+    pub(super) polls: Vec<&'v Poll>,
+    /// Everybody who voted in any of them.
+    pub(super) voters: BTreeSet<&'v AgentId>,
+    /// Those who did not vote in all of them: what they thought says nothing of what the debate changed.
+    pub(super) uncounted: Vec<&'v AgentId>,
+    /// What was voted for: the sides of the debate, then everything else.
+    pub(super) choices: Vec<Choice<'v>>,
+}
+
+/// What the counted voters made of a choice.
+pub(super) struct Choice<'v> {
+    /// What they voted for.
+    pub(super) name: &'v str,
+    /// How many in each poll.
+    pub(super) votes: Vec<usize>,
+    is_side: bool,
+}
+
+impl Choice<'_> {
+    /// How many more there are in the last poll than in the first.
+    pub(super) fn gain(&self) -> i64 {
+        let count = |votes: Option<&usize>| votes.and_then(|votes| i64::try_from(*votes).ok()).unwrap_or(0);
+        count(self.votes.last()) - count(self.votes.first())
+    }
+
+    /// [`gain`](Self::gain) with its sign: `+2`, `0`, `-1`.
+    pub(super) fn swing(&self) -> String {
+        match self.gain() {
+            0 => "0".to_owned(),
+            gain => format!("{gain:+}"),
+        }
+    }
+}
+
+impl<'v> Polls<'v> {
+    /// Of a debate; none where nobody was asked.
+    pub(super) fn of(debate: &'v Debate) -> Option<Self> {
+        let mut polls: Vec<&Poll> = debate.polls.iter().collect();
+        polls.sort_by_key(|poll| debate.stage_rank(poll.stage));
+        let voters: BTreeSet<&AgentId> = polls.iter().flat_map(|poll| poll.votes.keys()).collect();
+        let is_counted = |voter: &AgentId| polls.iter().all(|poll| poll.votes.contains_key(voter));
+        let uncounted = voters.iter().copied().filter(|voter| !is_counted(voter)).collect();
+        let voted: BTreeSet<&str> = polls.iter().flat_map(|poll| poll.votes.values()).map(String::as_str).collect();
+        let sides = [Position::For, Position::Against].map(Position::name);
+        let has_sides = sides.iter().any(|side| voted.contains(side));
+        let others = voted.into_iter().filter(|name| !sides.contains(name));
+        let names = sides.into_iter().filter(|_| has_sides).chain(others);
+        let count = |poll: &&Poll, name: &str| {
+            poll.votes.iter().filter(|(voter, vote)| is_counted(voter) && *vote == name).count()
+        };
+        let choices = names.map(|name| Choice {
+            name,
+            votes: polls.iter().map(|poll| count(poll, name)).collect(),
+            is_side: !has_sides || sides.contains(&name),
+        });
+        let choices = choices.collect();
+        (!polls.is_empty()).then_some(Self { polls, voters, uncounted, choices })
+    }
+
+    /// Whether there is a before and an after.
+    pub(super) fn is_compared(&self) -> bool {
+        self.polls.len() > 1
+    }
+
+    /// The side that gained most; where nobody voted for a side, the choice that did. None where it is no single one.
+    pub(super) fn gained_most(&self) -> Option<&str> {
+        let sides = || self.choices.iter().filter(|choice| choice.is_side);
+        let most = sides().map(Choice::gain).max()?;
+        let mut leading = sides().filter(|choice| choice.gain() == most);
+        let leader = leading.next()?;
+        let is_swing = leading.next().is_none() && sides().count() > 1;
+        (is_swing && self.is_compared()).then_some(leader.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::debate::fixture;
+    use crate::debate::fixture::pitching::{APPLAUSE, SHOW_OF_HANDS, stages};
+
+    fn debate(before: &[(&str, &str)], after: &[(&str, &str)]) -> Debate {
+        let votes = |votes: &[(&str, &str)]| {
+            votes.iter().map(|(voter, vote)| (AgentId::new(voter), (*vote).to_owned())).collect()
+        };
+        // The one that was recorded first is the later one by its stage.
+        let polls = [(SHOW_OF_HANDS, after), (APPLAUSE, before)]
+            .map(|(stage, cast)| Poll { votes: votes(cast), ..Poll::of(stage) });
+        let polls = polls.into_iter().filter(|poll| !poll.votes.is_empty()).collect();
+        Debate { stages: stages(), polls, ..fixture::debate() }
+    }
+
+    fn shown(before: &[(&str, &str)], after: &[(&str, &str)]) -> (Vec<String>, Option<String>, usize) {
+        let debate = debate(before, after);
+        let polls = Polls::of(&debate).unwrap();
+        let choices = polls.choices.iter();
+        let choices = choices.map(|choice| format!("{} {:?} {}", choice.name, choice.votes, choice.swing()));
+        (choices.collect(), polls.gained_most().map(str::to_owned), polls.uncounted.len())
+    }
+
+    #[test]
+    fn what_counts_is_who_changed_sides() {
+        let before = [("a", "undecided"), ("b", "against"), ("c", "against"), ("d", "for")];
+        let after = [("a", "against"), ("b", "for"), ("c", "undecided"), ("e", "against")];
+        let (choices, gained, uncounted) = shown(&before, &after);
+        assert_eq!(choices, ["for [0, 1] +1", "against [2, 1] -1", "undecided [1, 1] 0"]);
+        assert_eq!((gained.as_deref(), uncounted), (Some("for"), 2));
+    }
+
+    #[test]
+    fn a_side_that_nobody_is_for_is_a_side_and_the_undecided_are_none() {
+        let (choices, gained, _) = shown(&[("a", "for"), ("b", "for")], &[("a", "undecided"), ("b", "undecided")]);
+        assert_eq!(choices, ["for [2, 0] -2", "against [0, 0] 0", "undecided [0, 2] +2"]);
+        assert_eq!(gained.as_deref(), Some("against"));
+        assert_eq!(shown(&[("a", "for")], &[("a", "for")]).1, None);
+    }
+
+    #[test]
+    fn other_words_are_choices_among_themselves_and_one_poll_has_no_swing() {
+        let (choices, gained, _) = shown(&[("a", "yes"), ("b", "no")], &[("a", "yes"), ("b", "yes")]);
+        assert_eq!(choices, ["no [1, 0] -1", "yes [1, 2] +1"]);
+        assert_eq!(gained.as_deref(), Some("yes"));
+        let (choices, gained, uncounted) = shown(&[], &[("a", "yes"), ("b", "no")]);
+        assert_eq!((choices.len(), gained, uncounted), (2, None, 0));
+        assert!(Polls::of(&fixture::debate()).is_none());
+    }
+}
