@@ -252,9 +252,9 @@ pub(super) struct ForkArgs {
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: String,
 
-    /// The first phase that is made anew, such as `2.critique`; everything before it is taken over. Phases:
-    /// summarization, proposal, critique, refinement, evaluation, synthesis; `start` takes over nothing
-    #[arg(long, value_name = "ROUND.PHASE")]
+    /// The first stage that is made anew, such as `2.critique` or `3.rebuttal`: a stage of the debate's protocol that
+    /// makes calls. Everything before it is taken over; `start` takes over nothing
+    #[arg(long, value_name = "ROUND.STAGE")]
     pub(super) at: ForkPoint,
 
     /// Change a setting, such as `debate.rounds=4`, `judge.model=gpt-4o`, `agents.agent-kiss.temperature=0.2`
