@@ -48,7 +48,7 @@ pub struct Spec {
     pub problem: Arc<str>,
     /// What the user adds to it.
     pub context: Option<String>,
-    /// The protocol. The settings name the same one.
+    /// The protocol, whatever the settings name.
     pub protocol: &'static Protocol,
     /// The settings.
     pub settings: Settings,
@@ -56,6 +56,15 @@ pub struct Spec {
     pub seed: Option<u32>,
     /// Whose word the settings are.
     pub provenance: Provenance,
+}
+
+impl Spec {
+    /// A problem to be debated with the user's own settings.
+    #[must_use]
+    pub fn new(problem: impl Into<Arc<str>>, protocol: &'static Protocol, settings: Settings) -> Self {
+        let (problem, provenance) = (problem.into(), Provenance::of_user());
+        Self { problem, context: None, protocol, settings, seed: None, provenance }
+    }
 }
 
 /// A saved debate that can be taken up.
@@ -130,7 +139,8 @@ impl Runner {
     /// # Errors
     /// When it cannot be run as it is set.
     pub fn prepare(&self, spec: Spec) -> Result<Prepared, RunnerError> {
-        let Spec { problem, context, protocol, settings, seed, provenance } = spec;
+        let Spec { problem, context, protocol, mut settings, seed, provenance } = spec;
+        protocol.name.clone_into(&mut settings.debate.protocol);
         (protocol.check)(&settings)?;
         let panel = self.services.panel(protocol, &settings, &provenance)?;
         let created = Created {

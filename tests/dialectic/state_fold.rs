@@ -50,7 +50,7 @@ proptest! {
         for round in &debate.rounds {
             let stored: Vec<_> = round.contributions.iter().map(|contribution| {
                 let target = contribution.target_agent_id.as_ref().map(|id| id.as_str().to_owned());
-                (contribution.kind, contribution.agent_id.as_str().to_owned(), target)
+                (contribution.stage.as_str(), contribution.agent_id.as_str().to_owned(), target)
             }).collect();
             let expected: Vec<_> = plan.places(round.round_number).into_iter().map(|(kind, agent, target)| {
                 (kind, Plan::agent_id(agent), target.map(Plan::agent_id))
