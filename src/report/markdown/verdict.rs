@@ -32,7 +32,7 @@ pub(super) fn polls(out: &mut Document<'_>, debate: &Debate, polls: &Polls<'_>) 
     };
     out.table(&headed("Choice", &numbers), polls.choices.iter().map(row));
     if is_compared {
-        let most = polls.gained_most().map_or_else(|| format!("{NONE}, it is a tie"), id);
+        let most = polls.gained_most().map_or_else(|| "no side".to_owned(), id);
         out.line(format_args!("Gained most: {most}\n"));
         let uncounted: Vec<String> = polls.uncounted.iter().map(|voter| id(voter.as_str())).collect();
         if !uncounted.is_empty() {
@@ -102,7 +102,7 @@ fn winner(winner: Option<&AgentId>) -> String {
 fn stability(verdict: &Verdict) -> &'static str {
     match verdict.stable {
         Some(true) => "yes, the winner was the same in both orders of the debaters",
-        Some(false) => "**no**, the winner changed when the debaters came in the opposite order",
+        Some(false) => "no, the winner changed when the debaters came in the opposite order",
         None => "not known, the debaters were judged in one order only",
     }
 }
