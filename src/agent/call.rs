@@ -8,12 +8,13 @@ use crate::prompt::{
     self, Assess, Beginning, Candidate, Clarification, Entry, Fill, History, MaterialPart, OwnHistory, PromptError,
     Values,
 };
-use crate::protocol::{Answer, Authorship, Shows, Step, side};
+use crate::protocol::motion::debaters;
+use crate::protocol::{Answer, Authorship, Shows, Step, criteria, side};
 
 use super::excerpt::{Titled, bounded, length, shorten, total};
 use super::reply::{self, Ballot, Questions, RawJudgement, Score};
 use super::texts::{
-    Earlier, anonymous_transcript, authored, earlier_texts, final_texts, history, newest_summary, own_rounds, speakers,
+    Earlier, anonymous_transcript, authored, earlier_texts, final_texts, history, newest_summary, own_rounds,
     transcript, whole_length,
 };
 use super::{Agent, Labels, Panel, shuffled};
@@ -145,10 +146,7 @@ impl<'a> Shown<'a> {
                 Self { inputs, entries, ..Self::default() }
             }
             Shows::AnonymousTranscript { reversed } => {
-                let mut speakers = speakers(debate);
-                if reversed {
-                    speakers.reverse();
-                }
+                let speakers: Vec<_> = debaters(debate, reversed).into_iter().map(|agent| agent.id.clone()).collect();
                 let mut entries = anonymous_transcript(debate, &speakers);
                 let length = total(&entries);
                 shorten(&mut entries, room);
@@ -208,11 +206,6 @@ pub fn prepare(
     room: usize,
 ) -> Result<Call, PromptError> {
     let shown = Shown::of(debate, step, room)?;
-    if let Answer::Solution(Authorship::Kept(key)) = &step.answer {
-        let kept = debate.contribution(key).map(|text| Arc::clone(&text.content)).unwrap_or_default();
-        let request = assess(shared, agent, &kept, &Labels::default(), &[])?;
-        return Ok(Call { step: step.clone(), request, labels: Labels::default(), length: 0, kept, assess: None });
-    }
     let mut role = agent.role.focusing(step.prompt.focus);
     let focus;
     // A summary prompt of the user's may say where the texts belong; then they stand there and nowhere else.
@@ -222,7 +215,7 @@ pub fn prepare(
         role.focus = &focus;
     }
     let target = step.key.target_agent_id.as_ref().and_then(|id| panel.agent(id)).map(|one| one.settings.name.as_str());
-    let criteria = panel.judge.criteria();
+    let criteria = debate.settings.as_ref().map(criteria).unwrap_or_default();
     let values = Values {
         role,
         inputs: shown.inputs.iter().map(|one| authored(one)).collect(),
@@ -238,25 +231,31 @@ pub fn prepare(
         side: debate.settings.as_ref().map_or(Position::Neutral, |settings| side(settings, &agent.settings.id)).name(),
         target,
         debaters: shown.labels.iter().map(|(label, _)| label).collect(),
-        criteria: criteria.iter().map(String::as_str).collect(),
+        criteria: criteria.clone(),
         max_questions: if let Answer::Questions { most } = step.answer { most } else { 0 },
         max_length: agent.settings.summarization.max_length,
     };
     let body = step.prompt.render(&values)?;
     let answer = match &step.answer {
-        Answer::Text | Answer::Summary | Answer::Solution(_) => None,
-        Answer::Questions { .. } => Some(Questions::schema()),
-        Answer::Score(_) => Some(Score::schema()),
-        Answer::Choice => Some(Ballot::schema()),
-        Answer::Word(words) => Some(Ballot::schema_of(words)),
-        Answer::Judgement => Some(RawJudgement::schema(&shown.labels, &criteria)),
+        Answer::Text | Answer::Summary | Answer::Solution(Authorship::Judge | Authorship::Amended) => None,
+        // The judge adds its assessment to a text that stands as it is.
+        Answer::Solution(Authorship::Kept(_)) => Some(reply::assessment(false)),
+        Answer::Questions { .. } => Some(Arc::new(Questions::schema())),
+        Answer::Score(_) => Some(Arc::new(Score::schema())),
+        Answer::Choice => Some(Arc::new(Ballot::schema())),
+        Answer::Word(words) => Some(Arc::new(Ballot::schema_of(words))),
+        Answer::Judgement => Some(Arc::new(RawJudgement::schema(&shown.labels, &criteria))),
     };
-    let request = shared.request(agent, shown.history.as_deref(), &body, answer.map(Arc::new));
-    let assess = match &step.answer {
-        Answer::Solution(authorship) => Some(assessing(shared, agent, authorship, &shown)),
-        _ => None,
+    let request = shared.request(agent, shown.history.as_deref(), &body, answer);
+    let (kept, assess) = match &step.answer {
+        Answer::Solution(Authorship::Kept(key)) => {
+            (debate.contribution(key).map(|text| Arc::clone(&text.content)), None)
+        }
+        Answer::Solution(authorship) => (None, Some(assessing(shared, agent, authorship, &shown))),
+        _ => (None, None),
     };
-    Ok(Call { step: step.clone(), request, labels: shown.labels, length: shown.length, kept: Arc::default(), assess })
+    let kept = kept.unwrap_or_default();
+    Ok(Call { step: step.clone(), request, labels: shown.labels, length: shown.length, kept, assess })
 }
 
 /// What asks for the assessment of a solution alone.

@@ -22,15 +22,6 @@ pub struct Agent {
     pub caller: Caller,
 }
 
-impl Agent {
-    /// What debaters are judged on.
-    #[must_use]
-    pub fn criteria(&self) -> Vec<String> {
-        let own = ["logic", "evidence", "rebuttal", "clarity"].map(str::to_owned);
-        self.settings.criteria.clone().unwrap_or_else(|| own.into())
-    }
-}
-
 /// Every agent and the judge.
 #[derive(Clone)]
 pub struct Panel {

@@ -164,7 +164,7 @@ struct DebaterScore {
 const NOBODY: &str = "none";
 
 impl RawJudgement {
-    pub(super) fn schema(labels: &Labels, criteria: &[String]) -> AnswerSchema {
+    pub(super) fn schema(labels: &Labels, criteria: &[&str]) -> AnswerSchema {
         let mut answer = AnswerSchema::of::<Self>("judgement");
         let debaters: Vec<&str> = labels.iter().map(|(label, _)| label).collect();
         let winners: Vec<&str> = debaters.iter().copied().chain([NOBODY]).collect();

@@ -1,11 +1,11 @@
 //! Which texts of a debate a call is shown, under which titles and in which order.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::debate::{AgentId, Contribution, Debate, DebateSettings, Round, Summary, Yield};
+use crate::debate::{AgentId, Contribution, Debate, DebateSettings, Position, Round, Summary, Yield};
 use crate::markdown::letters;
 use crate::prompt::{Authored, OwnRound};
+use crate::protocol::side;
 
 use super::excerpt::{Titled, as_points, length, total};
 use super::shuffled;
@@ -116,11 +116,21 @@ fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<
     ranked.into_iter().map(titled).collect()
 }
 
+/// The side of somebody who takes one, as it stands behind a name.
+fn side_of(debate: &Debate, id: &AgentId) -> &'static str {
+    match debate.settings.as_ref().map_or(Position::Neutral, |settings| side(settings, id)) {
+        Position::For => " (for)",
+        Position::Against => " (against)",
+        Position::Neutral => "",
+    }
+}
+
 /// All texts of finished rounds, in the order in which they were said, and `now`, those of the present one.
 pub(super) fn transcript<'a>(debate: &'a Debate, now: &[&'a Arc<Contribution>], round: u32) -> Vec<Titled<'a>> {
     let name = |id: &AgentId| {
         let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
-        agents.into_iter().find(|agent| agent.id == *id).map_or_else(|| id.to_string(), |agent| agent.name.clone())
+        let known = agents.into_iter().find(|agent| agent.id == *id);
+        known.map_or_else(|| id.to_string(), |agent| agent.name.clone()) + side_of(debate, id)
     };
     let finished = debate.rounds.iter().filter(|one| one.round_number < round);
     let finished = finished.flat_map(|one| one.contributions.iter().map(move |text| (one.round_number, text)));
@@ -129,22 +139,15 @@ pub(super) fn transcript<'a>(debate: &'a Debate, now: &[&'a Arc<Contribution>], 
         .collect()
 }
 
-/// Who spoke, in the order of the configuration.
-pub(super) fn speakers(debate: &Debate) -> Vec<AgentId> {
-    let texts = debate.rounds.iter().flat_map(|round| &round.contributions).filter(|one| debate.is_text(one));
-    let spoke: BTreeSet<&AgentId> = texts.map(|one| &one.agent_id).collect();
-    let agents = debate.settings.iter().flat_map(|settings| &settings.agents).map(|agent| &agent.id);
-    agents.filter(|id| spoke.contains(id)).cloned().collect()
-}
-
-/// All texts with labels in place of names; within each stage of a round in the order of the labels.
+/// All texts with labels in place of names; within each round in the order of the labels of those whose case they are
+/// about, so that a cross-examination stays behind the opening that it examines.
 pub(super) fn anonymous_transcript<'a>(debate: &'a Debate, speakers: &[AgentId]) -> Vec<Titled<'a>> {
     let place = |id: &AgentId| speakers.iter().position(|known| known == id).unwrap_or(speakers.len());
-    let name = |id: &AgentId| format!("Debater {}", letters(place(id)));
+    let name = |id: &AgentId| format!("Debater {}{}", letters(place(id)), side_of(debate, id));
     let mut all = Vec::new();
     for round in &debate.rounds {
         let mut texts: Vec<&Arc<Contribution>> = round.contributions.iter().filter(|one| debate.is_text(one)).collect();
-        texts.sort_by_key(|one| (debate.stage_rank(one.stage), place(&one.agent_id)));
+        texts.sort_by_key(|one| place(one.target_agent_id.as_ref().unwrap_or(&one.agent_id)));
         all.extend(texts.into_iter().map(|one| {
             Titled::new(format!("Round {}: {}", round.round_number, title(debate, one, name)), &*one.content)
         }));

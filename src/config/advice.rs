@@ -8,6 +8,7 @@ use crate::debate::{AgentSettings, Settings};
 use crate::llm::models::{current_near, family, named};
 use crate::llm::presets::OFFLINE;
 use crate::llm::{facts_of, limits_of};
+use crate::protocol::{REVIEW, author_and_reviewers};
 
 /// Models that no longer answer on `day`, and output limits above what a model can write.
 #[must_use]
@@ -51,6 +52,24 @@ pub fn one_family(settings: &Settings) -> Option<String> {
         "All agents and the judge are of one family of models ({family}). Mixed panels debate better than uniform ones: \
          give one agent, or the judge, a `provider` and `model` of another family."
     ))
+}
+
+/// Which reviewers of a debate by the protocol `review` are of the author's family of models, and share its blind spots
+/// then; nothing where none is, or where the protocol is another.
+#[must_use]
+pub fn related_reviewers(settings: &Settings) -> Option<String> {
+    if settings.debate.protocol != REVIEW.name {
+        return None;
+    }
+    let (author, reviewers) = author_and_reviewers(settings)?;
+    let related = reviewers.iter().filter(|one| one.provider != OFFLINE && family(&one.model) == family(&author.model));
+    let related: Vec<&str> = related.filter(|one| family(&one.model).is_some()).map(|one| one.id.as_str()).collect();
+    (!related.is_empty()).then(|| {
+        let (author, reviewers) = (&author.id, related.join(", "));
+        format!(
+            "{reviewers}: of the same family of models as the author, {author}. A reviewer of another one finds more."
+        )
+    })
 }
 
 fn everybody(settings: &Settings) -> impl Iterator<Item = &AgentSettings> {

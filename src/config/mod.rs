@@ -37,7 +37,7 @@ mod suggest;
 #[cfg(test)]
 mod tests;
 
-pub use advice::{model_warnings, one_family};
+pub use advice::{model_warnings, one_family, related_reviewers};
 pub use change::{Change, Changed, change};
 pub use choice::{Because, ModelChoice, NoKey};
 pub use defaults::{OFFLINE_MODEL, default_settings};

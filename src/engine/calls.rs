@@ -34,7 +34,7 @@ struct InFlight {
 }
 
 /// What a call tells. All take the same channel, so that a reply is never seen after the result it led to.
-enum Message {
+pub(super) enum Message {
     /// An attempt is to be sent.
     Reserve(Pending),
     /// An attempt failed; what it took must be on record before the next.
@@ -44,7 +44,7 @@ enum Message {
 }
 
 /// An attempt that is to be sent, and who waits to hear whether it may be.
-struct Pending {
+pub(super) struct Pending {
     wanted: Wanted,
     answer: oneshot::Sender<Reserved>,
 }

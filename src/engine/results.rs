@@ -194,11 +194,13 @@ impl Engine {
     fn record_failed_call(&mut self, step: &Step, failed: &FailedCall) -> Result<(), EngineError> {
         if matches!(failed.error, ModelError::OverBudget { .. }) {
             if step.cost == Cost::Extra {
-                self.warn(format!("the cost limit has no room for questions of {}", step.key.agent_id));
+                let words = self.debate().stage(step.key.stage).map(|stage| stage.words.plural.clone());
+                let what = words.unwrap_or_else(|| step.key.stage.as_str().into());
+                self.warn(format!("the cost limit has no room for {what} of {}", step.key.agent_id));
                 self.refused.insert(step.key.clone());
                 return Ok(());
             }
-            if self.is_out_of_money() && step.cost == Cost::Closing {
+            if self.is_out_of_money() {
                 // Nothing else is left that could be left out.
                 self.refused.insert(step.key.clone());
                 self.refusal = Some(failed.to_string());

@@ -34,6 +34,7 @@ pub use oxford::{FloorVote, OXFORD, floor_vote};
 pub use review::{REVIEW, author_and_reviewers};
 pub use roundtable::ROUNDTABLE;
 pub use step::{Answer, Authorship, Cost, Shows, Step};
+pub use verdict::criteria;
 
 /// The protocols of this program, the default one first.
 pub const PROTOCOLS: &[&Protocol] = &[&DIALECTIC, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW];

@@ -242,7 +242,9 @@ mod tests {
 
     fn read(mut state: Value) -> Result<Debate, serde_json::Error> {
         mend(&mut state);
-        serde_json::from_value(state)
+        let mut debate = serde_json::from_value(state)?;
+        complete(&mut debate);
+        Ok(debate)
     }
 
     fn with(more: Value) -> Result<Debate, serde_json::Error> {
@@ -313,7 +315,13 @@ mod tests {
             let error = read(state).unwrap_err().to_string();
             assert!(error.contains(&format!("missing field `{key}`")), "{error}");
         }
-        let unknown = json!({"rounds": [{"contributions": [{"type": "sermon"}]}]});
-        assert!(with(unknown).unwrap_err().to_string().contains("sermon"));
+    }
+
+    #[test]
+    fn a_contribution_of_an_unknown_stage_is_kept_under_its_name() {
+        for (written, known) in [("Proposal", "proposal"), ("sermon", "sermon")] {
+            let debate = with(json!({"rounds": [{"contributions": [{"type": written}]}]})).unwrap();
+            assert_eq!(debate.rounds[0].contributions[0].stage.as_str(), known);
+        }
     }
 }

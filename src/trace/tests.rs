@@ -61,7 +61,7 @@ impl Scene {
         let created = Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(Box::new(created)) };
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000);
         let debate = Debate::create(&created).unwrap();
-        let mut spans = Spans::new(provider.tracer("test"), debate, "abc123", now);
+        let mut spans = Spans::new(provider.tracer("test"), debate, "abc123".to_owned(), now);
         spans.see(&Signal::Recorded(Arc::new(created)), now);
         let asked = Asked { system: "Be brief.".into(), prompt: "Design it.".into() };
         Self { exporter, provider, spans: Some(spans), asked: Some(asked), seq: 1, now }

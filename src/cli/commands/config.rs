@@ -10,7 +10,8 @@ use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
 use crate::cli::session::env_file;
 use crate::cli::terminal::Terminal;
 use crate::config::{
-    ConfigPath, Environment, Loaded, Overrides, Row, model_warnings, one_family, schema, show, starter,
+    ConfigPath, Environment, Loaded, Overrides, Row, model_warnings, one_family, related_reviewers, schema, show,
+    starter,
 };
 use crate::error::Error;
 use crate::figures::counted;
@@ -78,7 +79,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let agents = counted(settings.agents.len() as u64, "agent");
     let rounds = counted(settings.debate.rounds.into(), "round");
     terminal.notice(&format!("The configuration is sound: {agents} and a judge, {rounds} at most."));
-    if let Some(advice) = one_family(settings) {
+    for advice in [one_family(settings), related_reviewers(settings)].into_iter().flatten() {
         terminal.notice(&advice);
     }
     Ok(())

@@ -11,6 +11,7 @@ use crate::runner::Spec;
 
 pub(super) fn run(spec: &Spec, routed: &BTreeSet<String>, terminal: &mut Terminal) -> Result<(), Error> {
     let settings = &spec.settings;
+    (spec.protocol.check)(settings)?;
     let forecast = forecast_of(spec, settings, routed)?;
     terminal.text(&display::forecast(&forecast, &spec.protocol.infos()))?;
     for warning in check_windows(&forecast.calls, settings)? {

@@ -178,7 +178,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::debate::{Phase, Timestamp};
+    use crate::debate::{StageId, Timestamp};
 
     const PRICE: Price =
         Price { input_per_m_tok: 1.0, cached_input_per_m_tok: None, output_per_m_tok: 1.0, long: None };
@@ -197,7 +197,7 @@ mod tests {
     }
 
     fn key() -> CallKey {
-        CallKey { round: 1, phase: Phase::Proposal, agent_id: "a".into(), target_agent_id: None }
+        CallKey::new(1, StageId::new("proposal"), &"a".into())
     }
 
     fn reserved(dollars: f64) -> Event {

@@ -251,11 +251,12 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::debate::Phase;
+    use crate::debate::StageId;
+    use crate::protocol::Cost;
 
     fn foreseen(agent: &str, bytes: usize) -> Foreseen {
-        let agent_id = AgentId::from(agent);
-        Foreseen { key: CallKey { round: 1, phase: Phase::Proposal, agent_id, target_agent_id: None }, bytes }
+        let key = CallKey::new(1, StageId::new("proposal"), &AgentId::from(agent));
+        Foreseen { key, cost: Cost::Round, in_round: true, is_second_chance: false, bytes }
     }
 
     fn payee(least: u32, most: u32) -> Payee {
@@ -273,8 +274,9 @@ mod tests {
 
     #[test]
     fn a_call_that_comes_twice_is_planned_twice_and_one_of_short_texts_too() {
-        let least = [foreseen("judge", 10), foreseen("judge", 20), foreseen("short", 5)];
-        let full = [foreseen("judge", 100), foreseen("judge", 200), foreseen("long", 50)];
+        let second = |bytes| Foreseen { is_second_chance: true, ..foreseen("judge", bytes) };
+        let least = [foreseen("judge", 10), second(20), foreseen("short", 5)];
+        let full = [foreseen("judge", 100), second(200), foreseen("long", 50)];
         let mut planned: Vec<_> = Planned::merge(&least, &full)
             .into_iter()
             .map(|call| (call.key.agent_id.to_string(), call.bytes(Level::LEAST), call.bytes(Level::FULL)))

@@ -216,7 +216,7 @@ impl Budget {
 impl Engine {
     /// Has the debate close now, and says so. Saying it once is enough.
     pub(super) fn stop_for_budget(&mut self) -> Result<(), EngineError> {
-        if self.is_stopping() {
+        if self.is_out_of_money() {
             return Ok(());
         }
         let limit = self.budget.as_ref().map(|budget| budget.limit).unwrap_or_default();

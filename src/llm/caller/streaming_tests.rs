@@ -5,8 +5,7 @@ use std::sync::Mutex;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use crate::debate::{AgentId, CallKey, Phase, Price};
-use crate::llm::Brief;
+use crate::debate::Price;
 
 use super::*;
 
@@ -61,10 +60,7 @@ async fn call(attempts: Vec<Attempt>) -> (Result<Answered, FailedCall>, Vec<(u12
         account: None,
         observer: Some(watcher.clone()),
     };
-    let key = CallKey { round: 1, phase: Phase::Proposal, agent_id: AgentId::new("a"), target_agent_id: None };
-    let brief = Brief { key, role: "kiss".into(), problem: "p".into(), clarifications: Arc::new([]), material: vec![] };
     let request = Request {
-        brief,
         model: "m".into(),
         temperature: 0.5,
         max_tokens: None,

@@ -6,8 +6,7 @@ use std::sync::Mutex;
 use futures_util::future::BoxFuture;
 use futures_util::future::join_all;
 
-use crate::debate::{AgentId, CallKey, Phase, Price, ToolCall};
-use crate::llm::Brief;
+use crate::debate::{Price, ToolCall};
 
 use super::retries::{FIRST_WAIT, LONGEST_RETRY_AFTER, LONGEST_WAIT};
 use super::*;
@@ -128,15 +127,7 @@ impl Stage {
 }
 
 fn request() -> Request {
-    let key = CallKey { round: 2, phase: Phase::Proposal, agent_id: AgentId::new("a"), target_agent_id: None };
     Request {
-        brief: Brief {
-            key,
-            role: "architect".into(),
-            problem: "p".into(),
-            clarifications: Arc::new([]),
-            material: vec![],
-        },
         model: "configured".into(),
         temperature: 0.5,
         max_tokens: None,

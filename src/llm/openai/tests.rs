@@ -24,10 +24,8 @@ use axum::body::Bytes;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use crate::debate::{AgentId, ApiKind, CallKey, Phase, Tokens};
-use crate::llm::{
-    AnswerSchema, Brief, ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request, Timeouts, Usage,
-};
+use crate::debate::{ApiKind, Tokens};
+use crate::llm::{AnswerSchema, ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request, Timeouts, Usage};
 
 use super::{Endpoint, OpenAiClient, http_client};
 use server::{Delivery, Gate, Incoming, MockServer as Server, Reply as Answer};
@@ -77,15 +75,7 @@ fn request() -> Request {
 }
 
 fn request_for(model: &str) -> Request {
-    let key = CallKey { round: 1, phase: Phase::Proposal, agent_id: AgentId::new("a"), target_agent_id: None };
     Request {
-        brief: Brief {
-            key,
-            role: "architect".into(),
-            problem: "p".into(),
-            clarifications: Arc::new([]),
-            material: vec![],
-        },
         model: model.into(),
         temperature: 0.7,
         max_tokens: None,

@@ -8,72 +8,118 @@ use serde_json::Value;
 
 use super::*;
 use crate::markdown::fenced;
+use crate::protocol::PROTOCOLS;
 
-/// A rendered prompt and the values that went into it.
+/// A rendered template and the values that went into it.
 struct Sample {
-    template: Template,
+    file: &'static str,
     values: Value,
     text: String,
 }
 
-fn sample<P: Prompt>(prompt: &P) -> Sample {
-    let values = serde_json::to_value(prompt).unwrap();
-    Sample { template: P::TEMPLATE, values, text: prompt.render().unwrap() }
+fn sample<F: Fill>(template: &F) -> Sample {
+    let values = serde_json::to_value(template).unwrap();
+    Sample { file: F::TEMPLATE.file(), values, text: template.render().unwrap() }
+}
+
+/// The prompts of all protocols, each once.
+fn prompts() -> Vec<&'static Prompt> {
+    let mut seen = BTreeSet::new();
+    let all = PROTOCOLS.iter().flat_map(|protocol| protocol.prompts.iter().copied());
+    all.filter(|prompt| seen.insert(prompt.file)).collect()
+}
+
+fn prompt(file: &str) -> &'static Prompt {
+    prompts().into_iter().find(|prompt| prompt.file == file).unwrap()
+}
+
+/// What a call shows, each text being what `text` makes of its name.
+struct Texts {
+    texts: Vec<String>,
+    summary: String,
+}
+
+impl Texts {
+    fn of(text: &impl Fn(&str) -> String) -> Self {
+        let names = ["input-1", "input-2", "input-3", "first", "second", "proposal", "critique", "refinement"];
+        Self { texts: names.map(text).into(), summary: text("summary") }
+    }
+
+    fn values<'a>(&'a self, role: FocusedRole<'a>) -> Values<'a> {
+        let at = |place: usize| self.texts[place].as_str();
+        let authored = |author, place| Authored { author, text: at(place) };
+        let entries = vec![Entry { title: "title-1, for", text: at(3) }, Entry { title: "title-2", text: at(4) }];
+        Values {
+            role,
+            inputs: vec![authored("author-1", 0), authored("author-2", 1), authored("author-3", 2)],
+            candidates: vec![Candidate { label: "AA", text: at(3) }, Candidate { label: "BB", text: at(4) }],
+            own_summary: Some(&self.summary),
+            rounds: vec![OwnRound {
+                proposal: Some(authored("author", 5)),
+                critiques: vec![authored("critic", 6)],
+                refinement: Some(authored("refiner", 7)),
+            }],
+            material: vec![MaterialPart { heading: "Heading", entries: entries.clone() }],
+            entries,
+            side: "for",
+            target: Some("target"),
+            debaters: vec!["A", "B"],
+            criteria: vec!["logic"],
+            max_questions: 9,
+            max_length: 2345,
+        }
+    }
+}
+
+/// The role that a prompt is for: the judge where it has what the prompt looks for.
+fn role_for<'a>(prompt: &Prompt, role: &'a Role, judge: &'a Role) -> FocusedRole<'a> {
+    let is_judges = prompt.file.starts_with("judge/") || prompt.file.ends_with("assess.md");
+    if is_judges { judge.focusing(prompt.focus) } else { role.focusing(prompt.focus) }
 }
 
 /// Every template with every value there, each text being what `text` makes of its name.
 fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample> {
-    let [problem, path, question, answer, summary, error] =
-        ["problem", "path", "question", "answer", "summary", "error"].map(&text);
-    let [proposal, critiques @ .., refinement] = ["proposal", "critique-1", "critique-2", "refinement"].map(&text);
-    let [first, second] = ["first", "second"].map(&text);
+    let [problem, path, question, answer, summary, error, first, second, solution] =
+        ["problem", "path", "question", "answer", "summary", "error", "first", "second", "solution"].map(&text);
     let clarifications = [Clarification { agent: "asker", question: &question, answer: &answer }];
-    let proposal = Authored { author: "author", text: &proposal };
-    let critiques = ["critic-1", "critic-2"].iter().zip(&critiques);
-    let critiques: Vec<_> = critiques.map(|(author, text)| Authored { author, text }).collect();
     let entries = vec![Entry { title: "title-1", text: &first }, Entry { title: "title-2", text: &second }];
     let candidates = [Candidate { label: "AA", text: &first }, Candidate { label: "BB", text: &second }];
     let own = [OwnRound {
-        proposal: Some(proposal),
-        critiques: critiques.clone(),
-        refinement: Some(Authored { author: "refiner", text: &refinement }),
+        proposal: Some(Authored { author: "author", text: &first }),
+        critiques: vec![Authored { author: "critic", text: &second }],
+        refinement: Some(Authored { author: "refiner", text: &solution }),
     }];
-    let material = [MaterialPart { heading: "Heading", entries: entries.clone() }];
-    let own_summary = Some(summary.as_str());
-    let persona = judge.persona();
-    vec![
-        sample(&Foundation { problem: &problem, context_dir: Some(&path), clarifications: &clarifications }),
+    let fixed = [
+        sample(&Beginning { problem: &problem, context_dir: Some(&path), clarifications: &clarifications }),
         sample(&History { entries: &entries }),
-        sample(&Propose { own_summary, role: role.proposing() }),
-        sample(&Critique { proposal, own_summary, role: role.critiquing() }),
-        sample(&Refine { proposal, critiques: &critiques, own_summary, role: role.refining() }),
-        sample(&OwnHistory { rounds: &own, own_summary }),
-        sample(&Summarize { rounds: &own, own_summary, max_length: 2345, role: role.summarizing() }),
-        sample(&Clarify { max_questions: 9, role: role.clarifying() }),
-        sample(&Vote { candidates: &candidates, role: role.persona() }),
-        sample(&EvaluateConvergence { candidates: &candidates, role: persona }),
-        sample(&EvaluateQuality { candidates: &candidates, role: persona }),
-        sample(&JudgeSummarize { entries: &entries, max_length: 2345, role: judge.summarizing() }),
-        sample(&Synthesize { material: &material, role: persona }),
-        sample(&Assess { candidates: &candidates, solution: &refinement, role: persona }),
-        sample(&Merge { candidates: &candidates, role: persona }),
+        sample(&OwnHistory { rounds: &own, own_summary: Some(&summary) }),
+        sample(&Assess { candidates: &candidates, solution: &solution, role: judge.persona() }),
         sample(&SecondChance { error: &error }),
         sample(&NoSolution {}),
         sample(&EvaluatorClarifications { clarifications: &clarifications }),
-    ]
+    ];
+    let texts = Texts::of(&text);
+    let of_protocols = prompts().into_iter().map(|prompt| {
+        let values = texts.values(role_for(prompt, role, judge));
+        Sample {
+            file: prompt.file,
+            values: serde_json::to_value(&values).unwrap(),
+            text: prompt.render(&values).unwrap(),
+        }
+    });
+    fixed.into_iter().chain(of_protocols).collect()
 }
 
-/// The templates with optional values, each without them.
+/// The fixed templates with optional values, each without them.
 fn bare(role: &Role) -> Vec<Sample> {
-    let proposal = Authored { author: "author", text: "proposal" };
-    let own = [OwnRound { proposal: None, critiques: vec![], refinement: Some(proposal) }];
+    let own = [OwnRound {
+        proposal: None,
+        critiques: vec![],
+        refinement: Some(Authored { author: "author", text: "refinement" }),
+    }];
     vec![
-        sample(&Foundation { problem: "problem", context_dir: None, clarifications: &[] }),
-        sample(&Propose { own_summary: None, role: role.proposing() }),
-        sample(&Critique { proposal, own_summary: None, role: role.critiquing() }),
-        sample(&Refine { proposal, critiques: &[], own_summary: None, role: role.refining() }),
+        sample(&Beginning { problem: "problem", context_dir: None, clarifications: &[] }),
         sample(&OwnHistory { rounds: &own, own_summary: None }),
-        sample(&Summarize { rounds: &own, own_summary: None, max_length: 2345, role: role.summarizing() }),
         sample(&Assess { candidates: &[], solution: "solution", role: role.persona() }),
         sample(&EvaluatorClarifications { clarifications: &[] }),
     ]
@@ -97,23 +143,31 @@ fn leaves(value: &Value, found: &mut Vec<String>) {
 fn templates_and_values_have_the_same_variables() {
     let role = Role::built_in("kiss").unwrap();
     let samples = full(&role, &Role::judge(), str::to_owned);
-    assert_eq!(samples.iter().map(|sample| sample.template).collect::<Vec<_>>(), Template::ALL);
-    for Sample { template, values, .. } in &samples {
-        let read = catalog::environment().get_template(template.file()).unwrap().undeclared_variables(false);
-        let passed: BTreeSet<_> = values.as_object().unwrap().keys().cloned().collect();
-        assert_eq!(read.into_iter().collect::<BTreeSet<_>>(), passed, "{template}");
+    let fixed: Vec<_> = Template::ALL.iter().map(|template| template.file()).collect();
+    assert_eq!(samples.iter().map(|sample| sample.file).take(fixed.len()).collect::<Vec<_>>(), fixed);
+    let passed = |sample: &Sample| sample.values.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+    for sample in &samples[..fixed.len()] {
+        let read = catalog::environment().get_template(sample.file).unwrap().undeclared_variables(false);
+        assert_eq!(read.into_iter().collect::<BTreeSet<_>>(), passed(sample), "{}", sample.file);
     }
+    // A prompt takes of its values what it needs, and all of them are needed somewhere.
+    let mut needed = BTreeSet::new();
+    for prompt in prompts() {
+        let template = catalog::environment().template_from_named_str(prompt.file, prompt.text).unwrap();
+        needed.extend(template.undeclared_variables(false));
+    }
+    assert_eq!(needed, passed(samples.last().unwrap()));
 }
 
 #[test]
-fn every_value_reaches_the_text_with_every_role() {
+fn every_text_that_a_template_asks_for_reaches_it() {
     for role in roles() {
-        for Sample { template, values, text } in full(&role, &Role::judge(), |name| format!("<{name}>")) {
+        let samples = full(&role, &Role::judge(), |name| format!("<{name}>"));
+        for Sample { file, values, text } in &samples[..Template::ALL.len()] {
             let mut expected = Vec::new();
-            leaves(&values, &mut expected);
-            assert!(!expected.is_empty() || template == Template::NoSolution);
+            leaves(values, &mut expected);
             for leaf in expected {
-                assert!(text.contains(&leaf), "{template} lacks {leaf}");
+                assert!(text.contains(&leaf), "{file} lacks {leaf}");
             }
         }
     }
@@ -122,14 +176,13 @@ fn every_value_reaches_the_text_with_every_role() {
 #[test]
 fn texts_are_tidy_with_and_without_optional_values() {
     for role in roles() {
-        for Sample { template, text, .. } in full(&role, &Role::judge(), str::to_owned).into_iter().chain(bare(&role)) {
-            assert!(!text.contains("\n\n\n"), "{template}: two blank lines\n{text}");
-            assert!(text.lines().all(|line| line == line.trim_end()), "{template}: space at a line's end\n{text}");
-            assert_eq!(text, text.trim(), "{template}: blank lines around it");
-            assert!(!text.contains("{%") && !text.contains("{{"), "{template}\n{text}");
-            assert!(text.lines().all(|line| line != "none" && !line.ends_with(" none")), "{template}\n{text}");
+        for Sample { file, text, .. } in full(&role, &Role::judge(), str::to_owned).into_iter().chain(bare(&role)) {
+            assert!(!text.contains("\n\n\n"), "{file}: two blank lines\n{text}");
+            assert!(text.lines().all(|line| line == line.trim_end()), "{file}: space at a line's end\n{text}");
+            assert_eq!(text, text.trim(), "{file}: blank lines around it");
+            assert!(!text.contains("{%") && !text.contains("{{"), "{file}\n{text}");
             for (heading, before) in text.lines().skip(1).zip(text.lines()).filter(|(line, _)| line.starts_with('#')) {
-                assert_eq!(before, "", "{template}: no blank line before {heading}");
+                assert_eq!(before, "", "{file}: no blank line before {heading}");
             }
         }
     }
@@ -138,20 +191,27 @@ fn texts_are_tidy_with_and_without_optional_values() {
 #[test]
 fn absent_values_leave_no_heading_behind() {
     let role = Role::built_in("testing").unwrap();
-    for Sample { template, text, .. } in bare(&role) {
-        let headings: Vec<_> = text.lines().filter(|line| line.starts_with("# ")).collect();
-        let expected: &[&str] = match template {
-            Template::Foundation => &["# Problem"],
-            Template::Propose => &["# Your role: Testing", "# Your task: propose"],
-            Template::Critique => &["# Proposal of author", "# Your role: Testing", "# Your task: critique"],
-            Template::Refine => &["# Proposal of author", "# Your role: Testing", "# Your task: refine"],
-            Template::OwnHistory => &["# Refinement by author"],
-            Template::Summarize => &["# Refinement by author", "# Your role: Testing", "# Your task: summarise"],
-            Template::Assess => &["# Solution", "# Your role: Testing", "# Your task: assess"],
-            Template::EvaluatorClarifications => &[],
-            other => panic!("{other} has no optional values"),
-        };
-        assert_eq!(headings, expected, "{template}");
+    let headings =
+        |text: &str| text.lines().filter(|line| line.starts_with("# ")).map(str::to_owned).collect::<Vec<_>>();
+    let expected: [&[&str]; 4] = [
+        &["# Problem"],
+        &["# Refinement by author"],
+        &["# Solution", "# Your role: Testing", "# Your task: assess"],
+        &[],
+    ];
+    for (Sample { file, text, .. }, expected) in bare(&role).iter().zip(expected) {
+        assert_eq!(headings(text), expected, "{file}");
+    }
+    let texts = Texts::of(&str::to_owned);
+    for (file, expected) in [
+        ("phases/propose.md", &["# Your role: Testing", "# Your task: propose"][..]),
+        ("phases/critique.md", &["# Proposal of author-1", "# Your role: Testing", "# Your task: critique"]),
+        ("phases/refine.md", &["# Proposal of author-1", "# Your role: Testing", "# Your task: refine"]),
+    ] {
+        let prompt = prompt(file);
+        let all = texts.values(role.focusing(prompt.focus));
+        let values = Values { inputs: all.inputs[..1].to_vec(), own_summary: None, ..all };
+        assert_eq!(headings(&prompt.render(&values).unwrap()), expected, "{file}");
     }
 }
 
@@ -164,34 +224,38 @@ fn json_keys_are_named_where_json_is_asked_for() {
     let merged = format!("\n```json\n{{\"base\":\"B\",{rest}\n```\n");
     let alone = format!("`{{\"base\":\"B\",{rest}`");
     for sample in full(&Role::built_in("kiss").unwrap(), &Role::judge(), str::to_owned) {
-        let needed: Vec<_> = match sample.template {
-            Template::Clarify => vec![r#"{"questions":[{"id":"q1","text":"..."}]}"#],
-            Template::Vote => vec![r#"{"choice":"B","confidence":0,"reason":"..."}"#],
-            Template::EvaluateConvergence | Template::EvaluateQuality => vec![r#"{"confidence":0}"#],
-            Template::Synthesize => keys.split(' ').chain(["at most 40", &block]).collect(),
-            Template::Merge => keys.split(' ').chain(["`base`", "at most 40", &merged]).collect(),
-            Template::Assess => keys.split(' ').chain(["`base`", "at most 40", &alone]).collect(),
+        let needed: Vec<_> = match sample.file {
+            "phases/clarify.md" => vec![r#"{"questions":[{"id":"q1","text":"..."}]}"#],
+            "phases/vote.md" => vec![r#"{"choice":"B","confidence":0,"reason":"..."}"#],
+            "judge/evaluate-convergence.md" | "judge/evaluate-quality.md" => vec![r#"{"confidence":0}"#],
+            "judge/synthesize.md" => keys.split(' ').chain(["at most 40", &block]).collect(),
+            "judge/merge.md" => keys.split(' ').chain(["`base`", "at most 40", &merged]).collect(),
+            "judge/assess.md" => keys.split(' ').chain(["`base`", "at most 40", &alone]).collect(),
             _ => vec![],
         };
         for key in needed {
-            assert!(sample.text.contains(key), "{} lacks {key}", sample.template);
+            assert!(sample.text.contains(key), "{} lacks {key}", sample.file);
         }
     }
 }
 
 #[test]
 fn what_is_paid_on_every_call_stays_short() {
-    assert!((2200..=2800).contains(&charter().chars().count()), "{}", charter().chars().count());
-    assert!(!charter().contains("{{") && !charter().contains("{%"));
+    let system = system();
+    assert!((2200..=2800).contains(&system.chars().count()), "{}", system.chars().count());
+    assert!(!system.contains("{{") && !system.contains("{%"));
+    let judge = Role::judge();
     for role in roles() {
-        for Sample { template, text, .. } in bare(&role) {
+        for Sample { file, text, .. } in full(&role, &judge, str::to_owned) {
             let own = text.find("# Your role").map_or(0, |start| text[start..].chars().count());
-            // The judge's one call more comes once at most.
-            let most = if template == Template::Assess { 2000 } else { 1200 };
-            assert!(own <= most, "{template}, {}: {own} characters", role.name);
+            // The judge's calls are few.
+            let most = if file.contains("judge/") || file.contains("motion/") || file.contains("review/") {
+                3500
+            } else {
+                1300
+            };
+            assert!(own <= most, "{file}, {}: {own} characters", role.name);
         }
-        let clarify = Clarify { max_questions: 5, role: role.clarifying() }.render().unwrap();
-        assert!(clarify.chars().count() <= 1200, "{}: {}", role.name, clarify.chars().count());
     }
 }
 
@@ -200,31 +264,30 @@ fn critique_refinement_and_summary_begin_alike() {
     let proposal = Authored { author: "b", text: "The proposal of b." };
     let critiques = ["a", "c"].map(|author| Authored { author, text: "1. A point." });
     let [mine, other] = ["security", "kiss"].map(|name| Role::built_in(name).unwrap());
-    let refine =
-        Refine { proposal, critiques: &critiques, own_summary: Some("What b knows."), role: mine.refining() }.render();
-    let refine = refine.unwrap();
-
-    let critique =
-        Critique { proposal, own_summary: Some("What c knows."), role: other.critiquing() }.render().unwrap();
+    let texts = Texts::of(&str::to_owned);
+    let render = |file: &str, role: &Role, inputs: Vec<Authored<'_>>, rounds: Vec<OwnRound<'_>>, own_summary| {
+        let prompt = prompt(file);
+        prompt.render(&Values { inputs, rounds, own_summary, ..texts.values(role.focusing(prompt.focus)) }).unwrap()
+    };
+    let inputs = [proposal, critiques[0], critiques[1]].to_vec();
+    let refine = render("phases/refine.md", &mine, inputs, Vec::new(), Some("What b knows."));
+    let critique = render("phases/critique.md", &other, vec![proposal], Vec::new(), Some("What c knows."));
     let shared = format!("# Proposal of b\n\n{}\n\n", fenced("proposal", proposal.text));
     assert!(refine.starts_with(&shared) && critique.starts_with(&shared));
 
     let refinement = Some(Authored { author: "b", text: "Better." });
     let round = OwnRound { proposal: Some(proposal), critiques: critiques.to_vec(), refinement };
-    let summarize = Summarize { rounds: &[round], own_summary: None, max_length: 100, role: mine.summarizing() };
+    let summarize = render("phases/summarize.md", &mine, Vec::new(), vec![round], None);
     let (material, _) = refine.split_once("# Your summary of earlier rounds").unwrap();
     assert!(material.ends_with(&format!("{}\n\n", fenced("critique", critiques[1].text))));
-    assert!(summarize.render().unwrap().starts_with(material));
+    assert!(summarize.starts_with(material));
 }
 
 #[test]
-fn prompts_of_all_phases_begin_with_the_foundation() {
+fn prompts_begin_alike_with_and_without_history() {
     let entries = [Entry { title: "Proposal of a", text: "x" }];
-    let foundation = Foundation { problem: "p", context_dir: None, clarifications: &[] }.render().unwrap();
+    let beginning = Beginning { problem: "p", context_dir: None, clarifications: &[] }.render().unwrap();
     let history = History { entries: &entries }.render().unwrap();
-    let shared = format!("{foundation}\n\n{history}\n\n");
-    for Sample { text, .. } in bare(&Role::built_in("kiss").unwrap()).into_iter().skip(1) {
-        assert_eq!(*compose(&foundation, Some(&history), &text), format!("{shared}{text}"));
-        assert_eq!(*compose(&foundation, None, &text), format!("{foundation}\n\n{text}"));
-    }
+    assert_eq!(*compose(&beginning, Some(&history), "body"), format!("{beginning}\n\n{history}\n\nbody"));
+    assert_eq!(*compose(&beginning, None, "body"), format!("{beginning}\n\nbody"));
 }

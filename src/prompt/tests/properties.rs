@@ -42,7 +42,7 @@ proptest! {
         let judge = Role::judge();
         let plain = full(&role, &judge, |_| "plain".to_owned());
         for (hostile, plain) in full(&role, &judge, |_| format!("!{text}")).iter().zip(&plain) {
-            let template = hostile.template;
+            let template = hostile.file;
             let count = |sample: &Sample, text: &str| sample.text.matches(text).count();
             prop_assert_eq!(count(hostile, &format!("\n!{text}\n")), count(plain, "\nplain\n"), "{}", template);
             let ticks = |lines: Vec<&str>| {
@@ -55,18 +55,20 @@ proptest! {
 
     #[test]
     fn names_stay_in_their_heading(name in hostile()) {
-        let proposal = Authored { author: &name, text: "x" };
         let role = Role::built_in("kiss").unwrap();
-        let lines = |text: &str| text.lines().count();
-        let text = Critique { proposal, own_summary: None, role: role.critiquing() }.render().unwrap();
-        let plain = Critique { proposal: Authored { author: "b", ..proposal }, own_summary: None, role: role.critiquing() };
-        prop_assert_eq!(lines(&text), lines(&plain.render().unwrap()));
+        let (texts, prompt) = (Texts::of(&str::to_owned), prompt("phases/critique.md"));
+        let lines = |author: &str| {
+            let inputs = vec![Authored { author, text: "x" }];
+            let values = Values { inputs, ..texts.values(role.focusing(prompt.focus)) };
+            prompt.render(&values).unwrap().lines().count()
+        };
+        prop_assert_eq!(lines(&name), lines("b"));
     }
 
     #[test]
     fn texts_of_a_users_role_are_not_templates(text in hostile()) {
         let role = Role { system: text.as_str().into(), ..Role::clone(&Role::judge()) };
-        let vote = Vote { candidates: &[Candidate { label: "A", text: "x" }], role: role.persona() };
-        prop_assert!(vote.render().unwrap().contains(&text));
+        let (texts, prompt) = (Texts::of(&str::to_owned), prompt("phases/vote.md"));
+        prop_assert!(prompt.render(&texts.values(role.focusing(prompt.focus))).unwrap().contains(&text));
     }
 }

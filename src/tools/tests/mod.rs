@@ -320,7 +320,7 @@ fn a_context_that_is_no_directory_cannot_be_opened() {
     assert_eq!(ContextDirectory::open(&place.path("ctx/../ctx")).expect("opened").path(), place.path("ctx"));
 }
 
-fn round(round_number: u32, contributions: impl IntoIterator<Item = (&'static str, String)>) -> Round {
+fn round(round_number: u32, contributions: impl IntoIterator<Item = (&'static str, &'static str, String)>) -> Round {
     let contribution = |(agent, stage, content): (&str, &'static str, String)| {
         Arc::new(Contribution {
             agent_id: AgentId::new(agent),
