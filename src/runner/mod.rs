@@ -108,6 +108,8 @@ pub enum RunnerError {
     IsFinished {
         /// The debate.
         id: DebateId,
+        /// What was found wrong with its files and is mended.
+        warnings: Vec<String>,
     },
     /// A saved debate cannot be taken up.
     #[error("the debate {id} cannot be resumed: {reason}")]
@@ -176,7 +178,7 @@ impl Runner {
         if entry.journal.is_none() {
             let debate = read_state(&entry.state).map_err(StoreError::from)?;
             return Err(match entry.journal_gone() {
-                _ if debate.status == Status::Completed => RunnerError::IsFinished { id: debate.id },
+                _ if debate.status == Status::Completed => RunnerError::IsFinished { id: debate.id, warnings: Vec::new() },
                 Some(path) => RunnerError::JournalGone { id: debate.id, path },
                 None => {
                     let reason = "it has no journal (older versions kept none)";
@@ -199,7 +201,7 @@ impl Runner {
             if !state.is_ok_and(|state| state.is_same_state(debate)) {
                 record.write_state()?;
             }
-            return Err(RunnerError::IsFinished { id: debate.id.clone() });
+            return Err(RunnerError::IsFinished { id: debate.id.clone(), warnings });
         }
         let not_resumable = |reason| RunnerError::NotResumable { id: debate.id.clone(), reason };
         let mut settings = debate.settings.clone().ok_or_else(|| not_resumable("its settings are not saved"))?;

@@ -82,7 +82,7 @@ proptest! {
         // Not only whole debates: a snapshot is taken in the middle too.
         let debate = fold(&events[..=cut.index(events.len())]).unwrap();
         let written = serde_json::to_string_pretty(&debate).unwrap();
-        prop_assert_eq!(serde_json::from_str::<Debate>(&written).unwrap(), debate);
+        prop_assert!(serde_json::from_str::<Debate>(&written).unwrap().is_same_state(&debate));
     }
 
     #[test]
