@@ -16,7 +16,7 @@ const NONE: &str = "none";
 
 pub(super) fn polls(out: &mut Document<'_>, debate: &Debate, polls: &Polls<'_>) {
     out.line("### Polls\n");
-    let names: Vec<_> = polls.polls.iter().map(|poll| debate.words(poll.stage).noun).collect();
+    let names: Vec<_> = polls.held.iter().map(|poll| debate.words(poll.stage).noun).collect();
     let columns: Vec<String> = names.iter().map(|name| capitalized(&cell(name))).collect();
     let is_compared = polls.is_compared();
     let numbers: Vec<String> = columns
@@ -41,11 +41,11 @@ pub(super) fn polls(out: &mut Document<'_>, debate: &Debate, polls: &Polls<'_>) 
     }
     let row = |voter: &&AgentId| {
         let vote = |cast: Option<&String>| cast.map_or_else(|| NONE.to_owned(), |cast| cell(cast).into_owned());
-        let votes = polls.polls.iter().map(|poll| vote(poll.votes.get(*voter)));
+        let votes = polls.held.iter().map(|poll| vote(poll.votes.get(*voter)));
         [cell(voter.as_str()).into_owned()].into_iter().chain(votes).collect::<Vec<_>>()
     };
     out.table(&headed("Voter", &columns), polls.voters.iter().map(row));
-    for (poll, name) in polls.polls.iter().zip(names) {
+    for (poll, name) in polls.held.iter().zip(names) {
         for (voter, reason) in poll.reasons.iter().filter(|(_, reason)| !reason.trim().is_empty()) {
             out.line(format_args!("{}, {}:\n", id(voter.as_str()), inline(&name)));
             out.fenced(reason);
