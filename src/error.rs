@@ -234,7 +234,7 @@ impl From<RunnerError> for Error {
             RunnerError::Store(error) => error.into(),
             RunnerError::Engine(error) => error.into(),
             RunnerError::Fork(reason) => Self::Fork { id: DebateId::new(String::new()), reason },
-            RunnerError::IsFinished { id } => Self::NotResumable { id, reason: "it is finished" },
+            RunnerError::IsFinished { id, .. } => Self::NotResumable { id, reason: "it is finished" },
             RunnerError::NotResumable { id, reason } => Self::NotResumable { id, reason },
             RunnerError::JournalGone { id, path } => Self::JournalGone { id, path },
         }
