@@ -59,7 +59,8 @@ impl Protocol {
         let rows: Vec<[String; 3]> = [["stage", "event", "next"].map(str::to_owned)].into_iter().chain(rows).collect();
         let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let (first, second) = (width(0), width(1));
-        rows.iter().map(|[stage, event, next]| format!("{stage:first$}  {event:second$}  {next}\n")).collect()
+        let lines = rows.iter().map(|[stage, event, next]| format!("{stage:first$}  {event:second$}  {next}\n"));
+        lines.collect::<Vec<_>>().concat()
     }
 
     /// The table as a drawing in text: the stages below each other, what leads to the next one between them, and a line
@@ -94,7 +95,9 @@ impl Protocol {
                     None => drawing.line(format!("  {branch}─ {label} ─▶ {}", row.1.name())),
                 }
             }
-            ahead.iter().for_each(|row| drawing.line(format!("  │ {}", label(**row))));
+            for row in &ahead {
+                drawing.line(format!("  │ {}", label(**row)));
+            }
             drawing.line(if ahead.is_empty() { String::new() } else { "  ▼".to_owned() });
         }
         drawing.stage(Next::Done.name());

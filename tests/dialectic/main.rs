@@ -37,6 +37,7 @@ mod old_files;
 mod oracle;
 mod other_commands;
 mod pitch;
+mod pitching;
 mod providers;
 mod proxies;
 mod replay;

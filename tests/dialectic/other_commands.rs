@@ -114,7 +114,7 @@ fn protocols_are_listed_and_shown_as_tables_and_diagrams() {
     for protocol in PROTOCOLS {
         assert!(listed.lines().any(|line| line.split(' ').next() == Some(protocol.name)), "{listed}");
         let shown = sandbox.run(["protocols", "show", protocol.name]).expect_code(0).stdout;
-        assert!(shown.contains(&protocol.diagram()) && shown.contains(protocol.calls), "{shown}");
+        assert!(shown.contains(&protocol.diagram()) && shown.contains(&protocol.columns()), "{shown}");
     }
     let table = sandbox.run(["protocols", "dialectic"]).expect_code(0).stdout;
     for row in [
