@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::debate::DebateId;
+use crate::debate::{DebateId, ForkPoint};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::store::StoreError;
 
@@ -93,8 +93,8 @@ pub enum Error {
         id: DebateId,
         /// Why, as the state says it.
         reason: String,
-        /// The last round that was begun, 0 for none.
-        round: u32,
+        /// Where a fork with a higher limit could begin.
+        at: ForkPoint,
     },
     /// The debate did not end `full`, under `--strict`.
     #[error("the debate {id} did not end full")]
@@ -172,8 +172,7 @@ impl Error {
                 format!("what was said is kept; once the cause is gone: dialectic resume {id}")
             }
             Self::NotFull { id } => format!("the reasons are in ./debates/{id}.json, under `outcome`"),
-            Self::NoRoomToClose { id, round, .. } => {
-                let at = if *round == 0 { "start".to_owned() } else { format!("{round}.synthesis") };
+            Self::NoRoomToClose { id, at, .. } => {
                 format!("with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>")
             }
             Self::Interrupted { id } => format!("go on with: dialectic resume {id}"),
