@@ -1,6 +1,6 @@
 //! Language-model agents debate a problem, and a judge hands back one answer.
 //!
-//! This is the map of the house; `docs/architecture.md` walks through it. The program itself is [`cli::main`].
+//! This is the map of the library; `docs/architecture.md` walks through it. The program itself is [`cli::main`].
 //!
 //! | module | what it does |
 //! | --- | --- |
@@ -8,9 +8,10 @@
 //! | [`display`] | shows a running debate: live block, plain lines, NDJSON, summary |
 //! | [`report`] | what is written about a debate: Markdown and HTML, from one view of it |
 //! | [`evaluation`] | has the solutions of saved debates scored, and writes the scores down |
-//! | [`engine`] | runs a debate by its protocol: the loop, the nodes, the call graph of a round |
-//! | [`agent`] | debaters and judge: what each is asked, and how its answers are read |
-//! | [`protocol`] | which node follows which event: tables, nothing else |
+//! | [`runner`] | the one door to a debate: start, resume or fork it, and get a handle to the run |
+//! | [`engine`] | runs a debate by its protocol: starts the calls that are ready, records results, keeps the budget |
+//! | [`agent`] | debaters and judge: from a step to a request, from a reply to a value |
+//! | [`protocol`] | the declarations: stages, the calls of each, and where each leads; one file a protocol |
 //! | [`store`] | debates on disk: journal, state file, lock, finding one by its id |
 //! | [`trace`] | sends the spans of a running debate to Langfuse or any OTLP collector |
 //! | [`tools`] | what agents may look up while they write, and the sandbox around it |
@@ -27,11 +28,13 @@
 //! | [`figures`] | numbers, durations and money as people read them, known to all |
 //! | [`secrets`] | which files are not shown to a model, known to all |
 //!
-//! Who may know whom: `cli` knows `display`, `report`, `evaluation` and `engine`; `engine` and `evaluation`
-//! know `agent`, `protocol` and `store`; these know `llm`, `prompt` and `config`; and all of them know `debate`, which knows nobody. Never upwards,
-//! and never into a sibling's private parts. `display` and `trace` watch a run, `report` writes about one: they know
-//! `debate`, the first two `signals`, and how to read, write or send. Below `cli` and `display` nothing prints, ends the process or knows clap,
-//! and `config` alone reads the environment. `debate` and `protocol` do no input or output.
+//! A program that wants to run debates begins at [`runner`]; one that wants a protocol of its own, at [`protocol`].
+//!
+//! Who may know whom is a table in `docs/architecture.md`. In short: `cli` is a client of `runner`, which knows `engine`,
+//! which knows `agent`, `protocol` and `store`; these know `llm`, `prompt`, `tools` and `config`; and all of them know
+//! `debate`, which knows nobody. `display`, `report` and `trace` know the record and the signals, and no protocol. Below
+//! `cli` and `display` nothing prints, ends the process or knows clap, and `config` alone reads the environment. `debate`
+//! and `protocol` do no input or output.
 
 pub mod agent;
 pub mod cli;

@@ -252,9 +252,9 @@ pub(super) struct ForkArgs {
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: String,
 
-    /// The first phase that is made anew, such as `2.critique`; everything before it is taken over. Phases:
-    /// summarization, proposal, critique, refinement, evaluation, synthesis; `start` takes over nothing
-    #[arg(long, value_name = "ROUND.PHASE")]
+    /// The first stage that is made anew, such as `2.critique` or `3.rebuttal`: a stage of the debate's protocol that
+    /// makes calls. Everything before it is taken over; `start` takes over nothing
+    #[arg(long, value_name = "ROUND.STAGE")]
     pub(super) at: ForkPoint,
 
     /// Change a setting, such as `debate.rounds=4`, `judge.model=gpt-4o`, `agents.agent-kiss.temperature=0.2`
@@ -349,13 +349,26 @@ pub(super) struct ConfigFileArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub(super) struct ProtocolsArgs {
-    /// Show this protocol's table of transitions
+    #[command(subcommand)]
+    pub(super) command: Option<ProtocolsCommand>,
+
+    /// Print this protocol's table of transitions as Markdown
     pub(super) name: Option<String>,
 
     /// Print the table as a Mermaid diagram
     #[arg(long, requires = "name")]
     pub(super) mermaid: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ProtocolsCommand {
+    /// Draw a protocol's stages, and the ways between them
+    Show {
+        /// The protocol
+        name: String,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -52,6 +52,7 @@ pub use load::{ConfigPath, DEFAULT_PATH, Loaded, load};
 pub use overrides::{Overrides, Switch, Vocabulary};
 pub use place::{KeyPath, Location, Place, Segment};
 pub use read::{Document, read};
+pub use resolve::go_offline;
 pub use schema::schema;
 pub use shapes::{Named, Object, Whole};
 pub use sources::{Row, Source, Sources, show};

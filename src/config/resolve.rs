@@ -109,10 +109,7 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
     };
     agents::check_ids(&agents, &judge, judge_is_configured, &mut findings);
     if layers.overrides.offline == Switch::On {
-        for agent in agents.iter_mut().map(|(_, agent)| agent).chain([&mut judge]) {
-            OFFLINE.clone_into(&mut agent.provider);
-            OFFLINE_MODEL.clone_into(&mut agent.model);
-        }
+        agents.iter_mut().map(|(_, agent)| agent).chain([&mut judge]).for_each(go_offline);
         choice = None;
     }
     override_debate(&mut debate, layers.overrides);
@@ -131,6 +128,12 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
     check_moved_endpoints(&settings, layers.environment, &mut findings);
     settings.elsewhere = elsewhere(&settings, layers.environment);
     Resolved { settings, findings, origins, choice }
+}
+
+/// Whoever this is asks the offline provider from now on: no key, no network, no cost.
+pub fn go_offline(agent: &mut AgentSettings) {
+    OFFLINE.clone_into(&mut agent.provider);
+    OFFLINE_MODEL.clone_into(&mut agent.model);
 }
 
 fn built_in_agents(debate: &DebateSettings, served: &Served, most: Option<usize>) -> Vec<Placed> {

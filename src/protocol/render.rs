@@ -1,4 +1,4 @@
-//! A protocol's table for documentation and terminals.
+//! A protocol's table as Markdown, as a Mermaid diagram, and as a drawing and a table for a terminal.
 
 use super::{Next, Protocol, Row, Stage};
 
@@ -49,5 +49,223 @@ impl Protocol {
             lines.push(format!("| {} | {} | {}{begins} |", stage.info.id, trigger.0, next.name()));
         }
         lines.join("\n") + "\n"
+    }
+
+    /// The table as columns of plain text.
+    #[must_use]
+    pub fn columns(&self) -> String {
+        let rows =
+            self.rows().map(|(stage, row)| [stage.info.id.as_str().to_owned(), label(*row), row.1.name().to_owned()]);
+        let rows: Vec<[String; 3]> = [["stage", "event", "next"].map(str::to_owned)].into_iter().chain(rows).collect();
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let (first, second) = (width(0), width(1));
+        rows.iter().map(|[stage, event, next]| format!("{stage:first$}  {event:second$}  {next}\n")).collect()
+    }
+
+    /// The table as a drawing in text: the stages below each other, what leads to the next one between them, and a line
+    /// at the right for each way to another one. `↺` marks what leads back.
+    #[must_use]
+    pub fn diagram(&self) -> String {
+        let places: Vec<&Stage> = self.stages.iter().filter(|stage| stage.info.is_place).collect();
+        let mut drawing = Drawing::default();
+        for (place, stage) in places.iter().enumerate() {
+            drawing.stage(stage.info.id.as_str());
+            let kinds = self.stages.iter().take_while(|other| other.info.id != stage.info.id);
+            let kinds: Vec<_> =
+                kinds.collect::<Vec<_>>().into_iter().rev().take_while(|kind| !kind.info.is_place).collect();
+            if !kinds.is_empty() {
+                let kinds: Vec<_> = kinds.iter().rev().map(|kind| kind.info.id.as_str()).collect();
+                drawing.line(format!("  │ (with {})", kinds.join(", ")));
+            }
+            // The end is drawn behind the last stage.
+            let target = |next: Next| match next {
+                Next::Go(id) | Next::Begin(id) => places.iter().position(|stage| stage.info.id == id),
+                Next::Done => Some(places.len()),
+                Next::Suspend | Next::Fail | Next::Pause => None,
+            };
+            let (ahead, aside): (Vec<&Row>, Vec<&Row>) =
+                stage.rows.iter().partition(|row| target(row.1) == Some(place + 1));
+            for (index, row) in aside.iter().enumerate() {
+                let branch = if ahead.is_empty() && index + 1 == aside.len() { "└" } else { "├" };
+                let (label, to) = (label(**row), target(row.1));
+                match to {
+                    Some(to) if to <= place => drawing.exit(format!("  {branch}─ {label} ↺"), to),
+                    Some(to) => drawing.exit(format!("  {branch}─ {label}"), to),
+                    None => drawing.line(format!("  {branch}─ {label} ─▶ {}", row.1.name())),
+                }
+            }
+            ahead.iter().for_each(|row| drawing.line(format!("  │ {}", label(**row))));
+            drawing.line(if ahead.is_empty() { String::new() } else { "  ▼".to_owned() });
+        }
+        drawing.stage(Next::Done.name());
+        drawing.finish()
+    }
+}
+
+/// What a row is called in a drawing.
+fn label(Row(trigger, next): Row) -> String {
+    let begins = if matches!(next, Next::Begin(_)) { ", new round" } else { "" };
+    format!("{}{begins}", trigger.0)
+}
+
+/// Between what is written and the first line at the right, and between two of those.
+const GAP: usize = 3;
+
+/// Stages below each other, and ways between those that are no neighbours.
+#[derive(Debug, Default)]
+struct Drawing {
+    lines: Vec<String>,
+    /// The line of each stage.
+    stages: Vec<usize>,
+    /// The lines from which a way leads to a stage, by its place.
+    exits: Vec<(usize, usize)>,
+}
+
+/// A line at the right: all ways to one stage.
+struct Rail {
+    stage: usize,
+    first: usize,
+    last: usize,
+}
+
+impl Drawing {
+    fn line(&mut self, text: String) {
+        self.lines.push(text);
+    }
+
+    fn stage(&mut self, name: &str) {
+        self.stages.push(self.lines.len());
+        self.line(name.to_owned());
+    }
+
+    fn exit(&mut self, text: String, to: usize) {
+        self.exits.push((self.lines.len(), to));
+        self.line(text);
+    }
+
+    fn rails(&self) -> Vec<Rail> {
+        let rails = self.stages.iter().enumerate().filter_map(|(place, stage)| {
+            let from = self.exits.iter().filter(|(_, to)| *to == place).map(|(line, _)| *line);
+            let (first, last) = from.fold(None, |span: Option<(usize, usize)>, line| {
+                let (first, last) = span.unwrap_or((*stage, *stage));
+                Some((first.min(line), last.max(line)))
+            })?;
+            Some(Rail { stage: *stage, first, last })
+        });
+        let mut rails: Vec<Rail> = rails.collect();
+        // Short ones are drawn further inside, where fewer others cross them.
+        rails.sort_by_key(|rail| rail.last - rail.first);
+        rails
+    }
+
+    fn finish(self) -> String {
+        let mut tracks: Vec<Vec<Rail>> = Vec::new();
+        for rail in self.rails() {
+            let is_free =
+                |track: &&mut Vec<Rail>| track.iter().all(|other| rail.last < other.first || other.last < rail.first);
+            match tracks.iter_mut().find(is_free) {
+                Some(track) => track.push(rail),
+                None => tracks.push(vec![rail]),
+            }
+        }
+        let written = self.lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+        let width = written + GAP * tracks.len() + 1;
+        let pad = |line: &String| line.chars().chain(std::iter::repeat(' ')).take(width).collect();
+        let mut grid: Vec<Vec<char>> = self.lines.iter().map(pad).collect();
+        let tracks = || {
+            tracks
+                .iter()
+                .enumerate()
+                .flat_map(|(track, rails)| rails.iter().map(move |rail| (written + GAP * (track + 1), rail)))
+        };
+        for (column, rail) in tracks() {
+            grid[rail.first..=rail.last].iter_mut().for_each(|line| line[column] = '│');
+        }
+        for (column, rail) in tracks() {
+            let place = self.stages.iter().position(|stage| *stage == rail.stage);
+            let exits = self.exits.iter().filter(|(_, to)| Some(*to) == place).map(|(line, _)| *line);
+            for line in exits.chain([rail.stage]) {
+                let mut from = self.lines[line].chars().count() + 1;
+                if line == rail.stage {
+                    grid[line][from] = '◀';
+                    from += 1;
+                }
+                for cell in &mut grid[line][from..column] {
+                    *cell = if *cell == '│' { '┼' } else { '─' };
+                }
+                grid[line][column] = match (line > rail.first, line < rail.last) {
+                    (true, true) => '┤',
+                    (true, false) => '┘',
+                    (false, _) => '┐',
+                };
+            }
+        }
+        let lines = grid.into_iter().map(|line| line.into_iter().collect::<String>().trim_end().to_owned() + "\n");
+        lines.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::*;
+
+    #[test]
+    fn a_drawing_shows_the_way_on_the_ways_around_and_the_loops() {
+        let drawn = "\
+initialization
+  │ START
+  ▼
+clarification ◀──────────────────────┐
+  ├─ ALL_CLEAR, new round ───────────┼──┐
+  │ QUESTIONS_PENDING                │  │
+  ▼                                  │  │
+clarification-input                  │  │
+  ├─ WAITING_FOR_INPUT ─▶ suspend    │  │
+  └─ ANSWERS_SUBMITTED ↺ ────────────┘  │
+                                        │
+draft ◀─────────────────────────────────┘
+  └─ DRAFT_READY ───────────────────────┐
+                                        │
+rewrite ◀────────────────────────────┐  │
+  ├─ MAX_ROUNDS_REACHED ─────────────┼──┼──┐
+  │ REWRITE_READY                    │  │  │
+  ▼                                  │  │  │
+review ◀─────────────────────────────┼──┘  │
+  ├─ REWRITE_DEMANDED, new round ↺ ──┘     │
+  │ ACCEPTED                               │
+  ▼                                        │
+synthesis ◀────────────────────────────────┘
+  │ COMPLETE
+  ▼
+done
+";
+        assert_eq!(REVIEW.diagram(), drawn);
+        // From above and from below, to itself, and a stage with kinds of call of its own.
+        assert!(
+            DIALECTIC.diagram().contains("\nround-manager ◀────────────────────────┤\n"),
+            "{}",
+            DIALECTIC.diagram()
+        );
+        let examined = LINCOLN_DOUGLAS.diagram();
+        assert!(examined.contains("\n  │ (with cross-examination, cross-examination-answer)\n"), "{examined}");
+        assert!(examined.contains("  ├─ ROUND_COMPLETE, new round ↺ ─"), "{examined}");
+    }
+
+    #[test]
+    fn every_drawing_and_table_is_whole_and_fits_a_terminal() {
+        for protocol in PROTOCOLS {
+            let (drawn, columns) = (protocol.diagram(), protocol.columns());
+            for line in drawn.lines().chain(columns.lines()) {
+                assert!(line.chars().count() <= 80 && line == line.trim_end(), "{line}");
+            }
+            let labels =
+                drawn.lines().filter(|line| line.starts_with("  ") && line.contains(|c: char| c.is_ascii_uppercase()));
+            assert_eq!(labels.count(), protocol.rows().count(), "{drawn}");
+            assert_eq!(columns.lines().count(), protocol.rows().count() + 1);
+            let stages = drawn.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));
+            let stages: Vec<&str> = stages.filter_map(|line| line.split(' ').next()).collect();
+            let places = protocol.stages.iter().filter(|stage| stage.info.is_place).map(|stage| stage.info.id.as_str());
+            assert_eq!(stages, places.chain(["done"]).collect::<Vec<_>>());
+        }
     }
 }

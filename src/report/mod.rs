@@ -12,3 +12,6 @@ mod view;
 pub use html::html;
 pub use markdown::{Detail, markdown};
 pub use view::{Participant, View};
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use crate::debate::{AgentId, Debate, Poll, Position};
 /// The polls of a debate, side by side.
 pub(super) struct Polls<'v> {
     /// In the order of their stages.
-    pub(super) polls: Vec<&'v Poll>,
+    pub(super) held: Vec<&'v Poll>,
     /// Everybody who voted in any of them.
     pub(super) voters: BTreeSet<&'v AgentId>,
     /// Those who did not vote in all of them: what they thought says nothing of what the debate changed.
@@ -63,12 +63,12 @@ impl<'v> Polls<'v> {
             is_side: !has_sides || sides.contains(&name),
         });
         let choices = choices.collect();
-        (!polls.is_empty()).then_some(Self { polls, voters, uncounted, choices })
+        (!polls.is_empty()).then_some(Self { held: polls, voters, uncounted, choices })
     }
 
     /// Whether there is a before and an after.
     pub(super) fn is_compared(&self) -> bool {
-        self.polls.len() > 1
+        self.held.len() > 1
     }
 
     /// The side that gained most; where nobody voted for a side, the choice that did. None where it is no single one.

@@ -135,8 +135,10 @@ pub(super) fn sections<'v>(debate: &'v Debate, round: &'v Round) -> Vec<Section<
             continue;
         }
         if stage.yields == Some(Yield::Speech) {
-            let speeches: Vec<&Contribution> = all().filter(|one| is_speech(debate, one)).collect();
-            done.extend(speeches.iter().map(|one| one.stage));
+            let speeches: Vec<&Contribution> =
+                all().filter(|one| debate.yield_of(one) == Some(Yield::Speech)).collect();
+            let held_in = debate.stages.iter().filter(|stage| stage.yields == Some(Yield::Speech));
+            done.extend(held_in.map(|stage| stage.id));
             sections.extend(speeches.chunk_by(|one, next| one.stage == next.stage).map(|turn| held(debate, turn)));
             continue;
         }
@@ -164,19 +166,17 @@ fn held<'v>(debate: &Debate, turn: &[&'v Contribution]) -> Section<'v> {
     section(&name, turn.to_vec())
 }
 
-/// Whether a round is to say that a stage brought nothing: where it is a stage that the debate needs, and no later one
-/// brought the same in its place.
+/// Whether a round is to say that a stage brought nothing: where it is a stage that the debate needs. Of neighbours that
+/// bring the same, a round has one.
 fn is_missed(debate: &Debate, round: &Round, stage: &StageInfo) -> bool {
-    let later = debate.stage_rank(stage.id) + 1;
-    let replacing = || debate.stages.iter().skip(later).filter(|later| later.yields == stage.yields);
+    let mut groups = debate.stages.chunk_by(|one, next| one.yields == next.yields);
+    let group = groups.find(|group| group.first().is_some_and(|first| first.id == stage.id)).unwrap_or_default();
+    let is_of_group = |one: &Arc<Contribution>| group.iter().any(|stage| stage.id == one.stage);
     stage.in_round
         && stage.is_essential
         && matches!(stage.yields, Some(Yield::Proposal | Yield::Critique))
-        && !replacing().any(|later| round.contributions.iter().any(|one| one.stage == later.id))
-}
-
-fn is_speech(debate: &Debate, one: &Contribution) -> bool {
-    debate.yield_of(one) == Some(Yield::Speech)
+        && !group.is_empty()
+        && !round.contributions.iter().any(is_of_group)
 }
 
 /// The first stage with that result.
@@ -257,11 +257,11 @@ mod tests {
         E encore p6
         ");
         let named = |id, noun| StageInfo::new(StageId::new(id), Words::new([noun; 6])).yielding(Yield::Speech);
-        let alike = [named("a", "aa"), named("b", "aa bb"), named("c", "aa bb"), named("d", "ab"), named("e", "")];
+        let alike = [named("a", "as"), named("b", "sea"), named("c", "sea"), named("d", "sees"), named("e", "")];
         let solved = named("f", "fix").yielding(Yield::Solution);
         assert_eq!(
             marked(&with(alike.into_iter().chain([solved]).collect()), &[]),
-            ["A aa p1", "B aa bb p2", "A ab p3", " e p4", "A fix p5"].map(|_| String::new())
+            ["S as p1", "E sea p2", "S sees p3", "  p4", "A fix p5"]
         );
     }
 
@@ -299,24 +299,23 @@ mod tests {
             ["Proposals 1", "Critiques 0", "Refinements 1", "Votes 1", "Encore 2"]
         );
         assert_eq!(headings(pitching::stages(), &[("heckle", "a"), ("pitch", "a")]), ["Pitches 1", "Heckles 1"]);
-        let rewriting = |id, plural, is_essential| {
+        let writing = |id, plural| {
             let stage = StageInfo::new(StageId::new(id), Words::new([id, plural, id, id, id, id]));
-            StageInfo { is_essential, ..stage.yielding(Yield::Proposal).in_round() }
+            stage.yielding(Yield::Proposal).in_round().essential()
         };
-        let review = [rewriting("draft", "drafts", true), rewriting("rewrite", "rewrites", false)];
+        let review = [writing("draft", "drafts"), writing("rewrite", "rewrites")];
+        assert_eq!(headings(review.clone().into(), &[]), ["Drafts 0"]);
         assert_eq!(headings(review.clone().into(), &[("draft", "a")]), ["Drafts 1"]);
         assert_eq!(headings(review.into(), &[("rewrite", "a")]), ["Rewrites 1"], "no draft is missed there");
     }
 
     #[test]
     fn speeches_stay_in_the_order_in_which_they_were_held() {
-        let speech = |id: &'static str, plural| {
-            StageInfo::new(StageId::new(id), Words::new([id, plural, id, id, id, id]))
-                .yielding(Yield::Speech)
-                .in_round()
+        let speech = |id: &'static str| {
+            StageInfo::new(StageId::new(id), Words::new([id, "speeches", id, id, id, id])).yielding(Yield::Speech)
         };
-        let stages: Arc<[StageInfo]> = [speech("answer", "answers"), speech("opening", "openings")].into();
+        let stages: Arc<[StageInfo]> = ["silence", "answer", "opening", "closing"].map(speech).into();
         let said = [("opening", "a"), ("answer", "b"), ("opening", "b"), ("opening", "c"), ("answer", "a")];
-        assert_eq!(headings(stages, &said), ["Opening 1", "Answer 1", "Openings 2", "Answer 1"]);
+        assert_eq!(headings(stages, &said), ["Opening 1", "Answer 1", "Speeches 2", "Answer 1"]);
     }
 }

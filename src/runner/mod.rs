@@ -48,7 +48,7 @@ pub struct Spec {
     pub problem: Arc<str>,
     /// What the user adds to it.
     pub context: Option<String>,
-    /// The protocol. The settings name the same one.
+    /// The protocol, whatever the settings name.
     pub protocol: &'static Protocol,
     /// The settings.
     pub settings: Settings,
@@ -56,6 +56,15 @@ pub struct Spec {
     pub seed: Option<u32>,
     /// Whose word the settings are.
     pub provenance: Provenance,
+}
+
+impl Spec {
+    /// A problem to be debated with the user's own settings.
+    #[must_use]
+    pub fn new(problem: impl Into<Arc<str>>, protocol: &'static Protocol, settings: Settings) -> Self {
+        let (problem, provenance) = (problem.into(), Provenance::of_user());
+        Self { problem, context: None, protocol, settings, seed: None, provenance }
+    }
 }
 
 /// A saved debate that can be taken up.
@@ -104,6 +113,8 @@ pub enum RunnerError {
     IsFinished {
         /// The debate.
         id: DebateId,
+        /// What was found wrong with its files and is mended.
+        warnings: Vec<String>,
     },
     /// A saved debate cannot be taken up.
     #[error("the debate {id} cannot be resumed: {reason}")]
@@ -149,7 +160,8 @@ impl Runner {
     /// # Errors
     /// When it cannot be run as it is set.
     pub fn prepare(&self, spec: Spec) -> Result<Prepared, RunnerError> {
-        let Spec { problem, context, protocol, settings, seed, provenance } = spec;
+        let Spec { problem, context, protocol, mut settings, seed, provenance } = spec;
+        protocol.name.clone_into(&mut settings.debate.protocol);
         (protocol.check)(&settings)?;
         let panel = self.services.panel(protocol, &settings, &provenance)?;
         let created = Created {
@@ -185,7 +197,9 @@ impl Runner {
         if entry.journal.is_none() {
             let debate = read_state(&entry.state).map_err(StoreError::from)?;
             return Err(match entry.journal_gone() {
-                _ if debate.status == Status::Completed => RunnerError::IsFinished { id: debate.id },
+                _ if debate.status == Status::Completed => {
+                    RunnerError::IsFinished { id: debate.id, warnings: Vec::new() }
+                }
                 Some(path) => StoreError::JournalGone { id: debate.id, path }.into(),
                 None => {
                     let reason = "it has no journal (older versions kept none)";
@@ -208,7 +222,7 @@ impl Runner {
             if !state.is_ok_and(|state| state.is_same_state(debate)) {
                 record.write_state()?;
             }
-            return Err(RunnerError::IsFinished { id: debate.id.clone() });
+            return Err(RunnerError::IsFinished { id: debate.id.clone(), warnings });
         }
         let not_resumable = |reason| RunnerError::NotResumable { id: debate.id.clone(), reason };
         let mut settings = debate.settings.clone().ok_or_else(|| not_resumable("its settings are not saved"))?;

@@ -107,8 +107,6 @@ impl Signals {
         (state.progress.clone(), Subscription::new(queue))
     }
 
-    /// Waits until everybody who has subscribed has room. Not for a debate, which waits for nobody: for a past one that
-    /// is shown again, where nothing is lost by waiting.
     /// The number of the last event so far, and a subscription to all that follows.
     #[must_use]
     pub fn subscribe_at(&self, words: Words) -> (u64, Subscription) {
@@ -118,6 +116,8 @@ impl Signals {
         (state.recorded, Subscription::new(queue))
     }
 
+    /// Waits until everybody who has subscribed has room. Not for a debate, which waits for nobody: for a past one that
+    /// is shown again, where nothing is lost by waiting.
     pub async fn room(&self) {
         let has_room =
             |subscriber: &Weak<Queue>| subscriber.upgrade().is_none_or(|queue| queue.len() < self.0.capacity / 2);

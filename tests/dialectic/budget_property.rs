@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use dialectic::config::default_settings;
 use dialectic::debate::{
-    AgentSettings, ContributionType, Debate, DebateId, Event, OutcomeKind, PanelInfo, Price, Recorded, Settings,
-    Status, SynthesisMethod, TerminationKind, Timestamp, Tokens, Usd,
+    AgentSettings, Debate, DebateId, Event, OutcomeKind, PanelInfo, Price, Recorded, Settings, Status, SynthesisMethod,
+    TerminationKind, Timestamp, Tokens, Usd,
 };
 use dialectic::engine::{Ending, Engine, check_purchase, purchase};
 use dialectic::llm::{
@@ -268,7 +268,7 @@ async fn run(graph: &Graph) -> Course {
         let panel = in_process::panel(settings, &provider, Some(PRICES), &limits);
         let first = in_process::created(settings, &panel, DebateId::new("x"), graph.seed);
         let first = Recorded { seq: 1, at: Timestamp::now(), event: Event::Created(Box::new(first)) };
-        purchase(&panel, &Debate::create(&first).unwrap()).unwrap().unwrap()
+        purchase(&DIALECTIC, &panel, &Debate::create(&first).unwrap()).unwrap().unwrap()
     };
     let limit = bought(&settings).one_round.times(graph.limit);
     settings.debate.budget.max_cost_usd = Some(limit);
@@ -282,7 +282,7 @@ async fn run(graph: &Graph) -> Course {
     let directory = Directory::at(directory.path());
     let first = panel();
     let begun = Record::begin(&directory, |id| in_process::created(&settings, &first, id, graph.seed));
-    let signals = Signals::new(PanelInfo::from(&settings));
+    let signals = Signals::new(PanelInfo::new(&settings, DIALECTIC.infos()));
     // The thread that saves keeps the clock from going by itself; so it is pushed.
     let clock = tokio::spawn(async {
         loop {
@@ -290,7 +290,8 @@ async fn run(graph: &Graph) -> Course {
         }
     });
     let cancel = CancellationToken::new();
-    let mut engine = Engine::new(&DIALECTIC, first, begun.unwrap().0, &[], signals.clone(), cancel.clone());
+    let mut engine =
+        Engine::new(&DIALECTIC, first, begun.unwrap().0, &[], signals.clone(), cancel.clone(), in_process::untold());
     let mut disturbances = graph.disturbances.iter();
     let mut token = cancel;
     let (ending, debate) = loop {
@@ -316,7 +317,15 @@ async fn run(graph: &Graph) -> Course {
         }
         let (record, contents) = reopened(&directory);
         token = CancellationToken::new();
-        engine = Engine::new(&DIALECTIC, panel(), record, &contents.events, signals.clone(), token.clone());
+        engine = Engine::new(
+            &DIALECTIC,
+            panel(),
+            record,
+            &contents.events,
+            signals.clone(),
+            token.clone(),
+            in_process::untold(),
+        );
     };
     clock.abort();
     let billed = *provider.billed.lock().unwrap();
@@ -326,10 +335,8 @@ async fn run(graph: &Graph) -> Course {
 /// Whether every agent has proposed, criticised all others and refined in some round.
 fn has_whole_round(debate: &Debate, agents: usize) -> bool {
     debate.rounds.iter().any(|round| {
-        let count = |kind| round.contributions.iter().filter(|one| one.kind == kind).count();
-        count(ContributionType::Proposal) == agents
-            && count(ContributionType::Critique) == agents * (agents - 1)
-            && count(ContributionType::Refinement) == agents
+        let count = |stage| round.contributions.iter().filter(|one| one.stage.as_str() == stage).count();
+        count("proposal") == agents && count("critique") == agents * (agents - 1) && count("refinement") == agents
     })
 }
 

@@ -8,15 +8,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Command;
-use dialectic::debate::{Event, OutcomeKind, Phase, Status};
+use dialectic::debate::{Event, OutcomeKind, Status, Yield};
 use dialectic::llm::models::facts;
 use dialectic::llm::presets::{DEFAULT_MODELS, PRESETS};
 use dialectic::prompt::Role;
 use dialectic::protocol::PROTOCOLS;
 use serde_json::{Value, json};
 
+use crate::pitch::PITCHING;
 use crate::support::{Sandbox, TEST_KEY};
 
+const ARCHITECTURE: &str = "docs/architecture.md";
 const COMMANDS: &str = "docs/commands.md";
 const CONFIGURATION: &str = "docs/configuration.md";
 const MODELS: &str = "docs/models.md";
@@ -115,11 +117,43 @@ fn the_schema_is_the_one_that_the_program_prints() {
 
 #[test]
 fn the_protocols_are_those_of_the_program() {
+    let mut overview = "| protocol | take it for | calls | rounds |\n| --- | --- | --- | --- |\n".to_owned();
+    for protocol in PROTOCOLS {
+        let (name, suits, calls, rounds) = (protocol.name, protocol.suits, protocol.calls, protocol.default_rounds);
+        writeln!(overview, "| [`{name}`](#{name}) | {suits} | {calls} | {rounds} |").unwrap();
+    }
     let parts = PROTOCOLS.iter().map(|protocol| {
         let (table, diagram) = (protocol.table(), protocol.mermaid());
         (protocol.name.to_owned(), format!("{table}\n```mermaid\n{diagram}```"))
     });
-    assert_parts_are_current(PROTOCOL_TABLES, &parts.collect::<Vec<_>>());
+    let parts: Vec<_> = std::iter::once(("overview".to_owned(), overview)).chain(parts).collect();
+    assert_parts_are_current(PROTOCOL_TABLES, &parts);
+}
+
+#[test]
+fn every_stage_that_calls_somebody_is_described() {
+    let text = read(PROTOCOL_TABLES);
+    for protocol in PROTOCOLS {
+        let (_, part) = text.split_once(&format!("\n## {}\n", protocol.name)).unwrap();
+        let part = part.split("\n## ").next().unwrap();
+        for stage in protocol.stages.iter().filter(|stage| stage.info.yields.is_some()) {
+            let is_common = stage.info.yields == Some(Yield::Questions);
+            let id = stage.info.id;
+            let text = if is_common { text.as_str() } else { part };
+            assert!(text.contains(&format!("`{id}`")), "{PROTOCOL_TABLES} does not describe {id} of {}", protocol.name);
+        }
+    }
+}
+
+#[test]
+fn the_example_of_a_protocol_is_one_that_compiles() {
+    let code = format!("```rust\n{}```\n", read("tests/dialectic/pitch.rs"));
+    let prompts = PITCHING.prompts.iter().filter(|prompt| prompt.file.starts_with("pitch/"));
+    let prompts = prompts.map(|prompt| format!("\n`{}`:\n\n````jinja\n{}````\n", prompt.file, prompt.text));
+    let prompts: String = prompts.collect();
+    let diagram = format!("```text\n{}```", PITCHING.diagram());
+    let parts = [("pitch", code), ("pitch-prompts", prompts), ("pitch-diagram", diagram)];
+    assert_parts_are_current(ARCHITECTURE, &parts.map(|(name, part)| (name.to_owned(), part)));
 }
 
 #[test]
@@ -205,7 +239,7 @@ fn property_names(schema: &Value, names: &mut BTreeSet<String>) {
 fn configurations_in_the_docs_are_understood() {
     let own_role = read("examples/flaky-pipeline/prompts/roles/operations.md");
     let mut found = 0;
-    for path in [CONFIGURATION, PROVIDERS, "docs/prompts-and-roles.md"] {
+    for path in [CONFIGURATION, PROTOCOL_TABLES, PROVIDERS, "docs/prompts-and-roles.md"] {
         for block in blocks(&read(path), "json") {
             found += 1;
             let sandbox = Sandbox::new().file("c.json", &block).file("prompts/roles/operations.md", &own_role);
@@ -222,18 +256,18 @@ fn configurations_in_the_docs_are_understood() {
 }
 
 #[test]
-fn every_event_and_phase_of_the_record_is_documented() {
+fn every_event_and_result_of_the_record_is_documented() {
     let text = read("docs/state-format.md");
     let events = variants(&serde_json::from_value::<Event>(json!({"type": "?"})).unwrap_err());
     assert!(events.contains("contributed") && events.len() > 15, "{events:?}");
     for event in events {
         assert!(text.contains(&format!("| `{event}` |")), "the event {event} is not documented");
     }
-    let phases = variants(&serde_json::from_value::<Phase>(json!("?")).unwrap_err());
+    let yields = variants(&serde_json::from_value::<Yield>(json!("?")).unwrap_err());
     let statuses = variants(&serde_json::from_value::<Status>(json!("?")).unwrap_err());
     let outcomes = variants(&serde_json::from_value::<OutcomeKind>(json!("?")).unwrap_err());
-    assert!(phases.contains("judge-summary") && statuses.contains("paused") && outcomes.contains("degraded"));
-    for name in [phases, statuses, outcomes].into_iter().flatten() {
+    assert!(yields.contains("ballot") && statuses.contains("paused") && outcomes.contains("degraded"));
+    for name in [yields, statuses, outcomes].into_iter().flatten() {
         assert!(text.contains(&format!("`{name}`")), "{name} is not documented");
     }
 }

@@ -116,9 +116,9 @@ fn retries_end() {
     insta::assert_json_snapshot!(failures, {"[].at" => "[time]"}, @r#"
     [
       {
-        "agentId": "agent-kiss",
-        "phase": "proposal",
         "round": 1,
+        "phase": "proposal",
+        "agentId": "agent-kiss",
         "error": "the server failed (503): overloaded",
         "kind": "server-failed",
         "attempts": 3,

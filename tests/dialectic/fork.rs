@@ -188,8 +188,8 @@ fn what_cannot_be_forked_is_said_before_anything_is_paid() {
     });
     insta::assert_snapshot!(said.join("\n"), @"
     error: cannot fork [id]: the debate never came to 2.critique; it came as far as 1.synthesis
-    error: invalid value '1.vote' for '--at <ROUND.PHASE>': unknown phase `vote`; known: clarification, summarization, proposal, critique, refinement, evaluation, synthesis
-    error: invalid value '0.critique' for '--at <ROUND.PHASE>': critique belongs to a round, and the first is 1
+    error: cannot fork [id]: its protocol has no stage `vote`; known: clarification, summarization, proposal, critique, refinement, evaluation, synthesis
+    error: cannot fork [id]: critique belongs to a round, and the first is 1
     error: --set debate.round: unknown key `round` (did you mean `rounds`?)
     error: --set debate.rounds: expected a number, found a string
     error: cannot fork [id]: what is taken over is by agent-kiss, which the changed settings do not have

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use dialectic::config::default_settings;
-use dialectic::debate::{AgentSettings, Debate, OutcomeKind, Phase, Settings, Status, TerminationKind, Tokens};
+use dialectic::debate::{AgentSettings, Debate, OutcomeKind, Settings, Status, TerminationKind, Tokens};
 use dialectic::engine::Ending;
 use dialectic::llm::{CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request};
 use futures_util::future::BoxFuture;
@@ -16,16 +16,20 @@ use crate::support::in_process;
 
 const MAX_RETRIES: u32 = 2;
 
-/// A model that answers everything at once but for the first so many attempts of the judge in one phase.
+/// What the judge is asked for.
+const EVALUATION: &str = "score the consensus";
+const SYNTHESIS: &str = "synthesise";
+
+/// A model that answers everything at once but for the first so many attempts of the judge at one task.
 struct Hanging {
-    phase: Phase,
+    task: &'static str,
     hangs: u32,
     attempts: AtomicU32,
 }
 
 impl Hanging {
     fn is_answered(&self, request: &Request) -> bool {
-        request.brief.key.phase != self.phase || self.attempts.fetch_add(1, Ordering::SeqCst) >= self.hangs
+        in_process::task(request) != self.task || self.attempts.fetch_add(1, Ordering::SeqCst) >= self.hangs
     }
 }
 
@@ -35,9 +39,9 @@ impl ChatModel for Hanging {
             if !self.is_answered(request) {
                 std::future::pending::<()>().await;
             }
-            let text = match request.brief.key.phase {
-                Phase::Evaluation => json!({"confidence": 10}).to_string(),
-                Phase::Synthesis => json!({
+            let text = match in_process::task(request) {
+                EVALUATION => json!({"confidence": 10}).to_string(),
+                SYNTHESIS => json!({
                     "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
                     "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
                 })
@@ -68,14 +72,14 @@ fn settings() -> Settings {
 struct Ended {
     ending: Ending,
     debate: Debate,
-    /// Of the judge in the phase in which it hangs.
+    /// Of the judge at the task at which it hangs.
     attempts: u32,
     took: Duration,
 }
 
-fn debate(phase: Phase, hangs: u32) -> Ended {
+fn debate(task: &'static str, hangs: u32) -> Ended {
     let settings = settings();
-    let model = Arc::new(Hanging { phase, hangs, attempts: AtomicU32::new(0) });
+    let model = Arc::new(Hanging { task, hangs, attempts: AtomicU32::new(0) });
     let in_flight = Arc::new(InFlight::at_most(4));
     let limits = CallerLimits { in_flight, max_retries: MAX_RETRIES };
     in_process::block_on(async {
@@ -93,21 +97,21 @@ const ATTEMPTS: u32 = 2;
 
 #[test]
 fn one_attempt_that_hangs_is_made_again() {
-    for phase in [Phase::Evaluation, Phase::Synthesis] {
-        let ended = debate(phase, 1);
-        assert_eq!((ended.ending, ended.attempts), (Ending::Completed, 2), "{phase:?}");
+    for task in [EVALUATION, SYNTHESIS] {
+        let ended = debate(task, 1);
+        assert_eq!((ended.ending, ended.attempts), (Ending::Completed, 2), "{task}");
         assert!(ended.debate.failures.is_empty(), "{:?}", ended.debate.failures);
-        assert_eq!(ended.debate.outcome.unwrap().kind, OutcomeKind::Full, "{phase:?}");
-        assert!((ATTEMPT..2 * ATTEMPT).contains(&ended.took), "{phase:?}: {:?}", ended.took);
+        assert_eq!(ended.debate.outcome.unwrap().kind, OutcomeKind::Full, "{task}");
+        assert!((ATTEMPT..2 * ATTEMPT).contains(&ended.took), "{task}: {:?}", ended.took);
     }
 }
 
 #[test]
 fn without_a_score_a_debate_is_degraded_and_says_so() {
-    let ended = debate(Phase::Evaluation, ALWAYS);
+    let ended = debate(EVALUATION, ALWAYS);
     assert_eq!((ended.ending, ended.attempts), (Ending::Completed, ATTEMPTS));
     let [failure] = &ended.debate.failures[..] else { panic!("{:?}", ended.debate.failures) };
-    assert_eq!((failure.phase, failure.attempts), (Phase::Evaluation, ATTEMPTS));
+    assert_eq!((failure.key.stage.as_str(), failure.attempts), ("evaluation", ATTEMPTS));
     assert!(failure.error.contains("no answer"), "{}", failure.error);
     let outcome = ended.debate.outcome.unwrap();
     assert_eq!(outcome.kind, OutcomeKind::Degraded);
@@ -117,11 +121,11 @@ fn without_a_score_a_debate_is_degraded_and_says_so() {
 
 #[test]
 fn without_a_synthesis_a_debate_has_failed() {
-    let ended = debate(Phase::Synthesis, ALWAYS);
+    let ended = debate(SYNTHESIS, ALWAYS);
     assert_eq!((ended.ending, ended.attempts), (Ending::Failed, ATTEMPTS));
     assert_eq!((ended.debate.status, ended.debate.outcome.is_none()), (Status::Failed, true));
     let [failure] = &ended.debate.failures[..] else { panic!("{:?}", ended.debate.failures) };
-    assert_eq!((failure.phase, failure.attempts), (Phase::Synthesis, ATTEMPTS));
+    assert_eq!((failure.key.stage.as_str(), failure.attempts), ("synthesis", ATTEMPTS));
     let error = ended.debate.error.unwrap();
     assert!(error.contains("the judge could not write the solution") && error.contains(&failure.error), "{error}");
 }

@@ -8,6 +8,7 @@ use dialectic::config::default_settings;
 use dialectic::debate::PanelInfo;
 use dialectic::engine::Ending;
 use dialectic::llm::{CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply, Request};
+use dialectic::protocol::DIALECTIC;
 use dialectic::signals::Signals;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -48,7 +49,7 @@ fn an_answer_that_comes_with_the_interrupt_is_kept() {
         let limits = CallerLimits { in_flight: Arc::new(InFlight::at_most(1)), max_retries: 0 };
         let (ending, debate) = in_process::block_on(async {
             let panel = in_process::panel(&settings, &model, None, &limits);
-            let signals = Signals::new(PanelInfo::from(&settings));
+            let signals = Signals::new(PanelInfo::new(&settings, DIALECTIC.infos()));
             in_process::run_until(&settings, panel, 1, signals, cancel).await
         });
         assert_eq!(ending, Ending::Paused);

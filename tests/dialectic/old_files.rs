@@ -44,8 +44,8 @@ fn a_format_of_a_later_version_is_named_and_not_guessed_at() {
     let sandbox = Sandbox::new().config(&config(&["architect", "kiss"], &json!({})));
     sandbox.run(["debate", "Design a queue", "--offline", "-r", "1"]).expect_code(0);
     let id = sandbox.only_debate();
-    let state = sandbox.read(format!("debates/{id}.json")).replace("\"formatVersion\": 1", "\"formatVersion\": 2");
-    let first = sandbox.journal(&id)[0].replace("\"formatVersion\":1", "\"formatVersion\":2");
+    let state = sandbox.read(format!("debates/{id}.json")).replace("\"formatVersion\": 2", "\"formatVersion\": 3");
+    let first = sandbox.journal(&id)[0].replace("\"formatVersion\":2", "\"formatVersion\":3");
     sandbox.write("debates/whole.json", &state);
     // What else a later version writes need not read.
     sandbox.write("debates/other.json", state.replace("\"completed\"", "\"transcended\""));
@@ -56,7 +56,7 @@ fn a_format_of_a_later_version_is_named_and_not_guessed_at() {
     for name in ["whole", "other", "journaled"] {
         for arguments in [&["report", "-d", name][..], &["resume", name], &["eval", "--offline", "-d", name]] {
             let refused = sandbox.run(arguments).expect_code(2);
-            for part in ["is in format 2, which a newer version wrote", "formats up to 1", "hint: "] {
+            for part in ["is in format 3, which a newer version wrote", "formats up to 2", "hint: "] {
                 assert!(refused.stderr.contains(part), "{part}\n{refused}");
             }
         }

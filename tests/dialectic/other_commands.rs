@@ -1,5 +1,7 @@
 //! What the program says about itself: help, version, protocols, completions, manual.
 
+use dialectic::protocol::PROTOCOLS;
+
 use crate::support::Sandbox;
 
 #[test]
@@ -109,11 +111,15 @@ fn the_help_of_debate() {
 fn protocols_are_listed_and_shown_as_tables_and_diagrams() {
     let sandbox = Sandbox::new();
     let listed = sandbox.run(["protocols"]).expect_code(0).stdout;
-    assert!(listed.lines().any(|line| line.starts_with("dialectic ")), "{listed}");
+    for protocol in PROTOCOLS {
+        assert!(listed.lines().any(|line| line.split(' ').next() == Some(protocol.name)), "{listed}");
+        let shown = sandbox.run(["protocols", "show", protocol.name]).expect_code(0).stdout;
+        assert!(shown.contains(&protocol.diagram()) && shown.contains(protocol.calls), "{shown}");
+    }
     let table = sandbox.run(["protocols", "dialectic"]).expect_code(0).stdout;
     for row in [
-        "| node | event | next |",
-        "| round-manager | BEGIN_ROUND | summarization |",
+        "| stage | event | next |",
+        "| round-manager | BEGIN_ROUND | summarization, in a new round |",
         "| clarification-input | WAITING_FOR_INPUT | suspend |",
         "| evaluation | CONSENSUS_REACHED | synthesis |",
         "| synthesis | COMPLETE | done |",
@@ -130,8 +136,10 @@ fn protocols_are_listed_and_shown_as_tables_and_diagrams() {
     --- stdout
 
     --- stderr
-    error: the protocol `dialogue` is unknown; known: dialectic
+    error: the protocol `dialogue` is unknown; known: dialectic, oxford, lincoln-douglas, roundtable, review
     ");
+    sandbox.run(["protocols", "show", "dialogue"]).expect_code(2);
+    sandbox.run(["protocols", "show"]).expect_code(2);
     sandbox.run(["protocols", "--mermaid"]).expect_code(2);
 }
 

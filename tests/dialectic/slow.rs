@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use dialectic::config::default_settings;
-use dialectic::debate::{OutcomeKind, Phase, Settings};
+use dialectic::debate::{OutcomeKind, Settings};
 use dialectic::engine::Ending;
 use dialectic::llm::{CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply as Said, Request};
 use futures_util::future::BoxFuture;
@@ -21,17 +21,18 @@ const WORDS: usize = 15 * 60;
 impl ChatModel for Slow {
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Said, FailedAttempt>> {
         Box::pin(async move {
-            let key = &request.brief.key;
-            let first = key.agent_id.as_str() == "agent-kiss"
-                && key.target_agent_id.as_ref().is_some_and(|it| it.as_str() == "agent-architect");
-            let text = if key.phase == Phase::Critique && key.round == 1 && first {
+            let task = in_process::task(request);
+            let first = request.prompt.contains("# Proposal of agent-architect")
+                && request.prompt.contains("# Your role: Simplicity");
+            let is_first_round = !request.prompt.contains("# Finished rounds");
+            let text = if task == "critique" && is_first_round && first {
                 self.0.fetch_add(1, Ordering::SeqCst);
                 for _ in 0..WORDS {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                     live.listener.on_token("slowly ");
                 }
                 "slowly ".repeat(WORDS)
-            } else if key.phase == Phase::Synthesis {
+            } else if task == "synthesise" {
                 let solution = json!({
                     "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
                     "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,

@@ -50,7 +50,7 @@ proptest! {
         for round in &debate.rounds {
             let stored: Vec<_> = round.contributions.iter().map(|contribution| {
                 let target = contribution.target_agent_id.as_ref().map(|id| id.as_str().to_owned());
-                (contribution.kind, contribution.agent_id.as_str().to_owned(), target)
+                (contribution.stage.as_str(), contribution.agent_id.as_str().to_owned(), target)
             }).collect();
             let expected: Vec<_> = plan.places(round.round_number).into_iter().map(|(kind, agent, target)| {
                 (kind, Plan::agent_id(agent), target.map(Plan::agent_id))
@@ -82,7 +82,7 @@ proptest! {
         // Not only whole debates: a snapshot is taken in the middle too.
         let debate = fold(&events[..=cut.index(events.len())]).unwrap();
         let written = serde_json::to_string_pretty(&debate).unwrap();
-        prop_assert_eq!(serde_json::from_str::<Debate>(&written).unwrap(), debate);
+        prop_assert!(serde_json::from_str::<Debate>(&written).unwrap().is_same_state(&debate));
     }
 
     #[test]

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use dialectic::agent::Panel;
 use dialectic::config::default_settings;
-use dialectic::debate::{CallKey, Event, PanelInfo, Phase, Settings, Signal, TerminationKind, Tokens};
+use dialectic::debate::{Event, PanelInfo, Settings, Signal, TerminationKind, Tokens};
 use dialectic::engine::Ending;
 use dialectic::llm::{
     Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request, Timeouts,
 };
+use dialectic::protocol::DIALECTIC;
 use dialectic::signals::{News, Signals, Subscription, Words};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -20,27 +21,26 @@ use crate::timing::without_times;
 /// A model that writes for half a minute, and keeps what it was asked.
 #[derive(Default)]
 struct Writing {
-    asked: Mutex<Vec<(CallKey, String)>>,
+    asked: Mutex<Vec<String>>,
 }
 
 impl ChatModel for Writing {
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         Box::pin(async move {
-            let key = request.brief.key.clone();
             // The judge's prompts are shuffled by the seed, which is the same here.
-            self.asked.lock().unwrap().push((key.clone(), request.prompt.to_string()));
+            self.asked.lock().unwrap().push(request.prompt.to_string());
             for _ in 0..300 {
                 live.listener.on_token("and ");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
-            let text = match key.phase {
-                Phase::Evaluation => json!({"confidence": 10}).to_string(),
-                Phase::Synthesis => json!({
+            let text = match in_process::task(request) {
+                "score the consensus" => json!({"confidence": 10}).to_string(),
+                "synthesise" => json!({
                     "solutionMarkdown": "Use a ring.", "tradeoffs": [], "recommendations": [],
                     "unfulfilledMajorRequirements": [], "openQuestions": [], "confidence": 70,
                 })
                 .to_string(),
-                phase => format!("{} of {:?}", phase.name(), key.agent_id),
+                task => format!("{task} by {}", request.prompt.len()),
             };
             let tokens = Some(Tokens { input_tokens: 100, cached_input_tokens: 0, output_tokens: 10 });
             let finish = FinishReason::Complete;
@@ -84,15 +84,15 @@ async fn hear(mut subscription: Subscription) -> Heard {
 }
 
 /// A debate as it went: its state, what was asked, what each reader heard, and what each sleeper found.
-type Shown = (Value, Vec<(CallKey, String)>, Vec<Heard>, Vec<Heard>);
+type Shown = (Value, Vec<String>, Vec<Heard>, Vec<Heard>);
 
 /// Runs a debate in front of `reading` subscribers that read and `sleeping` that never do.
 fn debate(reading: usize, sleeping: usize) -> Shown {
     let settings = settings();
     let model = Arc::new(Writing::default());
-    let signals = Signals::new(PanelInfo::from(&settings));
+    let signals = Signals::new(PanelInfo::new(&settings, DIALECTIC.infos()));
     let limits = CallerLimits { in_flight: Arc::new(InFlight::at_most(8)), max_retries: 0 };
-    let panel = Panel::build(&settings, |_| Caller {
+    let panel = Panel::build(&DIALECTIC, &settings, |_| Caller {
         chat: model.clone(),
         provider: "openai".into(),
         price: None,

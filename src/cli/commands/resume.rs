@@ -18,7 +18,12 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     let environment = Environment::capture(&env_file(args.run.env_file.as_ref()))?;
     let runner = runner(environment.clone());
     let saved = match runner.open(&entry, &[]) {
-        Err(RunnerError::IsFinished { id }) => return finished(&id, &entry, args, terminal),
+        Err(RunnerError::IsFinished { id, warnings }) => {
+            for warning in &warnings {
+                terminal.warning(warning);
+            }
+            return finished(&id, &entry, args, terminal);
+        }
         opened => opened?,
     };
     for warning in saved.warnings() {

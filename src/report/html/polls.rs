@@ -31,7 +31,7 @@ pub(super) fn polls(view: &View<'_>, participants: &Participants<'_>) -> Markup 
 }
 
 fn names(debate: &Debate, polls: &Polls<'_>) -> Vec<String> {
-    let nouns = polls.polls.iter().map(|poll| debate.words(poll.stage).noun);
+    let nouns = polls.held.iter().map(|poll| debate.words(poll.stage).noun);
     nouns.map(|noun| capitalized(&plain(&noun, SHORT))).collect()
 }
 
@@ -59,7 +59,7 @@ fn by_voter(debate: &Debate, polls: &Polls<'_>, participants: &Participants<'_>)
                 th scope="row" {
                     (participants.chip(voter)) @if polls.uncounted.contains(voter) { " " small { "not counted" } }
                 }
-                @for poll in &polls.polls {
+                @for poll in &polls.held {
                     td {
                         @if let Some(vote) = poll.votes.get(*voter) { (name(vote)) }
                         @else { span.none { "no vote" } }
@@ -75,7 +75,7 @@ fn by_voter(debate: &Debate, polls: &Polls<'_>, participants: &Participants<'_>)
 
 fn reasons(debate: &Debate, polls: &Polls<'_>, participants: &Participants<'_>) -> Markup {
     html! {
-        @for (poll, title) in polls.polls.iter().zip(names(debate, polls)) {
+        @for (poll, title) in polls.held.iter().zip(names(debate, polls)) {
             @for (voter, reason) in poll.reasons.iter().filter(|(_, reason)| !reason.trim().is_empty()) {
                 details {
                     summary {

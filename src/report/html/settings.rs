@@ -6,10 +6,11 @@ use maud::{Markup, html};
 
 use crate::debate::{
     AgentFailurePolicy, Debate, DebateSettings, PromptOrigin, Settings, SummarizationSettings, SynthesisMethod,
-    TerminationKind, Usd,
+    TerminationKind, Usd, Yield,
 };
 use crate::figures::{duration, score, thousands};
 use crate::report::View;
+use crate::report::stages::first;
 
 use super::text::{name, verbatim};
 
@@ -18,7 +19,7 @@ pub(super) fn settings(view: &View<'_>) -> Markup {
     let Some(settings) = &view.debate.settings else { return Markup::default() };
     html! {
         dl.settings {
-            @for (label, value) in shaping(&settings.debate).into_iter().chain(around(view.debate, settings)) {
+            @for (label, value) in shaping(view.debate, &settings.debate).into_iter().chain(around(view.debate, settings)) {
                 div { dt { (label) } dd { (value) } }
             }
         }
@@ -32,7 +33,9 @@ pub(super) fn settings(view: &View<'_>) -> Markup {
     }
 }
 
-fn shaping(debate: &DebateSettings) -> Vec<(&'static str, Markup)> {
+fn shaping(record: &Debate, debate: &DebateSettings) -> Vec<(&'static str, Markup)> {
+    // The two say how a debate ends whose rounds are scored.
+    let is_scored = first(record, Yield::Score).is_some();
     let end = debate.termination_condition;
     let end = match end.kind {
         TerminationKind::Fixed => html! { "after the last round" },
@@ -54,7 +57,7 @@ fn shaping(debate: &DebateSettings) -> Vec<(&'static str, Markup)> {
     };
     let limit = |amount: Option<Usd>| html! { @if let Some(amount) = amount { (amount) } @else { "none" } };
     let yes = |yes: bool| html! { @if yes { "yes" } @else { "no" } };
-    vec![
+    let all = [
         ("Protocol", name(&debate.protocol)),
         ("Rounds at most", html! { (debate.rounds) }),
         ("Ends", end),
@@ -69,7 +72,8 @@ fn shaping(debate: &DebateSettings) -> Vec<(&'static str, Markup)> {
         ("Limit of a round", html! { (duration(debate.timeout_per_round)) }),
         ("Cost limit", limit(debate.budget.max_cost_usd)),
         ("Cost warning", limit(debate.budget.warn_cost_usd)),
-    ]
+    ];
+    all.into_iter().filter(|(label, _)| is_scored || !["Ends", "Synthesis"].contains(label)).collect()
 }
 
 fn summarization(settings: &SummarizationSettings) -> Markup {

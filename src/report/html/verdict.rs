@@ -78,11 +78,13 @@ fn scores(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let winner = |id: Option<&AgentId>| {
         html! { td.number { @if let Some(id) = id { (participants.chip(id)) } @else { "nobody" } } }
     };
+    let judged = view.judged();
+    let has_sides = judged.iter().any(|debater| view.side_of(debater).is_some());
     let rows = html! {
-        @for debater in view.judged() {
+        @for debater in judged {
             tr {
                 th scope="row" { (participants.chip(debater)) }
-                td { (view.side_of(debater).map_or("none", Position::name)) }
+                @if has_sides { td { (view.side_of(debater).map_or("none", Position::name)) } }
                 (number(means.and_then(|means| means.get(debater))))
                 @for one in judgements { (number(one.scores.get(debater))) }
             }
@@ -91,13 +93,14 @@ fn scores(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let foot = html! {
         tr {
             th scope="row" { "Winner" }
-            td {}
+            @if has_sides { td {} }
             (winner(verdict.and_then(|verdict| verdict.winner.as_ref())))
             @for one in judgements { (winner(one.winner.as_ref())) }
         }
     };
     let passes = judgements.iter().map(|one| Column::number(format!("Pass {}", one.pass)));
-    let words = ["Debater", "Side"].map(Column::words);
-    let columns: Vec<Column> = words.into_iter().chain([Column::number("Mean score")]).chain(passes).collect();
+    let side = has_sides.then(|| Column::words("Side"));
+    let numbers = [Column::number("Mean score")].into_iter().chain(passes);
+    let columns: Vec<Column> = [Column::words("Debater")].into_iter().chain(side).chain(numbers).collect();
     table("", "Scores of the debaters, 0 to 100", &columns, &rows, Some(&foot))
 }

@@ -8,8 +8,9 @@ use serde_json::json;
 
 use super::*;
 use crate::config::default_settings;
-use crate::debate::{AgentId, Debate};
+use crate::debate::{AgentId, Debate, StageId, StageInfo, Words, Yield};
 use crate::markdown::is_bidi_control;
+use crate::protocol::{DIALECTIC, upgrade_state};
 
 /// Texts that would change the page if they could.
 fn hostile() -> Vec<String> {
@@ -63,12 +64,35 @@ fn debate(text: &str) -> Debate {
     };
     let usage =
         json!({"requests": 1, "inputTokens": u64::MAX, "cachedInputTokens": 0, "outputTokens": 2, "costUsd": null});
+    let invented = [
+        (text.repeat(2), Yield::Ballot),
+        (text.repeat(3), Yield::Ballot),
+        (one.clone(), Yield::Speech),
+        (text.repeat(4), Yield::Ballot),
+        (text.repeat(5), Yield::Verdict),
+    ];
+    let invented = invented.map(|(id, yields)| {
+        let mut words = Words::new([""; 6]);
+        (words.noun, words.plural) = (one.clone().into(), one.clone().into());
+        StageInfo::new(StageId::from(id), words).yielding(yields)
+    });
+    let stages: Vec<StageInfo> = DIALECTIC.infos().iter().cloned().chain(invented).collect();
+    let judged = |pass: u8, winner: &str, reasoning: &str| json!({"pass": pass, "winner": winner, "scores": {&one: 50}, "criteria": {&one: text}, "reasoning": reasoning});
+    let mut verdict = judged(1, &one, text);
+    verdict["stable"] = json!(false);
+    let poll = |stage: &str| json!({"stage": stage, "votes": {&one: text}, "reasons": {&one: text}});
+    let mut choice = said(&text.repeat(4), None);
+    (choice["metadata"]["choice"], choice["metadata"]["confidence"]) = (json!(text), json!(60));
     serde_json::from_value(json!({
-        "id": one, "problem": text, "status": "failed", "error": text, "settings": settings,
+        "id": one, "problem": text, "status": "failed", "stages": stages,
+        "polls": [poll(&text.repeat(3)), poll(&two)], "verdict": verdict,
+        "judgements": [judged(1, &one, text), judged(2, &two, &two)],
+        "error": text, "settings": settings,
         "rounds": [{
             "roundNumber": 1,
             "contributions": [
                 said("proposal", None), said("critique", Some(&two)), said("refinement", None), said("vote", Some(&two)),
+                said(text, Some(&two)), choice, said(&text.repeat(6), None),
             ],
             "evaluation": {"type": "quality", "score": 1e300, "threshold": 80},
         }],
@@ -95,6 +119,7 @@ fn expected(text: &str) -> Vec<String> {
     let first_line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let (title, one, two, three) = (flat(first_line), flat(text), flat(&text.repeat(2)), flat(&text.repeat(3)));
     let code = format!("code {}", plain_lines(&format!("{text}\n")));
+    let (stage, titled) = (flat(&capitalized(text)), capitalized(&one));
     let member = |id: &str, temperature: &str| {
         let summarization = format!("{one}, from 5000 to 2500 characters");
         format!("row {id} ¦ {one} ¦ {one} ¦ {one} ¦ {one} ¦ {temperature} ¦ true ¦ {one} ¦ {one} ¦ {summarization}")
@@ -149,6 +174,30 @@ fn expected(text: &str) -> Vec<String> {
         format!("p Winner: {} (by the judge's casting vote)", shown_id(&one)),
         "p Reason:".to_owned(),
         code.clone(),
+        "h3 Polls".to_owned(),
+        format!("row Choice ¦ {titled} ¦ {titled} ¦ Change"),
+        format!("row {one} ¦ 1 ¦ 1 ¦ 0"),
+        "p Gained most: no side".to_owned(),
+        format!("row Voter ¦ {titled} ¦ {titled}"),
+        format!("row {one} ¦ {one} ¦ {one}"),
+        format!("p {}, {one}:", shown_id(&one)),
+        code.clone(),
+        format!("p {}, {one}:", shown_id(&one)),
+        code.clone(),
+        format!("h3 {stage}"),
+        format!("p Winner: {}", shown_id(&one)),
+        "p Stable: no, the winner changed when the debaters came in the opposite order".to_owned(),
+        "row Debater ¦ Mean score ¦ Pass 1 ¦ Pass 2".to_owned(),
+        format!("row {one} ¦ 50 ¦ 50 ¦ 50"),
+        format!("row winner ¦ {one} ¦ {one} ¦ {two}"),
+        "p The judge was shown no names; a letter in its texts is the one under which it was shown a debater."
+            .to_owned(),
+        format!("p Criterion {}:", shown_id(&one)),
+        code.clone(),
+        "p Reason:".to_owned(),
+        code.clone(),
+        "p Reason in pass 2:".to_owned(),
+        format!("code {}", plain_lines(&format!("{}\n", text.repeat(2)))),
         "h3 Failures".to_owned(),
         "row Agent ¦ Call ¦ Round ¦ Attempts ¦ Error".to_owned(),
         format!("row {one} ¦ critique of {two} ¦ 1 ¦ 4 ¦ {one}"),
@@ -165,6 +214,15 @@ fn expected(text: &str) -> Vec<String> {
         code.clone(),
         "h4 Votes".to_owned(),
         format!("p {} → {} (latency=5ms, tokens=N/A):", shown_id(&one), shown_id(&two)),
+        code.clone(),
+        format!("h4 {stage}"),
+        format!("p {} → {} (latency=5ms, tokens=N/A):", shown_id(&one), shown_id(&two)),
+        code.clone(),
+        format!("h4 {stage}"),
+        format!("p Agent {}, {}, 60 of 100 sure (latency=5ms, tokens=N/A):", shown_id(&one), shown_id(&one)),
+        code.clone(),
+        format!("h4 {}", flat(&capitalized(&text.repeat(6)))),
+        format!("p Agent {} (latency=5ms, tokens=N/A):", shown_id(&one)),
         code.clone(),
         "h3 Final Synthesis".to_owned(),
         code,
@@ -315,7 +373,8 @@ fn a_debate_that_says_next_to_nothing_has_a_report() {
     let state = json!({"id": "d", "problem": "", "status": "pending", "rounds": [{"roundNumber": 1, "contributions": [
         {"agentId": "", "agentRole": "", "type": "critique", "content": ""},
     ]}]});
-    let debate: Debate = serde_json::from_value(state).unwrap();
+    let mut debate: Debate = serde_json::from_value(state).unwrap();
+    upgrade_state(&mut debate);
     insta::assert_snapshot!(report_on(&debate, Detail::Plain), @r"
     # Debate: 
     Time: N/A

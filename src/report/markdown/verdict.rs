@@ -16,7 +16,7 @@ const NONE: &str = "none";
 
 pub(super) fn polls(out: &mut Document<'_>, debate: &Debate, polls: &Polls<'_>) {
     out.line("### Polls\n");
-    let names: Vec<_> = polls.polls.iter().map(|poll| debate.words(poll.stage).noun).collect();
+    let names: Vec<_> = polls.held.iter().map(|poll| debate.words(poll.stage).noun).collect();
     let columns: Vec<String> = names.iter().map(|name| capitalized(&cell(name))).collect();
     let is_compared = polls.is_compared();
     let numbers: Vec<String> = columns
@@ -32,7 +32,7 @@ pub(super) fn polls(out: &mut Document<'_>, debate: &Debate, polls: &Polls<'_>) 
     };
     out.table(&headed("Choice", &numbers), polls.choices.iter().map(row));
     if is_compared {
-        let most = polls.gained_most().map_or_else(|| format!("{NONE}, it is a tie"), id);
+        let most = polls.gained_most().map_or_else(|| "no side".to_owned(), id);
         out.line(format_args!("Gained most: {most}\n"));
         let uncounted: Vec<String> = polls.uncounted.iter().map(|voter| id(voter.as_str())).collect();
         if !uncounted.is_empty() {
@@ -41,11 +41,11 @@ pub(super) fn polls(out: &mut Document<'_>, debate: &Debate, polls: &Polls<'_>) 
     }
     let row = |voter: &&AgentId| {
         let vote = |cast: Option<&String>| cast.map_or_else(|| NONE.to_owned(), |cast| cell(cast).into_owned());
-        let votes = polls.polls.iter().map(|poll| vote(poll.votes.get(*voter)));
+        let votes = polls.held.iter().map(|poll| vote(poll.votes.get(*voter)));
         [cell(voter.as_str()).into_owned()].into_iter().chain(votes).collect::<Vec<_>>()
     };
     out.table(&headed("Voter", &columns), polls.voters.iter().map(row));
-    for (poll, name) in polls.polls.iter().zip(names) {
+    for (poll, name) in polls.held.iter().zip(names) {
         for (voter, reason) in poll.reasons.iter().filter(|(_, reason)| !reason.trim().is_empty()) {
             out.line(format_args!("{}, {}:\n", id(voter.as_str()), inline(&name)));
             out.fenced(reason);
@@ -102,7 +102,7 @@ fn winner(winner: Option<&AgentId>) -> String {
 fn stability(verdict: &Verdict) -> &'static str {
     match verdict.stable {
         Some(true) => "yes, the winner was the same in both orders of the debaters",
-        Some(false) => "**no**, the winner changed when the debaters came in the opposite order",
+        Some(false) => "no, the winner changed when the debaters came in the opposite order",
         None => "not known, the debaters were judged in one order only",
     }
 }
@@ -111,22 +111,28 @@ fn stability(verdict: &Verdict) -> &'static str {
 fn scores(out: &mut Document<'_>, view: &View<'_>) {
     let (verdict, judgements) = (view.debate.verdict.as_ref(), &view.debate.judgements);
     let passes: Vec<String> = judgements.iter().map(|one| format!(">Pass {}", one.pass)).collect();
-    let mut columns = vec!["Debater", "Side", ">Mean score"];
-    columns.extend(passes.iter().map(String::as_str));
+    let judged = view.judged();
+    let has_sides = judged.iter().any(|debater| view.side_of(debater).is_some());
+    let side = |side: &'static str| has_sides.then_some(side);
+    let mut columns = vec!["Debater"];
+    columns.extend(side("Side"));
+    columns.extend([">Mean score"].into_iter().chain(passes.iter().map(String::as_str)));
     let means = verdict.map(|verdict| &verdict.scores);
     let shown = |scores: Option<&BTreeMap<AgentId, f64>>, debater: &AgentId| {
         scores.and_then(|scores| scores.get(debater)).map_or_else(|| NONE.to_owned(), |given| score(*given))
     };
     let mut rows: Vec<Vec<String>> = Vec::new();
-    for debater in view.judged() {
-        let side = view.side_of(debater).map_or(NONE, Position::name);
-        let mut row = vec![cell(debater.as_str()).into_owned(), side.to_owned(), shown(means, debater)];
+    for debater in judged {
+        let mut row = vec![cell(debater.as_str()).into_owned()];
+        row.extend(side(view.side_of(debater).map_or(NONE, Position::name)).map(str::to_owned));
+        row.push(shown(means, debater));
         row.extend(judgements.iter().map(|one| shown(Some(&one.scores), debater)));
         rows.push(row);
     }
     let cell_of = |winner: Option<&AgentId>| winner.map_or(NONE.into(), |winner| cell(winner.as_str())).into_owned();
-    let mut last =
-        vec!["winner".to_owned(), String::new(), cell_of(verdict.and_then(|verdict| verdict.winner.as_ref()))];
+    let mut last = vec!["winner".to_owned()];
+    last.extend(side("").map(str::to_owned));
+    last.push(cell_of(verdict.and_then(|verdict| verdict.winner.as_ref())));
     last.extend(judgements.iter().map(|one| cell_of(one.winner.as_ref())));
     rows.push(last);
     out.table(&columns, rows);

@@ -207,6 +207,15 @@ fn full() -> (Value, Vec<Value>) {
         let fields = value.as_object_mut().expect("an object");
         fields.extend(more.as_object().expect("an object").clone());
     };
+    let poll = |stage: &str| json!({"stage": stage, "votes": {agent(0): "a word", agent(2): "another word"}, "reasons": {agent(0): "a motive"}});
+    let judged = |pass: u8| {
+        json!({
+            "pass": pass, "winner": agent(0), "scores": {agent(0): 70, agent(1): 60},
+            "criteria": {"a criterion": "an assessment"}, "reasoning": format!("reasoning {pass}"),
+        })
+    };
+    let mut verdict = judged(1);
+    verdict["stable"] = json!(false);
     merge(
         &mut state,
         json!({
@@ -222,6 +231,8 @@ fn full() -> (Value, Vec<Value>) {
                 "unfulfilledMajorRequirements": ["a requirement"], "openQuestions": ["an open question"],
                 "base": agent(1), "parseError": "the parse error",
             },
+            "polls": [poll("an early poll"), poll("a late poll")],
+            "judgements": [judged(1), judged(2)], "verdict": verdict,
             "failures": [{
                 "agentId": agent(0), "phase": "critique", "round": 1, "targetAgentId": agent(1), "error": "a failure",
                 "attempts": 4, "at": "2025-01-01T01:02:03.000Z",
@@ -241,7 +252,15 @@ fn full() -> (Value, Vec<Value>) {
         "agentId": agent(0), "agentRole": "kiss", "type": "vote", "content": "a ballot", "targetAgentId": agent(0),
         "metadata": {"confidence": 70},
     });
-    state["rounds"][1]["contributions"].as_array_mut().unwrap().push(ballot);
+    let choice = json!({
+        "agentId": agent(1), "agentRole": "kiss", "type": "vote", "content": "1. a demand",
+        "metadata": {"confidence": 70, "choice": "a choice"},
+    });
+    let speech = json!({
+        "agentId": agent(2), "agentRole": "kiss", "type": "an unknown stage", "content": "a speech",
+        "targetAgentId": agent(1),
+    });
+    state["rounds"][1]["contributions"].as_array_mut().unwrap().extend([ballot, choice, speech]);
     merge(
         &mut state["settings"],
         json!({
@@ -265,6 +284,9 @@ fn full() -> (Value, Vec<Value>) {
     let more = [
         json!({"type": "replied", "key": key, "reply": reply, "call": call}),
         json!({"type": "voted", "voting": state["voting"], "call": call}),
+        json!({"type": "polled", "key": key, "vote": "a word", "reason": "a motive", "call": call}),
+        json!({"type": "judged", "key": key, "judgement": judged(1), "call": call}),
+        json!({"type": "decided", "verdict": verdict}),
         json!({"type": "failed", "error": "the end"}),
     ];
     let mut events: Vec<Value> = recorded.iter().map(|event| serde_json::to_value(event).unwrap()).collect();

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dialectic::agent::Panel;
-use dialectic::debate::{Created, Debate, DebateId, PanelInfo, Price, Settings};
-use dialectic::engine::{Ending, Engine};
-use dialectic::llm::{Caller, CallerLimits, ChatModel, Timeouts};
+use dialectic::debate::{Created, Debate, DebateId, FORMAT_VERSION, PanelInfo, Price, Settings};
+use dialectic::engine::{Command, Ending, Engine};
+use dialectic::llm::{Caller, CallerLimits, ChatModel, Request, Timeouts};
 use dialectic::protocol::DIALECTIC;
 use dialectic::signals::Signals;
 use dialectic::store::{Directory, Record};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 /// Agents and judge that all ask `chat`, within the time limits of the settings.
@@ -19,7 +20,7 @@ pub(crate) fn panel(
     price: Option<Price>,
     limits: &CallerLimits,
 ) -> Panel {
-    let panel = Panel::build(settings, |agent| Caller {
+    let panel = Panel::build(&DIALECTIC, settings, |agent| Caller {
         chat: chat.clone(),
         provider: agent.provider.as_str().into(),
         price,
@@ -35,15 +36,27 @@ pub(crate) fn panel(
 /// What a debate with these settings begins with.
 pub(crate) fn created(settings: &Settings, panel: &Panel, id: DebateId, seed: u64) -> Created {
     Created {
-        format_version: 1,
+        format_version: FORMAT_VERSION,
         id,
         problem: "Design a queue. It must be fast.".into(),
         context: None,
         settings: settings.clone(),
+        stages: DIALECTIC.infos(),
         prompt_sources: panel.sources.clone(),
         seed: u32::try_from(seed % 1000).expect("it is below a thousand"),
         forked_from: None,
     }
+}
+
+/// The commands of a debate that nobody tells anything.
+pub(crate) fn untold() -> UnboundedReceiver<Command> {
+    unbounded_channel().1
+}
+
+/// What a request asks for, by the heading of its task: `critique`.
+pub(crate) fn task(request: &Request) -> &str {
+    let (_, behind) = request.prompt.rsplit_once("# Your task: ").expect("every prompt has a task");
+    behind.lines().next().expect("the heading is a line")
 }
 
 /// Runs what is to be run on a clock that stands still until it is pushed.
@@ -54,7 +67,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 /// Runs a debate to its end.
 pub(crate) async fn run(settings: &Settings, panel: Panel, seed: u64) -> (Ending, Debate) {
-    run_watched(settings, panel, seed, Signals::new(PanelInfo::from(settings))).await
+    run_watched(settings, panel, seed, Signals::new(PanelInfo::new(settings, DIALECTIC.infos()))).await
 }
 
 /// Runs a debate to its end. It shows itself through `signals`.
@@ -73,7 +86,7 @@ pub(crate) async fn run_until(
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let begun = Record::begin(&Directory::at(directory.path()), |id| created(settings, &panel, id, seed));
     let (record, _) = begun.expect("a temporary directory can be written to");
-    let mut engine = Engine::new(&DIALECTIC, panel, record, &[], signals, cancel);
+    let mut engine = Engine::new(&DIALECTIC, panel, record, &[], signals, cancel, untold());
     // The thread that saves keeps the clock from going by itself; so it is pushed.
     let clock = tokio::spawn(async {
         loop {

@@ -1,6 +1,7 @@
 //! Records of debates that never took place, for tests of the fold.
 
-use dialectic::debate::{CallRecord, ContributionType, Event, Recorded, Settings, Timestamp, Tokens, Usd};
+use dialectic::debate::{CallRecord, Event, Recorded, Settings, Timestamp, Tokens, Usd};
+use dialectic::protocol::DIALECTIC;
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_chacha::ChaCha12Rng;
@@ -27,8 +28,8 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
 }
 
-/// One contribution's place in a round: kind, author, target.
-pub(crate) type Place = (ContributionType, usize, Option<usize>);
+/// One contribution's place in a round: stage, author, target.
+pub(crate) type Place = (&'static str, usize, Option<usize>);
 
 impl Plan {
     /// The event sequence, the events of each stage in an order that the number decides.
@@ -45,12 +46,12 @@ impl Plan {
     /// What a round holds, in the order in which it is stored, but for what failed.
     pub(crate) fn places(&self, round: u32) -> Vec<Place> {
         let agents = || 0..self.agents;
-        let mut places: Vec<Place> = agents().map(|agent| (ContributionType::Proposal, agent, None)).collect();
+        let mut places: Vec<Place> = agents().map(|agent| ("proposal", agent, None)).collect();
         for critic in agents() {
             let targets = agents().filter(|target| *target != critic);
-            places.extend(targets.map(|target| (ContributionType::Critique, critic, Some(target))));
+            places.extend(targets.map(|target| ("critique", critic, Some(target))));
         }
-        places.extend(agents().map(|agent| (ContributionType::Refinement, agent, None)));
+        places.extend(agents().map(|agent| ("refinement", agent, None)));
         places.retain(|place| !self.fails(round, place));
         places
     }
@@ -80,15 +81,16 @@ impl Plan {
         }
         for round in 1..=self.rounds {
             stages.push(enter("round-manager"));
-            stages.push(vec![event(json!({"type": "round-begun", "round": round}))]);
+            stages.push(vec![event(json!({"type": "round-begun", "round": round, "node": "summarization"}))]);
             if self.summarized && round > 1 {
-                stages.push((0..self.agents).map(|agent| self.summary("summarized", round, agent)).collect());
+                stages.push((0..self.agents).map(|agent| self.summary("summarization", round, agent)).collect());
             }
             stages.push(self.round(round));
             let score = if self.draw(&format!("score{round}")).is_multiple_of(4) { Value::Null } else { json!(71.5) };
             let evaluation = json!({"type": "convergence", "score": score, "threshold": 80.0});
             let call = self.call(&format!("evaluation{round}"));
-            let evaluated = json!({"type": "evaluated", "round": round, "evaluation": evaluation, "call": call});
+            let key = json!({"round": round, "phase": "evaluation", "agentId": "judge-main"});
+            let evaluated = json!({"type": "evaluated", "key": key, "evaluation": evaluation, "call": call});
             stages.push(vec![event(evaluated)]);
             if self.interrupted {
                 stages.push(vec![event(json!({"type": "paused"}))]);
@@ -96,18 +98,19 @@ impl Plan {
             }
         }
         stages.push(enter("synthesis"));
-        stages.push(vec![self.summary("judge-summarized", self.rounds, 0)]);
+        stages.push(vec![self.summary("judge-summary", self.rounds, 0)]);
         let solution = json!({"description": prose(self.seed, 30), "confidence": 82.0, "synthesizedBy": "judge-main"});
         let call = self.call("synthesis");
-        stages.push(vec![event(json!({"type": "synthesized", "solution": solution, "call": call}))]);
+        let key = json!({"round": self.rounds, "phase": "synthesis", "agentId": "judge-main"});
+        stages.push(vec![event(json!({"type": "synthesized", "key": key, "solution": solution, "call": call}))]);
         stages.push(vec![event(json!({"type": "completed"}))]);
         stages
     }
 
     fn created(&self) -> Event {
         event(json!({
-            "type": "created", "formatVersion": 1, "id": "deb-20250101-010203-ab12", "problem": prose(self.seed, 40),
-            "settings": self.settings(), "seed": 7,
+            "type": "created", "formatVersion": 2, "id": "deb-20250101-010203-ab12", "problem": prose(self.seed, 40),
+            "settings": self.settings(), "seed": 7, "stages": &*DIALECTIC.infos(),
             "promptSources": {
                 "agents": [{"agentId": Self::agent_id(0), "role": "kiss", "source": "file", "path": "/a/b.md"}],
                 "judge": {"id": "judge-main", "source": "built-in", "summarySource": "built-in"},
@@ -148,7 +151,8 @@ impl Plan {
             let items = if agent + 1 == self.agents { Vec::new() } else { vec![item(agent, 1), item(agent, 2)] };
             let questions = json!({"agentId": id, "agentName": id, "role": "kiss", "items": items});
             let call = self.call(&format!("clarification{agent}"));
-            event(json!({"type": "questions-asked", "iteration": 1, "questions": questions, "call": call}))
+            let key = json!({"round": 0, "phase": "clarification", "agentId": id});
+            event(json!({"type": "questions-asked", "key": key, "questions": questions, "call": call}))
         };
         let answered = |agent: usize, item: u32| {
             let (id, item) = (Self::agent_id(agent), format!("{agent}-q{item}"));
@@ -162,17 +166,14 @@ impl Plan {
         ]
     }
 
-    fn summary(&self, kind: &str, round: u32, agent: usize) -> Event {
-        let id = if kind == "summarized" { Self::agent_id(agent) } else { "judge-main".to_owned() };
-        let call = self.call(&format!("{kind}{round}{agent}"));
+    fn summary(&self, phase: &str, round: u32, agent: usize) -> Event {
+        let id = if phase == "summarization" { Self::agent_id(agent) } else { "judge-main".to_owned() };
+        let call = self.call(&format!("{phase}{round}{agent}"));
         let metadata = json!({"beforeChars": 6000, "afterChars": 2400, "method": "length-based", "temperature": 0.5});
         let text = prose(self.draw(&id), 20);
         let summary = json!({"agentId": id, "agentRole": "kiss", "summary": text, "metadata": metadata});
-        let mut summarized = json!({"type": kind, "summary": summary, "call": call});
-        if kind == "summarized" {
-            summarized["round"] = json!(round);
-        }
-        event(summarized)
+        let key = json!({"round": round, "phase": phase, "agentId": id});
+        event(json!({"type": "summarized", "key": key, "summary": summary, "call": call}))
     }
 
     /// All calls of a round: finished ones, some after a reply with tool calls, and failed ones.
@@ -193,8 +194,8 @@ impl Plan {
                 continue;
             }
             let name = format!("{round}{place:?}");
+            let key = json!({"round": round, "phase": phase, "agentId": id, "targetAgentId": target});
             if self.draw(&name).is_multiple_of(5) {
-                let key = json!({"round": round, "phase": phase, "agentId": id, "targetAgentId": target});
                 let reply = json!({"text": "", "toolCalls": [{"id": "c", "name": "file_read", "arguments": "{}"}]});
                 let call = self.call(&format!("{name}-tools"));
                 events.push(event(json!({"type": "replied", "key": key, "reply": reply, "call": call})));
@@ -207,9 +208,7 @@ impl Plan {
                 contribution["targetAgentId"] = json!(target);
             }
             let call = self.call(&name);
-            events.push(event(
-                json!({"type": "contributed", "round": round, "contribution": contribution, "call": call}),
-            ));
+            events.push(event(json!({"type": "contributed", "key": key, "contribution": contribution, "call": call})));
         }
         events
     }

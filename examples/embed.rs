@@ -1,0 +1,33 @@
+//! Runs a debate from a program of your own: `cargo run --example embed`. No key is needed: nobody but the offline
+//! provider is asked.
+
+use dialectic::config::{Environment, default_settings, go_offline};
+use dialectic::debate::{Event, Signal};
+use dialectic::protocol::DIALECTIC;
+use dialectic::runner::{Runner, Services, Spec};
+use dialectic::signals::{News, Words};
+use dialectic::store::Directory;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let runner = Runner::new(Directory::at("./debates"), Services::new(Environment::of_process()));
+    let mut settings = default_settings();
+    settings.agents.iter_mut().chain([&mut settings.judge]).for_each(go_offline);
+    let problem = "Design a rate limiter. It must survive a restart.";
+    let run = runner.start(Spec::new(problem, &DIALECTIC, settings))?;
+    let (_, mut live) = run.subscribe(Words::Unwanted);
+    let watching = tokio::spawn(async move {
+        while let Some(news) = live.next().await {
+            if let News::Signal(signal) = news
+                && let Signal::Recorded(recorded) = &*signal
+                && let Event::Contributed { key, .. } = &recorded.event
+            {
+                println!("round {}: {} of {}", key.round, key.stage, key.agent_id);
+            }
+        }
+    });
+    let finished = run.wait().await?;
+    watching.await?;
+    println!("{}", finished.debate.final_solution.map(|solution| solution.description).unwrap_or_default());
+    Ok(())
+}

@@ -1,0 +1,265 @@
+//! What a protocol gets for nothing: one that the program does not know is run, resumed, forked, forecast, held to a
+//! cost limit and shown, through the public API and without a change to the program.
+
+use dialectic::config::{Environment, Provenance, default_settings};
+use dialectic::debate::{Debate, Price, Settings};
+use dialectic::engine::{Ending, forecast};
+use dialectic::runner::{Finished, Prepared, Runner, Services, Spec};
+use dialectic::signals::{Follower, News, Told, Words};
+use dialectic::store::{Directory, read_journal};
+use serde_json::{Value, json};
+
+use crate::support::{Incoming, MockServer, Reply, Sandbox, Screen, Terminal, answer, by_task};
+use crate::timing::without_times;
+use crate::turns::TURNS;
+
+fn reply(request: &Incoming) -> Reply {
+    let assessment = json!({
+        "tradeoffs": [], "recommendations": [], "unfulfilledMajorRequirements": [], "openQuestions": [],
+        "confidence": 70,
+    });
+    let script = by_task([
+        ("pitch", Reply::text(format!("A pitch of {}.", request.model()))),
+        ("choose", Reply::json(json!({"choice": "A", "confidence": 60, "reason": "It is sound."}))),
+        ("digest", Reply::text(answer("Use what was chosen.", &assessment))),
+    ]);
+    script(request).usage(100, 0, 10)
+}
+
+fn settings() -> Settings {
+    let mut settings = default_settings();
+    settings.debate.rounds = 1;
+    settings.debate.seed = Some(7);
+    let price = Price { input_per_m_tok: 1.0, cached_input_per_m_tok: None, output_per_m_tok: 1.0, long: None };
+    for agent in settings.agents.iter_mut().chain([&mut settings.judge]) {
+        agent.model = format!("model-{}", agent.role);
+        settings.prices.insert(agent.model.clone(), price);
+    }
+    settings
+}
+
+fn runner(server: &MockServer, sandbox: &Sandbox) -> Runner {
+    let variables = [("OPENAI_API_KEY", "sk-test".to_owned()), ("OPENAI_BASE_URL", server.base_url())];
+    Runner::new(Directory::at(sandbox.directory().join("debates")), Services::new(Environment::from_pairs(variables)))
+}
+
+fn spec(settings: Settings) -> Spec {
+    Spec::new("Name the queue.", &TURNS, settings)
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+fn run(prepared: Prepared) -> Finished {
+    block_on(async { prepared.begin().unwrap().run().wait().await.unwrap() })
+}
+
+/// A debate from beginning to end, and where it is kept.
+fn debate(server: &MockServer) -> (Sandbox, Debate) {
+    let sandbox = Sandbox::new();
+    let finished = run(runner(server, &sandbox).prepare(spec(settings())).unwrap());
+    assert_eq!(finished.ending, Ending::Completed, "{:?}", finished.debate.error);
+    (sandbox, finished.debate)
+}
+
+fn state(debate: &Debate) -> Value {
+    without_times(&serde_json::to_value(debate).unwrap())
+}
+
+#[test]
+fn it_makes_the_calls_that_it_declares_in_the_order_of_their_inputs() {
+    let server = MockServer::with(reply);
+    let (sandbox, debate) = debate(&server);
+    let tasks: Vec<_> = server.calls().into_iter().map(|(_, task)| task).collect();
+    assert_eq!(tasks, [["pitch"; 3], ["choose"; 3]].concat().into_iter().chain(["digest"]).collect::<Vec<_>>());
+    let pitches = server.requests();
+    let shown: Vec<usize> = pitches[..3].iter().map(|request| request.prompt().matches("A pitch of").count()).collect();
+    assert_eq!(shown, [0, 1, 2], "each knows those before it");
+    assert_eq!(debate.rounds[0].contributions.len(), 6);
+    let solution = debate.final_solution.as_ref().unwrap();
+    assert!(solution.description.starts_with("Use what was chosen.") && solution.confidence == Some(70.0));
+    sandbox.assert_state_is_the_fold(debate.id.as_str());
+}
+
+#[test]
+fn it_is_resumed_from_behind_every_line_of_its_journal() {
+    let server = MockServer::with(reply);
+    let (sandbox, whole) = debate(&server);
+    let id = whole.id.as_str();
+    let journal = sandbox.journal(id);
+    let paid = |lines: &[String]| lines.iter().filter(|line| line.contains("\"call\":{")).count();
+    for length in 1..journal.len() {
+        let place = Sandbox::new().file(format!("debates/{id}.events.jsonl"), journal[..length].join("\n") + "\n");
+        let (before, runner) = (server.requests().len(), runner(&server, &place));
+        let entry = Directory::at(place.directory().join("debates")).find(id).unwrap();
+        let saved = runner.open(&entry, &[&TURNS]).unwrap();
+        let provenance = Provenance::of_user();
+        let resumed = run(runner.resume(saved, &provenance).unwrap());
+        assert_eq!(state(&resumed.debate), state(&whole), "behind line {length}: {}", journal[length - 1]);
+        let made = server.requests().len() - before;
+        assert_eq!(made, paid(&journal) - paid(&journal[..length]), "behind line {length}");
+    }
+}
+
+#[test]
+fn it_forks_at_each_of_its_stages() {
+    let server = MockServer::with(reply);
+    let (sandbox, whole) = debate(&server);
+    let runner = runner(&server, &sandbox);
+    let entry = Directory::at(sandbox.directory().join("debates")).find(whole.id.as_str()).unwrap();
+    for (at, calls) in [("start", 7), ("1.pitch", 7), ("1.choice", 4), ("1.digest", 1)] {
+        let before = server.requests().len();
+        let branch = runner.branch(&entry, &at.parse().unwrap()).unwrap();
+        let forked = runner.fork(branch, settings(), &Provenance::of_user(), &[&TURNS]).unwrap();
+        let forked = run(forked).debate;
+        assert_eq!(server.requests().len() - before, calls, "{at}");
+        assert_eq!(forked.final_solution, whole.final_solution, "{at}");
+        assert_eq!(forked.rounds[0].contributions.len(), 6, "{at}");
+    }
+    let nowhere = runner.branch(&entry, &"1.critique".parse().unwrap()).err().unwrap().to_string();
+    assert_eq!(nowhere, "its protocol has no stage `critique`; known: clarification, pitch, choice, digest");
+}
+
+#[test]
+fn it_is_forecast_to_the_call() {
+    let server = MockServer::with(reply);
+    let sandbox = Sandbox::new();
+    let prepared = runner(&server, &sandbox).prepare(spec(settings())).unwrap();
+    let created = prepared.created().unwrap().clone();
+    let forecast = forecast(&TURNS, &settings(), &std::collections::BTreeSet::new(), |_, _| created.clone()).unwrap();
+    assert!(forecast.calls.iter().all(|call| call.certain));
+    let foreseen: Vec<_> = forecast.calls.iter().map(|call| call.key.clone()).collect();
+    let finished = run(prepared).debate;
+    let mut made: Vec<_> = finished.settled.keys().cloned().collect();
+    made.sort_by_key(|key| foreseen.iter().position(|known| known == key));
+    assert_eq!(made, foreseen);
+    assert_eq!(server.requests().len(), foreseen.len());
+}
+
+#[test]
+fn it_keeps_a_cost_limit() {
+    let server = MockServer::with(reply);
+    let sandbox = Sandbox::new();
+    let limited = |limit: f64| {
+        let mut settings = settings();
+        settings.debate.budget.max_cost_usd = Some(dialectic::debate::Usd::from_dollars(limit));
+        runner(&server, &sandbox).prepare(spec(settings)).unwrap()
+    };
+    let refused = limited(0.000_1).check_limit().unwrap_err().to_string();
+    assert!(refused.contains("buys no debate"), "{refused}");
+    assert!(server.requests().is_empty());
+    let prepared = limited(0.30);
+    prepared.check_limit().unwrap();
+    let finished = run(prepared);
+    assert_eq!(finished.ending, Ending::Completed);
+    let reserved: Vec<Value> = sandbox
+        .journal(finished.debate.id.as_str())
+        .iter()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|event| event["type"] == "cost-reserved")
+        .collect();
+    assert_eq!(reserved.len(), 7, "each attempt is set aside for before it is sent");
+    assert!(finished.debate.total_cost().unwrap() < dialectic::debate::Usd::from_dollars(0.30));
+}
+
+#[test]
+fn it_shows_under_its_own_words() {
+    let server = MockServer::with(reply);
+    let (sandbox, whole) = debate(&server);
+    let id = whole.id.as_str();
+    let own = |text: &str, what: &str, words: &[&str]| {
+        for word in words {
+            assert!(text.contains(word), "{what} lacks {word}: {text}");
+        }
+        for foreign in ["proposal", "critique", "refine", "synthes"] {
+            assert!(!text.to_lowercase().contains(foreign), "{what} says {foreign}: {text}");
+        }
+    };
+    let replayed = sandbox.run(["replay", id, "--speed", "max"]).expect_code(0);
+    own(&replayed.stderr, "the plain view", &["pitches", "pitched", "choice started (3 expected)", "digest ended"]);
+    let events = sandbox.run(["replay", id, "--speed", "max", "--events", "-"]).expect_code(0).stdout;
+    own(&events, "the event stream", &["\"phase\":\"pitch\"", "\"phase\":\"choice\"", "\"node\":\"digest\""]);
+    let markdown = sandbox.run(["report", "-d", id]).expect_code(0).stdout;
+    assert!(markdown.contains("Pitch") && markdown.contains("Choice"), "{markdown}");
+    sandbox.run(["report", "-d", id, "-o", "page.html"]).expect_code(0);
+    let page = sandbox.read("page.html");
+    assert!(page.contains("Pitch") && page.contains("Choice") && page.contains("Use what was chosen."));
+    sandbox.run(["verify", id]).expect_code(0);
+    assert!(sandbox.run(["list"]).expect_code(0).stdout.contains("completed"));
+    let mut terminal = Terminal::start(&sandbox, ["replay", id, "--speed", "0.001"]);
+    terminal.wait_for("pitching");
+    terminal.type_control('c');
+    let (_, output, _): (i32, String, Screen) = terminal.finish();
+    own(&output, "the live view", &["pitch"]);
+}
+
+#[test]
+fn two_consumers_see_a_whole_stream_and_delay_nothing() {
+    let server = MockServer::with(reply);
+    let sandbox = Sandbox::new();
+    let runner = runner(&server, &sandbox);
+    let (finished, early, late) = block_on(async {
+        let run = runner.start(spec(settings())).unwrap();
+        // This one never reads while the debate runs.
+        let (_, mut asleep) = run.subscribe(Words::Wanted);
+        let mut early = run.follow(Words::Unwanted).unwrap();
+        // This one comes when the second agent has spoken, and is told of everything before.
+        let mut seen = Vec::new();
+        while seen.iter().filter(|kind| *kind == "contributed").count() < 2 {
+            seen.push(kind(&mut early).await.unwrap());
+        }
+        let late = run.follow(Words::Unwanted).unwrap();
+        let collect = |mut follower: Follower, mut seen: Vec<String>| async move {
+            while let Some(kind) = kind(&mut follower).await {
+                seen.push(kind);
+            }
+            seen
+        };
+        let early = tokio::spawn(collect(early, seen));
+        let late = tokio::spawn(collect(late, Vec::new()));
+        let finished = run.wait().await.unwrap();
+        let mut slept = 0;
+        while let Some(news) = asleep.next().await {
+            slept += usize::from(matches!(news, News::Signal(_)));
+        }
+        assert!(slept > 20, "{slept}");
+        (finished, early.await.unwrap(), late.await.unwrap())
+    });
+    let path = sandbox.directory().join(format!("debates/{}.events.jsonl", finished.debate.id));
+    let journal = read_journal(&path).unwrap().events;
+    let kinds =
+        |event: &dialectic::debate::Event| serde_json::to_value(event).unwrap()["type"].as_str().unwrap().to_owned();
+    let all: Vec<String> = journal.iter().map(|recorded| kinds(&recorded.event)).collect();
+    assert_eq!(early, all);
+    assert_eq!(late, all);
+}
+
+/// The kind of the next event.
+async fn kind(follower: &mut Follower) -> Option<String> {
+    loop {
+        if let Told::Signal(signal) = follower.next().await.unwrap()?
+            && let dialectic::debate::Signal::Recorded(recorded) = &*signal
+        {
+            let event = serde_json::to_value(&recorded.event).unwrap();
+            return Some(event["type"].as_str().unwrap().to_owned());
+        }
+    }
+}
+
+#[test]
+fn a_run_can_be_paused_and_stopped_through_its_handle() {
+    let server = MockServer::with(reply);
+    let sandbox = Sandbox::new();
+    let runner = runner(&server, &sandbox);
+    let paused = block_on(async {
+        let run = runner.start(spec(settings())).unwrap();
+        run.pause();
+        run.wait().await.unwrap()
+    });
+    assert_eq!(paused.ending, Ending::Paused);
+    let entry = Directory::at(sandbox.directory().join("debates")).find(paused.debate.id.as_str()).unwrap();
+    let saved = runner.open(&entry, &[&TURNS]).unwrap();
+    let resumed = run(runner.resume(saved, &Provenance::of_user()).unwrap());
+    assert_eq!(resumed.ending, Ending::Completed);
+}

@@ -1,0 +1,108 @@
+//! Rules of the house that the compiler does not hold anybody to: who may know whom, and where stages are named.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dialectic::protocol::PROTOCOLS;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The source files of a module, tests left out.
+fn sources(module: &str) -> Vec<PathBuf> {
+    fn walk(path: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(path).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            if path.is_dir() && name != "tests" {
+                walk(&path, found);
+            } else if name.ends_with(".rs") && !name.ends_with("tests.rs") && name != "fixture.rs" {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    let file = root().join("src").join(format!("{module}.rs"));
+    if file.is_file() {
+        found.push(file);
+    } else {
+        walk(&root().join("src").join(module), &mut found);
+    }
+    found
+}
+
+/// What is compiled of a file outside of tests, without comments.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let code = text.split("#[cfg(test)]\nmod ").next().unwrap();
+    code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// The modules that a text of code names.
+fn known(code: &str) -> BTreeSet<String> {
+    let names = code
+        .split("crate::")
+        .skip(1)
+        .map(|behind| behind.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect::<String>());
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+/// Who may know whom, as the documentation says.
+fn allowed() -> BTreeMap<String, BTreeSet<String>> {
+    let text = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let (_, table) = text.split_once("| module | may know |").expect("the table of who may know whom");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>());
+    let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<BTreeSet<_>>();
+    let mut allowed = BTreeMap::new();
+    for cells in cells {
+        for module in names(cells[0]) {
+            allowed.insert(module, names(cells[1]));
+        }
+    }
+    allowed
+}
+
+#[test]
+fn modules_know_only_whom_the_documentation_says() {
+    let allowed = allowed();
+    let lib = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let modules = lib.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    let modules: BTreeSet<String> = modules.map(str::to_owned).collect();
+    assert_eq!(allowed.keys().cloned().collect::<BTreeSet<_>>(), modules, "the table has a row for each module");
+    let mut broken = Vec::new();
+    for module in &modules {
+        for file in sources(module) {
+            for other in known(&code(&file)) {
+                if modules.contains(&other) && other != *module && !allowed[module].contains(&other) {
+                    broken.push(format!("{} knows {other}", file.strip_prefix(root()).unwrap().display()));
+                }
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn no_stage_is_named_outside_of_the_protocols() {
+    let ids: BTreeSet<&str> =
+        PROTOCOLS.iter().flat_map(|protocol| protocol.stages).map(|stage| stage.info.id.as_str()).collect();
+    assert!(ids.contains("critique") && ids.contains("rebuttal"));
+    let mut named = Vec::new();
+    for module in ["engine", "store", "display", "trace", "llm", "runner", "report", "agent", "debate", "evaluation"] {
+        for file in sources(module) {
+            // It tells what it is asked for by the heading of the task, as a model does; some tasks are called like
+            // their stage.
+            if file.starts_with(root().join("src/llm/offline")) {
+                continue;
+            }
+            let code = code(&file);
+            for id in ids.iter().filter(|id| code.contains(&format!("\"{id}\""))) {
+                named.push(format!("{}: {id}", file.strip_prefix(root()).unwrap().display()));
+            }
+        }
+    }
+    assert!(named.is_empty(), "{}", named.join("\n"));
+}
