@@ -21,6 +21,7 @@
 //! | [`signals`] | hands the signals of a running debate to whoever watches, and waits for none of them |
 //! | [`debate`] | the record: state, events, settings, and the one function that turns events into state |
 //! | [`error`] | every way to end without success, and the one mapping to exit codes |
+//! | [`diagnostic`] | what errors say of themselves beside their message: blame and hint, known to all |
 //! | [`sanitize`] | text of any origin on its way to a terminal or a page, known to all |
 //! | [`markdown`] | small operations on Markdown text, known to all |
 //! | [`encoding`] | text files of the user's that may not be UTF-8, known to all |
@@ -39,6 +40,7 @@ pub mod agent;
 pub mod cli;
 pub mod config;
 pub mod debate;
+pub mod diagnostic;
 pub mod display;
 pub mod encoding;
 pub mod engine;

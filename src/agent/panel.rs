@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::debate::{
     AgentId, AgentPromptSource, AgentSettings, JudgePromptSource, PromptOrigin, PromptSources, Settings,
 };
+use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::Caller;
 use crate::prompt::{PromptFileError, Role, RoleError, read_prompt, version};
 use crate::protocol::Protocol;
@@ -58,6 +59,12 @@ pub enum PanelError {
         /// Why.
         source: RoleError,
     },
+}
+
+impl Diagnostic for PanelError {
+    fn blame(&self) -> Blame {
+        Blame::Configuration
+    }
 }
 
 /// Reads the user's prompt files; what cannot be used becomes a warning.

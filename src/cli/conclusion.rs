@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::debate::{Debate, OutcomeKind, StopReason};
+use crate::debate::{Debate, ForkPoint, OutcomeKind, StopReason};
 use crate::display::{StreamEnd, summary};
 use crate::engine::Ending;
 use crate::error::Error;
@@ -65,11 +65,9 @@ fn finish(debate: &Debate, ending: Ending, args: &RunArgs, terminal: &mut Termin
         Ending::Paused | Ending::Suspended => return Err(Error::Interrupted { id: id() }),
         Ending::Failed => {
             let reason = debate.error.clone().unwrap_or_else(|| "for an unknown reason".to_owned());
-            return Err(if has_no_room_to_close(debate) {
-                let round = debate.final_round().map_or(0, |_| debate.current_round);
-                Error::NoRoomToClose { id: id(), reason, round }
-            } else {
-                Error::DebateFailed { id: id(), reason }
+            return Err(match without_room_to_close(debate) {
+                Some(at) => Error::NoRoomToClose { id: id(), reason, at },
+                None => Error::DebateFailed { id: id(), reason },
             });
         }
         Ending::Completed => {}
@@ -100,15 +98,41 @@ pub(super) fn tell_outcome(debate: &Debate, terminal: &mut Terminal) {
     }
 }
 
-/// Whether the cost limit kept the judge from being asked: to resume the debate would change nothing.
-fn has_no_room_to_close(debate: &Debate) -> bool {
-    let closing = debate.stages.last().map(|stage| stage.id);
-    let was_asked = debate.failures.iter().any(|failure| Some(failure.key.stage) == closing);
-    debate.stop_reason == Some(StopReason::Budget) && !was_asked
+/// Where a fork could be closed, if the cost limit kept the judge from being asked: to resume the debate would change
+/// nothing.
+fn without_room_to_close(debate: &Debate) -> Option<ForkPoint> {
+    let closing = debate.stages.last()?.id;
+    let was_asked = debate.failures.iter().any(|failure| failure.key.stage == closing);
+    if debate.stop_reason != Some(StopReason::Budget) || was_asked {
+        return None;
+    }
+    let at_the_closing = |_| ForkPoint::before(debate.current_round, closing);
+    Some(debate.final_round().map_or(ForkPoint::START, at_the_closing))
 }
 
 /// Whether no agent and no judge of this debate is a model.
 fn is_offline(debate: &Debate) -> bool {
     let settings = debate.settings.iter();
     settings.flat_map(|settings| settings.agents.iter().chain([&settings.judge])).all(|agent| agent.provider == OFFLINE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::debate::fixture::{self, pitching};
+
+    #[test]
+    fn what_the_limit_kept_from_closing_is_forked_at_the_stage_that_closes() {
+        let at = |debate: &Debate| without_room_to_close(debate).map(|at| at.to_string());
+        let mut debate = fixture::debate();
+        let closing = pitching::stages().last().cloned();
+        debate.stages = debate.stages.iter().cloned().chain(closing).collect();
+        assert_eq!(at(&debate), None, "no limit stopped it");
+        debate.stop_reason = Some(StopReason::Budget);
+        assert_eq!(at(&debate).as_deref(), Some("2.ruling"));
+        debate.rounds.clear();
+        assert_eq!(at(&debate).as_deref(), Some("start"), "there is nothing to close it with");
+        debate.failures[0].key.stage = pitching::RULING;
+        assert_eq!(at(&debate), None, "the judge was asked");
+    }
 }

@@ -221,7 +221,7 @@ async fn run_while_shown(
             let has_journal = Entry::of_state(saved_to).journal.is_some();
             Error::NotSaved { id: debate.id.clone(), has_journal, source }
         }
-        source => Error::Engine(source),
+        source => source.into(),
     }));
     (ended.map(|Finished { debate, ending }| Over { debate, ending, stream, waited }), tracer)
 }

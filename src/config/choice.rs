@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::debate::{AgentSettings, ProviderSettings};
+use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::presets::DEFAULT_MODELS;
 
 use super::endpoint::Outline;
@@ -81,18 +82,20 @@ impl fmt::Display for ModelChoice {
 #[error("no API key is set, and nothing says which model to ask")]
 pub struct NoKey;
 
-impl NoKey {
-    /// What the user can do about it.
-    #[must_use]
-    pub fn hint(&self) -> String {
+impl Diagnostic for NoKey {
+    fn blame(&self) -> Blame {
+        Blame::Configuration
+    }
+
+    fn hint(&self) -> Option<String> {
         let none = BTreeMap::new();
         let variables = DEFAULT_MODELS.iter().filter_map(|(name, _)| Outline::of(name, &none)?.api_key_env());
         let variables: Vec<&str> = variables.collect();
-        format!(
+        Some(format!(
             "put one of {} into the environment or a `.env` file; or try `--offline`, which needs no key; or name \
              provider and model in a configuration",
             variables.join(", ")
-        )
+        ))
     }
 }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use secrecy::SecretString;
 
 use crate::debate::{ApiKind, ProviderSettings, Settings};
+use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::presets::{OPENROUTER, Preset, preset};
 
 use super::env::Environment;
@@ -75,12 +76,14 @@ pub enum EndpointError {
     Stranger(#[from] StrangerError),
 }
 
-impl EndpointError {
-    /// What the user can do about it.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
+impl Diagnostic for EndpointError {
+    fn blame(&self) -> Blame {
+        Blame::Configuration
+    }
+
+    fn hint(&self) -> Option<String> {
         match self {
-            Self::Stranger(error) => Some(error.hint()),
+            Self::Stranger(error) => error.hint(),
             Self::Unknown { .. } | Self::BaseUrl { .. } | Self::UnsetVariable { .. } => None,
         }
     }

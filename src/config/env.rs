@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::diagnostic::{Blame, Diagnostic};
 use crate::encoding::{NotUtf8, decode};
 
 use super::dotenv::{Fault, parse};
@@ -52,6 +53,22 @@ pub enum EnvError {
         /// The least that it may be.
         minimum: u64,
     },
+}
+
+impl Diagnostic for EnvError {
+    fn blame(&self) -> Blame {
+        match self {
+            Self::Unreadable { .. } | Self::NotUtf8 { .. } => Blame::Arguments,
+            Self::NotANumber { .. } => Blame::Configuration,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotUtf8 { fault, .. } => Some(fault.hint()),
+            Self::Unreadable { .. } | Self::NotANumber { .. } => None,
+        }
+    }
 }
 
 /// Environment variables, captured once. All values are kept as secrets; none is ever shown.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use crate::diagnostic::{Blame, Diagnostic};
 use crate::encoding::NotUtf8;
 
 use super::place::{KeyPath, Location, Place};
@@ -188,19 +189,8 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Who has to change something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Blame {
-    /// The command line: exit code 2.
-    Arguments,
-    /// The configuration: exit code 4.
-    Configuration,
-}
-
-impl ConfigError {
-    /// Whether the command line or the configuration is at fault; the exit code follows from it.
-    #[must_use]
-    pub fn blame(&self) -> Blame {
+impl Diagnostic for ConfigError {
+    fn blame(&self) -> Blame {
         match self {
             Self::Argument { .. } | Self::ContextDir { .. } => Blame::Arguments,
             Self::Unreadable { .. }
@@ -212,9 +202,7 @@ impl ConfigError {
         }
     }
 
-    /// What the user can do about it, where that is not plain from the message.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
+    fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Directory { .. } => "give the path of a JSON file, e.g. `--config ./debate-config.json`",
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::debate::{AgentId, Price, ProviderSettings};
+use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::presets::OFFLINE;
 
 use super::agents::file_path;
@@ -88,10 +89,13 @@ pub enum EvaluatorsError {
     Config(#[from] ConfigError),
 }
 
-impl EvaluatorsError {
-    /// What the user can do about it.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
+impl Diagnostic for EvaluatorsError {
+    // Evaluators are named for one command: their file is one of its arguments.
+    fn blame(&self) -> Blame {
+        Blame::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
         const SMALLEST: &str = "the smallest one is {\"agents\":[{\"id\":\"one\",\"model\":\"gpt-4.1\"}]}";
         match self {
             // The hints of the debate's configuration name commands that know that one only.

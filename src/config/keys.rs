@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::debate::{ProviderSettings, Settings};
+use crate::diagnostic::{Blame, Diagnostic};
 
 use super::endpoint::Outline;
 use super::env::Environment;
@@ -28,15 +29,17 @@ pub struct MissingKey {
     pub agents: Vec<String>,
 }
 
-impl MissingKeys {
-    /// What the user can do about it.
-    #[must_use]
-    pub fn hint(&self) -> String {
+impl Diagnostic for MissingKeys {
+    fn blame(&self) -> Blame {
+        Blame::Configuration
+    }
+
+    fn hint(&self) -> Option<String> {
         let names: Vec<String> = self.missing.iter().map(|key| format!("{}=...", key.variable)).collect();
-        format!(
+        Some(format!(
             "put {} into the environment or a `.env` file, or try `--offline`, which needs no key",
             names.join(" and ")
-        )
+        ))
     }
 }
 
@@ -122,7 +125,7 @@ mod tests {
         let one = Environment::from_pairs([("OPENAI_API_KEY", "sk-1")]);
         let error = missing_keys(&settings, &one).unwrap_err();
         insta::assert_snapshot!(error, @"missing environment variable ANTHROPIC_API_KEY (provider `anthropic`, needed by agent-performance)");
-        assert!(error.hint().contains("ANTHROPIC_API_KEY"));
+        assert!(error.hint().unwrap().contains("ANTHROPIC_API_KEY"));
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub use choice::{Because, ModelChoice, NoKey};
 pub use defaults::{OFFLINE_MODEL, default_settings};
 pub use endpoint::{EndpointError, ResolvedEndpoint, elsewhere, endpoint, is_elsewhere, routed_providers};
 pub use env::{EnvError, EnvFile, Environment};
-pub use error::{Blame, ConfigError, Expected, Found, Problem, SyntaxFault};
+pub use error::{ConfigError, Expected, Found, Problem, SyntaxFault};
 pub use evaluators::{
     EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, load_evaluators, offline_evaluator,
 };

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use reqwest::Url;
 
 use crate::debate::{AgentId, PromptSources, ProviderSettings, Settings};
+use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::presets::{PRESETS, Preset};
 use crate::secrets::{is_same_file, may_hold_secrets};
 
@@ -135,16 +136,19 @@ fn file(author: &Author) -> &Path {
     author.file().unwrap_or(Path::new(""))
 }
 
-impl StrangerError {
-    /// How the user allows it.
-    #[must_use]
-    pub fn hint(&self) -> String {
+impl Diagnostic for StrangerError {
+    fn blame(&self) -> Blame {
+        Blame::Configuration
+    }
+
+    // How the user allows it.
+    fn hint(&self) -> Option<String> {
         let (Self::Key { author, .. }
         | Self::Header { author, .. }
         | Self::Prompt { author, .. }
         | Self::Context { author, .. }) = self;
         let path = file(author).display();
-        match (self, author) {
+        Some(match (self, author) {
             (Self::Context { path, .. }, _) => {
                 format!("if you want it, name the directory: --context {}", path.display())
             }
@@ -154,7 +158,7 @@ impl StrangerError {
                 "if you trust the record, name the configuration that the debate was begun with: --config <path>"
                     .to_owned()
             }
-        }
+        })
     }
 }
 
@@ -466,6 +470,6 @@ mod tests {
             error.to_string(),
             "KEY would go to https://models.example, because `other.env` says so, which was found and not named"
         );
-        assert_eq!(error.hint(), "if you trust that file, name it: --env-file other.env");
+        assert_eq!(error.hint().unwrap(), "if you trust that file, name it: --env-file other.env");
     }
 }

@@ -10,6 +10,7 @@ use super::read::parse;
 use super::resolve::Layers;
 use super::*;
 use crate::debate::{ApiKind, Position, Settings, SynthesisMethod, TerminationKind, TraceTarget, Usd};
+use crate::diagnostic::{Blame, Diagnostic};
 
 mod damage;
 mod files;

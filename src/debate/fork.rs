@@ -74,6 +74,12 @@ impl ForkPoint {
     /// Before everything.
     pub const START: Self = Self { round: 0, stage: None };
 
+    /// Before the calls of `stage`, behind all that was said up to `round`.
+    #[must_use]
+    pub fn before(round: u32, stage: StageId) -> Self {
+        Self { round, stage: Some(stage) }
+    }
+
     /// The stage that the branch begins with; none at the start.
     #[must_use]
     pub fn stage(&self) -> Option<StageId> {

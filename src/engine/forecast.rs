@@ -11,6 +11,7 @@ use crate::debate::{
     AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, ModelLimits, PlannedCall,
     PromptSources, Purchase, Recorded, Settings, Span, SynthesisMethod, Timestamp, Tokens, Usd,
 };
+use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::{
     ANSWER_LIMIT, Caller, CallerLimits, ChatModel, FailedAttempt, InFlight, Live, ModelError, Reply, Request, Timeouts,
     price_of,
@@ -27,16 +28,20 @@ pub(super) const BYTES_PER_TOKEN: Span<f64> = Span { low: 4.5, high: 3.0 };
 
 /// Why there is no forecast.
 #[derive(Debug, thiserror::Error)]
+#[error("cannot say what this debate would take")]
 pub enum ForecastError {
     /// The panel cannot be built.
-    #[error(transparent)]
     Panel(#[from] PanelError),
     /// The debate cannot begin.
-    #[error(transparent)]
     Fold(#[from] FoldError),
     /// It could not be rehearsed.
-    #[error(transparent)]
     Engine(#[from] EngineError),
+}
+
+impl Diagnostic for ForecastError {
+    fn blame(&self) -> Blame {
+        Blame::General
+    }
 }
 
 /// What the debate that `created` begins would take. `routed` are the providers whose servers may ask other prices than

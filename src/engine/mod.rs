@@ -23,6 +23,7 @@ use crate::agent::{Panel, Past, SharedPrompt};
 use crate::debate::{
     AgentId, CallKey, CallRecord, Debate, Event, Recorded, Settled, Signal, StageId, Status, StopReason, Usd,
 };
+use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::Silence;
 use crate::prompt::PromptError;
 use crate::protocol::{Cost, Next, NoTransition, Protocol, Stage, Step, Trigger};
@@ -76,6 +77,12 @@ pub enum EngineError {
         /// Who.
         id: AgentId,
     },
+}
+
+impl Diagnostic for EngineError {
+    fn blame(&self) -> Blame {
+        Blame::General
+    }
 }
 
 impl EngineError {

@@ -5,6 +5,7 @@
 //! what the judge reads where it probably is too much, or where a server says that it is.
 
 use crate::debate::{AgentSettings, PlannedCall, Settings};
+use crate::diagnostic::{Blame, Diagnostic};
 use crate::figures::{thousands, tokens};
 use crate::llm::{ANSWER_LIMIT, Request, limits_of, request_bytes};
 
@@ -30,6 +31,18 @@ pub struct WindowError {
     pub window: u64,
     /// What the prompt has at the very least, in tokens.
     pub least: u64,
+}
+
+impl Diagnostic for WindowError {
+    fn blame(&self) -> Blame {
+        Blame::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = "take a model that reads more, or a shorter problem; where the figure is wrong, correct it with \
+                    `models.<name>.contextWindow` in the configuration";
+        Some(hint.to_owned())
+    }
 }
 
 /// Rounds by which prompts have come to their full length: what is shown of finished rounds is bounded.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::debate::{AgentId, Clarification, Debate};
+use crate::diagnostic::{Blame, Diagnostic};
 use crate::markdown::fenced;
 use crate::prompt::{self, EvaluatorClarifications, EvaluatorValues, Fill, PromptError};
 
@@ -38,6 +39,19 @@ pub enum SubjectError {
     /// A defect of a template.
     #[error(transparent)]
     Prompt(#[from] PromptError),
+}
+
+impl Diagnostic for SubjectError {
+    fn blame(&self) -> Blame {
+        match self {
+            Self::Lacks { .. } => Blame::Arguments,
+            Self::Prompt(_) => Blame::General,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some("only a debate that ended with a solution can be evaluated".to_owned())
+    }
 }
 
 impl Subject {

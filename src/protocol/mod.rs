@@ -23,6 +23,7 @@ mod tests;
 use std::sync::Arc;
 
 use crate::debate::{CallKey, Debate, Event, Settings, Settled, StageId, StageInfo};
+use crate::diagnostic::{Blame, Diagnostic};
 use crate::prompt::Prompt;
 
 pub use clarification::{CLARIFY, all_clear, answers, clarification, initialization};
@@ -71,6 +72,16 @@ pub struct Unfit {
     pub problem: String,
     /// What to do.
     pub hint: String,
+}
+
+impl Diagnostic for Unfit {
+    fn blame(&self) -> Blame {
+        Blame::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(self.hint.clone())
+    }
 }
 
 /// A stage of a protocol.

@@ -12,7 +12,6 @@ mod prepared;
 mod run;
 mod services;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use rand::RngExt;
@@ -22,6 +21,7 @@ use crate::debate::{
     Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint, ForkedFrom, Settings, Status,
     check_authors, fork,
 };
+use crate::diagnostic::{Blame, Diagnostic};
 use crate::engine::EngineError;
 use crate::protocol::{Protocol, Unfit};
 use crate::store::{Contents, Directory, Entry, Record, StoreError, read_journal, read_state};
@@ -100,9 +100,14 @@ pub enum RunnerError {
     /// What it would take cannot be said.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// It cannot branch off.
-    #[error(transparent)]
-    Fork(#[from] ForkError),
+    /// It cannot branch off another one as asked.
+    #[error("cannot fork {id}: {reason}")]
+    Fork {
+        /// The other debate.
+        id: DebateId,
+        /// Why.
+        reason: ForkError,
+    },
     /// A saved debate is finished.
     #[error("the debate {id} is finished")]
     IsFinished {
@@ -119,14 +124,28 @@ pub enum RunnerError {
         /// Why.
         reason: &'static str,
     },
-    /// A saved debate had a journal, which is not there any more.
-    #[error("the journal of the debate {id} is missing: there is no {path}")]
-    JournalGone {
-        /// The debate.
-        id: DebateId,
-        /// Where it was.
-        path: PathBuf,
-    },
+}
+
+impl Diagnostic for RunnerError {
+    fn blame(&self) -> Blame {
+        match self {
+            Self::Services(error) => error.blame(),
+            Self::Unfit(error) => error.blame(),
+            Self::Store(error) => error.blame(),
+            Self::Engine(error) => error.blame(),
+            Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => Blame::Arguments,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Services(error) => error.hint(),
+            Self::Unfit(error) => error.hint(),
+            Self::Store(error) => error.hint(),
+            Self::Engine(error) => error.hint(),
+            Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => None,
+        }
+    }
 }
 
 impl Runner {
@@ -181,7 +200,7 @@ impl Runner {
                 _ if debate.status == Status::Completed => {
                     RunnerError::IsFinished { id: debate.id, warnings: Vec::new() }
                 }
-                Some(path) => RunnerError::JournalGone { id: debate.id, path },
+                Some(path) => StoreError::JournalGone { id: debate.id, path }.into(),
                 None => {
                     let reason = "it has no journal (older versions kept none)";
                     RunnerError::NotResumable { id: debate.id, reason }
@@ -228,13 +247,12 @@ impl Runner {
     /// # Errors
     /// When it has no journal, or never came there.
     pub fn branch(&self, entry: &Entry, at: &ForkPoint) -> Result<Branch, RunnerError> {
-        let not_resumable = |reason| RunnerError::NotResumable { id: DebateId::new(entry.id()), reason };
-        let journal = entry.journal.as_deref().ok_or_else(|| not_resumable("it has no journal"))?;
-        let parent = read_journal(journal).map_err(StoreError::from)?.events;
+        let refused = |reason| RunnerError::Fork { id: DebateId::new(entry.id()), reason };
+        let parent = read_journal(entry.journal_path()?).map_err(StoreError::from)?.events;
         let Some(Event::Created(created)) = parent.first().map(|recorded| &recorded.event) else {
-            return Err(ForkError::Record(FoldError::Empty).into());
+            return Err(refused(FoldError::Empty.into()));
         };
-        let taken_over = fork(&parent, at)?;
+        let taken_over = fork(&parent, at).map_err(refused)?;
         Ok(Branch { entry: entry.clone(), created: created.as_ref().clone(), taken_over, at: at.clone() })
     }
 
@@ -250,9 +268,10 @@ impl Runner {
         protocols: &[&'static Protocol],
     ) -> Result<Prepared, RunnerError> {
         let Branch { created, taken_over, at, .. } = branch;
-        check_authors(&taken_over, &settings)?;
+        let refused = |reason| RunnerError::Fork { id: created.id.clone(), reason };
+        check_authors(&taken_over, &settings).map_err(refused)?;
         if settings.debate.protocol != created.settings.debate.protocol && !at.is_start() {
-            return Err(ForkError::OtherProtocol.into());
+            return Err(refused(ForkError::OtherProtocol));
         }
         let unknown = || RunnerError::NotResumable { id: created.id.clone(), reason: "its protocol is unknown" };
         let protocol = known(&settings, protocols).ok_or_else(unknown)?;

@@ -7,9 +7,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Panel;
-use crate::debate::{
-    Created, Debate, Event, ForkError, PanelInfo, Participant, Recorded, Signal, Spent, Timestamp, fold,
-};
+use crate::debate::{Created, Debate, Event, PanelInfo, Participant, Recorded, Signal, Spent, Timestamp, fold};
 use crate::engine::{Command, Engine, check_purchase, purchase};
 use crate::protocol::Protocol;
 use crate::signals::Signals;
@@ -73,7 +71,8 @@ impl Prepared {
         let events = std::iter::once(Event::Created(created.clone())).chain(taken_over.iter().cloned());
         let at = Timestamp::now();
         let events: Vec<Recorded> = (1..).zip(events).map(|(seq, event)| Recorded { seq, at, event }).collect();
-        let debate = fold(&events).map_err(ForkError::from)?;
+        let debate =
+            fold(&events).map_err(|error| RunnerError::Fork { id: created.id.clone(), reason: error.into() })?;
         if let Some(purchase) = purchase(self.protocol, &self.panel, &debate)? {
             check_purchase(&purchase).map_err(super::ServicesError::from)?;
         }

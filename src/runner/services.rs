@@ -7,6 +7,7 @@ use crate::config::{
     EndpointError, EnvError, Environment, MissingKeys, Provenance, StrangerError, missing_keys, routed_providers,
 };
 use crate::debate::Settings;
+use crate::diagnostic::{Blame, Diagnostic};
 use crate::engine::{BudgetError, check_prices};
 use crate::llm::openai::{ClientError, HttpClientError};
 use crate::llm::{Caller, CallerLimits, ChatModel, InFlight, Timeouts, price_of};
@@ -48,6 +49,31 @@ pub enum ServicesError {
     /// What was found in the directory would send or read what is not its own.
     #[error(transparent)]
     Stranger(#[from] StrangerError),
+}
+
+impl ServicesError {
+    fn diagnostic(&self) -> &dyn Diagnostic {
+        match self {
+            Self::Keys(error) => error,
+            Self::Environment(error) => error,
+            Self::Endpoint(error) => error,
+            Self::Client(error) => error,
+            Self::Http(error) => error,
+            Self::Budget(error) => error,
+            Self::Panel(error) => error,
+            Self::Stranger(error) => error,
+        }
+    }
+}
+
+impl Diagnostic for ServicesError {
+    fn blame(&self) -> Blame {
+        self.diagnostic().blame()
+    }
+
+    fn hint(&self) -> Option<String> {
+        self.diagnostic().hint()
+    }
 }
 
 impl Services {

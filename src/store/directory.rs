@@ -11,10 +11,11 @@ use rand::RngExt;
 use serde_json::Value;
 
 use crate::debate::{Debate, DebateId, FORMAT_VERSION};
+use crate::diagnostic::{Blame, Diagnostic};
 
-use super::StoreError;
 use super::older::{complete, mend};
 use super::saver::read_mark;
+use super::{StoreError, TAKE_A_NEWER_VERSION};
 
 const JOURNAL_SUFFIX: &str = ".events.jsonl";
 
@@ -68,6 +69,21 @@ pub enum StateFileError {
         /// Why.
         source: serde_json::Error,
     },
+}
+
+impl Diagnostic for StateFileError {
+    fn blame(&self) -> Blame {
+        Blame::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Newer { .. } => TAKE_A_NEWER_VERSION,
+            Self::Invalid { .. } => "a saved debate is the `.json` file that `dialectic debate` writes",
+            Self::Unreadable { .. } | Self::IsDirectory { .. } => return None,
+        };
+        Some(hint.to_owned())
+    }
 }
 
 fn is_json(path: &Path) -> bool {
@@ -193,6 +209,21 @@ impl Entry {
             None => (path.to_owned(), path.with_extension("events.jsonl")),
         };
         Self { state, journal: journal.exists().then_some(journal) }
+    }
+
+    /// Where its journal is.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn journal_path(&self) -> Result<&Path, StoreError> {
+        if let Some(journal) = &self.journal {
+            return Ok(journal);
+        }
+        let id = read_state(&self.state)?.id;
+        Err(match self.journal_gone() {
+            Some(path) => StoreError::JournalGone { id, path },
+            None => StoreError::NoJournal { id },
+        })
     }
 
     /// Where its journal was, when it had one that is not there any more: older debates never had one.

@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::debate::{FORMAT_VERSION, Recorded};
+use crate::diagnostic::{Blame, Diagnostic};
 use crate::protocol::Upgrade;
 
-use super::StoreError;
 use super::line::{LineFault, is_cut, open, seal};
+use super::{SEE_TO_THE_PLACE, StoreError, TAKE_A_NEWER_VERSION};
 
 pub use reader::JournalReader;
 
@@ -128,6 +129,33 @@ pub enum JournalError {
         /// Why.
         source: std::io::Error,
     },
+}
+
+impl Diagnostic for JournalError {
+    fn blame(&self) -> Blame {
+        if self.is_damage() || matches!(self, Self::Newer { .. }) { Blame::Arguments } else { Blame::General }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Newer { .. } => TAKE_A_NEWER_VERSION,
+            Self::EndMissing { .. } => {
+                "put the whole journal back; or remove the state file to go on from what is left"
+            }
+            Self::Line { .. }
+            | Self::Chain { .. }
+            | Self::Altered { .. }
+            | Self::Unsealed { .. }
+            | Self::End { .. } => "`dialectic verify` says what is whole; a damaged journal is not gone on with",
+            Self::Locked { .. } => "wait until it ends; `dialectic replay` shows what was said so far",
+            Self::Open { .. }
+            | Self::Read { .. }
+            | Self::Displaced { .. }
+            | Self::Changed { .. }
+            | Self::Append { .. } => SEE_TO_THE_PLACE,
+        };
+        Some(hint.to_owned())
+    }
 }
 
 impl JournalError {

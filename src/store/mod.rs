@@ -14,12 +14,23 @@ mod select;
 mod snapshot;
 mod verify;
 
+use std::path::PathBuf;
+
+use crate::debate::{DebateId, FoldError};
+use crate::diagnostic::{Blame, Diagnostic};
+
 pub use directory::{Directory, Entry, StateFileError, read_state};
 pub use journal::{Contents, Journal, JournalError, JournalMark, JournalReader, read_journal};
 pub use record::Record;
 pub use saved::{Saved, Wanted};
 pub use snapshot::write_atomically;
 pub use verify::{Flaw, StateFile, Verification, verify};
+
+/// What to do about a file of a later version.
+const TAKE_A_NEWER_VERSION: &str = "take a version of the program that is at least as new as the one that wrote it";
+/// What to do where the place that debates are kept in cannot be used.
+const SEE_TO_THE_PLACE: &str = "debates are kept in `debates` below the working directory: see that it is a directory \
+                                that may be written and has room, or work in another one";
 
 /// Why a debate could not be saved or loaded.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +39,7 @@ pub enum StoreError {
     #[error("cannot create the debates directory {path}")]
     Directory {
         /// The directory.
-        path: std::path::PathBuf,
+        path: PathBuf,
         /// Why.
         source: std::io::Error,
     },
@@ -36,7 +47,7 @@ pub enum StoreError {
     #[error("cannot read the debates directory {path}")]
     List {
         /// The directory.
-        path: std::path::PathBuf,
+        path: PathBuf,
         /// Why.
         source: std::io::Error,
     },
@@ -44,7 +55,7 @@ pub enum StoreError {
     #[error("cannot write {path}")]
     Write {
         /// The file.
-        path: std::path::PathBuf,
+        path: PathBuf,
         /// Why.
         source: std::io::Error,
     },
@@ -54,13 +65,27 @@ pub enum StoreError {
     /// A state file.
     #[error(transparent)]
     State(#[from] StateFileError),
+    /// A saved debate has no journal.
+    #[error("the debate {id} has no journal: older versions kept none")]
+    NoJournal {
+        /// The debate.
+        id: DebateId,
+    },
+    /// A saved debate had a journal, which is not there any more.
+    #[error("the journal of the debate {id} is missing: there is no {path}")]
+    JournalGone {
+        /// The debate.
+        id: DebateId,
+        /// Where it was.
+        path: PathBuf,
+    },
     /// The events are not the record of a debate.
     #[error("the journal {path} is not the record of a debate")]
     Fold {
         /// The journal.
-        path: std::path::PathBuf,
+        path: PathBuf,
         /// Why.
-        source: crate::debate::FoldError,
+        source: FoldError,
     },
     /// No debate of that name.
     #[error("there is no debate `{name}` in {directory}")]
@@ -68,7 +93,7 @@ pub enum StoreError {
         /// What was asked for.
         name: String,
         /// Where.
-        directory: std::path::PathBuf,
+        directory: PathBuf,
     },
     /// A pattern for paths that is none.
     #[error("`{pattern}` is not a pattern for paths")]
@@ -100,4 +125,41 @@ pub enum StoreError {
         /// Some of those that fit.
         fits: Vec<String>,
     },
+}
+
+impl Diagnostic for StoreError {
+    fn blame(&self) -> Blame {
+        match self {
+            Self::Journal(error) => error.blame(),
+            Self::State(error) => error.blame(),
+            Self::NoJournal { .. }
+            | Self::JournalGone { .. }
+            | Self::Unknown { .. }
+            | Self::Ambiguous { .. }
+            | Self::Pattern { .. }
+            | Self::NoMatch { .. }
+            | Self::Search { .. } => Blame::Arguments,
+            Self::Directory { .. } | Self::List { .. } | Self::Write { .. } | Self::Fold { .. } => Blame::General,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Journal(error) => return error.hint(),
+            Self::State(error) => return error.hint(),
+            Self::Directory { .. } | Self::List { .. } => SEE_TO_THE_PLACE,
+            Self::Write { .. } => "see that it may be written and has room, or name another file",
+            Self::JournalGone { .. } => {
+                "put it back; from the state file alone a debate can be reported and evaluated, no more"
+            }
+            Self::Unknown { .. } => "`dialectic list` shows the saved debates",
+            Self::Ambiguous { .. } => "write more of the id",
+            Self::NoJournal { .. }
+            | Self::Fold { .. }
+            | Self::Pattern { .. }
+            | Self::NoMatch { .. }
+            | Self::Search { .. } => return None,
+        };
+        Some(hint.to_owned())
+    }
 }

@@ -10,6 +10,7 @@ use secrecy::SecretString;
 
 use crate::config::{Environment, StrangerError};
 use crate::debate::TraceTarget;
+use crate::diagnostic::{Blame, Diagnostic};
 
 const LANGFUSE_BASE_URL: &str = "LANGFUSE_BASE_URL";
 const LANGFUSE_PUBLIC_KEY: &str = "LANGFUSE_PUBLIC_KEY";
@@ -82,18 +83,20 @@ fn plural(variables: &[&str]) -> &'static str {
     if variables.len() == 1 { "" } else { "s" }
 }
 
-impl TraceConfigError {
-    /// What the user can do about it.
-    #[must_use]
-    pub fn hint(&self) -> String {
-        match self {
+impl Diagnostic for TraceConfigError {
+    fn blame(&self) -> Blame {
+        Blame::Configuration
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(match self {
             Self::Missing { variables } => format!(
                 "put {}=... into the environment or a `.env` file, or take `trace` out of the configuration",
                 variables.join("=... and ")
             ),
-            Self::Stranger(error) => error.hint(),
+            Self::Stranger(error) => return error.hint(),
             Self::Invalid { .. } => "see docs/tracing.md for what each variable holds".to_owned(),
-        }
+        })
     }
 }
 
@@ -232,7 +235,7 @@ mod tests {
             error,
             @"no trace is sent: `debate.trace` is `langfuse`, which needs the environment variable LANGFUSE_SECRET_KEY"
         );
-        assert!(error.hint().contains("LANGFUSE_SECRET_KEY=..."), "{}", error.hint());
+        assert!(error.hint().unwrap().contains("LANGFUSE_SECRET_KEY=..."), "{:?}", error.hint());
         let keys = [("LANGFUSE_PUBLIC_KEY", "pk-1"), ("LANGFUSE_SECRET_KEY", "sk-1")];
         let cloud = "https://cloud.langfuse.com/api/public/otel/v1/traces";
         assert_eq!(langfuse(&keys).unwrap().url.as_str(), cloud);

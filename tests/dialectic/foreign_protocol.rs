@@ -28,6 +28,7 @@ fn reply(request: &Incoming) -> Reply {
 
 fn settings() -> Settings {
     let mut settings = default_settings();
+    settings.debate.protocol = TURNS.name.to_owned();
     settings.debate.rounds = 1;
     settings.debate.seed = Some(7);
     let price = Price { input_per_m_tok: 1.0, cached_input_per_m_tok: None, output_per_m_tok: 1.0, long: None };
@@ -179,7 +180,11 @@ fn it_shows_under_its_own_words() {
     let replayed = sandbox.run(["replay", id, "--speed", "max"]).expect_code(0);
     own(&replayed.stderr, "the plain view", &["pitches", "pitched", "choice started (3 expected)", "digest ended"]);
     let events = sandbox.run(["replay", id, "--speed", "max", "--events", "-"]).expect_code(0).stdout;
-    own(&events, "the event stream", &["\"phase\":\"pitch\"", "\"phase\":\"choice\"", "\"node\":\"digest\""]);
+    let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let stages: Vec<String> = events
+        .filter_map(|event| Some(event.pointer("/key/phase").or(event.get("phase")).or(event.get("node"))?.to_string()))
+        .collect();
+    own(&stages.join(" "), "the event stream", &["\"pitch\"", "\"choice\"", "\"digest\""]);
     let markdown = sandbox.run(["report", "-d", id]).expect_code(0).stdout;
     assert!(markdown.contains("Pitch") && markdown.contains("Choice"), "{markdown}");
     sandbox.run(["report", "-d", id, "-o", "page.html"]).expect_code(0);

@@ -93,8 +93,7 @@ fn a_fork_takes_over_what_was_made_before_and_pays_for_the_rest() {
         let state = sandbox.state(&new);
         assert_eq!(common(&state), whole, "{point}");
         assert_eq!(requests_of(&state), calls as u64, "{point}: what the parent paid for counts");
-        let at = if point == "start" { "0.clarification" } else { point };
-        assert_eq!(state["forkedFrom"], json!({"id": id, "at": at}));
+        assert_eq!(state["forkedFrom"], json!({"id": id, "at": point}));
         // The same questions: nobody is told anything else than in the parent.
         assert!(made.iter().all(|request| of_parent.contains(&request.digest)), "{point}: another prompt");
     }

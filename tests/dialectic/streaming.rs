@@ -76,7 +76,10 @@ fn words_are_on_the_screen_while_the_answer_is_still_coming() {
         let told: String = words.iter().filter(of).map(|event| event["text"].as_str().unwrap()).collect();
         assert_eq!(told, PLAN);
         let journal = sandbox.journal(&sandbox.only_debate());
-        assert!(!journal.iter().any(|line| line.contains("\"words\"")), "{journal:#?}");
+        assert!(
+            !journal.iter().any(|line| line.contains("\"type\":\"words\"") || line.contains("\"signal\":")),
+            "{journal:#?}"
+        );
     }
 }
 

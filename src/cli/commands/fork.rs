@@ -4,27 +4,18 @@ use crate::cli::args::ForkArgs;
 use crate::cli::session::{DEBATES, Session, env_file, runner, vouched};
 use crate::cli::terminal::Terminal;
 use crate::config::{Environment, Overrides, Switch, change, model_warnings};
-use crate::debate::DebateId;
 use crate::error::Error;
 use crate::prompt::Role;
 use crate::protocol::PROTOCOLS;
-use crate::runner::RunnerError;
 use crate::store::Directory;
 
 use super::debate::{today, vocabulary};
 
 pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = Directory::at(DEBATES).find(&args.debate)?;
-    super::journal_of(&entry)?;
     let environment = Environment::capture(&env_file(args.run.env_file.as_ref()))?;
     let runner = runner(environment.clone());
-    let of_parent = |id: DebateId| {
-        move |error| match error {
-            RunnerError::Fork(reason) => Error::Fork { id, reason },
-            error => error.into(),
-        }
-    };
-    let branch = runner.branch(&entry, &args.at).map_err(of_parent(DebateId::new(entry.id())))?;
+    let branch = runner.branch(&entry, &args.at)?;
     let parent = branch.parent().clone();
     let roles = Role::built_in_names();
     let protocols: Vec<&str> = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
@@ -34,7 +25,7 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     let settings = changed.settings;
     let session = Session::open(&args.run, &settings, &environment, terminal)?;
     let provenance = vouched(branch.provenance(), &args.vouch, &environment)?.and_changes(&parent.settings, &settings);
-    let prepared = runner.fork(branch, settings.clone(), &provenance, &[]).map_err(of_parent(parent.id.clone()))?;
+    let prepared = runner.fork(branch, settings.clone(), &provenance, &[])?;
     let of_models = model_warnings(&settings, today());
     let warnings = environment.warnings().iter().chain(&changed.warnings).chain(&of_models);
     for warning in warnings.chain(&prepared.panel().warnings) {

@@ -2,10 +2,69 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::encoding::decode;
-use crate::error::ProblemError;
+use crate::diagnostic::{Blame, Diagnostic};
+use crate::encoding::{NotUtf8, decode};
+
+/// Why there is no problem to debate.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ProblemError {
+    /// Neither a text nor a file.
+    #[error("no problem is given")]
+    Missing,
+    /// A text and a file.
+    #[error("the problem is given twice: as text and as a file")]
+    Twice,
+    /// It cannot be read.
+    #[error("cannot read the problem from {from}")]
+    Unreadable {
+        /// The file, or standard input.
+        from: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is a directory.
+    #[error("the problem file {path} is a directory")]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// It is not text.
+    #[error("the problem from {from} is not UTF-8 text")]
+    NotUtf8 {
+        /// The file, or standard input.
+        from: String,
+        /// What it is instead.
+        fault: NotUtf8,
+    },
+    /// It says nothing.
+    #[error("the problem from {from} is empty")]
+    Empty {
+        /// The file, standard input, or the command line.
+        from: String,
+    },
+}
+
+impl Diagnostic for ProblemError {
+    fn blame(&self) -> Blame {
+        Blame::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Missing => {
+                "write it behind the command in quotes, or name a file with --problemDescription, or `-` for standard \
+                 input"
+            }
+            Self::Twice => "keep one of the two",
+            Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
+            Self::Empty { .. } => "the problem is plain text of at least one word",
+            Self::Unreadable { .. } | Self::Directory { .. } => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
 
 /// The problem, word for word.
 pub(super) fn read(text: Option<&str>, file: Option<&Path>) -> Result<String, ProblemError> {

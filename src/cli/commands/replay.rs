@@ -20,10 +20,10 @@ use crate::store::{Directory, StoreError, read_journal};
 
 pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = Directory::at(DEBATES).find(&args.debate)?;
-    let journal = super::journal_of(&entry)?;
+    let journal = entry.journal_path()?;
     let events = read_journal(journal).map_err(StoreError::from)?.events;
     let debate = fold(&events).map_err(|source| StoreError::Fold { path: journal.to_owned(), source })?;
-    let Some(settings) = &debate.settings else { return Err(Error::NoJournal { id: debate.id }) };
+    let Some(settings) = &debate.settings else { return Err(StoreError::NoJournal { id: debate.id }.into()) };
     let options = DisplayOptions { progress: terminal.progress(args.quiet), color: terminal.color() };
     let sink = event_sink(args.events.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;

@@ -14,7 +14,7 @@ use crate::store::{Directory, Entry, Flaw, StateFile, Verification, verify};
 
 pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = Directory::at(DEBATES).find(&args.debate)?;
-    let journal = super::journal_of(&entry)?;
+    let journal = entry.journal_path()?;
     let found = verify(&entry, journal)?;
     if args.json {
         terminal.json(&Report::of(&entry, &found))?;

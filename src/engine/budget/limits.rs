@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
 use crate::debate::{AgentId, AgentSettings, CallKey, CallRecord, Price, Settings, Usd};
+use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::models::facts;
 use crate::llm::{ANSWER_LIMIT, price_of};
 
@@ -46,6 +47,27 @@ pub enum BudgetError {
         /// How many those are.
         rounds: u32,
     },
+}
+
+impl Diagnostic for BudgetError {
+    fn blame(&self) -> Blame {
+        match self {
+            Self::Unpriced { .. } => Blame::Configuration,
+            Self::TooLow { .. } => Blame::Arguments,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Unpriced { .. } => {
+                "give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned()
+            }
+            Self::TooLow { rounds, .. } => {
+                let to = if *rounds == 1 { "that" } else { "one of these" };
+                format!("raise the limit to {to}, take fewer agents, or cheaper models")
+            }
+        })
+    }
 }
 
 /// Sees to it that a cost limit can be kept: every model has a price.

@@ -8,6 +8,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::debate::ApiKind;
+use crate::diagnostic::{Blame, Diagnostic};
 
 use super::http::{CertificateFileError, is_on_this_machine};
 
@@ -68,6 +69,12 @@ pub enum EndpointError {
     /// Its certificate cannot be checked as the user wants.
     #[error(transparent)]
     Certificates(#[from] CertificateFileError),
+}
+
+impl Diagnostic for EndpointError {
+    fn blame(&self) -> Blame {
+        Blame::Configuration
+    }
 }
 
 /// Headers whose values are labels, not secrets: they need not be kept out of messages.

@@ -10,6 +10,7 @@ use reqwest::{Certificate, Client, ClientBuilder, Url, redirect};
 use tower::util::MapResponseLayer;
 
 use crate::config::Environment;
+use crate::diagnostic::{Blame, Diagnostic};
 
 /// A server that takes longer to accept a connection is not reachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -21,6 +22,12 @@ const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
 #[derive(Debug, thiserror::Error)]
 #[error("the HTTP client cannot be set up")]
 pub struct HttpClientError(#[from] reqwest::Error);
+
+impl Diagnostic for HttpClientError {
+    fn blame(&self) -> Blame {
+        Blame::General
+    }
+}
 
 /// The file of certificates that the user wants trusted cannot be used. To go on with others would fail later, for a
 /// reason that names the server.

@@ -1,0 +1,33 @@
+//! What an error says of itself beside its message: whom it is laid to, and what can be done about it.
+
+use std::error::Error;
+
+/// Whom an error is laid to; the exit code follows from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blame {
+    /// None of the others: a file cannot be written, or the program has a defect.
+    General,
+    /// The command line, or an input file.
+    Arguments,
+    /// A provider: the calls of models failed for good.
+    Provider,
+    /// The configuration, or the environment's keys and settings.
+    Configuration,
+}
+
+/// An error that may be the last word to the user.
+pub trait Diagnostic: Error + Send + Sync + 'static {
+    /// Whom it is laid to.
+    fn blame(&self) -> Blame;
+
+    /// What the user can do about it, where that is not plain from the message.
+    fn hint(&self) -> Option<String> {
+        None
+    }
+}
+
+impl Error for Box<dyn Diagnostic> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        (**self).source()
+    }
+}
