@@ -146,11 +146,12 @@ impl<'a> Shown<'a> {
                 Self { inputs, entries, ..Self::default() }
             }
             Shows::AnonymousTranscript { reversed } => {
-                let speakers: Vec<_> = debaters(debate, reversed).into_iter().map(|agent| agent.id.clone()).collect();
+                let debaters = debaters(debate, reversed);
+                let speakers: Vec<_> = debaters.iter().map(|agent| agent.id.clone()).collect();
                 let mut entries = anonymous_transcript(debate, &speakers);
                 let length = total(&entries);
                 shorten(&mut entries, room);
-                Self { labels: Labels::of(speakers), entries, length, ..Self::default() }
+                Self { labels: Labels::of_agents(debaters), entries, length, ..Self::default() }
             }
             Shows::EarlierRounds => {
                 let mut entries = earlier_texts(debate, Earlier::ToBeCondensed);

@@ -160,6 +160,9 @@ struct DebaterScore {
     score: f64,
 }
 
+/// What stands before the labels of those who debated, where they are shown to the judge.
+pub(super) const DEBATER: &str = "Debater";
+
 /// The winner of a debate that nobody won.
 const NOBODY: &str = "none";
 
@@ -193,8 +196,9 @@ impl RawJudgement {
         let leader = leading.next().filter(|_| leading.next().is_none()).cloned();
         // Between equals it is the judge's word that counts.
         let winner = leader.or(named);
-        let criteria = criteria.into_iter().map(|one| (one.name, one.assessment)).collect();
-        Ok(Judgement { pass, winner, scores, criteria, reasoning })
+        let named = |text: &str| labels.reveal(DEBATER, text);
+        let criteria = criteria.into_iter().map(|one| (one.name, named(&one.assessment))).collect();
+        Ok(Judgement { pass, winner, scores, criteria, reasoning: named(&reasoning) })
     }
 }
 

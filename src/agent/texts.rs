@@ -8,6 +8,7 @@ use crate::prompt::{Authored, OwnRound};
 use crate::protocol::side;
 
 use super::excerpt::{Titled, as_points, length, total};
+use super::reply::DEBATER;
 use super::shuffled;
 
 /// A critique of the final round that is longer is shown as its points.
@@ -110,7 +111,7 @@ fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<
     let mut ranked: Vec<(u8, &Contribution)> = new.filter_map(|one| Some((rank(one)?, one.as_ref()))).collect();
     ranked.sort_by_key(|(rank, _)| *rank);
     let titled = |(_, one): (u8, &'a Contribution)| {
-        let title = title(debate, one, |id| id.to_string());
+        let title = title(debate, one, AgentId::to_string);
         Titled::new(format!("Round {}: {title}", round.round_number), &*one.content)
     };
     ranked.into_iter().map(titled).collect()
@@ -143,7 +144,7 @@ pub(super) fn transcript<'a>(debate: &'a Debate, now: &[&'a Arc<Contribution>], 
 /// about, so that a cross-examination stays behind the opening that it examines.
 pub(super) fn anonymous_transcript<'a>(debate: &'a Debate, speakers: &[AgentId]) -> Vec<Titled<'a>> {
     let place = |id: &AgentId| speakers.iter().position(|known| known == id).unwrap_or(speakers.len());
-    let name = |id: &AgentId| format!("Debater {}{}", letters(place(id)), side_of(debate, id));
+    let name = |id: &AgentId| format!("{DEBATER} {}{}", letters(place(id)), side_of(debate, id));
     let mut all = Vec::new();
     for round in &debate.rounds {
         let mut texts: Vec<&Arc<Contribution>> = round.contributions.iter().filter(|one| debate.is_text(one)).collect();
@@ -242,12 +243,11 @@ pub(super) fn earlier_texts(debate: &Debate, wanted: Earlier) -> Vec<Titled<'_>>
 
 /// How many characters the last round and what came before it have in the judge's prompt, when all of it is there.
 pub(super) fn whole_length(debate: &Debate) -> usize {
-    let earlier = match &debate.judge_summary {
-        Some(summary) => length(&summary.summary),
-        None => {
-            let limit = debate.settings.as_ref().map_or(usize::MAX, |settings| settings.debate.history_limit);
-            total(&earlier_texts(debate, Earlier::Whole)).min(limit)
-        }
+    let earlier = if let Some(summary) = &debate.judge_summary {
+        length(&summary.summary)
+    } else {
+        let limit = debate.settings.as_ref().map_or(usize::MAX, |settings| settings.debate.history_limit);
+        total(&earlier_texts(debate, Earlier::Whole)).min(limit)
     };
     total(&final_texts(debate)) + earlier
 }

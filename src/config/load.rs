@@ -62,7 +62,7 @@ pub struct Loaded {
 ///
 /// # Errors
 /// The file cannot be used (all its problems in one error), or a value of the command line cannot:
-/// [`ConfigError::blame`] tells which.
+/// [`Diagnostic::blame`](crate::diagnostic::Diagnostic::blame) tells which.
 pub fn load(
     path: &ConfigPath,
     environment: &Environment,

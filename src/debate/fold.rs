@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{
     AgentClarifications, AgentId, CallKey, CallRecord, Contribution, Created, CutAnswer, Debate, Event, Failure,
-    ModelUsage, NO_ANSWER, Outcome, Poll, Recorded, Round, Settled, Status, Usd,
+    ModelUsage, NO_ANSWER, Outcome, Poll, Recorded, Round, Settled, StageId, Status, Usd,
 };
 
 /// Why a sequence of events is not the record of a debate.
@@ -131,12 +131,7 @@ impl Debate {
                 self.insert_questions(questions);
                 self.count(call);
             }
-            Event::QuestionAnswered { agent_id, item_id, answer } => {
-                let groups = self.clarifications.iter_mut().flatten().filter(|group| group.agent_id == *agent_id);
-                for item in groups.flat_map(|group| &mut group.items).filter(|item| item.id == *item_id) {
-                    item.answer.clone_from(answer);
-                }
-            }
+            Event::QuestionAnswered { agent_id, item_id, answer } => self.answer(agent_id, item_id, answer),
             Event::QuestionsEnded => {
                 self.questions_ended = true;
                 let items = self.clarifications.iter_mut().flatten().flat_map(|group| &mut group.items);
@@ -171,13 +166,9 @@ impl Debate {
                 self.count(call.as_ref());
             }
             Event::Polled { key, vote, reason, call } => {
-                if !self.polls.iter().any(|poll| poll.stage == key.stage) {
-                    self.polls.push(Poll::of(key.stage));
-                }
-                for poll in self.polls.iter_mut().filter(|poll| poll.stage == key.stage) {
-                    poll.votes.insert(key.agent_id.clone(), vote.clone());
-                    poll.reasons.insert(key.agent_id.clone(), reason.clone());
-                }
+                let poll = self.poll_mut(key.stage);
+                poll.votes.insert(key.agent_id.clone(), vote.clone());
+                poll.reasons.insert(key.agent_id.clone(), reason.clone());
                 self.count(call);
             }
             Event::Judged { judgement, call, .. } => {
@@ -202,13 +193,7 @@ impl Debate {
                 self.suspended_at = Some(recorded.at);
             }
             Event::Paused => self.status = Status::Paused,
-            Event::Resumed => {
-                self.forget_what_is_tried_again();
-                self.status = Status::Running;
-                self.suspended_at_stage = None;
-                self.suspended_at = None;
-                self.error = None;
-            }
+            Event::Resumed => self.go_on(),
             Event::Failed { error } => {
                 self.status = Status::Failed;
                 self.error = Some(error.clone());
@@ -218,13 +203,7 @@ impl Debate {
                 self.outcome = Some(Outcome::derive(self));
             }
         }
-        if let Some((key, settled)) = recorded.event.settles() {
-            self.settled.insert(key.clone(), settled);
-            if settled != Settled::Failed {
-                // It was asked once more, and this time it went well.
-                self.failures.retain(|failure| failure.key != *key);
-            }
-        }
+        self.settle(&recorded.event);
         if let Some(cut) = cut.filter(|cut| !self.cuts.contains(cut)) {
             let new = self.key_rank(&cut.key);
             let place = self.cuts.partition_point(|have| self.key_rank(&have.key) <= new);
@@ -232,6 +211,40 @@ impl Debate {
         }
         self.updated_at = Some(recorded.at);
         Ok(())
+    }
+
+    fn go_on(&mut self) {
+        self.forget_what_is_tried_again();
+        self.status = Status::Running;
+        self.suspended_at_stage = None;
+        self.suspended_at = None;
+        self.error = None;
+    }
+
+    fn settle(&mut self, event: &Event) {
+        if let Some((key, settled)) = event.settles() {
+            self.settled.insert(key.clone(), settled);
+            if settled != Settled::Failed {
+                // It was asked once more, and this time it went well.
+                self.failures.retain(|failure| failure.key != *key);
+            }
+        }
+    }
+
+    fn answer(&mut self, agent: &AgentId, item: &str, answer: &str) {
+        let groups = self.clarifications.iter_mut().flatten().filter(|group| group.agent_id == *agent);
+        for item in groups.flat_map(|group| &mut group.items).filter(|one| one.id == item) {
+            answer.clone_into(&mut item.answer);
+        }
+    }
+
+    /// The poll of the stage; an empty one where there was none.
+    fn poll_mut(&mut self, stage: StageId) -> &mut Poll {
+        let place = self.polls.iter().position(|poll| poll.stage == stage).unwrap_or(self.polls.len());
+        if place == self.polls.len() {
+            self.polls.push(Poll::of(stage));
+        }
+        &mut self.polls[place]
     }
 
     /// The answer that `event` brings and that was cut, if one was; contributions and solutions say so themselves.

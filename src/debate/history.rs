@@ -35,6 +35,7 @@ impl Debate {
     }
 
     /// The rounds before the one that the answer rests on, the newest first.
+    #[must_use]
     pub fn earlier_rounds(&self) -> impl DoubleEndedIterator<Item = &Round> {
         let last = self.final_round().map_or(0, |round| round.round_number);
         self.rounds.iter().rev().filter(move |round| round.round_number < last)

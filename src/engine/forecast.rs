@@ -70,21 +70,29 @@ pub fn forecast(
     let begun = begin(created(&panel.sources, DebateId::new("forecast")), settings)?;
     let short = rehearse(protocol, &panel, &begun, Length::Short)?;
     let long = rehearse(protocol, &panel, &begun, Length::Long)?;
-    let mut keys: Vec<&CallKey> = short.keys().chain(long.keys()).collect();
+    // Where rounds can end early, what follows them belongs to another round in the shorter run, and is the same call.
+    let bytes_in = |calls: &BTreeMap<CallKey, usize>, key: &CallKey| {
+        let is_in_round = begun.stage(key.stage).is_none_or(|stage| stage.in_round);
+        let is_same = |other: &CallKey| !is_in_round && CallKey { round: key.round, ..other.clone() } == *key;
+        let found = calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, bytes)| bytes));
+        found.copied()
+    };
+    let mut keys: Vec<&CallKey> =
+        short.keys().filter(|key| bytes_in(&long, key).is_none()).chain(long.keys()).collect();
     keys.sort_by_key(|key| begun.key_rank(key));
-    keys.dedup();
     let calls = keys.into_iter().filter_map(|key| {
         let agent = &panel.agent(&key.agent_id)?.settings;
-        let tokens = |bytes: Option<&usize>, length: Length| {
-            bytes.map_or((0, 0), |bytes| (length.tokens_of(*bytes), u64::from(length.answer_of(agent))))
+        let tokens = |bytes: Option<usize>, length: Length| {
+            bytes.map_or((0, 0), |bytes| (length.tokens_of(bytes), u64::from(length.answer_of(agent))))
         };
-        let (low, high) = (tokens(short.get(key), Length::Short), tokens(long.get(key), Length::Long));
+        let [in_short, in_long] = [&short, &long].map(|calls| bytes_in(calls, key));
+        let (low, high) = (tokens(in_short, Length::Short), tokens(in_long, Length::Long));
         let price = price_of(agent, settings);
         let cost = |(input, output)| -> Option<Usd> {
             Some(price?.cost(Tokens { input_tokens: input, cached_input_tokens: 0, output_tokens: output }))
         };
         Some(PlannedCall {
-            certain: short.contains_key(key) && long.contains_key(key),
+            certain: in_short.is_some() && in_long.is_some(),
             key: key.clone(),
             model: agent.model.clone(),
             provider: agent.provider.clone(),

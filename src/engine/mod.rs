@@ -298,7 +298,9 @@ impl Engine {
             if self.is_stopping() && !is_closing || self.is_pausing {
                 self.open.clear();
                 match self.next_arrival().await? {
-                    Some(arrival) => drop(self.take(arrival)?),
+                    Some(arrival) => {
+                        self.take(&arrival)?;
+                    }
                     None if self.is_pausing => return Ok(Trigger::PAUSE),
                     None => return Ok(Trigger::STOP),
                 }
@@ -317,7 +319,7 @@ impl Engine {
             }
             match self.next_arrival().await? {
                 Some(arrival) => {
-                    is_stale = self.take(arrival)?;
+                    is_stale = self.take(&arrival)?;
                     // What a stage wants next may follow from its last result.
                     is_stale |= !self.open.iter().any(|open| open.stage == id);
                 }
@@ -386,9 +388,10 @@ impl Engine {
         let debate = self.debate();
         let over_time = self.is_round_over_time();
         let ready = self.open.iter().filter(|open| {
-            !self.calls.is_in_flight(&open.step.key)
-                // Past its limit a round starts no call; what is in flight comes to its own end.
-                && !(over_time && open.step.cost == Cost::Round)
+            // Past its limit a round starts no call; what is in flight comes to its own end.
+            let is_due = !over_time || open.step.cost != Cost::Round;
+            is_due
+                && !self.calls.is_in_flight(&open.step.key)
                 && open.step.inputs.iter().all(|input| debate.settled(input).is_some() || self.refused.contains(input))
         });
         let ready: Vec<Step> = ready.map(|open| open.step.clone()).collect();

@@ -122,7 +122,9 @@ impl<'a> Rehearsal<'a> {
         loop {
             let facts = (declared.facts)(&self.debate);
             let is_new = !facts.is_empty();
-            facts.into_iter().for_each(|fact| self.apply(fact));
+            for fact in facts {
+                self.apply(fact);
+            }
             let steps = (declared.steps)(&self.debate);
             let ready = steps.into_iter().filter(|step| {
                 self.debate.settled(&step.key).is_none()

@@ -25,10 +25,10 @@ const LEAST_TEXT: usize = 500;
 
 impl Engine {
     /// Records what a call brought. Says whether what is wanted next has to be asked anew.
-    pub(super) fn take(&mut self, arrival: Arrival) -> Result<bool, EngineError> {
+    pub(super) fn take(&mut self, arrival: &Arrival) -> Result<bool, EngineError> {
         let is_stale = match &arrival.result {
             Ok(answered) => self.record_answer(&arrival.step, arrival.length, answered)?,
-            Err(failed) if self.asks_for_less(&arrival, failed) => false,
+            Err(failed) if self.asks_for_less(arrival, failed) => false,
             Err(failed) => {
                 self.record_failed_call(&arrival.step, failed)?;
                 true

@@ -1,7 +1,7 @@
 //! What is said to models: the files of `prompts/`, compiled in, and their rendering.
 //!
-//! A request's system text is the [`charter`]; its prompt is put together by [`compose`] from a rendered
-//! [`Foundation`], a [`History`] where there is one, and the body of the call ([`Propose`], [`Critique`], and so on).
+//! A request's prompt is put together by [`compose`] from a beginning that all calls of a debate share, a [`History`]
+//! where there is one, and the rendered [`Prompt`] of the step.
 //! What calls share comes first and byte for byte the same, since providers bill a repeated beginning at a fraction.
 //!
 //! Rendering is one pass: values are never read as templates, and text of models and users stands in fences that it

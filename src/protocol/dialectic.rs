@@ -155,7 +155,7 @@ pub static DIALECTIC: Protocol = Protocol {
             .in_round(),
             facts: missing_score,
             steps: evaluation,
-            outcome: whether_to_go_on,
+            outcome: |debate| Ok(whether_to_go_on(debate)),
             rows: &[
                 Row(CONTINUE, Next::Go(ROUND_MANAGER)),
                 Row(CONSENSUS_REACHED, Next::Go(SYNTHESIS)),
@@ -401,14 +401,14 @@ fn missing_score(debate: &Debate) -> Vec<Event> {
     vec![Event::Evaluated { key, evaluation, call: None }]
 }
 
-fn whether_to_go_on(debate: &Debate) -> Result<Trigger, String> {
+fn whether_to_go_on(debate: &Debate) -> Trigger {
     let score = debate.round(debate.current_round).and_then(|round| round.evaluation.as_ref());
     let reached = score.is_some_and(|of| of.score.is_some_and(|score| score >= of.threshold));
-    Ok(match (reached, is_last_round(debate)) {
+    match (reached, is_last_round(debate)) {
         (true, _) => CONSENSUS_REACHED,
         (false, true) => MAX_ROUNDS_REACHED,
         (false, false) => CONTINUE,
-    })
+    }
 }
 
 /// How the solution is found. A debate that ran out of money keeps the judge's own calls free, and no others.

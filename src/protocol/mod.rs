@@ -207,6 +207,7 @@ impl Protocol {
 
     /// The stages whose calls may start while `stage` is the current one: itself, and those to which the regular way
     /// leads within the same round.
+    #[must_use]
     pub fn within_reach(&self, stage: StageId) -> Vec<&Stage> {
         let mut reach: Vec<&Stage> = Vec::new();
         let mut next = self.stage(stage);

@@ -9,8 +9,8 @@ use crate::markdown::{cell, inline};
 use crate::prompt::Prompt;
 
 use super::motion::{
-    CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, check_rounds, closing, closing_info, on_side,
-    opening, opening_info, prompt, rebuttal, rebuttal_info, speeches,
+    CLOSE, CLOSING, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, check_rounds, closing, closing_info,
+    on_side, opening, opening_info, prompt, rebuttal, rebuttal_info, speeches,
 };
 use super::verdict::{JUDGE, VERDICT, verdict};
 use super::{
@@ -57,7 +57,7 @@ pub static OXFORD: Protocol = Protocol {
             )
             .yielding(Yield::Ballot),
             facts: nothing,
-            steps: |debate| poll(debate, POLL_BEFORE, Shows::Inputs),
+            steps: |debate| poll(debate, POLL_BEFORE, Shows::Inputs, &[]),
             outcome: |_| Ok(POLLED),
             rows: &[Row(POLLED, Next::Begin(OPENING))],
         },
@@ -78,7 +78,7 @@ pub static OXFORD: Protocol = Protocol {
             )
             .yielding(Yield::Ballot),
             facts: nothing,
-            steps: |debate| poll(debate, POLL_AFTER, Shows::Transcript),
+            steps: |debate| poll(debate, POLL_AFTER, Shows::Transcript, &closings(debate)),
             outcome: |_| Ok(POLLED),
             rows: &[Row(POLLED, Next::Go(VERDICT))],
         },
@@ -101,12 +101,18 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// The audience votes.
-fn poll(debate: &Debate, stage: StageId, shows: Shows) -> Vec<Step> {
+/// The closings that were held or missed: when the time of the last round is over, some were never asked for.
+fn closings(debate: &Debate) -> Vec<CallKey> {
+    let closings = speeches(debate, CLOSING, &CLOSE).into_iter().map(|step| step.key);
+    closings.filter(|closing| debate.settled(closing).is_some()).collect()
+}
+
+/// The audience votes, after it has heard `inputs` and all rounds before.
+fn poll(debate: &Debate, stage: StageId, shows: Shows, inputs: &[CallKey]) -> Vec<Step> {
     let audience = debate.settings.iter().flat_map(|settings| on_side(settings, Position::Neutral));
     let step = |voter: &AgentSettings| Step {
         key: CallKey::new(debate.current_round, stage, &voter.id),
-        inputs: Vec::new(),
+        inputs: inputs.to_vec(),
         prompt: &VOTE,
         shows,
         answer: Answer::Word(&[FOR, AGAINST, UNDECIDED]),

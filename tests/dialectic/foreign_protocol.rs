@@ -119,7 +119,10 @@ fn it_forks_at_each_of_its_stages() {
         assert_eq!(forked.rounds[0].contributions.len(), 6, "{at}");
     }
     let nowhere = runner.branch(&entry, &"1.critique".parse().unwrap()).err().unwrap().to_string();
-    assert_eq!(nowhere, "its protocol has no stage `critique`; known: clarification, pitch, choice, digest");
+    assert!(
+        nowhere.ends_with("its protocol has no stage `critique`; known: clarification, pitch, choice, digest"),
+        "{nowhere}"
+    );
 }
 
 #[test]
@@ -189,10 +192,12 @@ fn it_shows_under_its_own_words() {
     assert!(markdown.contains("Pitch") && markdown.contains("Choice"), "{markdown}");
     sandbox.run(["report", "-d", id, "-o", "page.html"]).expect_code(0);
     let page = sandbox.read("page.html");
-    assert!(page.contains("Pitch") && page.contains("Choice") && page.contains("Use what was chosen."));
+    for part in ["A pitch of model-kiss.", ">pitch<", ">Choices", ">digest<", "Use what was chosen."] {
+        assert!(page.contains(part), "the page lacks {part}: {page}");
+    }
     sandbox.run(["verify", id]).expect_code(0);
     assert!(sandbox.run(["list"]).expect_code(0).stdout.contains("completed"));
-    let mut terminal = Terminal::start(&sandbox, ["replay", id, "--speed", "0.001"]);
+    let mut terminal = Terminal::start(&sandbox, ["replay", id, "--speed", "0.02"]);
     terminal.wait_for("pitching");
     terminal.type_control('c');
     let (_, output, _): (i32, String, Screen) = terminal.finish();

@@ -31,7 +31,10 @@ fn sources(module: &str) -> Vec<PathBuf> {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
             if path.is_dir() && name != "tests" {
                 walk(&path, found);
-            } else if name.ends_with(".rs") && !name.ends_with("tests.rs") && name != "fixture.rs" {
+            } else if path.extension().is_some_and(|extension| extension == "rs")
+                && !name.ends_with("tests.rs")
+                && name != "fixture.rs"
+            {
                 found.push(path);
             }
         }
@@ -79,7 +82,9 @@ fn allowed() -> BTreeMap<String, BTreeSet<String>> {
             allowed.insert(module, names(cells[1]));
         }
     }
-    allowed.values_mut().for_each(|of_one: &mut BTreeSet<String>| of_one.extend(of_all.iter().cloned()));
+    for of_one in allowed.values_mut() {
+        of_one.extend(of_all.iter().cloned());
+    }
     allowed
 }
 

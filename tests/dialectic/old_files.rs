@@ -62,7 +62,7 @@ fn a_format_of_a_later_version_is_named_and_not_guessed_at() {
         }
     }
     let refused = sandbox.run(["fork", "journaled", "--at", "start"]).expect_code(2);
-    assert!(refused.stderr.contains("is in format 2"), "{refused}");
+    assert!(refused.stderr.contains("is in format 3"), "{refused}");
 }
 
 /// A sandbox whose `debates` holds every fixture, under the id of the debate.

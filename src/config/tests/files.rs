@@ -173,9 +173,13 @@ fn the_starter_shows_every_key() {
         let node = if definition.is_empty() { &schema } else { &schema["$defs"][definition] };
         node["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
     };
+    // The judge's key is only the judge's.
+    let mut all_keys_of_speakers = written["agents"][0].clone();
+    all_keys_of_speakers["criteria"] = written["judge"]["criteria"].clone();
+    assert!(written["judge"].get("criteria").is_some());
     for (definition, node) in [
         ("", &written),
-        ("Agent", &written["agents"][0]),
+        ("Agent", &all_keys_of_speakers),
         ("Debate", &written["debate"]),
         ("Termination", &written["debate"]["terminationCondition"]),
         ("Summarization", &written["debate"]["summarization"]),

@@ -162,8 +162,10 @@ impl<'a> Agent<'a> {
             // With no argument half of nothing is left; one more than the others is no triumph either.
             json!({ "debater": label, "score": percent(0.9 * ratio(*count, most + 1)) })
         });
-        let told: Vec<String> =
-            counts.iter().map(|(label, count)| format!("{label} makes {}", count_of(*count, "point"))).collect();
+        let told: Vec<String> = counts
+            .iter()
+            .map(|(label, count)| format!("Debater {label} makes {}", count_of(*count, "point")))
+            .collect();
         let told = told.join(", ");
         let mut criteria = names_in(schema, "name");
         if criteria.is_empty() {
@@ -178,7 +180,8 @@ impl<'a> Agent<'a> {
             let assessment = format!("No rule can weigh this; what can be counted for {name} are points: {told}.");
             json!({ "name": name, "assessment": assessment })
         });
-        let decided = if winner == "none" { "so neither is ahead".to_owned() } else { format!("so {winner} is ahead") };
+        let decided =
+            if winner == "none" { "so neither is ahead".to_owned() } else { format!("so Debater {winner} is ahead") };
         vec![
             ("scores", scores.collect()),
             ("criteria", criteria.collect()),

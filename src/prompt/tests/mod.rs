@@ -267,7 +267,7 @@ fn critique_refinement_and_summary_begin_alike() {
     let texts = Texts::of(&str::to_owned);
     let render = |file: &str, role: &Role, inputs: Vec<Authored<'_>>, rounds: Vec<OwnRound<'_>>, own_summary| {
         let prompt = prompt(file);
-        prompt.render(&Values { inputs, rounds, own_summary, ..texts.values(role.focusing(prompt.focus)) }).unwrap()
+        prompt.render(&Values { inputs, own_summary, rounds, ..texts.values(role.focusing(prompt.focus)) }).unwrap()
     };
     let inputs = [proposal, critiques[0], critiques[1]].to_vec();
     let refine = render("phases/refine.md", &mine, inputs, Vec::new(), Some("What b knows."));

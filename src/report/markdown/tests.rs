@@ -115,6 +115,7 @@ fn report_on(debate: &Debate, detail: Detail) -> String {
 }
 
 /// What a report of that debate has to look like.
+#[expect(clippy::too_many_lines, reason = "it is the report, line by line")]
 fn expected(text: &str) -> Vec<String> {
     let first_line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let (title, one, two, three) = (flat(first_line), flat(text), flat(&text.repeat(2)), flat(&text.repeat(3)));

@@ -189,6 +189,7 @@ fn put(value: &mut Value, place: &[Step], attack: &mut impl FnMut(&str) -> Strin
 }
 
 /// A debate that has every part, and its journal.
+#[expect(clippy::too_many_lines, reason = "it is one document, field by field")]
 fn full() -> (Value, Vec<Value>) {
     let plan = Plan {
         agents: 3,
