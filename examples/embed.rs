@@ -1,6 +1,8 @@
 //! Runs a debate from a program of your own: `cargo run --example embed`. No key is needed: nobody but the offline
 //! provider is asked.
 
+#![expect(clippy::print_stdout, reason = "a program of its own says what it has to say")]
+
 use dialectic::config::{Environment, default_settings, go_offline};
 use dialectic::debate::{Event, Signal};
 use dialectic::protocol::DIALECTIC;

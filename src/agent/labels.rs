@@ -5,7 +5,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
 
 use crate::debate::{AgentId, AgentSettings};
-use crate::markdown::letters;
+use crate::markdown::{inline, letters};
 
 use super::AnswerError;
 
@@ -36,9 +36,9 @@ impl Labels {
         Self::of_named(authors.into_iter().map(|author| (author.clone(), author.to_string())))
     }
 
-    /// Labels of agents that [`reveal`](Self::reveal) calls by their names.
+    /// Labels of agents that [`reveal`](Self::reveal) calls by their names, as Markdown.
     pub(super) fn of_agents<'a>(agents: impl IntoIterator<Item = &'a AgentSettings>) -> Self {
-        Self::of_named(agents.into_iter().map(|agent| (agent.id.clone(), agent.name.clone())))
+        Self::of_named(agents.into_iter().map(|agent| (agent.id.clone(), inline(&agent.name).into_owned())))
     }
 
     fn of_named(authors: impl Iterator<Item = (AgentId, String)>) -> Self {

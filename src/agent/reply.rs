@@ -181,7 +181,7 @@ impl RawJudgement {
     /// Every debater has to have a score. The winner is the one with the highest, whatever the answer says besides:
     /// two statements of one thing must not contradict each other in the record.
     pub(super) fn read(text: &str, labels: &Labels, pass: u8) -> Result<Judgement, AnswerError> {
-        let Self { criteria, scores: given, reasoning, winner } = read_json(text)?;
+        let Self { criteria, scores: given, reasoning, .. } = read_json(text)?;
         let mut scores = BTreeMap::new();
         for DebaterScore { debater, score } in &given {
             scores.insert(labels.author(debater)?.clone(), *score);
@@ -189,14 +189,10 @@ impl RawJudgement {
         if let Some((label, _)) = labels.iter().find(|(_, author)| !scores.contains_key(*author)) {
             return Err(AnswerError::Unfit { message: format!("`scores` has none of debater {label}") });
         }
-        let named = winner.filter(|winner| !winner.trim().eq_ignore_ascii_case(NOBODY) && !winner.trim().is_empty());
-        let named = named.map(|winner| labels.author(&winner).cloned()).transpose()?;
         let highest = scores.values().copied().fold(0.0, f64::max);
         let mut leading = scores.iter().filter(|(_, score)| **score >= highest).map(|(id, _)| id);
-        let leader = leading.next().filter(|_| leading.next().is_none()).cloned();
-        // Between equals it is the judge's word that counts.
-        let winner = leader.or(named);
-        let named = |text: &str| labels.reveal(DEBATER, text);
+        let winner = leading.next().filter(|_| leading.next().is_none()).cloned();
+        let named = |text: &str| labels.reveal("debater", &labels.reveal(DEBATER, text));
         let criteria = criteria.into_iter().map(|one| (one.name, named(&one.assessment))).collect();
         Ok(Judgement { pass, winner, scores, criteria, reasoning: named(&reasoning) })
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, DebateId, Event, FoldError, Recorded, Settings, StageId, StageInfo, Yield, fold};
+use super::{AgentId, DebateId, Event, FoldError, Recorded, Settings, Settled, StageId, StageInfo, Yield, fold};
 
 /// A place in a debate to branch off at: before the calls of a stage. Written `2.critique`; `start` is before
 /// everything.
@@ -62,6 +62,20 @@ pub enum ForkError {
     /// The settings name another protocol.
     #[error("what is taken over followed another protocol; only a fork at `start` can change it")]
     OtherProtocol,
+    /// The changed settings have fewer rounds than are taken over.
+    #[error("{taken_over} rounds are taken over, more than the {rounds} of the changed settings")]
+    TooManyRounds {
+        /// How many have begun.
+        taken_over: u32,
+        /// How many there are to be.
+        rounds: u32,
+    },
+    /// The changed settings put somebody on another side.
+    #[error("what is taken over of {agent} was said with another `position` than the changed settings give it")]
+    OtherSide {
+        /// Who.
+        agent: AgentId,
+    },
     /// The changed settings lack somebody whose work is taken over.
     #[error("what is taken over is by {}, which the changed settings do not have", listed(agents))]
     UnknownAgents {
@@ -260,11 +274,33 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
     Ok(kept)
 }
 
-/// Checks that everybody whose work is taken over takes part.
+/// Checks that what is taken over can stand beside changed settings: that everybody whose work it is takes part, on the
+/// same side, and that there are to be as many rounds. `before` are the settings that it was made with.
 ///
 /// # Errors
-/// Everybody who does not.
-pub fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError> {
+/// What contradicts it.
+pub fn check_taken_over(events: &[Event], before: &Settings, settings: &Settings) -> Result<(), ForkError> {
+    check_authors(events, settings)?;
+    let rounds = events.iter().filter_map(|event| match event {
+        Event::RoundBegun { round, .. } => Some(*round),
+        _ => None,
+    });
+    let (taken_over, rounds) = (rounds.max().unwrap_or(0), settings.debate.rounds);
+    if taken_over > rounds {
+        return Err(ForkError::TooManyRounds { taken_over, rounds });
+    }
+    let position = |settings: &Settings, id: &AgentId| {
+        settings.agents.iter().find(|agent| agent.id == *id).map(|agent| agent.position)
+    };
+    for (key, settled) in events.iter().filter_map(Event::settles) {
+        if settled == Settled::Done && position(before, &key.agent_id) != position(settings, &key.agent_id) {
+            return Err(ForkError::OtherSide { agent: key.agent_id.clone() });
+        }
+    }
+    Ok(())
+}
+
+fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError> {
     let mut agents: Vec<AgentId> = Vec::new();
     let everybody = || settings.agents.iter().chain([&settings.judge]);
     for (key, _) in events.iter().filter(|event| !matches!(event, Event::CallFailed { .. })).filter_map(Event::settles)

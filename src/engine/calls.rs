@@ -7,7 +7,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::agent::{Answered, Ask, Call, OnReply, answer, prepare};
+use crate::agent::{Answered, Ask, Call, OnReply, Value, answer, prepare};
 use crate::debate::{Asked, CallKey, CallRecord, Event, Signal, StoredReply, Usd};
 use crate::llm::{Account, CallObserver, Caller, FailedCall, ModelError, Request, Reserved};
 use crate::protocol::{Cost, Step};
@@ -142,12 +142,17 @@ impl Arrival {
     /// Shows that the call has come back. To be called once its result is recorded.
     pub(super) fn show(&self, engine: &Engine) {
         let call = self.result.as_ref().ok().map(|answered| &answered.call);
+        let error = match &self.result {
+            Err(failed) => Some(failed.to_string()),
+            Ok(Answered { value: Value::Unreadable(error), .. }) => Some(error.to_string()),
+            Ok(_) => None,
+        };
         engine.signal(Signal::CallEnded {
             key: self.step.key.clone(),
             latency_ms: call.map_or(0, |call| call.latency_ms),
             tokens: call.and_then(|call| call.tokens),
             cost_usd: call.and_then(|call| call.cost_usd),
-            error: self.result.as_ref().err().map(ToString::to_string),
+            error,
         });
     }
 }

@@ -193,6 +193,11 @@ impl Engine {
     /// Records a call that failed, or that the cost limit had no room for.
     fn record_failed_call(&mut self, step: &Step, failed: &FailedCall) -> Result<(), EngineError> {
         if matches!(failed.error, ModelError::OverBudget { .. }) {
+            // A vote that is not cast changes what the debate comes to, and so it is on record.
+            let is_ballot = matches!(step.answer, Answer::Choice | Answer::Word(_));
+            if step.cost == Cost::Extra && is_ballot {
+                return self.record_failure(step, failed.error.to_string(), failed.error.kind(), failed.attempts, None);
+            }
             if step.cost == Cost::Extra {
                 let words = self.debate().stage(step.key.stage).map(|stage| stage.words.plural.clone());
                 let what = words.unwrap_or_else(|| step.key.stage.as_str().into());

@@ -77,7 +77,7 @@ pub(super) fn check_rounds(settings: &Settings) -> Result<(), Unfit> {
         return Ok(());
     }
     Err(Unfit {
-        problem: format!("{protocol} has {FEWEST_ROUNDS} to {MOST_ROUNDS} rounds, and {rounds} are asked for"),
+        problem: format!("{protocol} has {FEWEST_ROUNDS} to {MOST_ROUNDS} rounds, not {rounds}"),
         hint: format!(
             "the opening is the first round and the closing the last: set `debate.rounds` or --rounds to \
              {FEWEST_ROUNDS} to {MOST_ROUNDS}"

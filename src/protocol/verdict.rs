@@ -8,7 +8,7 @@ use crate::debate::{
     StopReason, Verdict, Words, Yield,
 };
 use crate::figures::score;
-use crate::markdown::{cell, inline, letters};
+use crate::markdown::{cell, inline};
 use crate::prompt::Prompt;
 
 use super::motion::{prompt, side};
@@ -156,16 +156,13 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
     let _ = match debate.judgements.as_slice() {
         [first, second, ..] if first.winner != second.winner => writeln!(
             text,
-            "\n**This verdict is unstable**: the judge named {} in one order of the debaters and {} in the opposite one. \
-             Who is ahead follows from the mean scores.",
+            "\n**This verdict is unstable**: the judge named {} in one order of the debaters and {} in the opposite \
+             one.{}",
             named(first),
-            named(second)
+            named(second),
+            if verdict.winner.is_some() { " Who is ahead follows from the mean scores." } else { "" }
         ),
-        [first, _, ..] => {
-            let others =
-                if first.winner == verdict.winner { "" } else { " Who is ahead follows from the mean scores." };
-            writeln!(text, "\nThe judge named {} in both orders of the debaters.{others}", named(first))
-        }
+        [first, _, ..] => writeln!(text, "\nThe judge named {} in both orders of the debaters.", named(first)),
         [] | [_] => writeln!(text, "\nThe debaters were judged in one order only."),
     };
     let passes: Vec<&str> = debate.judgements.iter().map(|one| order(one.pass)).collect();
@@ -180,20 +177,16 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
         }
         text.push('\n');
     }
-    let first = debate.judgements.first();
-    let labels = Labels::new(debate, first.map_or(1, |judgement| judgement.pass));
     if !verdict.criteria.is_empty() {
         text.push_str("\n### Criteria\n\n");
     }
     for (criterion, assessment) in &verdict.criteria {
-        let assessment = labels.replaced(&assessment.split_whitespace().collect::<Vec<_>>().join(" "));
+        let assessment = assessment.split_whitespace().collect::<Vec<_>>().join(" ");
         let _ = writeln!(text, "- **{}**: {assessment}", inline(criterion));
     }
-    let _ = writeln!(text, "\n### Reasoning\n\n{}", labels.replaced(verdict.reasoning.trim()));
+    let _ = writeln!(text, "\n### Reasoning\n\n{}", verdict.reasoning.trim());
     if let (Some(false), Some(second)) = (verdict.stable, debate.judgements.get(1)) {
-        let labels = Labels::new(debate, second.pass);
-        let reasoning = labels.replaced(second.reasoning.trim());
-        let _ = writeln!(text, "\n### Reasoning in the opposite order\n\n{reasoning}");
+        let _ = writeln!(text, "\n### Reasoning in the opposite order\n\n{}", second.reasoning.trim());
     }
     text.push_str(&oxford::describe(debate));
     text.trim_end().to_owned()
@@ -208,34 +201,5 @@ fn for_side(settings: &Settings, debater: &AgentId) -> &'static str {
         Position::For => ", for the motion",
         Position::Against => ", against the motion",
         Position::Neutral => "",
-    }
-}
-
-/// What the judge called the debaters in a pass, who had no names there.
-struct Labels(Vec<(String, String)>);
-
-impl Labels {
-    fn new(debate: &Debate, pass: u8) -> Self {
-        let debaters = debaters(debate, pass == 2).into_iter().enumerate();
-        Self(debaters.map(|(place, agent)| (letters(place), inline(&agent.name).into_owned())).collect())
-    }
-
-    /// `text` with names in place of labels: `Debater A` is what the judge is told to write.
-    fn replaced(&self, text: &str) -> String {
-        let mut replaced = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once("Debater ") {
-            let end = after.find(|c: char| !c.is_ascii_uppercase()).unwrap_or(after.len());
-            let (label, behind) = after.split_at(end);
-            let is_word = !behind.starts_with(|c: char| c.is_alphanumeric());
-            let name = self.0.iter().find(|(known, _)| is_word && known == label).map(|(_, name)| name);
-            replaced.push_str(before);
-            match name {
-                Some(name) => replaced.push_str(name),
-                None => replaced.extend(["Debater ", label]),
-            }
-            rest = behind;
-        }
-        replaced + rest
     }
 }

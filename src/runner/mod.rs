@@ -19,7 +19,7 @@ use rand::RngExt;
 use crate::config::{Provenance, elsewhere};
 use crate::debate::{
     Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint, ForkedFrom, Settings, Status,
-    check_authors, fork,
+    check_taken_over, fork,
 };
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::engine::EngineError;
@@ -269,7 +269,7 @@ impl Runner {
     ) -> Result<Prepared, RunnerError> {
         let Branch { created, taken_over, at, .. } = branch;
         let refused = |reason| RunnerError::Fork { id: created.id.clone(), reason };
-        check_authors(&taken_over, &settings).map_err(refused)?;
+        check_taken_over(&taken_over, &created.settings, &settings).map_err(refused)?;
         if settings.debate.protocol != created.settings.debate.protocol && !at.is_start() {
             return Err(refused(ForkError::OtherProtocol));
         }

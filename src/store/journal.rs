@@ -342,6 +342,10 @@ impl Journal {
     }
 }
 
+/// How often a lock is tried again before somebody is said to hold it, and how long it waits in between.
+const LOCK_MOMENTS: u32 = 20;
+const LOCK_MOMENT: std::time::Duration = std::time::Duration::from_millis(5);
+
 /// Reads a journal without locking it.
 ///
 /// # Errors
@@ -351,11 +355,18 @@ pub fn read_journal(path: &Path) -> Result<Contents, JournalError> {
     parse(&file, path)
 }
 
+/// A process that is being started holds the locks of who starts it for a moment, also when those have let go.
 fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
-    file.try_lock().map_err(|error| match error {
-        TryLockError::WouldBlock => JournalError::Locked { path: path.to_owned() },
-        TryLockError::Error(source) => JournalError::Open { path: path.to_owned(), source },
-    })
+    let mut moments = LOCK_MOMENTS;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if moments > 0 => std::thread::sleep(LOCK_MOMENT),
+            Err(TryLockError::WouldBlock) => return Err(JournalError::Locked { path: path.to_owned() }),
+            Err(TryLockError::Error(source)) => return Err(JournalError::Open { path: path.to_owned(), source }),
+        }
+        moments -= 1;
+    }
 }
 
 fn parse(file: &File, path: &Path) -> Result<Contents, JournalError> {

@@ -202,3 +202,18 @@ fn what_cannot_be_forked_is_said_before_anything_is_paid() {
     let finished = old.run(["fork", "old.json", "--at", "1.critique"]).expect_code(2);
     assert!(finished.stderr.contains("has no journal"), "{finished}");
 }
+
+#[test]
+fn a_fork_contradicts_nothing_that_it_takes_over() {
+    let sandbox = Sandbox::new();
+    sandbox.run(["debate", "Should we split it?", "--offline", "--protocol", "oxford", "-r", "3"]).expect_code(0);
+    let fork = |arguments: &[&str]| {
+        let arguments = [&["fork", "latest", "--offline"][..], arguments].concat();
+        sandbox.run(arguments).expect_code(2).stderr
+    };
+    let sides = fork(&["--at", "2.rebuttal", "--set", "agents.agent-architect.position=against"]);
+    assert!(sides.contains("of agent-architect was said with another `position`"), "{sides}");
+    let rounds = fork(&["--at", "3.closing", "--set", "debate.rounds=2"]);
+    assert!(rounds.contains("3 rounds are taken over, more than the 2 of the changed settings"), "{rounds}");
+    assert_eq!(sandbox.debates().len(), 1);
+}

@@ -130,7 +130,7 @@ fn a_replay_on_a_terminal_is_the_live_block_and_can_be_interrupted() {
     let (sandbox, _) = debate(&server);
     let files = sandbox.files();
     // So slowly that it never ends.
-    let mut terminal = Terminal::start(&sandbox, ["replay", "latest", "--speed", "0.01"]);
+    let mut terminal = Terminal::start(&sandbox, ["replay", "latest", "--speed", "0.04"]);
     terminal.wait_for("Round 1/2 · proposal");
     terminal.type_control('c');
     let (code, output, screen) = terminal.finish();

@@ -31,8 +31,11 @@ pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<()
     for warning in warnings.chain(&prepared.panel().warnings) {
         terminal.warning(warning);
     }
-    for change in parent.prompt_sources.changes(&prepared.panel().sources) {
-        terminal.warning(&change);
+    // Of another protocol the prompts are others.
+    if settings.debate.protocol == parent.settings.debate.protocol {
+        for change in parent.prompt_sources.changes(&prepared.panel().sources) {
+            terminal.warning(&change);
+        }
     }
     let ready = prepared.begin()?;
     terminal.notice(&format!("Forked {} at {} as {}", parent.id, args.at, ready.debate().id));

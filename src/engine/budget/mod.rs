@@ -149,6 +149,18 @@ impl Budget {
         self.payees.need(&self.ledger, calls, written, is_asked)
     }
 
+    /// What is kept for the closing beyond its likely cost until the end, since its models are asked nothing before it:
+    /// their first answers may cost more than is known of.
+    fn margin_of_closing(&self, views: &Views) -> Usd {
+        let model = |key: &CallKey| self.payees.get(&key.agent_id).map(|payee| &payee.model);
+        let rounds = views.full.rounds.iter().flatten();
+        let known: Vec<_> = rounds.filter_map(|call| model(&call.key)).collect();
+        let mut closing = Planned::merge(&views.least.closing, &views.full.closing);
+        closing.retain(|call| model(&call.key).is_some_and(|model| !known.contains(&model)));
+        let need = |is_asked| self.payees.need(&self.ledger, closing.iter(), Level::LEAST, |_| is_asked);
+        need(false).saturating_sub(need(true))
+    }
+
     /// What an attempt may have when what is kept beside it is less important than it is.
     fn kept_at_least(&self, wanted: &Wanted) -> Option<Usd> {
         match wanted.cost {

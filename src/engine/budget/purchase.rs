@@ -1,7 +1,7 @@
 //! What a cost limit buys, before anything is paid.
 
 use crate::agent::{Panel, SharedPrompt};
-use crate::debate::{Debate, Purchase};
+use crate::debate::{Debate, Purchase, Usd};
 use crate::engine::EngineError;
 use crate::protocol::Protocol;
 
@@ -36,15 +36,17 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
     let calls = Planned::merge(&flat(&first.least), &flat(&first.full));
     let one_round = budget.need(calls.iter(), Level::LEAST, None).rounded_up();
     let all = Views::of(protocol, panel, &budget, &shared, debate, rounds)?;
-    let all_rounds = budget.likely_cost(&all.least, &all.full, Level::LEAST).rounded_up().max(one_round);
+    let first_answers = budget.margin_of_closing(&all);
+    let likely = budget.likely_cost(&all.least, &all.full, Level::LEAST) + first_answers;
+    let all_rounds = likely.rounded_up().max(one_round);
     let level = budget.highest_level(&all.least, &all.full);
-    let bought = bought(&budget, &all, debate.current_round.max(1), rounds);
+    let bought = bought(&budget, &all, first_answers, debate.current_round.max(1), rounds);
     let answer_limit = budget.payees.lowered(panel.agents.iter().map(|agent| &agent.settings.id), level);
     Ok(Some(Purchase { limit: budget.limit, one_round, all_rounds, bought, rounds, answer_limit }))
 }
 
 /// How many rounds fit, with the closing and with answers as short as they may be. The first is not in doubt here.
-fn bought(budget: &Budget, all: &Views, current: u32, rounds: u32) -> u32 {
+fn bought(budget: &Budget, all: &Views, first_answers: Usd, current: u32, rounds: u32) -> u32 {
     let upto = |view: &Outlook, rounds: usize| Outlook {
         rounds: view.rounds.iter().take(rounds).cloned().collect(),
         further: u32::try_from(rounds.saturating_sub(view.rounds.len())).unwrap_or(u32::MAX),
@@ -53,7 +55,8 @@ fn bought(budget: &Budget, all: &Views, current: u32, rounds: u32) -> u32 {
     };
     let fits = |round: &u32| {
         let count = (round + 1 - current) as usize;
-        budget.likely_cost(&upto(&all.least, count), &upto(&all.full, count), Level::LEAST) <= budget.limit
+        budget.likely_cost(&upto(&all.least, count), &upto(&all.full, count), Level::LEAST) + first_answers
+            <= budget.limit
     };
     (current..=rounds).take_while(fits).last().unwrap_or(current)
 }

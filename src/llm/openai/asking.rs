@@ -146,12 +146,15 @@ impl OpenAiClient {
             }
             let may_be_the_schema = request.answer.is_some()
                 && capabilities.schemas != Schemas::None
-                && capabilities.schema_doubts > 0
+                // Another call may have had its schema taken while this one was under way.
+                && known.capabilities(model).schema_doubts > 0
                 && !known.serves_responses()
                 && refusal.may_be_about_a_schema()
                 && (!is_open || refusal.status >= 500);
             if may_be_the_schema {
-                known.update(model, |capabilities| capabilities.schema_doubts -= 1);
+                known.update(model, |capabilities| {
+                    capabilities.schema_doubts = capabilities.schema_doubts.saturating_sub(1);
+                });
                 let without = Capabilities { schemas: Schemas::None, ..capabilities };
                 match self.ask_once(request, api, without, live).await {
                     Ok(reply) => {

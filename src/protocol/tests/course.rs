@@ -282,8 +282,8 @@ impl Course {
                     pass: key.pass,
                     winner: winner.map(|place| settings.agents[place].id.clone()).filter(has_spoken),
                     scores: scores.filter(|(id, _)| has_spoken(id)).collect(),
-                    criteria: [("logic".to_owned(), "Debater A\nwas closer.".to_owned())].into(),
-                    reasoning: format!("Pass {}: Debater A met Debater B.", key.pass),
+                    criteria: [("logic".to_owned(), "Ada\nwas closer.".to_owned())].into(),
+                    reasoning: if key.pass == 1 { "Pass 1: Ada met Ben." } else { "Pass 2: Ben met Ada." }.to_owned(),
                 };
                 Event::Judged { key, judgement, call: call() }
             }

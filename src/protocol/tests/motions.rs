@@ -72,7 +72,7 @@ fn unfit_settings_are_refused_with_a_hint() {
     };
     for protocol in [&OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE] {
         for rounds in [1, 11] {
-            let problem = format!("{} has 2 to 10 rounds, and {rounds} are asked for", protocol.name);
+            let problem = format!("{} has 2 to 10 rounds, not {rounds}", protocol.name);
             assert_eq!(refused(protocol, &[None; 2], rounds), problem);
         }
         for rounds in [2, 10] {
@@ -232,7 +232,6 @@ fn a_winner_that_changes_with_the_order_is_unstable() {
     let text = description(&course);
     assert!(text.contains("**Winner: Ada**, for the motion."), "{text}");
     assert!(text.contains("**This verdict is unstable**: the judge named Ada in one order"), "{text}");
-    // In the second pass the labels are those of the opposite order.
     assert!(text.ends_with("### Reasoning in the opposite order\n\nPass 2: Ben met Ada."), "{text}");
 }
 

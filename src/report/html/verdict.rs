@@ -40,7 +40,7 @@ pub(super) fn verdict(view: &View<'_>, participants: &Participants<'_>) -> Marku
             (markdown(&verdict.reasoning, 4))
         }
         // The verdict gives the reason of one pass.
-        @for one in judgements.iter().filter(|one| verdict.is_none_or(|verdict| verdict.reasoning != one.reasoning)) {
+        @for one in judgements.iter().skip(usize::from(verdict.is_some())) {
             details {
                 summary { "Reason in pass " (one.pass) }
                 (markdown(&one.reasoning, 4))
