@@ -228,7 +228,11 @@ fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
 fn entered(events: &[Recorded], clock: &Clock, run: usize, first: &Work, behind: &[StageInfo]) -> Option<usize> {
     let place = &behind.iter().find(|stage| stage.is_place)?.id;
     let before = events.iter().enumerate().take(first.index).rev();
-    let mut before = before.take_while(|(index, _)| clock.run(*index) == run);
+    // A stage has the same place in every round.
+    let is_in_reach = |(index, recorded): &(usize, &Recorded)| {
+        clock.run(*index) == run && !matches!(recorded.event, Event::RoundBegun { .. })
+    };
+    let mut before = before.take_while(is_in_reach);
     let is_entry = |event: &Event| matches!(event, Event::StageEntered { stage } if stage == place);
     before.find(|(_, recorded)| is_entry(&recorded.event)).map(|(index, _)| index)
 }

@@ -176,7 +176,7 @@ fn calls_of_every_phase_that_fail() {
 fn a_debate_that_fails_with_an_agent_and_goes_on_when_it_is_resumed() {
     let debate = json!({"rounds": 2, "onAgentFailure": "fail", "maxConcurrency": 1});
     let oracle = Oracle::new(&THREE, &debate, |request| {
-        let fails = request.purpose == Purpose::Refine && request.model() == "model-performance";
+        let fails = request.purpose == Purpose::Refine && request.model() == "model-kiss";
         (fails && Call::of(request).round == 1 && request.repeats == 0).then(broken)
     });
     oracle.run(3, &DEBATE, "");
