@@ -162,6 +162,9 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
             named(second),
             if verdict.winner.is_some() { " Who is ahead follows from the mean scores." } else { "" }
         ),
+        [Judgement { winner: None, .. }, _, ..] => {
+            writeln!(text, "\nThe judge put nobody ahead in either order of the debaters.")
+        }
         [first, _, ..] => writeln!(text, "\nThe judge named {} in both orders of the debaters.", named(first)),
         [] | [_] => writeln!(text, "\nThe debaters were judged in one order only."),
     };

@@ -299,7 +299,7 @@ fn a_debate_on_a_motion_is_reported_with_polls_speeches_and_verdict() {
     assert_says(
         &text,
         &[
-            "Ruling Put together by J judge .",
+            "Ruling By J judge .",
             "Speeches Round 1 1 a · plea 1 word Yes. Yes. 2 b · heckle to 1 a",
             "Round 2 2 b · plea 2 words Still no.",
             "It was against that gained most.",

@@ -78,7 +78,7 @@ fn origin(debate: &Debate, solution: &Solution, participants: &Participants<'_>)
             html! { "Put together by " (chip(by)) ", built on the " (text) "." }
         }
         (Some(_) | None, Some((_, text))) => html! { "The " (text) "." },
-        (Some(by), None) => html! { "Put together by " (chip(by)) "." },
+        (Some(by), None) => html! { "By " (chip(by)) "." },
         (None, None) => html! { "Who put it together is not on record." },
     }
 }
