@@ -229,6 +229,7 @@ pub fn prepare(
             .iter()
             .map(|(heading, texts)| MaterialPart { heading, entries: texts.iter().map(Titled::entry).collect() })
             .collect(),
+        points: None,
         side: debate.settings.as_ref().map_or(Position::Neutral, |settings| side(settings, &agent.settings.id)).name(),
         target,
         debaters: shown.labels.iter().map(|(label, _)| label).collect(),
@@ -278,6 +279,6 @@ fn assess(
 ) -> Result<Request, PromptError> {
     let candidates: Vec<_> =
         labels.iter().zip(candidates).map(|((label, _), text)| Candidate { label, text }).collect();
-    let body = Assess { candidates: &candidates, solution, role: judge.role.persona() }.render()?;
+    let body = Assess { candidates: &candidates, points: None, solution, role: judge.role.persona() }.render()?;
     Ok(shared.request(judge, None, &body, Some(reply::assessment(!candidates.is_empty()))))
 }

@@ -54,6 +54,9 @@ pub struct Values<'a> {
     pub entries: Vec<Entry<'a>>,
     /// The texts of the whole debate, in parts.
     pub material: Vec<MaterialPart<'a>>,
+    /// Points that critics raised, as a list: those against the text at hand that are not settled, under their labels;
+    /// for the judge those that are open, numbered. Absent where there is none.
+    pub points: Option<&'a str>,
     /// Which side the agent speaks for: `for`, `against` or `neutral`.
     pub side: &'static str,
     /// What people call whom the call is about.

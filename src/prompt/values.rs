@@ -74,6 +74,8 @@ values! {
     Assess, Assess {
         /// What it was merged from, if it was.
         candidates: &'a [Candidate<'a>],
+        /// Points of critics that are open, numbered, where there are any.
+        points: Option<&'a str>,
         /// The solution.
         solution: &'a str,
         /// The judge.

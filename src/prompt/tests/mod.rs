@@ -37,12 +37,13 @@ fn prompt(file: &str) -> &'static Prompt {
 struct Texts {
     texts: Vec<String>,
     summary: String,
+    points: String,
 }
 
 impl Texts {
     fn of(text: &impl Fn(&str) -> String) -> Self {
         let names = ["input-1", "input-2", "input-3", "first", "second", "proposal", "critique", "refinement"];
-        Self { texts: names.map(text).into(), summary: text("summary") }
+        Self { texts: names.map(text).into(), summary: text("summary"), points: text("points") }
     }
 
     fn values<'a>(&'a self, role: FocusedRole<'a>) -> Values<'a> {
@@ -61,6 +62,7 @@ impl Texts {
             }],
             material: vec![MaterialPart { heading: "Heading", entries: entries.clone() }],
             entries,
+            points: Some(&self.points),
             side: "for",
             target: Some("target"),
             debaters: vec!["A", "B"],
@@ -79,8 +81,9 @@ fn role_for<'a>(prompt: &Prompt, role: &'a Role, judge: &'a Role) -> FocusedRole
 
 /// Every template with every value there, each text being what `text` makes of its name.
 fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample> {
-    let [problem, path, question, answer, summary, error, first, second, solution] =
-        ["problem", "path", "question", "answer", "summary", "error", "first", "second", "solution"].map(&text);
+    let [problem, path, question, answer, summary, error, first, second, solution, points] =
+        ["problem", "path", "question", "answer", "summary", "error", "first", "second", "solution", "points"]
+            .map(&text);
     let clarifications = [Clarification { agent: "asker", question: &question, answer: &answer }];
     let entries = vec![Entry { title: "title-1", text: &first }, Entry { title: "title-2", text: &second }];
     let candidates = [Candidate { label: "AA", text: &first }, Candidate { label: "BB", text: &second }];
@@ -93,7 +96,7 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample>
         sample(&Beginning { problem: &problem, context_dir: Some(&path), clarifications: &clarifications }),
         sample(&History { entries: &entries }),
         sample(&OwnHistory { rounds: &own, own_summary: Some(&summary) }),
-        sample(&Assess { candidates: &candidates, solution: &solution, role: judge.persona() }),
+        sample(&Assess { candidates: &candidates, points: Some(&points), solution: &solution, role: judge.persona() }),
         sample(&SecondChance { error: &error }),
         sample(&NoSolution {}),
         sample(&EvaluatorClarifications { clarifications: &clarifications }),
@@ -120,7 +123,7 @@ fn bare(role: &Role) -> Vec<Sample> {
     vec![
         sample(&Beginning { problem: "problem", context_dir: None, clarifications: &[] }),
         sample(&OwnHistory { rounds: &own, own_summary: None }),
-        sample(&Assess { candidates: &[], solution: "solution", role: role.persona() }),
+        sample(&Assess { candidates: &[], points: None, solution: "solution", role: role.persona() }),
         sample(&EvaluatorClarifications { clarifications: &[] }),
     ]
 }

@@ -41,6 +41,7 @@ fn bare<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
         rounds: Vec::new(),
         entries: Vec::new(),
         material: Vec::new(),
+        points: None,
         side,
         target: Some("TARGET"),
         debaters: vec!["A", "B"],
@@ -67,6 +68,7 @@ fn full<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
         rounds: vec![OwnRound { proposal: Some(own), critiques: vec![own], refinement: Some(own) }],
         material: vec![MaterialPart { heading: "The final round", entries: entries.clone() }],
         entries,
+        points: Some("POINTS"),
         ..bare(role, focus, side)
     }
 }
