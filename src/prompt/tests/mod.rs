@@ -213,16 +213,15 @@ fn absent_values_leave_no_heading_behind() {
     ] {
         let prompt = prompt(file);
         let all = texts.values(role.focusing(prompt.focus));
-        let values = Values { inputs: all.inputs[..1].to_vec(), own_summary: None, ..all };
+        let values = Values { inputs: all.inputs[..1].to_vec(), own_summary: None, points: None, ..all };
         assert_eq!(headings(&prompt.render(&values).unwrap()), expected, "{file}");
     }
 }
 
 #[test]
 fn json_keys_are_named_where_json_is_asked_for() {
-    let keys = "`tradeoffs` `recommendations` `unfulfilledMajorRequirements` `openQuestions` `confidence`";
-    let rest =
-        r#""tradeoffs":[],"recommendations":[],"unfulfilledMajorRequirements":[],"openQuestions":[],"confidence":0}"#;
+    let keys = "`tradeoffs` `recommendations` `unfulfilledMajorRequirements` `openQuestions` `rulings` `confidence`";
+    let rest = r#""tradeoffs":[],"recommendations":[],"unfulfilledMajorRequirements":[],"openQuestions":[],"rulings":[{"point":1,"decision":"upheld","handledIn":"","reason":"..."}],"confidence":0}"#;
     let block = format!("\n```json\n{{{rest}\n```\n");
     let merged = format!("\n```json\n{{\"base\":\"B\",{rest}\n```\n");
     let alone = format!("`{{\"base\":\"B\",{rest}`");

@@ -114,25 +114,25 @@ fn texts_are_tidy_with_everything_and_with_nothing() {
 fn every_prompt_shows_the_texts_that_it_is_given() {
     let dialectic = [
         ("phases/propose.md", vec!["SUMMARY"]),
-        ("phases/critique.md", vec!["INPUT-1", "SUMMARY"]),
-        ("phases/refine.md", vec!["INPUT-1", "INPUT-2", "INPUT-3", "SUMMARY"]),
+        ("phases/critique.md", vec!["INPUT-1", "SUMMARY", "POINTS"]),
+        ("phases/refine.md", vec!["INPUT-1", "INPUT-2", "INPUT-3", "SUMMARY", "POINTS"]),
         ("phases/summarize.md", vec!["OWN", "SUMMARY"]),
         ("phases/clarify.md", vec![]),
         ("phases/vote.md", vec!["CANDIDATE"]),
         ("judge/evaluate-convergence.md", vec!["CANDIDATE"]),
         ("judge/evaluate-quality.md", vec!["CANDIDATE"]),
-        ("judge/merge.md", vec!["CANDIDATE"]),
+        ("judge/merge.md", vec!["CANDIDATE", "POINTS"]),
         ("judge/summarize.md", vec!["ENTRY-1", "ENTRY-2"]),
-        ("judge/synthesize.md", vec!["ENTRY-1", "ENTRY-2"]),
+        ("judge/synthesize.md", vec!["ENTRY-1", "ENTRY-2", "POINTS"]),
     ];
-    let texts = ["INPUT-1", "INPUT-2", "INPUT-3", "CANDIDATE", "SUMMARY", "OWN", "ENTRY-1", "ENTRY-2"];
+    let texts = ["INPUT-1", "INPUT-2", "INPUT-3", "CANDIDATE", "SUMMARY", "OWN", "ENTRY-1", "ENTRY-2", "POINTS"];
     for prompt in prompts() {
         let text = render(prompt.file, "for");
         let shown: Vec<_> = texts.into_iter().filter(|one| text.contains(one)).collect();
         let expected = match prompt.file {
             file if file.starts_with("motion/") => vec!["ENTRY-1", "ENTRY-2"],
             "review/draft.md" => vec![],
-            file if file.starts_with("review/") => vec!["INPUT-1", "INPUT-2", "INPUT-3"],
+            file if file.starts_with("review/") => vec!["INPUT-1", "INPUT-2", "INPUT-3", "POINTS"],
             file => dialectic.iter().find(|(known, _)| *known == file).unwrap().1.clone(),
         };
         let sorted = |texts: Vec<&'static str>| texts.into_iter().collect::<BTreeSet<_>>();
@@ -163,11 +163,13 @@ fn each_prompt_of_a_motion_and_a_review_has_these_headings() {
         "# Speeches|## Opening of Ada, for|## Opening of Ben|# Your role: Judge|# Criteria|# Your task: judge the debate"
     );
     assert_eq!(headings("review/draft.md"), "# Your role: Judge|# Your task: draft");
-    let reviews = "# Draft of Ada|# Reviews|## Review 1, by Ben|## Review 2, by Cleo|# Your role: Judge|# Your task: ";
-    for (file, task) in
-        [("review/review.md", "review"), ("review/rewrite.md", "rewrite"), ("review/assess.md", "assess")]
-    {
-        assert_eq!(headings(file), format!("{reviews}{task}"));
+    let reviews = "# Draft of Ada|# Reviews|## Review 1, by Ben|## Review 2, by Cleo|";
+    for (file, points, task) in [
+        ("review/review.md", "Earlier points", "review"),
+        ("review/rewrite.md", "Earlier points", "rewrite"),
+        ("review/assess.md", "Open objections", "assess"),
+    ] {
+        assert_eq!(headings(file), format!("{reviews}# {points}|# Your role: Judge|# Your task: {task}"));
     }
 }
 
@@ -208,11 +210,11 @@ fn keys_and_choices_are_named_where_json_is_asked_for() {
         (
             "review/assess.md",
             vec![
-                r#"{"tradeoffs":[],"recommendations":[],"unfulfilledMajorRequirements":[],"openQuestions":[],"confidence":0}"#,
+                r#""openQuestions":[],"rulings":[{"point":1,"decision":"upheld","handledIn":"","reason":"..."}],"confidence":0}"#,
                 "at most 40",
             ],
         ),
-        ("review/rewrite.md", vec!["`## Response to the Review`", "`## Requirements Coverage`"]),
+        ("review/rewrite.md", vec!["`## Response to critiques`", "`## Requirements Coverage`"]),
         ("motion/question.md", vec!["Cross-examine TARGET"]),
     ] {
         let text = render(file, "neutral");
@@ -280,7 +282,7 @@ fn what_is_paid_on_every_call_stays_short() {
             for side in ["for", "neutral"] {
                 let text = prompt.render(&full(&role, prompt.focus, side)).unwrap();
                 let own = text.find("# Your role").map_or(0, |start| text[start..].chars().count());
-                assert!(own <= if of_judge { 2400 } else { 1500 }, "{}, {}: {own} characters", prompt.file, role.name);
+                assert!(own <= if of_judge { 2500 } else { 1500 }, "{}, {}: {own} characters", prompt.file, role.name);
             }
         }
     }
