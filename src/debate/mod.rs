@@ -19,6 +19,7 @@ mod outcome;
 mod participants;
 mod progress;
 mod prompt_source;
+mod reading;
 mod settings;
 mod signal;
 mod solution;
@@ -45,6 +46,9 @@ pub use outcome::{Outcome, OutcomeKind};
 pub use participants::{PanelInfo, Participant, Spent};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
+pub use reading::{
+    Point, Raised, ReadAnswers, ReadCritique, Response, Severity, Standing, read_answers, read_critique,
+};
 pub use settings::{
     AgentFailurePolicy, AgentSettings, ApiKind, BudgetSettings, DebateSettings, LongPrice, ModelLimits, Position,
     Price, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TerminationKind, TerminationSettings,

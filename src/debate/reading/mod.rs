@@ -1,0 +1,102 @@
+//! What critiques and refinements say, read out of their Markdown: points, what became of earlier ones, answers.
+//!
+//! Models keep to no form, so this reads as a person would: leniently, but never more than is written. It is a pure
+//! function of the text and of what it may refer to, and it never fails. What it read when a contribution was recorded
+//! is part of the record, so that a better reader changes no debate that is there.
+
+use serde::{Deserialize, Serialize};
+
+/// How grave a point is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// A major requirement fails.
+    Blocking,
+    /// A major requirement is at risk, or a minor one fails; also where the text does not say.
+    Major,
+    /// Anything less.
+    Minor,
+}
+
+/// One objection of a critique.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Point {
+    /// How grave it is.
+    pub severity: Severity,
+    /// The requirement or part that it concerns, where the text says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The objection, Markdown, without its number and severity.
+    pub text: String,
+    /// What would resolve it, where the text says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<String>,
+}
+
+/// What an author makes of a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Response {
+    /// It holds, and the text was changed.
+    Accepted,
+    /// Some of it holds.
+    Partly,
+    /// It does not hold.
+    Rejected,
+}
+
+/// What a critic makes of a point that was raised before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// It still holds.
+    Maintained,
+    /// It is settled.
+    Withdrawn,
+}
+
+/// A critique, read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReadCritique {
+    /// Its points in the order of the text. Empty where it says that there is none; absent where none can be read and
+    /// the text does not say that there is none.
+    pub points: Option<Vec<Point>>,
+    /// What it says of earlier points: the number of the label (1 for `P1`), how that one stands, and why. Each number
+    /// once.
+    pub rechecks: Vec<(usize, Standing, Option<String>)>,
+}
+
+/// A point that a refinement may answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Raised<'a> {
+    /// Which critique of the prompt it is from, counted from 1, and its critic; absent for an earlier point.
+    pub critique: Option<(usize, &'a str)>,
+    /// Its number in the critique, or that of its label.
+    pub number: usize,
+    /// What it says.
+    pub text: &'a str,
+}
+
+/// The answers of a refinement, read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReadAnswers {
+    /// Which of the points that were raised (by their place among them), what was answered, and why or what was changed.
+    /// Each point once: the last word counts.
+    pub answers: Vec<(usize, Response, Option<String>)>,
+    /// Where in the text the section of answers stands, in bytes; absent where it has none.
+    pub section: Option<std::ops::Range<usize>>,
+}
+
+/// Reads a critique to which the `labels` were shown, 1 for `P1`.
+#[must_use]
+pub fn read_critique(text: &str, labels: &[usize]) -> ReadCritique {
+    let _ = (text, labels);
+    todo!()
+}
+
+/// Reads what a refinement answers to the points in `raised`.
+#[must_use]
+pub fn read_answers(text: &str, raised: &[Raised<'_>]) -> ReadAnswers {
+    let _ = (text, raised);
+    todo!()
+}
