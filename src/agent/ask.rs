@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
-use crate::debate::{AgentId, CallRecord, Cut, Judgement, Metadata, Solution, StoredReply, ToolCall, ToolResult};
+use crate::debate::{
+    AgentId, CallRecord, Cut, Judgement, Metadata, Reading, Solution, StoredReply, ToolCall, ToolResult,
+};
 use crate::llm::{Caller, FailedCall, ModelError, Request, Turn};
 use crate::prompt::{Fill, NoSolution, PromptError, SecondChance};
 use crate::protocol::{Answer, Authorship};
@@ -107,6 +109,8 @@ pub struct Answered {
     pub call: CallRecord,
     /// How it came about, all requests together.
     pub metadata: Metadata,
+    /// What its text says of objections, where it says anything.
+    pub reading: Option<Box<Reading>>,
 }
 
 /// What a call can bring.
@@ -135,11 +139,28 @@ pub enum Value {
 /// # Errors
 /// The failure of the last request that could not be made good.
 pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
+    let answered = value(ask, call, judge).await?;
+    let text = match &answered.value {
+        Value::Text(text) if call.step.answer == Answer::Text => Some(text.as_ref()),
+        Value::Word(cast) => Some(cast.reason.as_str()),
+        Value::Text(_)
+        | Value::Questions(_)
+        | Value::Score(_)
+        | Value::Choice(_)
+        | Value::Judgement(_)
+        | Value::Solution(_)
+        | Value::Unreadable(_) => None,
+    };
+    let reading = text.zip(call.reads.as_ref()).map(|(text, reads)| reads.read(text));
+    Ok(Answered { reading: reading.filter(Reading::says_something).map(Box::new), ..answered })
+}
+
+async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
     let labels = &call.labels;
     match &call.step.answer {
         Answer::Text | Answer::Summary => {
             let Said { text, call, metadata } = ask.text().await?;
-            Ok(Answered { value: Value::Text(text), call, metadata })
+            Ok(Answered { value: Value::Text(text), call, metadata, reading: None })
         }
         Answer::Questions { .. } => ask.value(Questions::read, Value::Questions).await,
         Answer::Score(_) => ask.value(Score::read, Value::Score).await,
@@ -161,7 +182,8 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, 
             };
             let written = Written { solution: call.kept.to_string(), assessment, missing };
             let author = Some(key.agent_id.clone());
-            let solution = Solution { base: author.clone(), synthesized_by: author, ..written.into_solution(judge) };
+            let solution =
+                Solution { base: author.clone(), synthesized_by: author, ..written.into_solution(judge, &call.listed) };
             Ok(Answered::of(Value::Solution(Box::new(solution)), record))
         }
         Answer::Solution(authorship) => {
@@ -173,8 +195,11 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, 
                 (true, None) => Err(AnswerError::Unfit { message: "it has no `base`".to_owned() }),
             };
             let (Solved { written, cut }, record) = ask.written(assess, check).await?;
-            let solution =
-                if is_amended { written.into_amended_solution(judge, labels) } else { written.into_solution(judge) };
+            let solution = if is_amended {
+                written.into_amended_solution(judge, labels, &call.listed)
+            } else {
+                written.into_solution(judge, &call.listed)
+            };
             Ok(Answered::of(Value::Solution(Box::new(Solution { cut, ..solution })), record))
         }
     }
@@ -182,7 +207,7 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, 
 
 impl Answered {
     fn of(value: Value, call: CallRecord) -> Self {
-        Self { value, metadata: Metadata::of_calls([&call]), call }
+        Self { value, metadata: Metadata::of_calls([&call]), call, reading: None }
     }
 }
 
@@ -330,7 +355,10 @@ impl Ask {
         replies.keep(answer, &error);
         let call = match replies.next(&assessing).await {
             Ok(second) => {
-                let (assessment, missing) = Assessment::read(&second.text);
+                let (mut assessment, missing) = Assessment::read(&second.text);
+                if assessment.rulings.is_empty() {
+                    assessment.rulings.clone_from(&written.assessment.rulings);
+                }
                 let missing = accepted(&assessment, missing).map(|error| error.of_answer(second.call.cut()));
                 // Half an assessment is no better than the half that was there.
                 if missing.is_none() || written.assessment == Assessment::default() {

@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use crate::debate::{Contribution, Debate, Position};
+use crate::debate::{AgentId, Contribution, Debate, Objection, Position, Reads};
 use crate::llm::{AnswerSchema, Request};
 use crate::prompt::{
-    self, Assess, Beginning, Candidate, Clarification, Entry, Fill, History, MaterialPart, OwnHistory, PromptError,
-    Values,
+    self, Assess, Authored, Beginning, Candidate, Clarification, Entry, Fill, History, MaterialPart, OwnHistory,
+    PromptError, Values,
 };
 use crate::protocol::motion::debaters;
 use crate::protocol::{Answer, Authorship, Shows, Step, criteria, side};
 
 use super::excerpt::{Titled, bounded, length, shorten, total};
+use super::points::Listed;
 use super::reply::{self, Ballot, Questions, RawJudgement, Score};
 use super::texts::{
-    Earlier, anonymous_transcript, authored, earlier_texts, final_texts, history, newest_summary, own_rounds,
+    Earlier, anonymous, anonymous_transcript, earlier_texts, final_texts, history, newest_summary, own_rounds,
     transcript, whole_length,
 };
 use super::{Agent, Labels, Panel, shuffled};
@@ -44,6 +45,10 @@ pub struct Call {
     pub length: usize,
     /// The text that the judge assesses, where that is the solution as it stands.
     pub(super) kept: Arc<str>,
+    /// What the answer is read for beside what it is.
+    pub(super) reads: Option<Reads>,
+    /// The open points that the judge rules on, in the order of its list.
+    pub(super) listed: Vec<Objection>,
     /// Makes the request for the assessment alone of a solution that came without one.
     pub(super) assess: Option<MakeAssessment>,
 }
@@ -98,6 +103,7 @@ impl SharedPrompt {
 #[derive(Default)]
 struct Shown<'a> {
     inputs: Vec<&'a Arc<Contribution>>,
+    points: Option<Listed>,
     labels: Labels,
     candidates: Vec<Titled<'a>>,
     own_summary: Option<&'a str>,
@@ -114,8 +120,9 @@ impl<'a> Shown<'a> {
         let (agent, round) = (&step.key.agent_id, step.key.round);
         let inputs: Vec<&Arc<Contribution>> = step.inputs.iter().filter_map(|key| debate.contribution(key)).collect();
         let own_summary = || newest_summary(debate, agent).map(|(_, summary)| summary.summary.as_ref());
+        let points = |label: &dyn Fn(&AgentId) -> Option<String>| Listed::of(debate, step, label);
         Ok(match step.shows {
-            Shows::Inputs => Self { inputs, ..Self::default() },
+            Shows::Inputs => Self { inputs: unread(inputs, step), points: points(&|_| None), ..Self::default() },
             Shows::InputsAndHistory => {
                 let (texts, limit) = history(debate, agent, round);
                 let history = if texts.is_empty() {
@@ -125,7 +132,8 @@ impl<'a> Shown<'a> {
                     let entries: Vec<_> = texts.iter().map(Titled::entry).collect();
                     Some(History { entries: &entries }.render()?)
                 };
-                Self { inputs, own_summary: own_summary(), history, ..Self::default() }
+                let inputs = unread(inputs, step);
+                Self { inputs, points: points(&|_| None), own_summary: own_summary(), history, ..Self::default() }
             }
             Shows::Candidates { salt } => {
                 let order = shuffled(inputs, debate.seed.unwrap_or_default(), salt);
@@ -134,7 +142,12 @@ impl<'a> Shown<'a> {
                 let mut candidates: Vec<_> = named.map(|(label, one)| Titled::new(label, &*one.content)).collect();
                 let length = total(&candidates);
                 shorten(&mut candidates, room);
-                Self { labels, candidates, length, ..Self::default() }
+                let label = |author: &AgentId| {
+                    let (letter, _) = labels.iter().find(|(_, known)| *known == author)?;
+                    Some(format!("Candidate {letter}"))
+                };
+                let points = points(&label);
+                Self { labels, candidates, length, points, ..Self::default() }
             }
             Shows::OwnTexts => {
                 let rounds = own_rounds(debate, agent, round);
@@ -174,9 +187,14 @@ impl<'a> Shown<'a> {
                 };
                 let mut parts = vec![("Earlier rounds", earlier), ("The final round", last)];
                 parts.retain(|(_, texts)| !texts.is_empty());
-                Self { parts, length: whole_length(debate), ..Self::default() }
+                let points = points(&|author| Some(anonymous(debate, author)));
+                Self { parts, length: whole_length(debate), points, ..Self::default() }
             }
         })
+    }
+
+    fn listed(&self) -> Option<&str> {
+        self.points.as_ref().map(|listed| listed.text.as_str())
     }
 
     fn entries(&self) -> Vec<Entry<'_>> {
@@ -217,9 +235,10 @@ pub fn prepare(
     }
     let target = step.key.target_agent_id.as_ref().and_then(|id| panel.agent(id)).map(|one| one.settings.name.as_str());
     let criteria = debate.settings.as_ref().map(criteria).unwrap_or_default();
+    let texts: Vec<_> = shown.inputs.iter().map(|one| (one.agent_id.as_str(), one.without_answers())).collect();
     let values = Values {
         role,
-        inputs: shown.inputs.iter().map(|one| authored(one)).collect(),
+        inputs: texts.iter().map(|(author, text)| Authored { author, text }).collect(),
         candidates: shown.candidates.iter().map(|one| Candidate { label: &one.title, text: &one.text }).collect(),
         own_summary: shown.own_summary.filter(|_| !places_texts),
         rounds: if places_texts { Vec::new() } else { shown.rounds.clone() },
@@ -229,7 +248,7 @@ pub fn prepare(
             .iter()
             .map(|(heading, texts)| MaterialPart { heading, entries: texts.iter().map(Titled::entry).collect() })
             .collect(),
-        points: None,
+        points: shown.listed(),
         side: debate.settings.as_ref().map_or(Position::Neutral, |settings| side(settings, &agent.settings.id)).name(),
         target,
         debaters: shown.labels.iter().map(|(label, _)| label).collect(),
@@ -241,7 +260,7 @@ pub fn prepare(
     let answer = match &step.answer {
         Answer::Text | Answer::Summary | Answer::Solution(Authorship::Judge | Authorship::Amended) => None,
         // The judge adds its assessment to a text that stands as it is.
-        Answer::Solution(Authorship::Kept(_)) => Some(reply::assessment(false)),
+        Answer::Solution(Authorship::Kept(_)) => Some(reply::assessment(false, shown.points.is_some())),
         Answer::Questions { .. } => Some(Arc::new(Questions::schema())),
         Answer::Score(_) => Some(Arc::new(Score::schema())),
         Answer::Choice => Some(Arc::new(Ballot::schema())),
@@ -251,13 +270,28 @@ pub fn prepare(
     let request = shared.request(agent, shown.history.as_deref(), &body, answer);
     let (kept, assess) = match &step.answer {
         Answer::Solution(Authorship::Kept(key)) => {
-            (debate.contribution(key).map(|text| Arc::clone(&text.content)), None)
+            (debate.contribution(key).map(|text| text.without_answers().into()), None)
         }
         Answer::Solution(authorship) => (None, Some(assessing(shared, agent, authorship, &shown))),
         _ => (None, None),
     };
     let kept = kept.unwrap_or_default();
-    Ok(Call { step: step.clone(), request, labels: shown.labels, length: shown.length, kept, assess })
+    let is_solution = matches!(step.answer, Answer::Solution(_));
+    let listed = shown.points.filter(|_| is_solution).map(|listed| listed.points).unwrap_or_default();
+    let reads = Reads::of(debate, &step.key, &step.inputs);
+    let (labels, length) = (shown.labels, shown.length);
+    Ok(Call { step: step.clone(), request, labels, length, kept, reads, listed, assess })
+}
+
+/// The texts of a step without the earlier critiques that its list of points says everything of: a critic looks at
+/// points, not at old texts.
+fn unread<'a>(mut inputs: Vec<&'a Arc<Contribution>>, step: &Step) -> Vec<&'a Arc<Contribution>> {
+    let Some(target) = &step.key.target_agent_id else { return inputs };
+    let has_points = |one: &Contribution| {
+        one.reading.as_ref().and_then(|reading| reading.points.as_ref()).is_some_and(|points| !points.is_empty())
+    };
+    inputs.retain(|one| one.target_agent_id.as_ref() != Some(target) || !has_points(one));
+    inputs
 }
 
 /// What asks for the assessment of a solution alone.
@@ -266,7 +300,8 @@ fn assessing(shared: &SharedPrompt, agent: &Agent, authorship: &Authorship, show
     let is_amended = *authorship == Authorship::Amended;
     let labels = if is_amended { shown.labels.clone() } else { Labels::default() };
     let texts: Vec<String> = shown.candidates.iter().map(|one| one.text.clone().into_owned()).collect();
-    Arc::new(move |solution| assess(&shared, &agent, solution, &labels, &texts))
+    let points = shown.listed().map(str::to_owned);
+    Arc::new(move |solution| assess(&shared, &agent, solution, &labels, &texts, points.as_deref()))
 }
 
 /// Asks for an assessment of `solution`, which may amend one of `candidates`.
@@ -276,9 +311,10 @@ fn assess(
     solution: &str,
     labels: &Labels,
     candidates: &[String],
+    points: Option<&str>,
 ) -> Result<Request, PromptError> {
     let candidates: Vec<_> =
         labels.iter().zip(candidates).map(|((label, _), text)| Candidate { label, text }).collect();
-    let body = Assess { candidates: &candidates, points: None, solution, role: judge.role.persona() }.render()?;
-    Ok(shared.request(judge, None, &body, Some(reply::assessment(!candidates.is_empty()))))
+    let body = Assess { candidates: &candidates, points, solution, role: judge.role.persona() }.render()?;
+    Ok(shared.request(judge, None, &body, Some(reply::assessment(!candidates.is_empty(), points.is_some()))))
 }

@@ -10,6 +10,7 @@ mod excerpt;
 mod labels;
 mod mend;
 mod panel;
+mod points;
 mod reply;
 mod solution;
 mod texts;

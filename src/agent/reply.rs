@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::debate::{AgentId, Judgement};
+use crate::debate::{AgentId, Decision, Judgement};
 use crate::llm::AnswerSchema;
 
 use super::solution::percentage;
@@ -213,8 +213,23 @@ struct AssessmentSchema {
     unfulfilled_major_requirements: Vec<String>,
     #[schemars(length(max = 12), inner(length(max = 600)))]
     open_questions: Vec<String>,
+    #[schemars(length(max = 60))]
+    rulings: Vec<RulingSchema>,
     #[schemars(range(min = 0, max = 100))]
     confidence: f64,
+}
+
+/// A ruling on an open point.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only the schema matters")]
+struct RulingSchema {
+    point: u32,
+    decision: Decision,
+    #[schemars(length(max = 200))]
+    handled_in: String,
+    #[schemars(length(max = 600))]
+    reason: String,
 }
 
 /// The same of a text that amends a candidate, which it names first.
@@ -227,11 +242,17 @@ struct AmendedSchema {
     assessment: AssessmentSchema,
 }
 
-/// The schema of an assessment that is asked for alone.
-pub(super) fn assessment(is_amended: bool) -> Arc<AnswerSchema> {
-    Arc::new(if is_amended {
+/// The schema of an assessment that is asked for alone, with rulings where there are points to rule on.
+pub(super) fn assessment(is_amended: bool, has_points: bool) -> Arc<AnswerSchema> {
+    let mut answer = if is_amended {
         AnswerSchema::of::<AmendedSchema>("merge_assessment")
     } else {
         AnswerSchema::of::<AssessmentSchema>("assessment")
-    })
+    };
+    if let Some(properties) = answer.schema["properties"].as_object_mut().filter(|_| !has_points) {
+        properties.shift_remove("rulings");
+        let names: Vec<String> = properties.keys().cloned().collect();
+        answer.schema["required"] = json!(names);
+    }
+    Arc::new(answer)
 }

@@ -5,12 +5,15 @@ use std::fmt::Write;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::debate::{AgentId, Solution};
+use crate::debate::{AgentId, Objection, Solution};
 
+use super::points::{RawRuling, unmet};
 use super::{Assessment, Labels, Written};
 
 /// With an unfulfilled major requirement the judge's confidence counts as this at most.
-const CONFIDENCE_CAP: f64 = 40.0;
+const UNFULFILLED_CAP: f64 = 40.0;
+/// So does it with a blocking objection that was maintained, is right, and is met nowhere.
+const UNMET_CAP: f64 = 60.0;
 
 /// A number from 0 to 100, as a number or as a text such as `82`, `82%` and `82/100`. Nothing else is read as one.
 pub(super) fn percentage_of(value: &Value) -> Option<f64> {
@@ -32,19 +35,29 @@ pub(super) fn percentage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f
 }
 
 impl Written {
-    /// The solution, with the judge's assessment behind it as far as there is one.
+    /// The solution, with the judge's assessment behind it as far as there is one. `listed` are the points that it was
+    /// to rule on.
     #[must_use]
-    pub fn into_solution(self, judge: &AgentId) -> Solution {
+    pub fn into_solution(self, judge: &AgentId, listed: &[Objection]) -> Solution {
         let Self { solution, assessment, missing } = self;
         let Assessment {
             base: _,
             tradeoffs,
             recommendations,
             unfulfilled_major_requirements,
-            open_questions,
+            mut open_questions,
+            rulings,
             confidence,
         } = assessment;
-        let cap = if unfulfilled_major_requirements.is_empty() { 100.0 } else { CONFIDENCE_CAP };
+        let rulings = RawRuling::on(&rulings, listed);
+        let mut cap = if unfulfilled_major_requirements.is_empty() { 100.0 } else { UNFULFILLED_CAP };
+        for (objection, counts) in unmet(listed, &rulings) {
+            let (target, words) = (&objection.target_id, objection.point.in_words());
+            open_questions.push(format!("A blocking objection to the text of {target} is met nowhere: {words}"));
+            if counts {
+                cap = cap.min(UNMET_CAP);
+            }
+        }
         let confidence = confidence.map(|confidence| confidence.min(cap));
         let lists = [
             ("⚠️ Unfulfilled Major Requirements", &unfulfilled_major_requirements),
@@ -75,6 +88,7 @@ impl Written {
             synthesized_by: Some(judge.clone()),
             unfulfilled_major_requirements,
             open_questions,
+            rulings,
             parse_error: missing.map(|error| error.to_string()),
             ..Solution::default()
         }
@@ -82,9 +96,9 @@ impl Written {
 
     /// The solution that amends a candidate, with the judge's assessment and the names behind the labels.
     #[must_use]
-    pub fn into_amended_solution(self, judge: &AgentId, labels: &Labels) -> Solution {
+    pub fn into_amended_solution(self, judge: &AgentId, labels: &Labels, listed: &[Objection]) -> Solution {
         let base = self.assessment.base.as_deref().and_then(|label| labels.author(label).ok().cloned());
-        let mut solution = self.into_solution(judge);
+        let mut solution = self.into_solution(judge, listed);
         if !solution.description.ends_with("\n\n") {
             solution.description.push_str("\n\n");
         }
@@ -113,7 +127,7 @@ mod tests {
         let answer = "# Solution\n\nUse a {token} bucket and a \"ledger\".\n\n```json\n{\"tradeoffs\":[\"memory\"],\
             \"recommendations\":[\"measure\"],\"unfulfilledMajorRequirements\":[],\"openQuestions\":[\"which region?\"],\
             \"confidence\":82}\n```";
-        let solution = Written::read(answer).into_solution(&"judge-main".into());
+        let solution = Written::read(answer).into_solution(&"judge-main".into(), &[]);
         let fixture: crate::debate::Debate =
             serde_json::from_str(include_str!("../../tests/fixtures/simple.json")).unwrap();
         assert_eq!(Some(solution), fixture.final_solution);
@@ -122,18 +136,18 @@ mod tests {
     #[test]
     fn an_unfulfilled_major_requirement_caps_the_confidence() {
         let answer = r#"x {"unfulfilledMajorRequirements":"300 ms","confidence":"90%","tradeoffs":null}"#;
-        let solution = Written::read(answer).into_solution(&"j".into());
+        let solution = Written::read(answer).into_solution(&"j".into(), &[]);
         assert_eq!(solution.confidence, Some(40.0));
         assert!(solution.description.contains("### ⚠️ Unfulfilled Major Requirements\n\n- 300 ms\n"));
     }
 
     #[test]
     fn a_solution_without_an_assessment_claims_none() {
-        let solution = Written::read("Use a ring.").into_solution(&"j".into());
+        let solution = Written::read("Use a ring.").into_solution(&"j".into(), &[]);
         assert_eq!((solution.description.as_str(), solution.confidence), ("Use a ring.", None));
         assert_eq!(solution.parse_error.as_deref(), Some("it has no assessment"));
         let answer = "Use a ring.\n\n```json\n{\"tradeoffs\":[\"memory\"],\"recommendations\":[";
-        let solution = Written::read(answer).into_solution(&"j".into());
+        let solution = Written::read(answer).into_solution(&"j".into(), &[]);
         assert_eq!(solution.description, "Use a ring.\n\n---\n\n## Judge Assessment\n\n### Trade-offs\n\n- memory\n\n");
         assert_eq!((solution.confidence, solution.tradeoffs.len()), (None, 1));
     }

@@ -97,7 +97,10 @@ fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<
         Yield::Proposal if one.agent_id != *agent => None,
         Yield::Proposal => Some(if is_first_solution(debate, one) { 3 } else { 0 }),
         Yield::Critique if one.target_agent_id.as_ref() == Some(agent) => Some(1),
-        Yield::Critique if one.agent_id == *agent => Some(2),
+        // What was read of it stands among the points against its target.
+        Yield::Critique if one.agent_id == *agent => {
+            one.reading.as_ref().is_none_or(|reading| reading.points.is_none()).then_some(2)
+        }
         Yield::Critique
         | Yield::Speech
         | Yield::Ballot
@@ -171,14 +174,23 @@ impl<'a> Names<'a> {
         self.order.iter().position(|known| *known == id).unwrap_or(self.order.len())
     }
 
+    fn name(&self, id: &AgentId) -> String {
+        format!("Agent {}", letters(self.place(id)))
+    }
+
     fn title(&self, debate: &Debate, one: &Contribution) -> String {
-        title(debate, one, |id| format!("Agent {}", letters(self.place(id))))
+        title(debate, one, |id| self.name(id))
     }
 
     fn sort(&self, texts: &mut [&'a Contribution]) {
         let target = |one: &Contribution| one.target_agent_id.as_ref().map(|id| self.place(id));
         texts.sort_by_key(|one| (target(one), self.place(&one.agent_id)));
     }
+}
+
+/// The name under which the judge sees an agent.
+pub(super) fn anonymous(debate: &Debate, id: &AgentId) -> String {
+    Names::of(debate).name(id)
 }
 
 /// The round that the answer rests on: where each agent stands, then what was said about that. Speeches stand by

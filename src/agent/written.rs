@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::AnswerError;
 use super::mend::object;
+use super::points::RawRuling;
 use super::solution::percentage_of;
 
 /// The keys of an assessment.
@@ -28,6 +29,8 @@ pub struct Assessment {
     pub unfulfilled_major_requirements: Vec<String>,
     /// What is left to be answered.
     pub open_questions: Vec<String>,
+    /// What it decides on the points that were open.
+    pub(super) rulings: Vec<RawRuling>,
     /// How sure it is; absent when its answer does not say so.
     pub confidence: Option<f64>,
 }
@@ -61,6 +64,7 @@ impl Assessment {
             recommendations: list("recommendations"),
             unfulfilled_major_requirements: list(TELLING_KEY),
             open_questions: list("openQuestions"),
+            rulings: RawRuling::read_all(object.get("rulings")),
             confidence,
         };
         let missing = match (confidence, object.get("confidence")) {

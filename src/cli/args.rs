@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Change;
-use crate::debate::{DebateSettings, ForkPoint, Usd};
+use crate::debate::{DebateSettings, ForkPoint, TerminationKind, Usd};
 use crate::display::{ColorMode, Speed};
 
 /// Language-model agents debate a problem, and a judge hands back one answer.
@@ -94,6 +94,10 @@ pub(super) struct DebateArgs {
     /// How many rounds, from 1 to 100 [default: the configuration's, else 3]
     #[arg(short, long, value_name = "N", value_parser = rounds, allow_negative_numbers = true)]
     pub(super) rounds: Option<u32>,
+
+    /// When to end before the last round [default: the configuration's, else fixed]
+    #[arg(long, value_name = "CONDITION", value_enum)]
+    pub(super) until: Option<Until>,
 
     /// The configuration file [default: ./debate-config.json]
     #[arg(short, long, value_name = "PATH")]
@@ -389,6 +393,30 @@ fn dollars(text: &str) -> Result<Usd, String> {
     match text.strip_prefix('$').unwrap_or(text).parse() {
         Ok(dollars) if f64::is_finite(dollars) && dollars > 0.0 => Ok(Usd::from_dollars(dollars)),
         _ => Err("expected an amount of dollars above 0, such as 0.50".to_owned()),
+    }
+}
+
+/// When a debate ends before its last round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Until {
+    /// Never
+    Fixed,
+    /// When the judge finds that the agents agree
+    Convergence,
+    /// When the judge finds the solution good enough
+    Quality,
+    /// When no blocking or major objection is open
+    Resolved,
+}
+
+impl From<Until> for TerminationKind {
+    fn from(until: Until) -> Self {
+        match until {
+            Until::Fixed => Self::Fixed,
+            Until::Convergence => Self::Convergence,
+            Until::Quality => Self::Quality,
+            Until::Resolved => Self::Resolved,
+        }
     }
 }
 

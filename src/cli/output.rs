@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::debate::{Debate, Settings};
+use crate::debate::{Debate, DebateFile, Settings};
 use crate::error::Error;
 use crate::report::{Detail, View, html, markdown};
 use crate::store::{Entry, Wanted};
@@ -34,7 +34,7 @@ pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Resu
     let json = has_extension(path, "json");
     Target::find(path)?.write(|out| {
         if json {
-            serde_json::to_writer_pretty(&mut *out, debate)?;
+            serde_json::to_writer_pretty(&mut *out, &DebateFile::of(debate))?;
             out.write_all(b"\n")
         } else {
             out.write_all(solution.as_bytes())

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::debate::{
-    AgentFailurePolicy, AgentId, AgentSettings, BudgetSettings, DebateSettings, Settings, SummarizationSettings,
-    SynthesisMethod, TerminationKind, TerminationSettings,
+    AgentFailurePolicy, AgentId, AgentSettings, BudgetSettings, Critics, DebateSettings, Settings,
+    SummarizationSettings, SynthesisMethod, TerminationKind, TerminationSettings,
 };
 use crate::llm::presets::DEFAULT_MODELS;
 
@@ -82,7 +82,8 @@ pub(super) fn debate() -> DebateSettings {
     DebateSettings {
         protocol: "dialectic".to_owned(),
         rounds: 3,
-        termination_condition: TerminationSettings { kind: TerminationKind::Fixed, threshold: 80.0 },
+        termination_condition: TerminationSettings { kind: TerminationKind::Fixed, threshold: 80.0, min_rounds: 1 },
+        critics: Critics::All,
         synthesis_method: SynthesisMethod::Judge,
         include_full_history: true,
         history_limit: DebateSettings::DEFAULT_HISTORY_LIMIT,

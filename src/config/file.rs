@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::debate::{AgentFailurePolicy, ApiKind, Position, SynthesisMethod, TerminationKind, TraceTarget};
+use crate::debate::{AgentFailurePolicy, AllCritics, ApiKind, Position, SynthesisMethod, TerminationKind, TraceTarget};
 
 use super::shapes::{Named, Object, Whole};
 
@@ -94,6 +94,8 @@ pub(super) struct DebateSection {
     pub(super) rounds: Option<Whole>,
     /// When to end before the last round.
     pub(super) termination_condition: Option<Object<TerminationSection>>,
+    /// How many agents criticise each proposal, others in each round: `all` of them or a number.
+    pub(super) critics: Option<CriticsEntry>,
     /// How the solution is made from the last round.
     pub(super) synthesis_method: Option<SynthesisMethod>,
     /// Whether an agent without a summary is shown the finished rounds.
@@ -142,14 +144,30 @@ pub(super) struct DebateSection {
 
 /// When a debate ends before its last round.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 #[schemars(rename = "Termination")]
 pub(super) struct TerminationSection {
-    /// What is asked of the judge after each round; nothing with `fixed`.
+    /// What is asked of the judge after each round; nothing with `fixed`, and nothing with `resolved`, which ends the
+    /// debate when no objection of grade major or above is open.
     #[serde(rename = "type")]
     pub(super) kind: Option<TerminationKind>,
     /// The judge's score from which the debate ends.
     #[schemars(range(min = 0, max = 100))]
     pub(super) threshold: Option<f64>,
+    /// The round before whose end the debate does not end.
+    #[schemars(range(min = 1, max = 100))]
+    pub(super) min_rounds: Option<Whole>,
+}
+
+/// A number of critics.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected `all` or a number")]
+#[schemars(inline)]
+pub(super) enum CriticsEntry {
+    /// So many.
+    Number(#[schemars(range(min = 1))] Whole),
+    /// All others.
+    Word(AllCritics),
 }
 
 /// When and how history is condensed. A key that an agent leaves out has the debate's value.

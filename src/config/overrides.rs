@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::debate::Usd;
+use crate::debate::{TerminationKind, Usd};
 
 /// Whether an option of the command line was given that has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,6 +23,8 @@ pub struct Overrides {
     pub rounds: Option<u32>,
     /// `--protocol`.
     pub protocol: Option<String>,
+    /// `--until`.
+    pub until: Option<TerminationKind>,
     /// `--clarify`.
     pub clarify: Switch,
     /// `--offline`.

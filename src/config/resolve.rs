@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::debate::{
-    AgentSettings, BudgetSettings, DebateSettings, ModelLimits, Price, Settings, TerminationSettings, Usd,
+    AgentSettings, AllCritics, BudgetSettings, Critics, DebateSettings, ModelLimits, Price, Settings,
+    TerminationSettings, Usd,
 };
 use crate::llm::presets::OFFLINE;
 use crate::protocol::Protocol;
@@ -14,7 +15,8 @@ use super::defaults::{self, OFFLINE_MODEL};
 use super::endpoint::{Outline, elsewhere};
 use super::env::Environment;
 use super::file::{
-    BudgetSection, ConfigFile, DebateSection, ModelEntry, OrchestratorType, PriceEntry, TerminationSection,
+    BudgetSection, ConfigFile, CriticsEntry, DebateSection, ModelEntry, OrchestratorType, PriceEntry,
+    TerminationSection,
 };
 use super::findings::Findings;
 use super::overrides::{Overrides, Switch, Vocabulary};
@@ -147,6 +149,7 @@ fn override_debate(debate: &mut DebateSettings, overrides: &Overrides) {
     if let Some(protocol) = &overrides.protocol {
         debate.protocol.clone_from(protocol);
     }
+    debate.termination_condition.kind = overrides.until.unwrap_or(debate.termination_condition.kind);
     debate.interactive_clarifications |= overrides.clarify == Switch::On;
     debate.seed = overrides.seed.or(debate.seed);
     debate.budget.max_cost_usd = overrides.max_cost.or(debate.budget.max_cost_usd);
@@ -180,6 +183,11 @@ fn debate(section: Option<Object<DebateSection>>, vocabulary: &Vocabulary, findi
             default.termination_condition,
             findings,
         ),
+        critics: match section.critics {
+            None => default.critics,
+            Some(CriticsEntry::Word(AllCritics::All)) => Critics::All,
+            Some(CriticsEntry::Number(number)) => Critics::Number(findings.whole(at("critics"), Some(number), 1, 1)),
+        },
         synthesis_method: section.synthesis_method.unwrap_or(default.synthesis_method),
         include_full_history: section.include_full_history.unwrap_or(default.include_full_history),
         history_limit: findings.whole(at("historyLimit"), section.history_limit, 0, default.history_limit),
@@ -235,6 +243,7 @@ fn termination(
     TerminationSettings {
         kind: section.kind.unwrap_or(default.kind),
         threshold: findings.within(path.key("threshold"), section.threshold, &(0.0..=100.0), default.threshold),
+        min_rounds: findings.rounds(path.key("minRounds"), section.min_rounds, default.min_rounds),
     }
 }
 

@@ -122,6 +122,7 @@ impl Sources {
             "baseDir" => (self.named, "--config"),
             "contextDir" => (given.context_dir.is_some(), "--context"),
             "debate.rounds" => (given.rounds.is_some(), "--rounds"),
+            "debate.terminationCondition.type" => (given.until.is_some(), "--until"),
             "debate.protocol" => (given.protocol.is_some(), "--protocol"),
             "debate.interactiveClarifications" => (given.clarify == Switch::On, "--clarify"),
             "debate.seed" => (given.seed.is_some(), "--seed"),

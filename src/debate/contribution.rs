@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, CallRecord, Cut, StageId};
+use super::{AgentId, CallRecord, Cut, Reading, StageId};
 
 /// One contribution of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct Contribution {
     /// Whose proposal is criticised (critiques only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<AgentId>,
+    /// What the text was read to say of objections when it was recorded; absent where nothing was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<Box<Reading>>,
 }
 
 /// How a contribution came about. Everything is optional: older files lack most of it.

@@ -78,6 +78,7 @@ fn contribution(stage: StageId, agent: &str, target: Option<&str>, call: CallRec
         content: "text".into(),
         metadata: Metadata::of_calls([&call]),
         target_agent_id: target.map(AgentId::new),
+        reading: None,
     };
     recorded(Event::Contributed {
         key: key(stage, agent, target),
@@ -279,6 +280,7 @@ pub(crate) mod pitching {
             content: "because".into(),
             metadata: Metadata { choice: Some(choice.to_owned()), ..Metadata::of_calls([&call]) },
             target_agent_id: None,
+            reading: None,
         };
         let key = key(APPLAUSE, agent, None);
         Event::Contributed { key, contribution: Arc::new(contribution), call: Some(call) }

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use super::{AgentId, Contribution, Debate, Metadata, Round, StageId, Yield};
+use super::{AgentId, Contribution, Debate, Metadata, Reading, Round, StageId, Yield};
 
 impl Contribution {
     /// The same text as a contribution of `stage` in the next round, for which nothing was called or paid. `model` is
     /// its author's.
     #[must_use]
     pub fn carried_over(&self, stage: StageId, model: &str) -> Self {
-        Self { stage, metadata: Metadata::carried_over(model), ..self.clone() }
+        // What it answers was answered in its own round; where the answers stand is a fact of the text.
+        let answers_at = self.reading.as_ref().and_then(|reading| reading.answers_at.clone());
+        let reading = answers_at.map(|at| Box::new(Reading { answers_at: Some(at), ..Reading::default() }));
+        Self { stage, metadata: Metadata::carried_over(model), reading, ..self.clone() }
     }
 }
 

@@ -13,6 +13,7 @@ mod forecast;
 mod fork;
 mod history;
 mod id;
+mod ledger;
 mod money;
 mod number;
 mod outcome;
@@ -41,6 +42,9 @@ pub use fold::{FoldError, fold};
 pub use forecast::{Forecast, PlannedCall, Purchase, Span};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork};
 pub use id::{AgentId, DebateId};
+pub use ledger::{
+    Answered, Change, Decision, Ledger, Move, Objection, PointId, Reading, Reads, Recheck, Reply, Ruling, Tally,
+};
 pub use money::Usd;
 pub use outcome::{Outcome, OutcomeKind};
 pub use participants::{PanelInfo, Participant, Spent};
@@ -50,15 +54,15 @@ pub use reading::{
     Point, Raised, ReadAnswers, ReadCritique, Response, Severity, Standing, read_answers, read_critique,
 };
 pub use settings::{
-    AgentFailurePolicy, AgentSettings, ApiKind, BudgetSettings, DebateSettings, LongPrice, ModelLimits, Position,
-    Price, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TerminationKind, TerminationSettings,
-    ToolSettings, TraceTarget,
+    AgentFailurePolicy, AgentSettings, AllCritics, ApiKind, BudgetSettings, Critics, DebateSettings, LongPrice,
+    ModelLimits, Position, Price, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TerminationKind,
+    TerminationSettings, ToolSettings, TraceTarget,
 };
-pub use signal::{Asked, Signal};
+pub use signal::{Asked, RoundInProgress, Signal};
 pub use solution::{Shortened, Solution};
 pub use stage::{StageId, StageInfo, Words, Yield};
 pub use state::{
-    CutAnswer, Debate, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary, SummaryMetadata,
+    CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary, SummaryMetadata,
 };
 pub use time::Timestamp;
 pub use timeline::{Moment, timeline};

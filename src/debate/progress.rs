@@ -159,7 +159,7 @@ impl Progress {
             Signal::CallEnded { key, .. } => {
                 self.calls.remove(key);
             }
-            Signal::Warning { .. } => {}
+            Signal::RoundEnded { .. } | Signal::Warning { .. } => {}
         }
     }
 

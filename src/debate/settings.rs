@@ -127,6 +127,9 @@ pub struct DebateSettings {
     pub rounds: u32,
     /// When to end before the last round.
     pub termination_condition: TerminationSettings,
+    /// How many agents criticise each proposal.
+    #[serde(default)]
+    pub critics: Critics,
     /// How the solution is made.
     pub synthesis_method: SynthesisMethod,
     /// Whether agents without a summary see the finished rounds.
@@ -199,6 +202,57 @@ pub struct TerminationSettings {
     /// The judge's score from which the debate ends, 0 to 100.
     #[serde(serialize_with = "super::number::serialize")]
     pub threshold: f64,
+    /// The debate does not end before the end of this round, whatever the condition says.
+    #[serde(default = "first_round", rename = "minRounds")]
+    pub min_rounds: u32,
+}
+
+fn first_round() -> u32 {
+    1
+}
+
+/// How many agents criticise each proposal: `"all"` or a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Critics {
+    /// All others.
+    #[default]
+    All,
+    /// So many, others in each round.
+    Number(u32),
+}
+
+/// The word for [`Critics::All`].
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AllCritics {
+    /// All others.
+    All,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum CriticsOnTheWire {
+    Number(u32),
+    All(AllCritics),
+}
+
+impl Serialize for Critics {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::All => CriticsOnTheWire::All(AllCritics::All),
+            Self::Number(number) => CriticsOnTheWire::Number(*number),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Critics {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match CriticsOnTheWire::deserialize(deserializer)? {
+            CriticsOnTheWire::All(AllCritics::All) => Self::All,
+            CriticsOnTheWire::Number(number) => Self::Number(number),
+        })
+    }
 }
 
 /// The condition under which a debate ends before its last round.
@@ -211,6 +265,8 @@ pub enum TerminationKind {
     Convergence,
     /// When the solution is good enough.
     Quality,
+    /// When no objection of grade major or above is open.
+    Resolved,
 }
 
 impl TerminationKind {
@@ -221,6 +277,7 @@ impl TerminationKind {
             Self::Fixed => "fixed",
             Self::Convergence => "convergence",
             Self::Quality => "quality",
+            Self::Resolved => "resolved",
         }
     }
 }

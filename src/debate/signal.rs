@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{CallKey, Recorded, StageId, Tokens, Usd};
+use super::{CallKey, Event, Ledger, Move, Recorded, StageId, StageInfo, Tally, Tokens, Usd};
 
 /// What a running debate shows: its recorded events, each already in the journal when it is shown, and what passes
 /// and is not kept. The live block, the plain lines and the NDJSON stream are consumers of this one stream.
@@ -37,6 +37,17 @@ pub enum Signal {
         done: usize,
         /// How many are missing.
         failed: usize,
+    },
+    /// The last stage of a round was left.
+    RoundEnded {
+        /// Which round.
+        round: u32,
+        /// What became of its points; absent where it had none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        points: Option<Tally>,
+        /// What each author made of the points against its text.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        moves: Vec<Move>,
     },
     /// A model is being called.
     CallStarted {
@@ -85,6 +96,43 @@ pub enum Signal {
         /// What.
         message: String,
     },
+}
+
+impl Signal {
+    /// The end of a round, with the ledger as it is then.
+    #[must_use]
+    pub fn round_ended(round: u32, ledger: &Ledger) -> Self {
+        Self::RoundEnded { round, points: ledger.tally(round), moves: ledger.moves_in(round).cloned().collect() }
+    }
+}
+
+/// Tells from the events of a debate when a round ends.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RoundInProgress(Option<u32>);
+
+impl RoundInProgress {
+    /// Of a debate that has come so far.
+    #[must_use]
+    pub fn of(events: &[Recorded], stages: &[StageInfo]) -> Self {
+        let mut round = Self::default();
+        for recorded in events {
+            round.ended_by(&recorded.event, stages);
+        }
+        round
+    }
+
+    /// The round that ends with `event`, if one does.
+    pub fn ended_by(&mut self, event: &Event, stages: &[StageInfo]) -> Option<u32> {
+        match event {
+            Event::RoundBegun { round, .. } => self.0.replace(*round),
+            Event::StageEntered { stage } => {
+                let is_outside = stages.iter().any(|known| known.id == *stage && !known.in_round);
+                if is_outside { self.0.take() } else { None }
+            }
+            Event::Completed => self.0.take(),
+            _ => None,
+        }
+    }
 }
 
 /// What a model is asked.

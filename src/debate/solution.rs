@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, Cut};
+use super::{AgentId, Cut, Ruling};
 
 /// The final solution of a debate.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -31,6 +31,9 @@ pub struct Solution {
     /// What is left to be answered.
     #[serde(default)]
     pub open_questions: Vec<String>,
+    /// What the judge decided on the points that were open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rulings: Vec<Ruling>,
     /// Whose refinement it is, or is built on (voting and merge).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<AgentId>,

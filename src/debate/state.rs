@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentClarifications, AgentId, CallKey, Clarification, Contribution, Cut, DebateId, ForkedFrom, Judgement, Outcome,
-    Poll, PromptSources, Settings, Settled, Solution, StageId, StageInfo, TerminationKind, Timestamp, Usd, Verdict,
-    Voting, Words, Yield, stage,
+    AgentClarifications, AgentId, CallKey, Clarification, Contribution, Cut, DebateId, ForkedFrom, Judgement, Ledger,
+    Move, Objection, Outcome, Poll, PromptSources, Settings, Settled, Solution, StageId, StageInfo, TerminationKind,
+    Timestamp, Usd, Verdict, Voting, Words, Yield, stage,
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
@@ -320,6 +320,26 @@ impl Round {
             one.stage == stage && one.agent_id == *agent && one.target_agent_id.as_ref() == target
         };
         self.contributions.iter().find(fits)
+    }
+}
+
+/// A debate as its file holds it: with what follows from it and is of use to other readers.
+#[derive(Debug, Serialize)]
+pub struct DebateFile<'a> {
+    #[serde(flatten)]
+    debate: &'a Debate,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ledger: Vec<Objection>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    moves: Vec<Move>,
+}
+
+impl<'a> DebateFile<'a> {
+    /// Of a debate.
+    #[must_use]
+    pub fn of(debate: &'a Debate) -> Self {
+        let Ledger { objections: ledger, moves } = Ledger::of(debate);
+        Self { debate, ledger, moves }
     }
 }
 

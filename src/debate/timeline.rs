@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CallKey, CallRecord, Event, Recorded, Settled, Signal, StageId, StageInfo};
+use super::{CallKey, CallRecord, Event, Ledger, Recorded, RoundInProgress, Settled, Signal, StageId, StageInfo};
 
 /// A signal in its time.
 #[derive(Debug, Clone)]
@@ -32,8 +32,15 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
     };
     let rank = |id: StageId| stages.iter().position(|stage| stage.id == id).unwrap_or(stages.len());
     let mut placed: Vec<(Place, Signal)> = Vec::new();
+    let (mut in_progress, mut ledger) = (RoundInProgress::default(), Ledger::default());
     for (index, recorded) in events.iter().enumerate() {
         let at = clock.time(index);
+        if let Some(round) = in_progress.ended_by(&recorded.event, stages) {
+            placed.push((Place { at, index, rank: Rank::RoundEnded }, Signal::round_ended(round, &ledger)));
+        }
+        if let Event::Contributed { key, contribution, .. } = &recorded.event {
+            ledger.take(key.round, contribution);
+        }
         placed.push((Place { at, index, rank: Rank::Event }, Signal::Recorded(Arc::new(recorded.clone()))));
     }
     let works = works(events, &clock);
@@ -91,6 +98,7 @@ struct Place {
 enum Rank {
     StageStarted,
     CallStarted,
+    RoundEnded,
     Event,
     StageAfterEntry,
     CallEnded,

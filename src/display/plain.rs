@@ -30,6 +30,9 @@ impl PlainLines {
                 let missing = if *failed == 0 { String::new() } else { format!(", {failed} failed") };
                 vec![format!("{stage} ended: {done} of {}{missing}", done + failed)]
             }
+            Signal::RoundEnded { round, points: Some(points), .. } => {
+                vec![format!("round {round}/{}: {points}", progress.panel().rounds)]
+            }
             Signal::CallStarted { key, .. } => {
                 vec![format!("{} {}{} …", key.agent_id, words(key).present, target(key))]
             }
@@ -47,7 +50,10 @@ impl PlainLines {
                 vec![format!("{} {past}{} in {took}, {used}", key.agent_id, target(key))]
             }
             // On resume a stage may have nothing left to do.
-            Signal::StageStarted { total: 0, .. } | Signal::Words { .. } | Signal::Warning { .. } => Vec::new(),
+            Signal::StageStarted { total: 0, .. }
+            | Signal::RoundEnded { points: None, .. }
+            | Signal::Words { .. }
+            | Signal::Warning { .. } => Vec::new(),
         }
     }
 

@@ -202,6 +202,9 @@ impl Reporter {
         if let Signal::Warning { message } = signal {
             self.say(|notices| notices.warning(message));
         }
+        if let (Form::Live { .. }, Signal::RoundEnded { round, points: Some(points), .. }) = (&self.form, signal) {
+            self.print(format!("Round {round}/{}: {points}\n", progress.panel().rounds).as_bytes());
+        }
         if let (Form::Live { .. }, Signal::Recorded(recorded)) = (&self.form, signal) {
             let panel = progress.panel();
             if let Some(line) = result_line(panel, &recorded.event, |id| panel.name(id)) {

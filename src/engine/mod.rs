@@ -21,7 +21,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Panel, Past, SharedPrompt};
 use crate::debate::{
-    AgentId, CallKey, CallRecord, Debate, Event, Recorded, Settled, Signal, StageId, Status, StopReason, Usd,
+    AgentId, CallKey, CallRecord, Debate, Event, Ledger, Recorded, RoundInProgress, Settled, Signal, StageId, Status,
+    StopReason, Usd,
 };
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::Silence;
@@ -132,6 +133,7 @@ pub struct Engine {
     known_cost: Usd,
     cost_warned: bool,
     is_pausing: bool,
+    round: RoundInProgress,
     /// The model that each configured one answered as, until it was compared.
     served: HashMap<(String, String), String>,
 }
@@ -172,6 +174,7 @@ impl Engine {
         let warn_at = settings.and_then(|settings| settings.debate.budget.warn_cost_usd);
         let budget = settings.and_then(|settings| Budget::of(settings, &panel.routed, past));
         let known_cost = known_cost(past);
+        let round = RoundInProgress::of(past, &record.debate().stages);
         let cost_warned = warn_at.is_some_and(|at| known_cost >= at);
         Self {
             protocol,
@@ -194,6 +197,7 @@ impl Engine {
             known_cost,
             cost_warned,
             is_pausing: false,
+            round,
             served,
         }
     }
@@ -540,6 +544,9 @@ impl Engine {
     fn record_event(&mut self, event: Event) -> Result<Arc<Recorded>, StoreError> {
         if let Some(cut) = self.debate().cut_in(&event) {
             self.warn(cut.to_string());
+        }
+        if let Some(round) = self.round.ended_by(&event, &self.record.debate().stages) {
+            self.signal(Signal::round_ended(round, &Ledger::at_end_of(self.debate(), round)));
         }
         let recorded = self.record.append(event)?;
         if let Some((key, _)) = recorded.event.settles() {

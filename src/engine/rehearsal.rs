@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::agent::{Agent, Panel, SharedPrompt, prepare};
 use crate::debate::{
-    AgentClarifications, AgentSettings, CallKey, CallRecord, Contribution, Debate, Evaluation, Event, Judgement,
-    Metadata, Recorded, Solution, StageId, StopReason, Summary, SummaryMetadata, Timestamp,
+    AgentClarifications, AgentSettings, CallKey, CallRecord, Change, Contribution, Debate, Evaluation, Event,
+    Judgement, Metadata, Point, Reading, Reads, Recorded, Severity, Solution, StageId, StopReason, Summary,
+    SummaryMetadata, Timestamp,
 };
 use crate::llm::{Request, Turn, request_bytes};
 use crate::protocol::{Answer, Cost, Next, Protocol, Step};
@@ -16,6 +17,9 @@ use super::EngineError;
 
 /// What is said when an answer could not be read, with the reason, in bytes.
 const SECOND_CHANCE_BYTES: usize = 1000;
+/// Points of a critique, and bytes of one: more are asked for rarely, and lists of points have a length of their own.
+const POINTS: usize = 7;
+const POINT_BYTES: usize = 300;
 /// A debate that takes more transitions than this has a protocol without an end.
 const MOST_TRANSITIONS: usize = 10_000;
 
@@ -179,6 +183,7 @@ impl<'a> Rehearsal<'a> {
     fn answer(&mut self, step: &Step, agent: &Agent, call: CallRecord) -> Option<Event> {
         let (key, settings) = (step.key.clone(), &agent.settings);
         let text = self.filler(settings);
+        let reading = Reads::of(&self.debate, &step.key, &step.inputs).map(|reads| Box::new(filler_reading(&reads)));
         let contribution = |content: Arc<str>, target, metadata| {
             Arc::new(Contribution {
                 agent_id: settings.id.clone(),
@@ -187,6 +192,7 @@ impl<'a> Rehearsal<'a> {
                 content,
                 metadata,
                 target_agent_id: target,
+                reading: reading.clone(),
             })
         };
         Some(match &step.answer {
@@ -262,5 +268,18 @@ impl<'a> Rehearsal<'a> {
     fn apply(&mut self, event: Event) {
         // What is rehearsed follows by construction. Did it not, less would be foreseen.
         drop(self.debate.apply(&Recorded { seq: 0, at: Timestamp::now(), event }));
+    }
+}
+
+/// What is read of a filler: as many points as are asked for at most, and answers to none, so that lists of points are
+/// as long as they get.
+fn filler_reading(reads: &Reads) -> Reading {
+    match reads {
+        Reads::Critique { .. } => {
+            let point =
+                Point { severity: Severity::Major, about: None, text: "x".repeat(POINT_BYTES), resolution: None };
+            Reading { points: Some(vec![point; POINTS]), ..Reading::default() }
+        }
+        Reads::Answers { .. } => Reading { change: Some(Change { added: 1, removed: 1 }), ..Reading::default() },
     }
 }

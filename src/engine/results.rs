@@ -54,6 +54,7 @@ impl Engine {
                 content,
                 metadata,
                 target_agent_id: target,
+                reading: answered.reading.clone(),
             })
         };
         let event = match &answered.value {

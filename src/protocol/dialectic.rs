@@ -1,8 +1,8 @@
 //! The default protocol: propose, criticise, refine, in rounds, then a synthesis.
 
 use crate::debate::{
-    AgentSettings, CallKey, Debate, DebateSettings, Evaluation, Event, Settings, Settled, StageId, StageInfo,
-    StopReason, SynthesisMethod, TerminationKind, Words, Yield,
+    AgentSettings, CallKey, Critics, Debate, DebateSettings, Evaluation, Event, Settings, Settled, StageId, StageInfo,
+    StopReason, SynthesisMethod, TerminationKind, TerminationSettings, Words, Yield,
 };
 use crate::prompt::{Focus, Prompt};
 
@@ -303,19 +303,35 @@ fn enough_proposals(debate: &Debate) -> Result<Trigger, String> {
     Ok(complete_or_fallback(debate, PROPOSAL, PROPOSALS_COMPLETE))
 }
 
-/// Everybody criticises everybody else whose proposal is there or may still come.
+/// Who criticises the proposal of the agent at `place`: all others, or so many of them, who move on by their number
+/// from round to round, so that everybody is heard by everybody in time. The seed decides who begins.
+fn critics_of(debate: &Debate, place: usize) -> Vec<&AgentSettings> {
+    let agents = agents(debate);
+    let others = agents.len().saturating_sub(1);
+    let wanted = match rules(debate).map(|rules| rules.critics) {
+        Some(Critics::Number(number)) => others.min(number as usize),
+        Some(Critics::All) | None => others,
+    };
+    let moved = debate.current_round.saturating_sub(1) as usize * wanted;
+    let first = debate.seed.unwrap_or_default() as usize % others.max(1) + moved;
+    let chosen = |other: &usize| wanted == others || (0..wanted).any(|turn| (first + turn) % others + 1 == *other);
+    let mut places: Vec<usize> = (1..=others).filter(chosen).map(|other| (place + other) % agents.len()).collect();
+    places.sort_unstable();
+    places.into_iter().map(|place| &agents[place]).collect()
+}
+
+/// Everybody's proposal is criticised that is there or may still come.
 fn critiques(debate: &Debate) -> Vec<Step> {
-    let summaries: Vec<_> = agents(debate).iter().map(|agent| own_summary(debate, agent)).collect();
     let mut steps = Vec::new();
-    for target in agents(debate) {
+    for (place, target) in agents(debate).iter().enumerate() {
         let proposal = key(debate, PROPOSAL, target);
         if debate.has_failed(&proposal) {
             continue;
         }
-        for (critic, summary) in agents(debate).iter().zip(&summaries).filter(|(critic, _)| critic.id != target.id) {
+        for critic in critics_of(debate, place) {
             steps.push(Step {
                 key: key(debate, CRITIQUE, critic).about(&target.id),
-                inputs: std::iter::once(proposal.clone()).chain(summary.clone()).collect(),
+                inputs: std::iter::once(proposal.clone()).chain(own_summary(debate, critic)).collect(),
                 prompt: &CRITICISE,
                 shows: Shows::InputsAndHistory,
                 answer: Answer::Text,
@@ -329,10 +345,11 @@ fn critiques(debate: &Debate) -> Vec<Step> {
 
 /// Everybody refines its own proposal with the critiques of it, those that failed left out.
 fn refinements(debate: &Debate) -> Vec<Step> {
-    let authors = agents(debate).iter().filter(|agent| !debate.has_failed(&key(debate, PROPOSAL, agent)));
-    let step = |agent: &AgentSettings| {
-        let critics = agents(debate).iter().filter(|critic| critic.id != agent.id);
-        let critiques = critics.map(|critic| key(debate, CRITIQUE, critic).about(&agent.id));
+    let agents = agents(debate).iter().enumerate();
+    let authors = agents.filter(|(_, agent)| !debate.has_failed(&key(debate, PROPOSAL, agent)));
+    let step = |(place, agent): (usize, &AgentSettings)| {
+        let critiques =
+            critics_of(debate, place).into_iter().map(|critic| key(debate, CRITIQUE, critic).about(&agent.id));
         let proposal = key(debate, PROPOSAL, agent);
         Step {
             key: key(debate, REFINEMENT, agent),
@@ -367,9 +384,12 @@ fn positions(debate: &Debate) -> Vec<CallKey> {
 /// certain it reads what came before it meanwhile.
 fn evaluation(debate: &Debate) -> Vec<Step> {
     let (Some(settings), Some(rules)) = (&debate.settings, rules(debate)) else { return Vec::new() };
-    let kind = rules.termination_condition.kind;
+    let TerminationSettings { kind, min_rounds, .. } = rules.termination_condition;
+    if debate.current_round < min_rounds && !is_last_round(debate) {
+        return Vec::new();
+    }
     let prompt = match kind {
-        TerminationKind::Fixed => {
+        TerminationKind::Fixed | TerminationKind::Resolved => {
             let is_final = debate.final_round().is_some_and(|round| round.round_number == debate.current_round);
             let reads = is_last_round(debate) && is_final && method(debate) == Some(SynthesisMethod::Judge);
             return if reads { judge_summary(debate).into_iter().collect() } else { Vec::new() };
@@ -403,7 +423,12 @@ fn missing_score(debate: &Debate) -> Vec<Event> {
 
 fn whether_to_go_on(debate: &Debate) -> Trigger {
     let score = debate.round(debate.current_round).and_then(|round| round.evaluation.as_ref());
-    let reached = score.is_some_and(|of| of.score.is_some_and(|score| score >= of.threshold));
+    let condition = rules(debate).map(|rules| rules.termination_condition);
+    let reached = match condition.filter(|condition| debate.current_round >= condition.min_rounds) {
+        Some(condition) if condition.kind == TerminationKind::Resolved => debate.is_resolved(debate.current_round),
+        Some(_) => score.is_some_and(|of| of.score.is_some_and(|score| score >= of.threshold)),
+        None => false,
+    };
     match (reached, is_last_round(debate)) {
         (true, _) => CONSENSUS_REACHED,
         (false, true) => MAX_ROUNDS_REACHED,

@@ -283,7 +283,15 @@ mod tests {
         let said = said.iter().map(|(stage, agent)| {
             let (agent_id, stage) = (AgentId::new(agent), StageId::from((*stage).to_owned()));
             let (agent_role, content, metadata) = ("kiss".into(), "text".into(), Metadata::default());
-            Arc::new(Contribution { agent_id, agent_role, stage, content, metadata, target_agent_id: None })
+            Arc::new(Contribution {
+                agent_id,
+                agent_role,
+                stage,
+                content,
+                metadata,
+                target_agent_id: None,
+                reading: None,
+            })
         });
         let round = Round { contributions: said.collect(), ..Round::begun(1) };
         let sections = sections(&debate, &round);

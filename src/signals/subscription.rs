@@ -94,6 +94,7 @@ impl Queue {
                     Signal::Warning { .. } => warnings.push_back(left_out),
                     Signal::StageStarted { .. }
                     | Signal::StageEnded { .. }
+                    | Signal::RoundEnded { .. }
                     | Signal::CallStarted { .. }
                     | Signal::Words { .. }
                     | Signal::CallRetrying { .. }

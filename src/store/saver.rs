@@ -12,14 +12,13 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use crate::debate::Debate;
+use crate::debate::{Debate, DebateFile};
 
 use super::{JournalMark, StoreError, write_atomically};
 
 /// What a state file holds: the state, and how far the journal went that it is the fold of.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(super) struct Saved {
-    #[serde(flatten)]
     pub(super) debate: Debate,
     pub(super) journal: JournalMark,
 }
@@ -119,8 +118,16 @@ pub(super) fn read_mark(path: &std::path::Path) -> Option<JournalMark> {
 
 /// Replaces the state file.
 pub(super) fn write_state(path: &std::path::Path, state: &Saved) -> Result<(), StoreError> {
+    #[derive(Serialize)]
+    struct File<'a> {
+        #[serde(flatten)]
+        state: DebateFile<'a>,
+        journal: &'a JournalMark,
+    }
+
+    let file = File { state: DebateFile::of(&state.debate), journal: &state.journal };
     write_atomically(path, |out| {
-        serde_json::to_writer_pretty(&mut *out, state)?;
+        serde_json::to_writer_pretty(&mut *out, &file)?;
         out.write_all(b"\n")
     })
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::config::KeyPath;
-use crate::debate::{Debate, Event, FoldError, Recorded};
+use crate::debate::{Debate, DebateFile, Event, FoldError, Recorded};
 
 use super::directory::parse_state;
 use super::journal::scan;
@@ -218,7 +218,7 @@ fn compare(saved: &Saved, folded: &Folded, hashes: &[String], flaws: &mut Vec<Fl
             flaws.push(Flaw::OtherJournal { line: mark.events });
         }
     }
-    let fold = serde_json::to_value(&folded.debate).unwrap_or_default();
+    let fold = serde_json::to_value(DebateFile::of(&folded.debate)).unwrap_or_default();
     match first_difference(&saved.value, &fold, &KeyPath::root()) {
         Some(key) => {
             flaws.push(Flaw::StateDiffers { key });

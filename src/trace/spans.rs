@@ -69,8 +69,11 @@ impl Spans {
                 let (latency_ms, tokens, cost) = (*latency_ms, *tokens, *cost_usd);
                 self.call_ended(key, &Ended::Back { latency_ms, tokens, cost, error: error.as_deref() }, now);
             }
-            Signal::StageStarted { .. } | Signal::StageEnded { .. } | Signal::Words { .. } | Signal::Warning { .. } => {
-            }
+            Signal::StageStarted { .. }
+            | Signal::StageEnded { .. }
+            | Signal::RoundEnded { .. }
+            | Signal::Words { .. }
+            | Signal::Warning { .. } => {}
         }
     }
 

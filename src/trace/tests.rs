@@ -110,6 +110,7 @@ impl Scene {
             content: "what was said".into(),
             metadata: Metadata::default(),
             target_agent_id: key.target_agent_id.clone(),
+            reading: None,
         };
         self.event(Event::Contributed { key: key.clone(), contribution: Arc::new(contribution), call })
     }

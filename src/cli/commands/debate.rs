@@ -67,6 +67,7 @@ fn overrides(args: &DebateArgs) -> Overrides {
     Overrides {
         agents: args.agents.clone(),
         rounds: args.rounds,
+        until: args.until.map(Into::into),
         protocol: args.protocol.clone(),
         clarify: switch(args.clarify),
         offline: switch(args.offline),

@@ -4,6 +4,8 @@
 //! function of the text and of what it may refer to, and it never fails. What it read when a contribution was recorded
 //! is part of the record, so that a better reader changes no debate that is there.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 /// How grave a point is.
@@ -33,6 +35,29 @@ pub struct Point {
     pub resolution: Option<String>,
 }
 
+impl Severity {
+    /// The name on the wire and in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Blocking => "blocking",
+            Self::Major => "major",
+            Self::Minor => "minor",
+        }
+    }
+}
+
+impl Point {
+    /// The requirement or part, and the objection.
+    #[must_use]
+    pub fn in_words(&self) -> Cow<'_, str> {
+        match &self.about {
+            Some(about) if !self.text.contains(about.as_str()) => format!("{about}: {}", self.text).into(),
+            Some(_) | None => Cow::Borrowed(&self.text),
+        }
+    }
+}
+
 /// What an author makes of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -53,6 +78,17 @@ pub enum Standing {
     Maintained,
     /// It is settled.
     Withdrawn,
+}
+
+impl Standing {
+    /// The name on the wire and in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Maintained => "maintained",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
 }
 
 /// A critique, read.

@@ -239,6 +239,7 @@ impl Course {
                 content: content.into(),
                 metadata: Metadata { choice: choice.map(str::to_owned), ..Metadata::default() },
                 target_agent_id: target,
+                reading: None,
             }),
             call: Some(call()),
         };

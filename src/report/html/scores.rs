@@ -25,7 +25,7 @@ pub(super) fn scores(view: &View<'_>) -> Markup {
     let asked = match last.kind {
         TerminationKind::Convergence => "how far the agents agree",
         TerminationKind::Quality => "how good the solution is",
-        TerminationKind::Fixed => "the round",
+        TerminationKind::Fixed | TerminationKind::Resolved => "the round",
     };
     let reached = last.score.is_some_and(|value| value >= last.threshold);
     let end = if reached { "It was reached." } else { "It was not reached." };

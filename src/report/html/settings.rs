@@ -45,6 +45,7 @@ fn shaping(record: &Debate, debate: &DebateSettings) -> Vec<(&'static str, Marku
         TerminationKind::Quality => {
             html! { "when the solution is good enough, from a score of " (score(end.threshold)) " on" }
         }
+        TerminationKind::Resolved => html! { "when no blocking or major objection is open" },
     };
     let synthesis = match debate.synthesis_method {
         SynthesisMethod::Judge => "the judge writes the solution",

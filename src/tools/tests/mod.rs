@@ -329,6 +329,7 @@ fn round(round_number: u32, contributions: impl IntoIterator<Item = (&'static st
             content: content.into(),
             metadata: Metadata::default(),
             target_agent_id: None,
+            reading: None,
         })
     };
     Round {
