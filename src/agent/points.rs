@@ -37,11 +37,11 @@ impl Listed {
                     format!("{number}. [{}] {on}{}", one.point.severity.name(), life(one))
                 })
             }
-            (_, Some(target), Some(Yield::Critique | Yield::Ballot)) => {
+            (Answer::Text | Answer::Word(_), Some(target), Some(Yield::Critique | Yield::Ballot)) => {
                 let ledger = Ledger::seen_by(debate, target, key.round, &step.inputs);
                 Self::labelled(&ledger.against(target).filter(|one| !one.is_settled()).collect::<Vec<_>>())
             }
-            (_, None, Some(Yield::Proposal)) => {
+            (Answer::Text, None, Some(Yield::Proposal)) => {
                 let author = &key.agent_id;
                 let ledger = Ledger::seen_by(debate, author, key.round, &step.inputs);
                 // The prompt shows the critiques among its inputs whole.
@@ -54,7 +54,16 @@ impl Listed {
                 };
                 Self::labelled(&ledger.against(author).filter(|one| one.open && !is_input(one)).collect::<Vec<_>>())
             }
-            _ => return None,
+            (
+                Answer::Text
+                | Answer::Questions { .. }
+                | Answer::Summary
+                | Answer::Score(_)
+                | Answer::Choice
+                | Answer::Word(_)
+                | Answer::Judgement,
+                ..,
+            ) => return None,
         };
         (!listed.points.is_empty()).then_some(listed)
     }

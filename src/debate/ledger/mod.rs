@@ -510,3 +510,6 @@ impl Debate {
 fn contributions(debate: &Debate) -> impl Iterator<Item = (u32, &Arc<Contribution>)> {
     debate.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -73,7 +73,12 @@ impl Reads {
                 });
                 Some(Self::Answers { points: points.collect(), before })
             }
-            _ => None,
+            (None, Yield::Critique | Yield::Ballot)
+            | (Some(_), Yield::Proposal)
+            | (
+                _,
+                Yield::Speech | Yield::Questions | Yield::Summary | Yield::Score | Yield::Verdict | Yield::Solution,
+            ) => None,
         }
     }
 

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::debate::{
     AgentClarifications, AgentId, CallRecord, Clarification, Contribution, Created, Debate, DebateId, Evaluation,
-    Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Recorded, Settings, Solution, StageId, StopReason,
-    Summary, SummaryMetadata, Timestamp, fold, fork,
+    Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Reading, Reads, Recorded, Settings, Solution,
+    StageId, StopReason, Summary, SummaryMetadata, Timestamp, fold, fork,
 };
 
 use super::super::{Answer, Authorship, Next, Protocol, Step, Trigger};
@@ -47,7 +47,7 @@ pub(super) fn settings(protocol: &Protocol, agents: usize, rounds: u32) -> Setti
         json!({"id": id, "name": name, "role": "kiss", "model": "m", "provider": "offline", "temperature": 0.5,
             "summarization": summarization, "enabled": true, "toolCallLimit": 1})
     };
-    let names = ["Ada", "Ben", "Cleo", "Dora", "Emil", "Fay"].iter().zip('a'..);
+    let names = ["Ada", "Ben", "Cleo", "Dora", "Emil", "Fay", "Gil"].iter().zip('a'..);
     let agents: Vec<Value> = names.take(agents).map(|(name, id)| agent(&id.to_string(), name)).collect();
     let settings = json!({
         "agents": agents, "judge": agent("judge", "Judge"),
@@ -230,6 +230,10 @@ impl Course {
         let key = step.key.clone();
         let settings = self.debate.settings.as_ref().unwrap();
         let agent = settings.agents.iter().chain([&settings.judge]).find(|agent| agent.id == key.agent_id).unwrap();
+        let reading = |content: &str| {
+            let reads = Reads::of(&self.debate, &key, &step.inputs)?;
+            Some(reads.read(content)).filter(Reading::says_something).map(Box::new)
+        };
         let contributed = |content: &str, choice: Option<&str>, target| Event::Contributed {
             key: key.clone(),
             contribution: Arc::new(Contribution {
@@ -239,7 +243,7 @@ impl Course {
                 content: content.into(),
                 metadata: Metadata { choice: choice.map(str::to_owned), ..Metadata::default() },
                 target_agent_id: target,
-                reading: None,
+                reading: reading(content),
             }),
             call: Some(call()),
         };

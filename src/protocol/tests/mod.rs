@@ -3,6 +3,7 @@
 mod course;
 mod dialectic;
 mod format1;
+mod ledger;
 mod motions;
 mod prompts;
 mod properties;

@@ -1,0 +1,200 @@
+//! What becomes of points, from what contributions were read to say.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// A debate of rounds of contributions: who, about whom (or nobody), and what was read.
+fn debate(rounds: &[&[(&str, Option<&str>, Value)]]) -> Debate {
+    let contribution = |(agent, target, reading): &(&str, Option<&str>, Value)| {
+        let mut one = json!({"agentId": agent, "agentRole": "kiss", "type": "said", "content": "", "reading": reading});
+        if let Some(target) = target {
+            one["targetAgentId"] = json!(target);
+        }
+        one
+    };
+    let rounds = (1..).zip(rounds).map(|(number, said): (u32, _)| {
+        json!({"roundNumber": number, "contributions": said.iter().map(contribution).collect::<Vec<_>>()})
+    });
+    let rounds: Vec<Value> = rounds.collect();
+    serde_json::from_value(json!({"id": "d", "problem": "p", "status": "running", "rounds": rounds})).unwrap()
+}
+
+fn points(severities: &[&str]) -> Value {
+    let points = severities.iter().map(|severity| json!({"severity": severity, "text": "It fails."}));
+    json!({"points": points.collect::<Vec<_>>()})
+}
+
+fn answers(given: &[(&str, &str, Option<&str>)]) -> Value {
+    let answers = given.iter().map(|(point, answer, reason)| {
+        let mut one = json!({"point": point, "answer": answer});
+        if let Some(reason) = reason {
+            one["reason"] = json!(reason);
+        }
+        one
+    });
+    json!({"answers": answers.collect::<Vec<_>>(), "change": {"added": 2, "removed": 1}})
+}
+
+fn rechecks(given: &[(&str, &str)]) -> Value {
+    let rechecks = given.iter().map(|(point, standing)| json!({"point": point, "standing": standing, "reason": "why"}));
+    json!({"points": [], "rechecks": rechecks.collect::<Vec<_>>()})
+}
+
+/// The points with answer, critic and whether they are open.
+fn lives(ledger: &Ledger) -> Vec<String> {
+    let life = |one: &Objection| {
+        let critic = one.critic.map_or("-", Standing::name);
+        format!("{} {} {critic} {}", one.id, one.answer.name(), if one.open { "open" } else { "closed" })
+    };
+    ledger.objections.iter().map(life).collect()
+}
+
+#[test]
+fn only_a_stated_change_or_a_withdrawal_closes_a_point() {
+    let debate = debate(&[&[
+        ("a", Some("b"), points(&["blocking", "major", "major", "minor", "major"])),
+        (
+            "b",
+            None,
+            answers(&[
+                ("r1/a/b/1", "accepted", Some("a token")),
+                ("r1/a/b/2", "accepted", None),
+                ("r1/a/b/3", "rejected", Some("the budget")),
+                ("r1/a/b/4", "partly", Some("half")),
+            ]),
+        ),
+    ]]);
+    let ledger = Ledger::of(&debate);
+    assert_eq!(
+        lives(&ledger),
+        [
+            "r1/a/b/1 accepted - closed",
+            "r1/a/b/2 accepted - open",
+            "r1/a/b/3 rejected - open",
+            "r1/a/b/4 partly - open",
+            "r1/a/b/5 unanswered - open",
+        ]
+    );
+    assert!(ledger.objections[1].is_bare_acceptance() && !ledger.objections[0].is_bare_acceptance());
+    let tally = ledger.tally(1).unwrap().to_string();
+    assert_eq!(tally, "5 points · 2 accepted · 1 partly · 1 rejected · 1 unanswered");
+    let decided: Vec<_> = ledger.to_decide().into_iter().map(|one| one.id.to_string()).collect();
+    assert_eq!(decided, ["r1/a/b/2", "r1/a/b/3", "r1/a/b/5"], "a minor one is not the judge's");
+}
+
+#[test]
+fn critics_of_the_next_round_whoever_they_are_withdraw_or_maintain() {
+    let first: &[_] = &[
+        ("a", Some("b"), points(&["blocking", "major", "major"])),
+        (
+            "b",
+            None,
+            answers(&[
+                ("r1/a/b/1", "accepted", Some("done")),
+                ("r1/a/b/2", "rejected", Some("no")),
+                ("r1/a/b/3", "rejected", Some("no")),
+            ]),
+        ),
+    ];
+    let second: &[_] = &[
+        // One who maintains outweighs one who withdraws, in whichever order they speak.
+        ("a", Some("b"), rechecks(&[("r1/a/b/1", "maintained"), ("r1/a/b/2", "withdrawn"), ("r1/a/b/3", "withdrawn")])),
+        ("c", Some("b"), rechecks(&[("r1/a/b/1", "withdrawn"), ("r1/a/b/2", "maintained")])),
+    ];
+    let ledger = Ledger::of(&debate(&[first, second]));
+    assert_eq!(
+        lives(&ledger),
+        [
+            "r1/a/b/1 accepted maintained open",
+            "r1/a/b/2 rejected maintained open",
+            "r1/a/b/3 rejected withdrawn closed",
+        ]
+    );
+    assert_eq!(ledger.tally(2).unwrap().to_string(), "0 points · 1 withdrawn · 2 maintained");
+    // What is withdrawn stays closed, whatever its author says of it then.
+    let third: &[_] = &[("b", None, answers(&[("r1/a/b/1", "accepted", Some("now")), ("r1/a/b/3", "rejected", None)]))];
+    let ledger = Ledger::of(&debate(&[first, second, third]));
+    assert_eq!(
+        lives(&ledger),
+        [
+            "r1/a/b/1 accepted maintained closed",
+            "r1/a/b/2 rejected maintained open",
+            "r1/a/b/3 rejected withdrawn closed",
+        ]
+    );
+    assert_eq!(ledger.moves.len(), 2);
+    assert_eq!(ledger.moves[1].unanswered, [ledger.objections[1].id.clone()]);
+    assert_eq!(ledger.moves[1].change, Some(Change { added: 2, removed: 1 }));
+}
+
+#[test]
+fn an_accepted_point_is_looked_at_once_more_and_then_settled() {
+    let rounds: [&[(&str, Option<&str>, Value)]; 3] = [
+        &[("a", Some("b"), points(&["major"])), ("b", None, answers(&[("r1/a/b/1", "accepted", Some("done"))]))],
+        &[("c", Some("b"), points(&[])), ("b", None, answers(&[]))],
+        &[],
+    ];
+    let settled = |upto| Ledger::of(&debate(&rounds[..upto])).objections[0].is_settled();
+    assert_eq!([settled(1), settled(2), settled(3)], [false, true, true]);
+    // What is open is never settled by silence.
+    let silent: [&[(&str, Option<&str>, Value)]; 2] =
+        [&[("a", Some("b"), points(&["major"]))], &[("c", Some("b"), points(&["minor"]))]];
+    let ledger = Ledger::of(&debate(&silent));
+    assert!(!ledger.objections[0].is_settled() && ledger.objections[0].open);
+    assert_eq!(ledger.objections.iter().map(Objection::label).collect::<Vec<_>>(), [1, 2]);
+}
+
+#[test]
+fn a_prompt_sees_finished_rounds_and_its_inputs_and_nothing_else() {
+    let debate = debate(&[
+        &[
+            ("a", Some("b"), points(&["major"])),
+            ("c", Some("b"), points(&["major"])),
+            ("a", Some("c"), points(&["minor"])),
+        ],
+        &[("a", Some("b"), points(&["major"])), ("c", Some("b"), points(&["major"]))],
+    ]);
+    let seen = |round, inputs: &[CallKey]| {
+        let ledger = Ledger::seen_by(&debate, &"b".into(), round, inputs);
+        ledger.objections.iter().map(|one| format!("P{} {}", one.label(), one.id)).collect::<Vec<_>>()
+    };
+    let input = CallKey::new(2, super::super::StageId::new("said"), &"c".into()).about(&"b".into());
+    assert_eq!(seen(1, &[]), Vec::<String>::new());
+    assert_eq!(seen(2, &[]), ["P1 r1/a/b/1", "P2 r1/c/b/1"]);
+    assert_eq!(seen(2, &[input]), ["P1 r1/a/b/1", "P2 r1/c/b/1", "P3 r2/c/b/1"]);
+    // Whoever answers first: labels are by the order of the record.
+    assert_eq!(seen(3, &[])[2..], ["P3 r2/a/b/1", "P4 r2/c/b/1"]);
+}
+
+#[test]
+fn rulings_are_kept_with_their_points_and_the_file_says_all_of_it() {
+    let mut debate = debate(&[&[("a", Some("b"), points(&["blocking"]))]]);
+    let ruling = json!({"point": "r1/a/b/1", "decision": "upheld", "handledIn": " ", "reason": "true"});
+    debate.final_solution = Some(serde_json::from_value(json!({"description": "", "rulings": [ruling]})).unwrap());
+    let ledger = Ledger::of(&debate);
+    assert!(ledger.objections[0].is_upheld_and_unmet());
+    let file = serde_json::to_value(crate::debate::DebateFile::of(&debate)).unwrap();
+    assert_eq!(
+        file["ledger"],
+        json!([{
+            "id": "r1/a/b/1", "round": 1, "criticId": "a", "targetId": "b", "severity": "blocking",
+            "text": "It fails.", "answer": "unanswered",
+            "ruling": {"point": "r1/a/b/1", "decision": "upheld", "handledIn": " ", "reason": "true"}, "open": true,
+        }])
+    );
+    let read: Debate = serde_json::from_value(file).unwrap();
+    assert_eq!(Ledger::of(&read), ledger, "what the file adds is not read");
+}
+
+#[test]
+fn what_is_carried_over_answers_nothing_twice() {
+    let mut debate = debate(&[
+        &[("a", Some("b"), points(&["major"])), ("b", None, answers(&[("r1/a/b/1", "rejected", None)]))],
+        &[("b", None, json!({"answersAt": {"start": 0, "end": 0}}))],
+    ]);
+    Arc::make_mut(&mut debate.rounds[1].contributions[0]).metadata.carried_over = true;
+    let ledger = Ledger::of(&debate);
+    assert_eq!(ledger.moves.len(), 1);
+    assert!(ledger.tally(2).is_none());
+}

@@ -1,0 +1,115 @@
+//! Points through the rounds of the default protocol: who criticises whom, and when nothing is open any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::*;
+use super::course::{Course, Reply, first, good, settings};
+use crate::debate::{Critics, Ledger, TerminationKind, Yield};
+
+fn critiques(course: &Course, round: u32) -> Vec<(String, String)> {
+    let of = course.calls.iter().filter(|step| {
+        step.key.round == round && course.debate.stage(step.key.stage).unwrap().yields == Some(Yield::Critique)
+    });
+    let mut pairs: Vec<_> = of
+        .map(|step| (step.key.agent_id.to_string(), step.key.target_agent_id.as_ref().unwrap().to_string()))
+        .collect();
+    pairs.sort();
+    pairs
+}
+
+fn with_critics(agents: usize, rounds: u32, critics: Critics, seed: u32) -> Course {
+    let mut settings = settings(&DIALECTIC, agents, rounds);
+    settings.debate.critics = critics;
+    let mut course = Course::start(&DIALECTIC, settings);
+    course.debate.seed = Some(seed);
+    course.run(&good, &mut first)
+}
+
+#[test]
+fn two_critics_for_each_of_seven_hear_everybody_within_three_rounds() {
+    for seed in [1, 2, 3, 4, 5, 6, u32::MAX] {
+        let course = with_critics(7, 3, Critics::Number(2), seed);
+        let mut met = BTreeSet::new();
+        for round in 1..=3 {
+            let pairs = critiques(&course, round);
+            assert_eq!(pairs.len(), 14, "seed {seed}, round {round}");
+            let mut given = BTreeMap::new();
+            let mut had = BTreeMap::new();
+            for (critic, target) in &pairs {
+                assert_ne!(critic, target);
+                *given.entry(critic.clone()).or_insert(0) += 1;
+                *had.entry(target.clone()).or_insert(0) += 1;
+            }
+            assert!(given.len() == 7 && given.values().chain(had.values()).all(|count| *count == 2), "{pairs:?}");
+            met.extend(pairs);
+        }
+        assert_eq!(met.len(), 42, "seed {seed}");
+        assert_eq!(course.calls.len(), 7 + 3 * (14 + 7) + 1);
+    }
+    let pairs = |seed| critiques(&with_critics(7, 1, Critics::Number(2), seed), 1);
+    assert_eq!(pairs(3), pairs(3));
+    assert_ne!(pairs(3), pairs(4));
+}
+
+#[test]
+fn more_critics_than_there_are_others_are_all_of_them() {
+    let all = critiques(&with_critics(3, 2, Critics::All, 7), 2);
+    assert_eq!(all.len(), 6);
+    for number in [2, 3, 50] {
+        assert_eq!(critiques(&with_critics(3, 2, Critics::Number(number), 7), 2), all);
+    }
+    assert!(with_critics(1, 1, Critics::Number(3), 7).debate.final_solution.is_some());
+}
+
+/// Two agents, of whom `a` criticises `b` as `critique` says and everybody else has nothing to say.
+fn until_resolved(min_rounds: u32, critique: fn(u32) -> &'static str, answer: fn(u32) -> &'static str) -> Course {
+    let mut settings = settings(&DIALECTIC, 2, 4);
+    settings.debate.termination_condition.kind = TerminationKind::Resolved;
+    settings.debate.termination_condition.min_rounds = min_rounds;
+    let reply = move |step: &Step| {
+        let yields = DIALECTIC.stage(step.key.stage).and_then(|stage| stage.info.yields);
+        let (round, is_b) = (step.key.round, step.key.agent_id.as_str() == "b");
+        match yields {
+            Some(Yield::Critique) if is_b => Reply::Text("No objections.".to_owned()),
+            Some(Yield::Critique) => Reply::Text(critique(round).to_owned()),
+            Some(Yield::Proposal) if is_b && step.inputs.len() > 1 => Reply::Text(answer(round).to_owned()),
+            _ => good(step),
+        }
+    };
+    Course::start(&DIALECTIC, settings).run(&reply, &mut first)
+}
+
+const POINT: &str =
+    "1. [blocking] Leases: two workers hold one. Resolved by: a token.\n2. [minor] Names: they are long.";
+const ACCEPTED: &str = "# B\n\n## Response to critiques\n\n- 1.1 accepted: every write carries a token.";
+const REJECTED: &str = "# B\n\n## Response to critiques\n\n- 1.1 rejected: the budget rules it out.";
+
+#[test]
+fn a_debate_ends_with_the_round_in_which_nothing_grave_is_open() {
+    let accepted = until_resolved(1, |_| POINT, |_| ACCEPTED);
+    assert_eq!(accepted.debate.rounds.len(), 1);
+    assert!(accepted.debate.rounds[0].evaluation.is_none(), "nobody is asked for a score");
+    assert_eq!(until_resolved(3, |_| POINT, |_| ACCEPTED).debate.rounds.len(), 3);
+    // A rejection resolves nothing, until the critic gives in.
+    let gives_in = |round| {
+        if round < 3 {
+            "1. [blocking] Leases: two workers hold one."
+        } else {
+            "- P1: withdrawn, the budget is what it is.\n- P2: withdrawn."
+        }
+    };
+    let rejected = until_resolved(1, gives_in, |_| REJECTED);
+    assert_eq!(rejected.debate.rounds.len(), 3);
+    assert!(Ledger::of(&rejected.debate).objections.iter().all(|one| !one.open));
+    assert_eq!(until_resolved(1, |_| POINT, |_| REJECTED).debate.rounds.len(), 4);
+    assert_eq!(until_resolved(1, |_| POINT, |_| "# B").debate.rounds.len(), 4);
+    // An acceptance out of politeness is none.
+    let polite = |_| "# B\n\n## Response to critiques\n\n- 1.1 accepted.";
+    assert_eq!(until_resolved(1, |_| POINT, polite).debate.rounds.len(), 4);
+}
+
+#[test]
+fn a_critique_that_cannot_be_read_resolves_nothing() {
+    assert_eq!(until_resolved(1, |_| "Hm.", |_| "# B").debate.rounds.len(), 4);
+    assert_eq!(until_resolved(1, |_| "No objections.", |_| "# B").debate.rounds.len(), 1);
+}
