@@ -1,0 +1,248 @@
+//! What became of every objection, with agents who follow a script: raise, accept, reject, ignore, maintain, withdraw.
+
+use serde_json::{Value, json};
+
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+use crate::timing::without_times;
+
+/// Three rounds in which `architect` criticises `kiss`, who has nothing to say against `architect`. What is said depends
+/// on the prompt alone, so that a debate that is taken up goes on alike.
+fn script(request: &Incoming) -> Reply {
+    let prompt = request.prompt();
+    let is_architect = request.model() == "model-architect";
+    let is_first = !prompt.contains("# Earlier points");
+    let text = match request.purpose {
+        Purpose::Critique if !is_architect => "No objections.",
+        Purpose::Critique if is_first => {
+            "1. [blocking] Leases: two workers hold one lease at once. Resolved by: a fencing token.\n\
+             2. [major] Retries: they pile up.\n\
+             3. [minor] Names: they are long."
+        }
+        Purpose::Critique if !prompt.contains("Clocks") => {
+            "## Earlier points\n\n- P1: maintained. No write carries a token.\n- P2: withdrawn. The budget is fixed.\n\n\
+             ## New points\n\n1. [major] Clocks: they drift."
+        }
+        Purpose::Critique => {
+            "## Earlier points\n\n- P1: maintained. There is still none.\n\n## New points\n\nNo objections."
+        }
+        Purpose::Refine if is_architect => "# A\n\n## Requirements Coverage\n\nAll.",
+        Purpose::Refine if is_first => {
+            "# K one\n\n## Requirements Coverage\n\nAll.\n\n## Response to critiques\n\n\
+             - 1.1 accepted: every write carries a token.\n- 1.2 rejected: the budget rules it out."
+        }
+        Purpose::Refine if prompt.contains("they drift") && !prompt.contains("P4") => {
+            "# K two\n\n## Requirements Coverage\n\nAll.\n\n## Response to critiques\n\n\
+             - P1 accepted: the store checks the token now.\n- 1.1 partly: NTP, and no more."
+        }
+        Purpose::Refine => {
+            "# K three\n\n## Requirements Coverage\n\nAll.\n\n## Response to critiques\n\n- P1 rejected: it is there."
+        }
+        Purpose::Synthesize => {
+            "# Answer\n\nUse tokens.\n\n```json\n{\"tradeoffs\":[],\"recommendations\":[],\
+             \"unfulfilledMajorRequirements\":[],\"openQuestions\":[\"Which store?\"],\"rulings\":[{\"point\":1,\
+             \"decision\":\"upheld\",\"handledIn\":\"\",\"reason\":\"No token is checked.\"}],\"confidence\":90}\n```"
+        }
+        _ => return short_reply(request),
+    };
+    Reply::text(text)
+}
+
+fn run(server: &MockServer, debate: &Value) -> (Sandbox, String, Value) {
+    let sandbox = Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], debate));
+    sandbox.run(["debate", "Design a lock service", "--quiet"]).expect_code(0);
+    let id = sandbox.only_debate();
+    sandbox.assert_state_is_the_fold(&id);
+    let state = sandbox.state(&id);
+    (sandbox, id, state)
+}
+
+fn prompts(server: &MockServer, purpose: Purpose, model: &str) -> Vec<String> {
+    let requests = server.requests();
+    let of = requests.iter().filter(|request| request.purpose == purpose && request.model() == model);
+    of.map(|request| request.prompt().to_owned()).collect()
+}
+
+#[test]
+fn a_script_gives_its_ledger_and_the_judge_rules_on_what_is_open() {
+    let server = MockServer::with(script);
+    let (_, _, state) = run(&server, &json!({"rounds": 3, "seed": 1}));
+    server.assert_clean();
+    let lives: Vec<String> = state["ledger"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            let [id, severity, answer] = ["id", "severity", "answer"].map(|key| one[key].as_str().unwrap());
+            let critic = one["critic"].as_str().unwrap_or("never rechecked");
+            let ruling = one["ruling"]["decision"].as_str().unwrap_or("no ruling");
+            format!("{id}: {severity}, {answer}, {critic}, open {}, {ruling}", one["open"])
+        })
+        .collect();
+    insta::assert_snapshot!(lives.join("\n"), @r"
+    r1/agent-architect/agent-kiss/1: blocking, rejected, maintained, open true, upheld
+    r1/agent-architect/agent-kiss/2: major, rejected, withdrawn, open false, no ruling
+    r1/agent-architect/agent-kiss/3: minor, unanswered, never rechecked, open true, no ruling
+    r2/agent-architect/agent-kiss/1: major, partly, never rechecked, open true, upheld
+    ");
+    let first = &state["ledger"][0];
+    assert_eq!(first["about"], "Leases");
+    assert_eq!(first["resolution"].as_str().unwrap().trim_end_matches('.'), "a fencing token");
+    assert_eq!(first["criticReason"], "There is still none.");
+    assert_eq!(first["reason"], "it is there.");
+    // The second has no ruling of the judge's, which counts as upheld and met nowhere.
+    assert_eq!(state["ledger"][3]["ruling"]["missing"], true);
+
+    let solution = &state["finalSolution"];
+    assert_eq!(solution["confidence"], 60);
+    let description = solution["description"].as_str().unwrap();
+    assert!(description.contains("**Confidence Score**: 60/100"), "{description}");
+    let open = solution["openQuestions"].as_array().unwrap();
+    assert_eq!(open[0], "Which store?");
+    assert!(open[1].as_str().unwrap().contains("two workers hold one lease"), "{open:?}");
+    assert_eq!(open.len(), 2, "what is major is not among them: {open:?}");
+    let judge = &prompts(&server, Purpose::Synthesize, "model-judge")[0];
+    let list = &judge[judge.find("# Open objections").unwrap()..];
+    assert!(list.contains("1. [blocking]") && list.contains("2. [major]"), "{list}");
+    assert!(!list.contains("agent-architect") && !list.contains("agent-kiss"), "names: {list}");
+    assert!(!list.contains("pile up") && !list.contains("Names"), "{list}");
+
+    let moves = state["moves"].as_array().unwrap();
+    let shown: Vec<String> = moves
+        .iter()
+        .map(|one| {
+            let count = |key: &str| one[key].as_array().unwrap().len();
+            let [accepted, partly, rejected, unanswered] = ["accepted", "partly", "rejected", "unanswered"].map(count);
+            format!(
+                "round {} {}: {accepted} {partly} {rejected} {unanswered} +{}",
+                one["round"], one["agentId"], one["change"]["added"]
+            )
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "round 1 \"agent-kiss\": 1 0 1 1 +3",
+            "round 2 \"agent-kiss\": 1 1 0 1 +1",
+            "round 3 \"agent-kiss\": 0 0 1 2 +1",
+        ]
+    );
+}
+
+#[test]
+fn critics_are_shown_points_and_not_old_texts_and_authors_what_is_open() {
+    let server = MockServer::with(script);
+    run(&server, &json!({"rounds": 3, "seed": 1, "summarization": {"enabled": false}}));
+    let critiques = prompts(&server, Purpose::Critique, "model-architect");
+    let second = &critiques[1];
+    for line in [
+        "- P1 [blocking] Leases: two workers hold one lease at once. - accepted: every write carries a token.",
+        "- P2 [major] Retries: they pile up. - rejected: the budget rules it out.",
+        "- P3 [minor] Names: they are long. - unanswered - not rechecked",
+    ] {
+        assert!(second.contains(line), "{line}\n{second}");
+    }
+    assert_eq!(second.matches("two workers hold one lease").count(), 1, "{second}");
+    assert!(!second.contains("Response to critiques\n"), "the answers stand in the list: {second}");
+    let third = &critiques[2];
+    assert!(!third.contains("- P2 "), "it was withdrawn: {third}");
+    assert!(third.contains("- P4 [major] Clocks: they drift. - partly: NTP, and no more."), "{third}");
+    let refinements = prompts(&server, Purpose::Refine, "model-kiss");
+    assert!(!refinements[0].contains("# Earlier points"));
+    assert!(
+        refinements[1].contains("- P1 [blocking]") && refinements[1].contains("maintained: No write carries a token.")
+    );
+    assert!(!refinements[1].contains("- P2 ") && !refinements[1].contains("- P4 "), "{}", refinements[1]);
+}
+
+#[test]
+fn resolved_ends_the_debate_in_the_round_in_which_nothing_grave_is_open_and_asks_nobody() {
+    let server = MockServer::with(|request| {
+        let is_second = request.prompt().contains("# Earlier points");
+        match (request.purpose, request.model()) {
+            (Purpose::Critique, "model-architect") if is_second => Reply::text("- P2: withdrawn. The budget is fixed."),
+            _ => script(request),
+        }
+    });
+    let condition = json!({"rounds": 4, "terminationCondition": {"type": "resolved"}});
+    let (_, _, state) = run(&server, &condition);
+    assert_eq!(state["rounds"].as_array().unwrap().len(), 2);
+    assert_eq!(state["outcome"]["kind"], "full");
+    // Two proposals, two rounds of two critiques and two refinements, and the answer.
+    assert_eq!(server.requests().len(), 2 + 2 * 4 + 1);
+    assert!(state["rounds"].as_array().unwrap().iter().all(|round| round.get("evaluation").is_none()));
+    let judge = &prompts(&server, Purpose::Synthesize, "model-judge")[0];
+    assert!(!judge.contains("# Open objections") && !judge.contains("rulings"), "{judge}");
+    assert_eq!(state["finalSolution"]["confidence"], 90);
+
+    let server = MockServer::with(script);
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({"rounds": 3})));
+    let shown = sandbox.run(["debate", "Design a lock service", "--until", "resolved"]).expect_code(0);
+    assert_eq!(sandbox.state(&sandbox.only_debate())["rounds"].as_array().unwrap().len(), 3);
+    for line in [
+        "round 1/3: 3 points · 1 accepted · 1 rejected · 1 unanswered",
+        "round 2/3: 3 points · 1 accepted · 1 partly · 1 unanswered · 1 withdrawn · 1 maintained",
+        "round 3/3: 3 points · 1 rejected · 2 unanswered · 1 maintained",
+    ] {
+        assert!(shown.stderr.contains(line), "{line}\n{}", shown.stderr);
+    }
+}
+
+#[test]
+fn objections_that_were_never_rechecked_cap_nothing() {
+    let server = MockServer::with(script);
+    // In one round nobody looks at an answer again; the judge upholds the first point by itself.
+    let (_, _, state) = run(&server, &json!({"rounds": 1}));
+    assert_eq!(state["ledger"][1]["answer"], "rejected");
+    assert_eq!(state["finalSolution"]["confidence"], 90);
+    assert!(state["ledger"].as_array().unwrap().iter().all(|one| one.get("critic").is_none()));
+}
+
+#[test]
+fn a_debate_that_ended_behind_any_line_has_the_same_ledger() {
+    let server = MockServer::with(script);
+    let (sandbox, id, state) = run(&server, &json!({"rounds": 3, "seed": 1}));
+    let whole = without_times(&state);
+    let journal = sandbox.journal(&id);
+    for length in 1..=journal.len() {
+        let lines = journal[..length].join("\n") + "\n";
+        let place = Sandbox::new().model_server(&server).file(format!("debates/{id}.events.jsonl"), lines);
+        place.run(["resume", &id, "--quiet"]).expect_code(0);
+        assert_eq!(without_times(&place.state(&id)), whole, "behind line {length}: {}", journal[length - 1]);
+    }
+}
+
+#[test]
+fn two_critics_for_each_of_seven_make_the_calls_that_the_dry_run_says() {
+    let roles = ["architect", "performance", "security", "testing", "kiss", "datamodeling", "generalist"];
+    let server = MockServer::with(|request| {
+        let is_second = request.prompt().contains("# Earlier points");
+        match request.purpose {
+            Purpose::Critique if is_second => Reply::text("- P1: maintained. It stands.\n- P2: withdrawn. It fell."),
+            Purpose::Critique => Reply::text("1. [major] Queue: it grows."),
+            Purpose::Refine => {
+                Reply::text("# R\n\n## Response to critiques\n\n- 1.1 rejected: no.\n- 2.1 rejected: no.")
+            }
+            _ => short_reply(request),
+        }
+    });
+    let debate = json!({"rounds": 3, "critics": 2, "seed": 5, "summarization": {"enabled": false}});
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&roles, &debate));
+    let calls = 7 + 3 * (14 + 7) + 1;
+    let dry = sandbox.run(["debate", "Design a queue", "--dry-run"]).expect_code(0);
+    assert!(dry.stdout.contains(&format!("{calls} calls")), "{}", dry.stdout);
+    sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+    assert_eq!(server.requests().len(), calls);
+    let state = sandbox.state(&sandbox.only_debate());
+    let raised: Vec<&Value> = state["ledger"].as_array().unwrap().iter().filter(|one| one["round"] == 1).collect();
+    assert_eq!(raised.len(), 14);
+    // Those who take a proposal over speak of the points of those before them.
+    let critics = |round: usize, target: &Value| -> Vec<Value> {
+        let texts = state["rounds"][round - 1]["contributions"].as_array().unwrap();
+        let of = texts.iter().filter(|one| one["type"] == "critique" && one["targetAgentId"] == *target);
+        of.map(|one| one["agentId"].clone()).collect()
+    };
+    for one in raised {
+        assert!(!critics(2, &one["targetId"]).contains(&one["criticId"]), "{one}");
+        assert!(["maintained", "withdrawn"].contains(&one["critic"].as_str().unwrap()), "{one}");
+    }
+}
