@@ -8,7 +8,8 @@ use crate::prompt::{Focus, Prompt};
 
 use super::{
     Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, all_clear, answers,
-    clarification, complete_or_fallback, initialization, no_place, no_steps, nothing, voting,
+    clarification, complete_or_fallback, initialization, is_last_round, no_place, no_steps, nothing, voting,
+    with_failure,
 };
 
 const ROUND_MANAGER: StageId = StageId::new("round-manager");
@@ -214,10 +215,6 @@ fn rules(debate: &Debate) -> Option<&DebateSettings> {
 
 fn agents(debate: &Debate) -> &[AgentSettings] {
     debate.settings.as_ref().map_or(&[], |settings| &settings.agents)
-}
-
-fn is_last_round(debate: &Debate) -> bool {
-    rules(debate).is_none_or(|rules| debate.current_round >= rules.rounds)
 }
 
 /// A call of the present round.
@@ -501,7 +498,5 @@ fn answered(debate: &Debate) -> Result<Trigger, String> {
     if debate.final_round().is_none() {
         return Err("no round came far enough to close the debate on".to_owned());
     }
-    let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == SYNTHESIS);
-    let why = failed.map(|failure| format!(": {}", failure.error)).unwrap_or_default();
-    Err(format!("the judge could not write the solution{why}"))
+    Err(with_failure(debate, SYNTHESIS, "the judge could not write the solution"))
 }

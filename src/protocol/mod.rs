@@ -253,3 +253,16 @@ pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -
         |key: &CallKey, settled: Settled| key.round == round && key.stage == stage && settled == Settled::Failed;
     if debate.settled.iter().any(|(key, settled)| failed(key, *settled)) { Trigger::FALLBACK } else { trigger }
 }
+
+/// Whether no round follows the present one.
+#[must_use]
+pub fn is_last_round(debate: &Debate) -> bool {
+    debate.settings.as_ref().is_none_or(|settings| debate.current_round >= settings.debate.rounds)
+}
+
+/// `problem`, and why the last call of `stage` failed, where one did.
+#[must_use]
+pub fn with_failure(debate: &Debate, stage: StageId, problem: &str) -> String {
+    let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == stage);
+    failed.map_or_else(|| problem.to_owned(), |failure| format!("{problem}: {}", failure.error))
+}

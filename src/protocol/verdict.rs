@@ -12,7 +12,7 @@ use crate::markdown::{cell, inline};
 use crate::prompt::Prompt;
 
 use super::motion::{prompt, side};
-use super::{Answer, Cost, Next, Row, Shows, Stage, Step, Trigger, oxford};
+use super::{Answer, Cost, Next, Row, Shows, Stage, Step, Trigger, oxford, with_failure};
 
 pub(super) const VERDICT: StageId = StageId::new("verdict");
 
@@ -112,9 +112,7 @@ fn outcome(debate: &Debate) -> Result<Trigger, String> {
     if debaters(debate, false).is_empty() {
         return Err("nobody has spoken: there is nothing to judge".to_owned());
     }
-    let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == VERDICT);
-    let why = failed.map(|failure| format!(": {}", failure.error)).unwrap_or_default();
-    Err(format!("the judge could not give a verdict{why}"))
+    Err(with_failure(debate, VERDICT, "the judge could not give a verdict"))
 }
 
 fn decide(first: &Judgement, all: &[Judgement]) -> Verdict {
