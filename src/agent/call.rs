@@ -253,7 +253,13 @@ pub fn prepare(
             (debate.contribution(key).map(|text| Arc::clone(&text.content)), None)
         }
         Answer::Solution(authorship) => (None, Some(assessing(shared, agent, authorship, &shown))),
-        _ => (None, None),
+        Answer::Text
+        | Answer::Summary
+        | Answer::Questions { .. }
+        | Answer::Score(_)
+        | Answer::Choice
+        | Answer::Word(_)
+        | Answer::Judgement => (None, None),
     };
     let kept = kept.unwrap_or_default();
     Ok(Call { step: step.clone(), request, labels: shown.labels, length: shown.length, kept, assess })

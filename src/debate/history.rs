@@ -20,7 +20,16 @@ impl Debate {
         match self.yield_of(one) {
             Some(Yield::Proposal) => one.agent_id == *agent,
             Some(Yield::Critique) => one.target_agent_id.as_ref() == Some(agent),
-            _ => false,
+            Some(
+                Yield::Questions
+                | Yield::Summary
+                | Yield::Speech
+                | Yield::Ballot
+                | Yield::Score
+                | Yield::Verdict
+                | Yield::Solution,
+            )
+            | None => false,
         }
     }
 

@@ -218,7 +218,8 @@ impl Protocol {
             reach.push(stage);
             next = match stage.rows.first() {
                 Some(Row(_, Next::Go(id))) if stage.info.in_round => self.stage(*id).filter(|next| next.info.in_round),
-                _ => None,
+                Some(Row(_, Next::Go(_) | Next::Begin(_) | Next::Suspend | Next::Done | Next::Fail | Next::Pause))
+                | None => None,
             };
         }
         reach

@@ -5,7 +5,10 @@ use crate::debate::{
 };
 use crate::prompt::Prompt;
 
-use super::{Answer, Cost, Next, ROUNDTABLE, Row, Shows, Stage, Step, Trigger, Unfit, complete_or_fallback, nothing};
+use super::{
+    Answer, Cost, LINCOLN_DOUGLAS, Next, OXFORD, ROUNDTABLE, Row, Shows, Stage, Step, Trigger, Unfit,
+    complete_or_fallback, nothing,
+};
 
 pub use super::verdict::{DEFAULT_CRITERIA, criteria, debaters};
 
@@ -40,17 +43,18 @@ const FEWEST_ROUNDS: u32 = 2;
 const MOST_ROUNDS: u32 = 10;
 
 /// Which side an agent speaks for. Where nobody has a position, the first speaks for the motion, the second against it
-/// and the others listen. At a roundtable nobody takes a side, and neither does the judge.
+/// and the others listen, if the protocol has sides. At a roundtable nobody takes one, and neither does the judge.
 #[must_use]
 pub fn side(settings: &Settings, agent: &AgentId) -> Position {
     if settings.debate.protocol == ROUNDTABLE.name {
         return Position::Neutral;
     }
     let Some(place) = settings.agents.iter().position(|one| one.id == *agent) else { return Position::Neutral };
+    let has_sides = [OXFORD.name, LINCOLN_DOUGLAS.name].contains(&settings.debate.protocol.as_str());
     let is_any_given = settings.agents.iter().any(|one| one.position.is_some());
     match settings.agents[place].position {
         Some(position) => position,
-        None if is_any_given => Position::Neutral,
+        None if is_any_given || !has_sides => Position::Neutral,
         None => [Position::For, Position::Against].get(place).copied().unwrap_or(Position::Neutral),
     }
 }

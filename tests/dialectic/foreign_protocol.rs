@@ -80,6 +80,7 @@ fn it_makes_the_calls_that_it_declares_in_the_order_of_their_inputs() {
     let pitches = requests.iter().filter(|request| request.task() == "pitch");
     let shown: Vec<usize> = pitches.map(|request| request.prompt().matches("A pitch of").count()).collect();
     assert_eq!(shown, [0, 1, 2, 3, 4, 5], "each knows those before it");
+    assert!(!requests[1].prompt().contains("(for)"), "it has no sides");
     assert!(debate.rounds.iter().all(|round| round.contributions.len() == 6));
     let written = requests.last().unwrap();
     let place = |pitch: &str| written.prompt().rfind(pitch).unwrap();
