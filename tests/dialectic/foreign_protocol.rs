@@ -3,7 +3,7 @@
 //! program.
 
 use dialectic::config::{Environment, Provenance, default_settings, go_offline};
-use dialectic::debate::{Debate, Price, Settings, Status};
+use dialectic::debate::{Debate, Made, Price, Settings, Status};
 use dialectic::engine::{Ending, forecast};
 use dialectic::runner::{Finished, Prepared, Runner, Services, Spec};
 use dialectic::signals::{Follower, Told, Words};
@@ -150,7 +150,7 @@ fn it_is_forecast_to_the_call() {
     let created = prepared.created().unwrap().clone();
     let forecast =
         forecast(&PITCHING, &settings(), &std::collections::BTreeSet::new(), |_, _| created.clone()).unwrap();
-    assert!(forecast.calls.iter().all(|call| call.certain));
+    assert!(forecast.calls.iter().all(|call| call.made == Made::Always));
     let foreseen: Vec<_> = forecast.calls.iter().map(|call| call.key.clone()).collect();
     let finished = run(prepared).debate;
     let mut made: Vec<_> = finished.settled.keys().cloned().collect();
