@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use crate::agent::{Agent, Panel, SharedPrompt, prepare};
 use crate::debate::{
-    AgentClarifications, AgentSettings, CallKey, CallRecord, Contribution, Debate, Evaluation, Event, Judgement,
-    Metadata, Recorded, Solution, StageId, StopReason, Summary, SummaryMetadata, Timestamp,
+    AgentClarifications, AgentSettings, CallKey, CallRecord, Debate, Evaluation, Event, Judgement, Metadata, Recorded,
+    Solution, StageId, StopReason, Summary, SummaryMetadata, Timestamp,
 };
 use crate::llm::{Request, Turn, request_bytes};
 use crate::protocol::{Answer, Cost, Next, Protocol, Step};
 use crate::tools::specs;
 
 use super::EngineError;
+use super::results::contribution;
 
 /// What is said when an answer could not be read, with the reason, in bytes.
 const SECOND_CHANCE_BYTES: usize = 1000;
@@ -179,16 +180,8 @@ impl<'a> Rehearsal<'a> {
     fn answer(&mut self, step: &Step, agent: &Agent, call: CallRecord) -> Option<Event> {
         let (key, settings) = (step.key.clone(), &agent.settings);
         let text = self.filler(settings);
-        let contribution = |content: Arc<str>, target, metadata| {
-            Arc::new(Contribution {
-                agent_id: settings.id.clone(),
-                agent_role: settings.role.as_str().into(),
-                stage: step.key.stage,
-                content,
-                metadata,
-                target_agent_id: target,
-            })
-        };
+        let contribution =
+            |content, target, metadata| contribution(settings, step.key.stage, content, target, metadata);
         Some(match &step.answer {
             Answer::Text => {
                 let contribution = contribution(text, key.target_agent_id.clone(), Metadata::default());

@@ -4,7 +4,7 @@ use crate::debate::{
     AgentSettings, CallKey, Debate, DebateSettings, Evaluation, Event, Settings, Settled, StageId, StageInfo,
     StopReason, SynthesisMethod, TerminationKind, Words, Yield,
 };
-use crate::prompt::{Focus, Prompt};
+use crate::prompt::Prompt;
 
 use super::{
     Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, all_clear, answers,
@@ -31,12 +31,6 @@ const REFINEMENTS_COMPLETE: Trigger = Trigger("REFINEMENTS_COMPLETE");
 const CONTINUE: Trigger = Trigger("CONTINUE");
 const CONSENSUS_REACHED: Trigger = Trigger("CONSENSUS_REACHED");
 const COMPLETE: Trigger = Trigger("COMPLETE");
-
-macro_rules! prompt {
-    ($file:literal, $focus:ident) => {
-        Prompt { file: $file, text: include_str!(concat!("../../prompts/", $file)), focus: Focus::$focus }
-    };
-}
 
 static SUMMARIZE: Prompt = prompt!("phases/summarize.md", Summarize);
 static PROPOSE: Prompt = prompt!("phases/propose.md", Propose);

@@ -4,6 +4,17 @@
 //! pure function of the record, and a table of transitions. It does no work and knows nobody but the record. The
 //! [engine](crate::engine) runs any of them, also one that is declared elsewhere.
 
+/// A prompt below `prompts`, and the section of the role that it looks at.
+macro_rules! prompt {
+    ($file:literal, $focus:ident) => {
+        $crate::prompt::Prompt {
+            file: $file,
+            text: include_str!(concat!("../../prompts/", $file)),
+            focus: $crate::prompt::Focus::$focus,
+        }
+    };
+}
+
 mod clarification;
 mod dialectic;
 mod format1;

@@ -21,21 +21,9 @@ const ROUND_COMPLETE: Trigger = Trigger("ROUND_COMPLETE");
 const ALL_ROUNDS_COMPLETE: Trigger = Trigger("ALL_ROUNDS_COMPLETE");
 pub(super) const CLOSINGS_COMPLETE: Trigger = Trigger("CLOSINGS_COMPLETE");
 
-/// A prompt below `prompts/motion`.
-macro_rules! prompt {
-    ($file:literal) => {
-        $crate::prompt::Prompt {
-            file: concat!("motion/", $file),
-            text: include_str!(concat!("../../prompts/motion/", $file)),
-            focus: $crate::prompt::Focus::None,
-        }
-    };
-}
-pub(super) use prompt;
-
-pub(super) static OPEN: Prompt = prompt!("open.md");
-pub(super) static REBUT: Prompt = prompt!("rebut.md");
-pub(super) static CLOSE: Prompt = prompt!("close.md");
+pub(super) static OPEN: Prompt = prompt!("motion/open.md", None);
+pub(super) static REBUT: Prompt = prompt!("motion/rebut.md", None);
+pub(super) static CLOSE: Prompt = prompt!("motion/close.md", None);
 
 /// Rounds of a debate on a motion: the opening is the first, the closing the last, each rebuttal one between.
 pub(super) const DEFAULT_ROUNDS: u32 = 5;

@@ -1,7 +1,7 @@
 //! One writes, the others demand: a draft that is rewritten until its reviewers accept it.
 
 use crate::debate::{AgentSettings, CallKey, Debate, Settings, Settled, StageId, StageInfo, Words, Yield};
-use crate::prompt::{Focus, Prompt};
+use crate::prompt::Prompt;
 
 use super::{
     Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, Unfit, all_clear, answers,
@@ -27,20 +27,10 @@ const DEMAND: &str = "rewrite";
 /// A draft, and at least one chance to mend it.
 const FEWEST_ROUNDS: u32 = 2;
 
-macro_rules! prompt {
-    ($file:literal, $focus:ident) => {
-        Prompt {
-            file: concat!("review/", $file),
-            text: include_str!(concat!("../../prompts/review/", $file)),
-            focus: Focus::$focus,
-        }
-    };
-}
-
-static WRITE_DRAFT: Prompt = prompt!("draft.md", Propose);
-static WRITE_REVIEW: Prompt = prompt!("review.md", Critique);
-static WRITE_AGAIN: Prompt = prompt!("rewrite.md", Refine);
-static ASSESS: Prompt = prompt!("assess.md", None);
+static WRITE_DRAFT: Prompt = prompt!("review/draft.md", Propose);
+static WRITE_REVIEW: Prompt = prompt!("review/review.md", Critique);
+static WRITE_AGAIN: Prompt = prompt!("review/rewrite.md", Refine);
+static ASSESS: Prompt = prompt!("review/assess.md", None);
 
 /// The first agent writes; the others accept or demand a rewrite.
 pub static REVIEW: Protocol = Protocol {

@@ -11,14 +11,14 @@ use crate::figures::score;
 use crate::markdown::{cell, inline};
 use crate::prompt::Prompt;
 
-use super::motion::{prompt, side};
+use super::motion::side;
 use super::{Answer, Cost, Next, Row, Shows, Stage, Step, Trigger, oxford, with_failure};
 
 pub(super) const VERDICT: StageId = StageId::new("verdict");
 
 const VERDICT_READY: Trigger = Trigger("VERDICT_READY");
 
-pub(super) static JUDGE: Prompt = prompt!("verdict.md");
+pub(super) static JUDGE: Prompt = prompt!("motion/verdict.md", None);
 
 /// What the judge looks at where `judge.criteria` says nothing.
 pub const DEFAULT_CRITERIA: [&str; 4] = ["logic", "evidence", "rebuttal", "clarity"];
