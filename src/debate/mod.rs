@@ -39,7 +39,7 @@ pub use clarification::{AgentClarifications, Clarification, NO_ANSWER};
 pub use contribution::{Contribution, Metadata, ToolCall, ToolResult};
 pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
-pub use forecast::{Forecast, PlannedCall, Purchase, Span};
+pub use forecast::{Forecast, Made, PlannedCall, Purchase, Span};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork};
 pub use id::{AgentId, DebateId};
 pub use ledger::{
