@@ -31,6 +31,7 @@ mod judge;
 mod kill;
 mod last_answer;
 mod learned;
+mod ledger_corpus;
 mod list;
 mod models;
 mod old_files;
