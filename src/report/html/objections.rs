@@ -221,11 +221,11 @@ fn whose(points: &[PointId], places: &HashMap<&PointId, &Row<'_>>, participants:
                 @for of_critic in known.chunk_by(|one, next| one.objection.critic_id == next.objection.critic_id) {
                     @if let Some(first) = of_critic.first() {
                         li {
-                            (participants.chip(&first.objection.critic_id)) ": "
                             @for (place, row) in of_critic.iter().enumerate() {
                                 @if place > 0 { ", " }
                                 a href={ "#objection-" (row.number) } { "no. " (row.number) }
                             }
+                            " of " (participants.chip(&first.objection.critic_id))
                         }
                     }
                 }
@@ -269,9 +269,9 @@ mod tests {
         7 major Operation: Three stores are two too many. r1/agent-kiss/agent-architect/2 the whole critique About: Operation Three stores are two too many. Would be resolved by Begin with one. 1 System Architect answered: accepted One store is left. Critics later: withdrawn No reason was given. 2 Simplicity Advocate on 1 System Architect accepted withdrawn not asked settled
         8 minor The header has no name. r1/agent-architect/agent-kiss/2 the whole critique The header has no name. 2 Simplicity Advocate answered: rejected It needs none. Critics later: withdrawn True. 1 System Architect on 2 Simplicity Advocate rejected withdrawn not asked settled Who moved, and why Which points each text answered, by their critics and their numbers above, and how much of it is new
         Round Agent Accepted Accepted in part Rejected Unanswered Lines
-        1 1 System Architect 2 Simplicity Advocate : no. 4 , no. 7 2 Simplicity Advocate : no. 2 2 Simplicity Advocate : no. 1 2 Simplicity Advocate : no. 5 +12 −3
-        1 2 Simplicity Advocate 1 System Architect : no. 6 none 1 System Architect : no. 8 none +1 −0
-        2 1 System Architect none none 2 Simplicity Advocate : no. 1 2 Simplicity Advocate : no. 2 , no. 3 , no. 4 , no. 5 +0 −2
+        1 1 System Architect no. 4 , no. 7 of 2 Simplicity Advocate no. 2 of 2 Simplicity Advocate no. 1 of 2 Simplicity Advocate no. 5 of 2 Simplicity Advocate +12 −3
+        1 2 Simplicity Advocate no. 6 of 1 System Architect none no. 8 of 1 System Architect none +1 −0
+        2 1 System Architect none none no. 1 of 2 Simplicity Advocate no. 2 , no. 3 , no. 4 , no. 5 of 2 Simplicity Advocate +0 −2
         ");
         let rows: Vec<&str> = html.split("<tr class=\"").skip(1).map(|row| row.split('"').next().unwrap()).collect();
         let wanted = [

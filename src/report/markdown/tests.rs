@@ -402,6 +402,7 @@ fn objections_stay_in_their_section_whatever_they_say() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "it is the section, line by line")]
 fn objections_are_reported_with_all_that_became_of_them() {
     let report = report_on(&crate::debate::fixture::argued(), Detail::Plain);
     let from = report.find("\n## Objections\n").unwrap();
