@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use dialectic::debate::{Debate, Recorded, DebateFile, fold};
+use dialectic::debate::{Debate, DebateFile, Recorded, fold};
 use serde_json::Value;
 use tempfile::TempDir;
 
