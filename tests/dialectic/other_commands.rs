@@ -39,6 +39,7 @@ fn the_help_of_the_program() {
       debate       Debate a problem and print the solution
       resume       Carry a paused, failed or killed debate on from its last finished call
       list         List the saved debates, newest first
+      show         Print a part of a saved debate, such as its objections
       report       Write a report of a saved debate, as Markdown or as a page
       eval         Have the solutions of saved debates scored by evaluators
       replay       Show a past debate again
