@@ -8,6 +8,8 @@ use super::points::{Mark, lead};
 use super::words::{self, Hit, List, Verdict};
 use super::{Raised, ReadAnswers};
 
+/// Bytes of a sentence: nobody writes longer ones.
+const LONGEST: usize = 4000;
 /// Bytes of a title by which a point can be known.
 const TITLE: usize = 100;
 
@@ -95,12 +97,13 @@ impl<'a> Reader<'a> {
         let mut critique_before = None;
         for at in words::starts(text) {
             if groups.last().is_some_and(|last: &Group| at < last.range.end)
-                || text[..at].ends_with(['.', '-']) && text[..at - 1].ends_with(|c: char| c.is_ascii_digit())
+                || text[..at].ends_with('.') && text[..at - 1].ends_with(|c: char| c.is_ascii_digit())
             {
                 continue;
             }
             let rest = &text[at..];
-            let named = names.iter().rev().find(|(place, _)| *place < at).map(|(_, critique)| *critique);
+            let next = names.partition_point(|(place, _)| *place < at);
+            let named = next.checked_sub(1).map(|before| names[before].1);
             let found = if let Some((critique, number, end)) = label(rest) {
                 let critique = match (critique, context) {
                     (Some(_), Context { critique: Some(Some(named)), is_named: true, .. }) => Some(named),
@@ -116,9 +119,8 @@ impl<'a> Reader<'a> {
                 ordinal(rest).or_else(|| numbered(rest).filter(|_| !rest.starts_with(|c: char| c.is_ascii_digit())))
             {
                 // Whose it is, the name before it says, or the one behind it.
-                let behind = || {
-                    names.iter().find(|(place, _)| *place > at && *place < at + end + 40).map(|(_, critique)| *critique)
-                };
+                let behind =
+                    || names.get(next).filter(|(place, _)| *place < at + end + 40).map(|(_, critique)| *critique);
                 let counted = critique_number(
                     rest[end..].trim_start_matches(|c: char| !c.is_alphanumeric()).trim_start_matches("of "),
                 )
@@ -131,7 +133,7 @@ impl<'a> Reader<'a> {
                 critique.map(|critique| (critique, number, end))
             } else {
                 // `Security 2`, `Security's #2`
-                names.iter().find(|(place, _)| *place == at).and_then(|(_, critique)| {
+                names.get(next).filter(|(place, _)| *place == at).and_then(|(_, critique)| {
                     let name = self.names.iter().find(|(_, known)| known == critique)?.0.len();
                     let after =
                         rest[name..].trim_start_matches(['\'', '’', 's', ',', ' ', '-', '–', '*', '/', ':', '(', '#']);
@@ -240,16 +242,15 @@ impl<'a> Reader<'a> {
             }
             if let Some(group) = self.lead_group(line, context) {
                 let is_titled = matches!(line.kind, Kind::Heading(_));
+                let is_open = is_titled || self.verdict_of(&self.page.lower[group.range.end..line.end]).is_none();
                 let mut end = line.end;
                 while let Some(next) = lines.get(at) {
                     let is_nested = next.depth > line.depth
                         || next.kind == Kind::Text && (next.depth == line.depth && line.depth > 0 || !next.first);
-                    let is_below = is_titled
-                        || !text.contains(char::is_whitespace)
-                        || self.verdict_of(&self.page.lower[group.range.end..end]).is_none();
-                    let is_more = is_nested
-                        || is_below && matches!(next.kind, Kind::Text | Kind::Item) && (is_titled || end == line.end);
-                    if !is_more
+                    let is_below = is_open
+                        && matches!(next.kind, Kind::Text | Kind::Item)
+                        && (is_titled || end == line.end && self.groups(self.near(next), context).is_empty());
+                    if !(is_nested || is_below)
                         || matches!(next.kind, Kind::Heading(_) | Kind::Row | Kind::Header)
                         || self.lead_group(next, context).is_some()
                     {
@@ -258,7 +259,7 @@ impl<'a> Reader<'a> {
                     end = if next.kind == Kind::Quoted { end } else { next.end };
                     at += 1;
                 }
-                self.entry(line, &group, end, context, &mut said);
+                self.entries(line.start, group, end, context, &mut said);
             } else {
                 // Sentences of a paragraph: the next of its lines belong to them.
                 let mut end = line.end;
@@ -332,12 +333,13 @@ impl<'a> Reader<'a> {
                 .trim_start_matches(|c: char| !c.is_alphanumeric());
             before.len() <= 16 && words::is_filler(before)
                 || words::begins(before, &words::LEAD_INS).is_some_and(|(end, _)| before[end..].trim().is_empty())
-                || self.names.iter().any(|(name, _)| {
-                    before.trim_end_matches(|c: char| !c.is_alphanumeric()).trim_end_matches(['s', '\'', '’']) == name
-                })
+                || self.is_name(before)
         };
         if let Some(group) = first.filter(is_lead) {
             return Some(Group { range: line.start + group.range.start..line.start + group.range.end, ..group });
+        }
+        if let Some(group) = self.titled(line, context) {
+            return Some(group);
         }
         // A number alone is that of the critique above, or of the only one.
         let lead = lead(self.page, line);
@@ -362,6 +364,35 @@ impl<'a> Reader<'a> {
         };
         let points = Vec::from_iter(self.place(critique, number as usize));
         Some(Group { range: line.start..lead.rest, points, last: (critique, number as usize) })
+    }
+
+    /// The point whose title a line begins with in other words: `Odometers: accepted`.
+    fn titled(&self, line: &Line, context: Context) -> Option<Group> {
+        let text = &self.page.lower[line.start..line.end];
+        let head = &text[..text.find([':', '：', '–', '—']).filter(|end| *end <= TITLE)?];
+        let is_content = |word: &&str| word.chars().count() > 3 || word.contains(words::is_unspaced);
+        let words: Vec<&str> = head.split(|c: char| !c.is_alphanumeric()).filter(is_content).collect();
+        let fits = |at: &usize| {
+            let critique = self.raised[*at].critique.map(|(critique, _)| critique);
+            let is_near = context.critique.map_or(words.len() > 1, |of| of == critique);
+            let title = words::lower(title(self.raised[*at].text).unwrap_or_default());
+            is_near && words.iter().all(|word| title.contains(word))
+        };
+        let mut fitting = (0..self.raised.len()).filter(|at| !words.is_empty() && fits(at));
+        let (Some(at), None) = (fitting.next(), fitting.next()) else { return None };
+        let last = (self.raised[at].critique.map(|(critique, _)| critique), self.raised[at].number);
+        words::entry(head, self.table).is_none().then(|| Group {
+            range: line.start..line.start + head.len(),
+            points: vec![at],
+            last,
+        })
+    }
+
+    /// Whether `text` is the name of a critic: `Security's`.
+    fn is_name(&self, text: &str) -> bool {
+        let bare = text.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let owner = bare.strip_suffix('s').map(|name| name.trim_end_matches(['\'', '’']));
+        self.names.iter().any(|(name, _)| name == bare || Some(name.as_str()) == owner)
     }
 
     fn verdict_of(&self, text: &str) -> Option<Hit> {
@@ -404,14 +435,54 @@ impl<'a> Reader<'a> {
                     Some(plain)
                 }
                 (Some(apart), _) => Some(apart),
-                (None, plain) => plain,
+                (None, Some(plain)) => Some(plain),
+                (None, None) => hits.iter().find(|hit| {
+                    let sentence =
+                        text[..hit.range.start].rsplit(['.', '\n', '。', ';']).next().unwrap_or_default().trim();
+                    sentence.split_whitespace().count() <= 4
+                        && (sentence.is_empty() || words::begins(sentence, &words::SUBJECTS).is_some())
+                }),
             },
         };
         found.cloned()
     }
 
+    /// The beginning of a line, in which its label stands.
+    fn near(&self, line: &Line) -> &str {
+        let text = &self.page.lower[line.start..line.end];
+        &text[..text.floor_char_boundary(300)]
+    }
+
+    /// Answers that begin with their labels: `1.1 accepted; 1.2 rejected`.
+    fn entries(&self, mut start: usize, mut group: Group, end: usize, context: Context, said: &mut Vec<Said>) {
+        let from = group.range.end;
+        let rest = &self.page.lower[from..end];
+        for next in self.groups(rest, Context { critique: None, ..context }) {
+            let before = rest[..next.range.start].trim_end_matches(['*', '_', ' ', '(', '-']);
+            let after = rest[next.range.end..].trim_start_matches(|c: char| !c.is_alphanumeric());
+            let near = &rest[next.range.end..];
+            let decides =
+                words::entry(after, self.table).is_some() || emoji(&near[..near.floor_char_boundary(8)]).is_some();
+            let begins = match before.chars().next_back() {
+                Some('.' | ';' | '!' | '?' | '。' | '；' | '\n') => {
+                    let sentence = after.split(['.', ';', '。', '\n']).next().unwrap_or_default();
+                    decides || !words::verdicts(sentence, self.table, self.denied).is_empty()
+                }
+                Some(c) => decides && !c.is_alphanumeric(),
+                None => false,
+            };
+            if begins {
+                let place = from + next.range.start;
+                self.entry(start, &group, place, context, said);
+                start = place;
+                group = Group { range: place..from + next.range.end, ..next };
+            }
+        }
+        self.entry(start, &group, end, context, said);
+    }
+
     /// An answer that begins with its label.
-    fn entry(&self, line: &Line, group: &Group, end: usize, context: Context, said: &mut Vec<Said>) {
+    fn entry(&self, from: usize, group: &Group, end: usize, context: Context, said: &mut Vec<Said>) {
         let own_title = group.points.iter().find_map(|at| {
             let (title, _) = self.titles.iter().find(|(_, of)| of == at)?;
             let rest = &self.page.lower[group.range.end..end];
@@ -420,24 +491,22 @@ impl<'a> Reader<'a> {
         });
         let start = own_title.unwrap_or(group.range.end);
         let text = &self.page.lower[start..end];
-        let mark = || {
-            self.page.text[line.start..line.end].chars().find_map(|c| match c {
-                '✅' | '✔' | '☑' | '👍' | '✓' => Some(Verdict::Yes),
-                '❌' | '✖' | '🚫' | '👎' | '✗' | '✘' => Some(Verdict::No),
-                '⚠' | '🟡' | '🔶' | '◐' | '🟠' => Some(Verdict::Partly),
-                _ => None,
-            })
-        };
+        let mark = || emoji(&self.page.text[from..end]);
         let hit = self.verdict_of(text);
         let Some(verdict) = hit.as_ref().map(|hit| hit.verdict).or(context.verdict).or_else(mark) else { return };
         let behind = start + hit.as_ref().map_or(0, |hit| hit.range.end);
-        let mut why = self.page.text[behind..end].to_owned();
-        if !self.is_reason(&why, &group.points)
+        let mut why = &self.page.text[behind..end];
+        if !self.is_reason(why, &group.points)
             && let Some(hit) = &hit
         {
-            why = self.page.text[start..start + hit.range.start].to_owned();
+            // What stands before the verdict is the title of the point, unless it is a sentence.
+            why = &self.page.text[start..start + hit.range.start];
+            let words = why.trim_matches(|c: char| !c.is_alphanumeric());
+            if !words.contains(['.', ',', ';', '。', '，', '、']) && words.split_whitespace().count() < 7 {
+                why = "";
+            }
         }
-        let why = Some(why).filter(|why| self.is_reason(why, &group.points)).map(|why| tidy(&why));
+        let why = Some(why).filter(|why| self.is_reason(why, &group.points)).map(tidy);
         said.extend(group.points.iter().map(|at| (*at, verdict, why.clone())));
     }
 
@@ -447,28 +516,40 @@ impl<'a> Reader<'a> {
         let mut start = 0;
         // Points of the sentence before, of which it said nothing yet.
         let mut pending: Vec<usize> = Vec::new();
+        // Answers of the sentence before that it gave no reason for.
+        let mut bare: Vec<usize> = Vec::new();
         let ends = text.char_indices().filter(|(at, c)| {
             let after = &text[at + c.len_utf8()..];
-            "。！？；".contains(*c) || ".!?;".contains(*c) && after.starts_with(char::is_whitespace)
+            let begins_anew =
+                || words::entry(after.trim_start_matches(|c: char| !c.is_alphanumeric()), self.table).is_some();
+            "。！？；".contains(*c)
+                || ".!?;".contains(*c) && after.starts_with(char::is_whitespace)
+                || *c == '\n' && begins_anew()
         });
         for end in ends.map(|(at, c)| at + c.len_utf8()).chain([text.len()]).collect::<Vec<_>>() {
             let sentence = &text[start..end];
             let place = range.start + start;
             start = end;
-            if sentence.trim().is_empty() || is_order(sentence) {
+            if sentence.trim().is_empty() || sentence.len() > LONGEST || is_order(sentence) {
                 continue;
             }
             let groups = self.groups(sentence, context);
             let has_label = !groups.is_empty();
             if !has_label && pending.is_empty() {
-                // What goes on is a part of the reason before.
+                // The reason may stand in a sentence of its own.
+                let why = Some(sentence).filter(|text| self.is_reason(text, &[]) && !words::says_none(text));
+                let why = why.map(|_| tidy(&self.page.text[place..place + sentence.len()]));
+                for one in std::mem::take(&mut bare) {
+                    said[one].2.clone_from(&why);
+                }
                 continue;
             }
+            bare.clear();
             let hits = words::verdicts(sentence, self.table, self.denied);
             let hits: Vec<&Hit> = hits.iter().filter(|hit| !hit.weak || has_label).collect();
             if !has_label {
                 if let Some(hit) = hits.first() {
-                    let why = self.why(place + hit.range.end..range.end, &pending);
+                    let why = self.why(place + hit.range.end..range.start + end, &pending);
                     said.extend(pending.drain(..).map(|at| (at, hit.verdict, why.clone())));
                 }
                 continue;
@@ -490,9 +571,16 @@ impl<'a> Reader<'a> {
                     continue;
                 };
                 let from = hit.map_or(0, |hit| hit.range.end).max(group.range.end);
-                let until = if index + 1 == groups.len() { range.end } else { place + next };
-                let why = self.why(place + from..until, &group.points);
-                said.extend(group.points.iter().map(|at| (*at, verdict, why.clone())));
+                // A reason may name another point, of which nothing is said.
+                let own = |at: usize| hits.iter().any(|hit| !hit.weak && hit.range.start >= at);
+                let next = if leads || own(next) { next } else { sentence.len() };
+                let other = hits.iter().filter(|hit| !hit.weak && hit.verdict != verdict).map(|hit| hit.range.start);
+                let until = other.filter(|at| *at >= from && *at < next).min().unwrap_or(next);
+                let why = self.why(place + from..place + until, &group.points);
+                for point in &group.points {
+                    bare.extend(why.is_none().then_some(said.len()));
+                    said.push((*point, verdict, why.clone()));
+                }
             }
         }
     }
@@ -515,19 +603,16 @@ impl<'a> Reader<'a> {
         let text = words::lower(text);
         let text = text.trim_matches(|c: char| !c.is_alphanumeric());
         let is_title = |at: &usize| {
-            let whole = words::lower(self.raised[*at].text);
+            let whole = words::lower(title(self.raised[*at].text).unwrap_or_default());
             let shared = |text: &str| {
                 words::starts(text).filter(|at| text[*at..].starts_with(char::is_alphanumeric)).all(|at| {
                     let word = &text[at..];
-                    let word = &word[..word
-                        .find(|c: char| !words::is_letter(c))
-                        .filter(|end| *end > 0)
-                        .unwrap_or_else(|| word.chars().next().map_or(0, char::len_utf8))];
+                    let end = word.find(|c: char| !words::is_letter(c)).unwrap_or(word.len());
+                    let word = &word[..end.max(word.chars().next().map_or(0, char::len_utf8))];
                     whole.contains(word)
                 })
             };
-            title(self.raised[*at].text).is_some_and(|title| words::lower(title).contains(text))
-                || text.split_whitespace().count() <= 6 && shared(text)
+            whole.contains(text) || text.split_whitespace().count() <= 6 && shared(text)
         };
         !words::is_courtesy(text) && !points.iter().any(is_title)
     }
@@ -549,7 +634,16 @@ impl<'a> Reader<'a> {
                 label = Some((at, points));
                 break;
             }
-            if let Some((_, critique)) = self.names_in(text).first() {
+            let names_critique = || {
+                header
+                    .and_then(|header| header.cells.get(at))
+                    .is_some_and(|cell| words::has(&self.page.lower[cell.clone()], &words::CRITIQUE_NAMES))
+            };
+            if let Some((critique, length)) = numbered(text).filter(|_| names_critique())
+                && length == text.len()
+            {
+                context = Context { critique: Some(Some(critique)), is_named: false, ..context };
+            } else if let Some((_, critique)) = self.names_in(text).first() {
                 context = Context { critique: Some(Some(*critique)), is_named: true, ..context };
             } else if let Some((critique, _)) = critique_number(text) {
                 context = Context { critique: Some(Some(critique)), is_named: false, ..context };
@@ -600,6 +694,10 @@ impl<'a> Reader<'a> {
         let text =
             text.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(|c: char| !c.is_alphanumeric());
         let text = words::begins(text, &words::POINT_NAMES).map_or(text, |(end, _)| text[end..].trim_start());
+        if words::entry(text, self.table).is_some() {
+            // `Withdrawn: P1, P3`
+            return words::starts(text).any(|at| matches!(label(&text[at..]), Some((None, ..))));
+        }
         let Some((None, number, end)) = label(text) else { return false };
         self.place(None, number).is_some() || !words::verdicts(&text[end..], self.table, self.denied).is_empty()
     }
@@ -629,11 +727,10 @@ fn emoji(text: &str) -> Option<Verdict> {
 /// Data, or a comment in it, that only looks like what is said.
 fn is_machine(text: &str) -> bool {
     let text = text.trim_start_matches(['-', '*', ' ', '`']);
-    text.starts_with(['{', '}', '"'])
-        || text.starts_with("//")
-        || text.starts_with("/*")
-        || text.contains("\":")
-        || text.starts_with("[{")
+    text.starts_with(['{', '}'])
+        || ["//", "/*", "[{"].iter().any(|mark| text.starts_with(mark))
+        || text.contains("\": \"")
+        || text.contains("\":\"")
 }
 
 /// What is said to whoever runs the debate: an order is no answer.

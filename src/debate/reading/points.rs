@@ -259,7 +259,7 @@ fn title(page: &Page, line: &Line, lead: &Lead) -> Option<Title> {
     if let Some(grade) = lead.grade.filter(|_| lead.mark.is_none() && words::is_filler(rest)) {
         return Some(Title::Graded(grade));
     }
-    if let Some((grade, end)) = words::grade(rest)
+    if let Some((grade, _)) = words::grade(rest)
         .filter(|(_, end)| lead.grade.is_none() && lead.mark.is_none() && words::is_filler(&rest[*end..]))
     {
         // `Critique` is a severity in some languages, and what the text is.
@@ -306,6 +306,14 @@ fn is_all_titles(text: &str) -> bool {
     })
 }
 
+/// The parts of a point that is a row of a table.
+#[derive(Debug, Clone)]
+struct Cells {
+    about: Range<usize>,
+    objection: Vec<Range<usize>>,
+    resolution: Range<usize>,
+}
+
 /// A point that was found.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
@@ -325,8 +333,8 @@ pub(super) struct Found {
     followers: Vec<usize>,
     /// Whether the next point follows, so that all in between belongs to this one.
     is_followed: bool,
-    /// Of a table row: what it is about, the objection, and what would resolve it.
-    cells: Option<[Range<usize>; 3]>,
+    /// Its parts, where it is a row of a table.
+    cells: Option<Cells>,
 }
 
 /// How much of a mark the points of a text have, the weakest last.
@@ -343,6 +351,8 @@ struct Seen {
     lead: Lead,
     region: usize,
     is_title: bool,
+    /// A heading without a mark below one that announces points.
+    is_named: bool,
     field: Option<Grade>,
     /// What is said of an earlier point.
     is_recheck: bool,
@@ -350,6 +360,8 @@ struct Seen {
 
 struct Region {
     title: Title,
+    /// The level of its heading; 7 where its title is none.
+    level: u8,
     scheme: Option<Scheme>,
     has_rechecks: bool,
 }
@@ -363,7 +375,7 @@ struct Finder<'a> {
     open: bool,
     /// A title without a mark, which a severity below it makes that of a point.
     pending: Option<usize>,
-    columns: Option<[Option<usize>; 4]>,
+    columns: Option<[Option<usize>; 3]>,
 }
 
 /// The points of a text in their order.
@@ -371,7 +383,7 @@ pub(super) fn find(page: &Page, is_label: impl Fn(&str) -> bool) -> Vec<Found> {
     let mut finder = Finder {
         page,
         seen: Vec::with_capacity(page.lines.len()),
-        regions: vec![Region { title: Title::Text, scheme: None, has_rechecks: false }],
+        regions: vec![Region { title: Title::Text, level: 0, scheme: None, has_rechecks: false }],
         found: Vec::new(),
         open: false,
         pending: None,
@@ -398,14 +410,19 @@ impl Finder<'_> {
             let may_be_title =
                 matches!(line.kind, Kind::Heading(_) | Kind::Item) || line.kind == Kind::Text && line.depth == 0;
             let title = if may_be_title { title(page, line, &lead) } else { None };
-            if let Some(title) = title {
-                self.regions.push(Region { title, scheme: None, has_rechecks: false });
+            let level = if let Kind::Heading(level) = line.kind { level } else { 7 };
+            let above = self.regions.last().map_or((Title::Text, 0), |region| (region.title, region.level));
+            let is_below = title == Some(Title::Text) && level > above.1 && above.1 > 0;
+            let is_named = is_below && matches!(above.0, Title::Graded(_) | Title::Section(Section::Points));
+            let title = if is_named { None } else { title };
+            if let Some(title) = title.filter(|_| !is_below) {
+                self.regions.push(Region { title, level, scheme: None, has_rechecks: false });
             } else if line.kind == Kind::Text
                 && line.depth == 0
                 && line.first
                 && words::begins(text, &words::CONTRASTS).is_some()
             {
-                self.regions.push(Region { title: Title::Text, scheme: None, has_rechecks: false });
+                self.regions.push(Region { title: Title::Text, level: 7, scheme: None, has_rechecks: false });
             }
             let region = self.regions.len() - 1;
             let is_recheck = is_label(&text[..text.floor_char_boundary(400)]);
@@ -418,7 +435,7 @@ impl Finder<'_> {
                 || matches!(line.kind, Kind::Quoted | Kind::Rule | Kind::Header | Kind::Row)
             {
                 None
-            } else if lead.grade.is_some() || lead.mark.is_some() || field.is_some() {
+            } else if lead.grade.is_some() || lead.mark.is_some() || field.is_some() || is_named {
                 Some(Scheme::Marked)
             } else if line.kind == Kind::Item {
                 Some(Scheme::Bullet)
@@ -428,7 +445,14 @@ impl Finder<'_> {
                 (line.kind == Kind::Text && line.first).then_some(Scheme::Paragraph)
             };
             self.regions[region].scheme = self.regions[region].scheme.max(scheme);
-            self.seen.push(Seen { lead, region, is_title: title.is_some(), field, is_recheck });
+            self.seen.push(Seen {
+                lead,
+                region,
+                is_title: title.is_some_and(|title| title != Title::Text),
+                is_named,
+                field,
+                is_recheck,
+            });
         }
         // A table of points is as good as a list of them.
         let is_marked = self.regions.iter().any(|region| {
@@ -577,7 +601,11 @@ impl Finder<'_> {
             // A bullet among bullets with severities is a point without one.
             Scheme::Marked => {
                 is_graded
-                    || (seen.lead.mark.is_some() && (line.first || seen.lead.mark != Some(Mark::Letter)))
+                    || seen.is_named
+                    || (seen.lead.mark.is_some()
+                        && (line.first
+                            || seen.lead.mark != Some(Mark::Letter)
+                            || self.found.last().is_some_and(|last| self.open && last.mark == Some(Mark::Letter))))
                     || line.kind == Kind::Item
                         && self.open
                         && self.found.last().is_some_and(|last| {
@@ -622,6 +650,9 @@ impl Finder<'_> {
     /// Adds a line to the point before it.
     fn extend(&mut self, at: usize) {
         let line = &self.page.lines[at];
+        if self.seen[at].lead.mark.is_some() && self.seen[at].lead.rest >= line.end {
+            return;
+        }
         let Some(owner) = self.found.last_mut().filter(|owner| self.open && owner.cells.is_none()) else { return };
         let is_follower = line.depth < owner.depth.max(1) && line.first && !matches!(owner.kind, Kind::Heading(_));
         let starts = self.page.lower[line.start..line.end].trim_start_matches(MARKUP);
@@ -638,55 +669,44 @@ impl Finder<'_> {
         self.open = false;
     }
 
-    /// Which columns of a table hold the severity, what it is about, the objection and what would resolve it.
-    fn columns_of(&self, line: &Line) -> Option<[Option<usize>; 4]> {
-        let header = |list| {
-            line.cells.iter().position(|cell| {
-                let text = self.page.lower[cell.clone()].trim_matches(MARKUP);
-                words::has(text, list)
-            })
-        };
-        let severity = header(&words::SEVERITY_FIELDS);
-        let resolution = header(&words::RESOLUTION_FIELDS);
-        let about = header(&words::ABOUT_FIELDS);
-        let objection = line.cells.iter().enumerate().position(|(index, cell)| {
-            Some(index) != resolution
-                && Some(index) != severity
-                && Some(index) != about
-                && words::has(&self.page.lower[cell.clone()], &words::OBJECTION_FIELDS)
-        });
-        (severity.is_some()
-            || objection.is_some() && !words::has(&self.page.lower[line.start..line.end], &words::COVERED))
-        .then_some([severity, about, objection, resolution])
+    /// Which columns of a table of points hold the severity, what it is about, and what would resolve it.
+    fn columns_of(&self, line: &Line) -> Option<[Option<usize>; 3]> {
+        let is_one = |cell: &Range<usize>, list| words::has(self.page.lower[cell.clone()].trim_matches(MARKUP), list);
+        let column = |list| line.cells.iter().position(|cell| is_one(cell, list));
+        let columns =
+            [&words::SEVERITY_FIELDS, &words::ABOUT_FIELDS, &words::RESOLUTION_FIELDS].map(|list| column(list));
+        let others = line.cells.iter().enumerate().filter(|(at, _)| !columns.contains(&Some(*at)));
+        let has_objections = others.into_iter().any(|(_, cell)| is_one(cell, &words::OBJECTION_FIELDS));
+        let is_coverage = words::has(&self.page.lower[line.start..line.end], &words::COVERED);
+        (columns[0].is_some() || has_objections && !is_coverage).then_some(columns)
     }
 
     fn row(&mut self, at: usize) {
         let line = &self.page.lines[at];
         let region = &self.regions[self.seen[at].region];
-        let Some([severity, about, objection, resolution]) = self.columns.filter(|_| !self.seen[at].is_recheck) else {
-            return self.extend(at);
-        };
-        let cell =
-            |index: Option<usize>| index.and_then(|index| line.cells.get(index)).cloned().unwrap_or(line.end..line.end);
-        let grade = severity.and_then(|_| grade_of(&self.page.lower[cell(severity)]));
-        let objection = objection.filter(|_| !cell(objection).is_empty()).or_else(|| {
-            // No column says so: the longest text is the objection.
-            let others = (0..line.cells.len()).filter(|index| ![severity, about, resolution].contains(&Some(*index)));
-            others.max_by_key(|index| line.cells[*index].len())
-        });
+        let Some(columns) = self.columns.filter(|_| !self.seen[at].is_recheck) else { return self.extend(at) };
+        let [severity, about, resolution] =
+            columns.map(|column| column.and_then(|at| line.cells.get(at)).cloned().unwrap_or(line.end..line.end));
+        let grade = grade_of(&self.page.lower[severity.clone()]);
         let is_point = match region.title {
             Title::Section(Section::Earlier) => false,
             Title::Section(Section::Other) => grade.is_some() && self.found.is_empty(),
-            _ => grade.is_some() || severity.is_none() || self.found.last().is_some_and(|last| last.cells.is_some()),
+            _ => grade.is_some() || columns[0].is_none() || self.found.last().is_some_and(|last| last.cells.is_some()),
         };
         if !is_point {
             return;
+        }
+        let says = |cell: &&Range<usize>| self.page.text[(*cell).clone()].contains(char::is_alphabetic);
+        let others = line.cells.iter().filter(|cell| ![&severity, &about, &resolution].contains(cell)).filter(says);
+        let mut objection: Vec<Range<usize>> = others.cloned().collect();
+        if objection.is_empty() {
+            objection.push(about.clone());
         }
         self.end(true);
         self.begin(at);
         if let Some(last) = self.found.last_mut() {
             last.grade = grade;
-            last.cells = Some([cell(about), cell(objection), cell(resolution)]);
+            last.cells = Some(Cells { about, objection, resolution });
         }
     }
 
@@ -696,12 +716,10 @@ impl Finder<'_> {
         let most = self.found.iter().filter(|one| one.is_followed).map(|one| one.followers.len()).max().unwrap_or(0);
         let (page, last) = (self.page, self.found.last().map(|last| last.range.clone()));
         for one in &mut self.found {
-            let is_titled = page.text[one.rest..one.line_end]
-                .trim_end_matches(['*', '_', '.', ':', ' '])
-                .split_whitespace()
-                .count()
-                <= 6
-                && one.line_end == one.followers.first().copied().unwrap_or(0);
+            let own = page.text[one.rest..one.line_end].trim_end();
+            let is_titled = own.ends_with(|c: char| "*:：".contains(c) || c.is_alphanumeric())
+                && own.split_whitespace().count() <= 8
+                && one.followers.first() == Some(&one.line_end);
             // What follows the last one is as much as followed the others, and then the text's own end.
             if Some(&one.range) == last.as_ref()
                 && !one.is_followed
@@ -755,7 +773,7 @@ impl Finder<'_> {
 
     /// Whether a point says anything against the text.
     fn is_objection(&self, one: &Found, is_cut: bool) -> bool {
-        let range = one.cells.as_ref().map_or(one.rest..one.range.end, |[_, objection, _]| objection.clone());
+        let range = one.cells.as_ref().map_or(one.rest..one.range.end, |cells| cells.objection[0].clone());
         let text = self.page.lower[range].trim_matches(|c: char| c.is_whitespace() || MARKUP.contains(&c));
         let own = text.find(['.', '\n', '。']).map_or(text, |end| &text[..end]);
         let is_bracket = bracket(text).is_some_and(|(_, end)| text[end..].chars().all(|c| !c.is_alphanumeric()))
@@ -834,16 +852,18 @@ pub(super) fn points(page: &Page, found: &[Found]) -> Vec<Point> {
         Some(Grade::Yellow) if grades.contains(&Grade::Middle) || !grades.contains(&Grade::Low) => Severity::Minor,
         _ => Severity::Major,
     };
-    drafts.into_iter().map(|(point, grade)| Point { severity: severity(grade), ..point }).collect()
+    let drafts = drafts.into_iter().filter(|(point, _)| point.text.contains(char::is_alphanumeric));
+    drafts.map(|(point, grade)| Point { severity: severity(grade), ..point }).collect()
 }
 
 fn point(page: &Page, one: &Found) -> (Point, Option<Grade>) {
     let some = |range: &Range<usize>| {
-        Some(page.text[range.clone()].trim().to_owned()).filter(|text| text.contains(char::is_alphanumeric))
+        Some(page.text.get(range.clone())?.trim().to_owned()).filter(|text| text.contains(char::is_alphanumeric))
     };
     let draft = |about, text, resolution| Point { severity: Severity::Major, about, text, resolution };
-    if let Some([about, objection, resolution]) = &one.cells {
-        return (draft(some(about), some(objection).unwrap_or_default(), some(resolution)), one.grade.or(one.section));
+    if let Some(Cells { about, objection, resolution }) = &one.cells {
+        let objection: Vec<String> = objection.iter().filter_map(some).collect();
+        return (draft(some(about), objection.join(" – "), some(resolution)), one.grade.or(one.section));
     }
     let (text, lower) = (&page.text[..one.range.end], &page.lower[..one.range.end]);
     let mut cuts: Vec<Range<usize>> = Vec::new();
@@ -855,6 +875,7 @@ fn point(page: &Page, one: &Found) -> (Point, Option<Grade>) {
     if let Some((start, value)) = field(lower, one.rest, &words::SEVERITY_FIELDS)
         && let Some(found) = grade_of(&lower[value.clone()])
     {
+        let value = value.start..lower[value.clone()].find(". ").map_or(value.end, |end| value.start + end + 1);
         grade = grade.or(Some(found));
         let line = lower[..start].rfind('\n').map_or(one.rest, |at| (at + 1).max(one.rest));
         if lower[line..start].trim_matches(MARKUP).is_empty() && value.len() <= ABOUT {
@@ -863,11 +884,6 @@ fn point(page: &Page, one: &Found) -> (Point, Option<Grade>) {
     }
     let mut end = one.range.end;
     let resolution = field(lower, one.rest, &words::RESOLUTION_FIELDS).and_then(|(start, value)| {
-        // `**What would resolve it:**` begins before its verb.
-        let line = lower[..start].rfind('\n').map_or(one.rest, |at| (at + 1).max(one.rest));
-        let before = lower[line..start].trim_matches(MARKUP);
-        let start =
-            if ["what", "what would", "this", "suggested", "proposed"].contains(&before) { line } else { start };
         let text = some(&(value.start..one.range.end))?;
         end = start;
         Some(dedent(&text))

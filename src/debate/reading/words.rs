@@ -53,7 +53,7 @@ pub(super) static GRADES: [(Grade, List); 5] = [
     (
         Grade::Middle,
         List::new(
-            "major*|medium*|moderat*|significant*|serious*|important*|substantial*|wesentlich*|erheblich*|bedeutend*|mittel*|\
+            "major*|medium*|moderate|moderately|moderat$|moderata|moderato|significant*|serious*|important*|substantial*|wesentlich*|erheblich*|bedeutend*|mittel*|\
          mäßig*|majeur*|moyen*|modéré*|significati*|importante*|mayor*|medi*|moderad*|maior*|médi*|principal*|maggior*|\
          rilevant*|groot*|gemiddeld*|istotn*|poważn*|średni*|önemli|orta|серьезн*|серьёзн*|значительн*|существенн*|важн*|\
          средн*|主要|重要|中等|中度|メジャー|주요|중요|中$|중간|\u{1f7e0}|\u{26a0}",
@@ -107,7 +107,7 @@ pub(super) static RESPONSES: [(Verdict, List); 3] = [
         List::new(
             "reject|rejects|rejected|rejecting|decline|declined|declines|disagree|disagreed|won't change|won’t change|won't fix|\
          won’t fix|won't do|won’t do|wontfix|~won't|~won’t|~will not change|refuse|refused|~denied|dismissed|~no change|\
-         ~not changed|~unchanged|~no|turned down|~disputed|ablehn*|lehne|abgelehnt*|lehne ich ab|lehnen wir ab|\
+         ~not changed|~unchanged|~no|turned down|~disputed|is not$|are not$|ablehn*|lehne|abgelehnt*|lehne ich ab|lehnen wir ab|\
          zurückgewiesen*|verworfen*|weise ich zurück|~nein|refusé*|refuse|rejeté*|rejette|écarté*|~non|rechaz*|descartad*|\
          en desacuerdo|rejeit*|recusad*|recuso|descartad*|discordo|~não|respint*|rifiut*|respingo|non accolt*|afgewezen|\
          verworpen|geweigerd|odrzucon*|odrzucam|reddedil*|ret|отклон*|отверг*|отказ*|не принят*|не принима*|не согласен|\
@@ -117,16 +117,22 @@ pub(super) static RESPONSES: [(Verdict, List); 3] = [
     ),
 ];
 
-pub(super) static STANDINGS: [(Verdict, List); 2] = [
+pub(super) static STANDINGS: [(Verdict, List); 3] = [
+    (
+        Verdict::Partly,
+        List::new(
+            "~partly|~partially|~partial|~in part|~teilweise|~partiellement|~parcialmente|~parzialmente|~частично|部分|一部|부분",
+        ),
+    ),
     (
         Verdict::Yes,
         List::new(
             "withdraw|withdraws|withdrew|withdrawn|withdrawing|retract|retracted|resolved|~fixed|settled|~closed|~addressed|\
-         addressed|~dropped|~drop|~done|~satisfied|~ok|zurückgezogen|zurückgenommen|ziehe ich zurück|ziehe|erledigt|behoben|\
+         addressed|~dropped|~drop|~done|~satisfied|~ok|no longer applies|moot|obsolete|no longer relevant|zurückgezogen|zurückgenommen|ziehe ich zurück|ziehe|erledigt|behoben|\
          gelöst|ausgeräumt|hinfällig|fallen gelassen|retiré*|retire|levé*|résolu*|abandonné*|corrigé*|retirad*|retiro|\
          resuelt*|corregid*|subsanad*|resolvid*|sanad*|corrigid*|ritirat*|ritiro|risolt*|superat*|ingetrokken|opgelost|\
          vervallen|wycofan*|wycofuj*|rozwiązan*|geri çek*|çözüldü|снят*|снима*|отозван*|отзыва*|решен*|решён*|устранен*|\
-         устранён*|исправлен*|закрыт*|撤回|撤销|撤銷|已解决|已解決|已修复|取り下げ|取下げ|解決済|解消|解決され|解決しま|\
+         устранён*|исправлен*|закрыт*|撤回|撤销|撤銷|已解决|已解決|已修复|取り下げ|取下げ|得到解决|解决了|解決済|解消|解決され|解決し|\
          철회|해결",
         ),
     ),
@@ -134,19 +140,19 @@ pub(super) static STANDINGS: [(Verdict, List); 2] = [
         Verdict::No,
         List::new(
             "maintain|maintains|maintained|maintaining|~stands|still stands|~still|still holds|~holds|~open|still open|\
-         remains open|~remains|unresolved|unaddressed|~kept|uphold|upheld|persists|~partly|~partially|~partial|~unchanged|\
+         remains open|~remains|unresolved|unaddressed|~kept|uphold|upheld|persists|still applies|~unchanged|is not$|are not$|\
          insist|~reiterated|aufrechterhalten|aufrecht erhalten|halte|erhalte|aufrecht|besteht|~bleibt|~offen|weiterhin|\
-         bleibt bestehen|~teilweise|maintenu*|maintiens|~ouvert*|reste|persiste*|subsiste|mantenid*|mantengo|se mantiene*|\
+         bleibt bestehen|halte ich aufrecht|maintenu*|maintiens|~ouvert*|reste|persiste*|subsiste|mantenid*|mantengo|se mantiene*|\
          ~mantiene|sigue|~abiert*|mantid*|mantenho|mantém|permanece|~aberto|~aberta|mantenut*|mantengo|rimane|resta|\
          ~apert*|gehandhaafd|blijft|utrzyman*|podtrzymuj*|geçerli|sürüyor|поддержива*|остается|остаётся|остаются|сохраня*|\
-         в силе|открыт*|не снят*|не решен*|维持|維持|坚持|保持|保留|仍然|仍|未解决|未解決|继续|継続|残って|残る|유지|미해결",
+         в силе|остается в силе|остаётся в силе|остаются в силе|открыт*|не снят*|не решен*|维持|維持|坚持|保持|保留|仍然|仍|未解决|没有解决|未解決|继续|継続|残って|残る|유지|미해결",
         ),
     ),
 ];
 
 /// What turns a verdict that follows within three words.
 static NEGATORS: List =
-    List::new("not|cannot|never|no|nicht|kein|keine|keinen|pas|non|não|nao|не|niet|geen|nie|hardly");
+    List::new("not|cannot|never|no|would|nicht|kein|keine|keinen|pas|non|não|nao|не|niet|geen|nie|hardly");
 /// With a negator before them they turn a verdict half.
 static DEGREES: List = List::new(
     "fully|entirely|completely|wholly|vollständig|ganz|völlig|entièrement|totalement|complètement|totalmente|\
@@ -187,7 +193,7 @@ pub(super) static SECTIONS: [(Section, List); 3] = [
     (
         Section::Points,
         List::new(
-            "points|objection|objections|concern|concerns|issues|weakness|weaknesses|problems|findings|risks|gaps|flaws|critique|\
+            "points|negatives|negative|cons|drawbacks|disadvantages|limitations|improve*|improvements|lacking|needs work|objection|objections|concern|concerns|issues|weakness|weaknesses|problems|findings|risks|gaps|flaws|critique|\
          criticism*|missing|shortcoming*|doubt|doubts|not covered|new|einwand|einwände|einwänden|kritikpunkte|schwächen|mängel|probleme|bedenken|\
          neue*|weitere*|nouveau*|nouvel*|objections|faiblesses|problèmes|réserves|critiques|objeciones|debilidades|problemas|\
          críticas|nuev*|reparos|objeções|fraquezas|ressalvas|nov*|obiezioni|debolezze|critiche|problemi|nuov*|bezwaren|nieuwe|\
@@ -228,7 +234,7 @@ pub(super) static ABOUT_FIELDS: List = List::new(
      部分|涉及|要件|該当箇所|対象|箇所|해당",
 );
 pub(super) static RESOLUTION_FIELDS: List = List::new(
-    "resolved by|resolved if|resolved with|would resolve it|would resolve this|resolves it|resolve by|to resolve|resolution|fix|\
+    "what would resolve it|what would resolve this|resolved by|resolved if|resolved with|would resolve it|would resolve this|resolves it|resolve by|to resolve|resolution|fix|\
      suggested fix|proposed fix|remedy|recommendation|suggestion|solution|gelöst durch|behoben durch|erledigt durch|lösung|behebung|\
      abhilfe|vorschlag|à résoudre par|résolu par|résolution|correction|remède|se resuelve con|se resuelve|resuelto con|resuelto por|\
      se resolvería con|solución|remedio|resolvido por|resolvido com|resolve-se com|solução|correção|risolto da|risolto con|si risolve con|\
@@ -289,7 +295,7 @@ static BETWEEN: List = List::new(
 );
 /// Thanks and assent, which say nothing of a change.
 static COURTESIES: List = List::new(
-    "good|great|fair|valid|excellent|nice|thank|thanks|agreed|noted|understood|correct|true|right|you are right|you're right|yes|ok|\
+    "it$|this$|that$|change$|reason$|changes$|but|and|while|und|aber|good|great|fair|valid|excellent|nice|thank|thanks|agreed|noted|understood|correct|true|right|you are right|you're right|yes|ok|\
      okay|will do|fully agree|i agree|absolutely|indeed|important point|well spotted|makes sense|sure|danke|guter|gute|stimmt|richtig|\
      einverstanden|berechtigt|merci|bonne remarque|bon point|très bonne|d'accord|d’accord|juste|c'est vrai|gracias|buen|buena|de acuerdo|\
      cierto|correcto|obrigad|bom ponto|boa|concordo|correto|grazie|buon|buona|giusto|d'accordo|verissimo|vero|dank|goed punt|спасибо|верно|\
@@ -316,6 +322,11 @@ pub(super) static CRITIQUE_WORDS: List = List::new(
 pub(super) static LEAD_INS: List = List::new(
     "re|on|ad|as to|as for|regarding|concerning|to|zu|zu punkt|zum punkt|ad punkt|au|sur|sur le point|quant à|concernant|sobre|sobre el punto|\
      en cuanto a|quanto a|su|sul punto|по|по пункту|пункт|关于|對於|对于|针对|earlier point|previous point|prior point|answer to|response to|critique",
+);
+/// Begins a sentence that goes on about a point.
+pub(super) static SUBJECTS: List = List::new(
+    "i|we|it|this|that|therefore|so|hence|thus|ich|wir|es|dies|das|je|nous|il|cela|yo|lo|esto|eu|isto|io|questo|я|мы|это|我|我们|这|これ|the point|\
+     the objection",
 );
 /// Joins labels that share an answer.
 pub(super) static LINKS: List =
@@ -471,8 +482,14 @@ pub(super) fn verdicts(text: &str, table: &'static [(Verdict, List)], denied: Op
             continue;
         }
         let Some((verdict, length, weak)) = entry(&text[at..], table) else { continue };
-        let range = at..at + length;
-        let (turned, half) = negation(&text[..at], &text[range.end..]);
+        let mut range = at..at + length;
+        // Endings of Japanese and Korean verbs, which may deny.
+        let ending = |c: char| matches!(c, '\u{3041}'..='\u{309f}' | '\u{ac00}'..='\u{d7af}');
+        let endings: String = text[range.end..].chars().take_while(|c| ending(*c)).take(8).collect();
+        range.end += endings.len();
+        let (from, half) = negation(&text[..at], &text[range.end..]);
+        let turned = from.is_some() || ["ない", "ません", "せず", "않"].iter().any(|no| endings.contains(no));
+        range.start = from.unwrap_or(at);
         let verdict = match (verdict, turned) {
             (Verdict::Yes, true) if half => Some(Verdict::Partly),
             (Verdict::Yes, true) => Some(Verdict::No),
@@ -496,28 +513,26 @@ pub(super) fn verdicts(text: &str, table: &'static [(Verdict, List)], denied: Op
     hits
 }
 
-/// Whether a negator stands around, in the same clause, and whether it denies the degree only.
-fn negation(before: &str, after: &str) -> (bool, bool) {
+/// Where a negator stands that turns a verdict, in the same clause, and whether it denies the degree only.
+fn negation(before: &str, after: &str) -> (Option<usize>, bool) {
     let near = before.char_indices().rev().nth(40).map_or(0, |(at, _)| at);
-    let clause = before[near..]
-        .rsplit([',', ';', ':', '.', '(', ')', '—', '–', '\n', '，', '。', '：'])
-        .next()
-        .unwrap_or_default();
-    let mut words = clause.split_whitespace().rev().take(3);
+    let clause = before[near..].rsplit(|c: char| ",;:.()—–\n，。：".contains(c)).next().unwrap_or_default();
     let mut half = false;
-    let turned = words.any(|word| {
+    let mut at = before.len();
+    for word in clause.split_whitespace().rev().take(3) {
         half |= begins(word, &DEGREES).is_some();
+        at = before[..at].rfind(word).unwrap_or(at);
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        begins(word, &NEGATORS).is_some_and(|(end, _)| end == word.len())
+        if begins(word, &NEGATORS).is_some_and(|(end, _)| end == word.len())
             || word.ends_with("n't")
             || word.ends_with("n’t")
-    });
-    let next = after.split_whitespace().next().unwrap_or_default();
-    (
-        turned
-            || (after.starts_with(' ') && ["nicht", "niet", "pas"].contains(&next.trim_matches(['.', ',', ':', ';']))),
-        half,
-    )
+        {
+            return (Some(at), half);
+        }
+    }
+    let next = after.split_whitespace().next().unwrap_or_default().trim_matches(['.', ',', ':', ';']);
+    let is_behind = after.starts_with(' ') && ["nicht", "niet", "pas"].contains(&next);
+    (is_behind.then_some(before.len()), half)
 }
 
 /// Whether `text`, a sentence, says that there is nothing to object to.
