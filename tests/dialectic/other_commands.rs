@@ -76,6 +76,9 @@ fn the_help_of_debate() {
       -a, --agents <ROLES>             Keep only the agents with these roles, separated by commas
       -r, --rounds <N>                 How many rounds, from 1 to 100 [default: the configuration's,
                                        else 3]
+          --until <CONDITION>          When to end before the last round [default: the configuration's,
+                                       else fixed] [possible values: fixed, convergence, quality,
+                                       resolved]
       -c, --config <PATH>              The configuration file [default: ./debate-config.json]
           --context <DIR>              The directory that the agents' file tools may read [default: the
                                        working directory]
