@@ -43,7 +43,8 @@ pub use forecast::{Forecast, Made, PlannedCall, Purchase, Span};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork};
 pub use id::{AgentId, DebateId};
 pub use ledger::{
-    Answered, Change, Decision, Ledger, Move, Objection, PointId, Reading, Reads, Recheck, Reply, Ruling, Tally,
+    Answered, Change, Counts, Decision, Ledger, Move, Objection, PointId, Reading, Reads, Recheck, Reply, Ruling,
+    Shown, Tally,
 };
 pub use money::Usd;
 pub use outcome::{Outcome, OutcomeKind};

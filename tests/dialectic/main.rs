@@ -46,6 +46,7 @@ mod report;
 mod report_of_a_run;
 mod report_page;
 mod resume;
+mod show;
 mod slow;
 mod stalled;
 mod state_fold;

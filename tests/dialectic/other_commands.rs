@@ -39,6 +39,7 @@ fn the_help_of_the_program() {
       debate       Debate a problem and print the solution
       resume       Carry a paused, failed or killed debate on from its last finished call
       list         List the saved debates, newest first
+      show         Print a part of a saved debate, such as its objections
       report       Write a report of a saved debate, as Markdown or as a page
       eval         Have the solutions of saved debates scored by evaluators
       replay       Show a past debate again
@@ -75,6 +76,9 @@ fn the_help_of_debate() {
       -a, --agents <ROLES>             Keep only the agents with these roles, separated by commas
       -r, --rounds <N>                 How many rounds, from 1 to 100 [default: the configuration's,
                                        else 3]
+          --until <CONDITION>          When to end before the last round [default: the configuration's,
+                                       else fixed] [possible values: fixed, convergence, quality,
+                                       resolved]
       -c, --config <PATH>              The configuration file [default: ./debate-config.json]
           --context <DIR>              The directory that the agents' file tools may read [default: the
                                        working directory]
