@@ -150,6 +150,9 @@ pub(super) static STANDINGS: [(Verdict, List); 3] = [
     ),
 ];
 
+/// May stand before an ordinal.
+pub(super) static ARTICLES: List =
+    List::new("the|my|die|der|das|mein|meine|la|le|il|el|o|a|ma|mon|mi|il mio|la mia|o meu|a minha");
 /// What turns a verdict that follows within three words.
 static NEGATORS: List =
     List::new("not|cannot|never|no|would|nicht|kein|keine|keinen|pas|non|não|nao|не|niet|geen|nie|hardly");
@@ -182,8 +185,8 @@ pub(super) static SECTIONS: [(Section, List); 3] = [
         List::new(
             "strength*|positiv*|works well|work well|works|pros|praise|i like|i liked|like about|well done|done well|done right|\
          good|right|convincing|coverage|covered|fulfilled|checklist|check|requirements met|summary|overview|conclusion*|verdict|assessment|\
-         recommendation*|next steps|not objections|no objections|no objection|not an objection|taste|praised|appreciate*|\
-         stärken|gut|gelungen*|pluspunkte|abdeckung|abgedeckt*|zusammenfassung|fazit|points forts|forces|couverture|résumé|\
+         recommendation*|recommend*|suggestion*|next steps|not objections|no objections|no objection|not an objection|taste|praised|appreciate*|\
+         vorschläge|empfehlungen|sugerencias|recomendaciones|sugestões|recomendações|suggerimenti|raccomandazioni|предложения|рекомендации|建议|提案|stärken|gut|gelungen*|pluspunkte|abdeckung|abgedeckt*|zusammenfassung|fazit|points forts|forces|couverture|résumé|\
          synthèse|conclusion|fortalezas|puntos fuertes|aciertos|cobertura|resumen|conclusión|pontos fortes|forças|resumo|\
          conclusão|punti di forza|punti forti|pregi|copertura|riepilogo|conclusione|conclusioni|sterke punten|mocne strony|\
          güçlü yönler|достоинств*|сильные стороны|плюсы|покрытие|итог*|вывод*|резюме|优点|優點|优势|亮点|覆盖|总结|小结|结论|\
@@ -264,7 +267,7 @@ pub(super) static NONE: List = List::new(
 );
 /// Says in words that there is nothing to object to.
 static NOTHING: List = List::new(
-    "nothing to object|nothing to add|nothing further|nothing to criticize|nothing to criticise|nothing else to|lgtm|\
+    "nothing blocking|nothing major|nothing serious|nothing new|nothing critical|nothing to object|nothing to add|nothing further|nothing to criticize|nothing to criticise|nothing else to|lgtm|\
                        looks good to me|no remaining|nichts einzuwenden|nichts auszusetzen|nichts hinzuzufügen|habe ich nicht|\
                        rien à redire|rien à objecter|rien à ajouter|nada que objetar|nada que añadir|nada a objetar|nada a acrescentar|\
                        niente da obiettare|nulla da obiettare|nulla da aggiungere|не возражаю|возражений нет|возражений не имею|замечаний нет|\
