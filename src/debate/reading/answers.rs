@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
             let text = &self.page.lower[line.start..line.end];
             let rank = match line.kind {
                 Kind::Heading(level) => level,
-                _ => 10 + u8::try_from(line.depth).unwrap_or(u8::MAX - 10),
+                _ => u8::try_from(line.depth).unwrap_or(u8::MAX).saturating_add(10),
             };
             let context = contexts.last().map_or(Context::default(), |(_, context)| *context);
             at += 1;

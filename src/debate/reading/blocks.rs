@@ -260,8 +260,8 @@ fn structure(text: &str) -> (String, Vec<usize>) {
         let rest = line.trim_start_matches(|c: char| " \t>*+-_~`#|<.)".contains(c) || c.is_ascii_digit());
         let prefix = &line[..line.len() - rest.len()];
         let marks = prefix.trim();
-        let is_shallow = marks.starts_with('|') || marks.trim_matches('-').is_empty() && !prefix.contains('\t');
-        if prefix.len() > DEEPEST && !(is_shallow && (rest.trim().is_empty() || !marks.is_empty())) {
+        let is_rule = rest.trim().is_empty() && marks.len() != 1 && marks.trim_matches('-').is_empty();
+        if prefix.len() > DEEPEST && !is_rule && !marks.starts_with('|') {
             out.extend(std::iter::repeat_n('x', prefix.len()));
         } else {
             out.push_str(prefix);

@@ -4,7 +4,7 @@
 //! that ends in `$` has to be all there is left of a phrase. Chinese, Japanese and Korean are written without spaces, so
 //! their words count anywhere. A word behind `~` is an everyday word: it counts only where a verdict is expected.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -13,8 +13,22 @@ use super::{Response, Standing};
 /// A list of words, in the form above.
 pub(super) struct List {
     words: &'static str,
-    /// The words by their first character.
-    index: OnceLock<HashMap<char, Vec<&'static str>>>,
+    /// The words by their first character, in its order.
+    index: OnceLock<Vec<(char, Vec<Word>)>>,
+}
+
+/// A word of a list without its marks.
+struct Word {
+    stem: &'static str,
+    end: End,
+    is_everyday: bool,
+}
+
+/// What may follow a word.
+enum End {
+    Word,
+    Letters,
+    Nothing,
 }
 
 impl List {
@@ -389,25 +403,31 @@ pub(super) fn is_letter(c: char) -> bool {
 
 /// Where the longest word of `list` ends that `text` begins with, and whether it is an everyday word.
 pub(super) fn begins(text: &str, list: &'static List) -> Option<(usize, bool)> {
-    let words = list.index.get_or_init(|| {
-        let mut index: HashMap<char, Vec<&str>> = HashMap::new();
+    let index = list.index.get_or_init(|| {
+        let mut index: BTreeMap<char, Vec<Word>> = BTreeMap::new();
         for word in list.words.split('|') {
-            index.entry(word.trim_start_matches('~').chars().next().unwrap_or(' ')).or_default().push(word);
+            let bare = word.trim_start_matches('~');
+            let end = match bare.as_bytes().last() {
+                Some(b'*') => End::Letters,
+                Some(b'$') => End::Nothing,
+                _ => End::Word,
+            };
+            let word = Word { stem: bare.trim_end_matches(['*', '$']), end, is_everyday: bare.len() < word.len() };
+            index.entry(bare.chars().next().unwrap_or_default()).or_default().push(word);
         }
-        index
+        index.into_iter().collect()
     });
-    let fitting = words.get(&text.chars().next()?)?.iter().filter_map(|word| {
-        let bare = word.trim_start_matches('~');
-        let stem = bare.trim_end_matches(['*', '$']);
-        let rest = text.strip_prefix(stem)?;
-        let tail = rest.trim_start_matches(is_letter);
-        let is_whole = tail.len() == rest.len() || !stem.ends_with(is_letter);
-        let (fits, end) = match bare.as_bytes().last() {
-            Some(b'*') => (true, tail),
-            Some(b'$') => (is_whole && !rest.contains(char::is_alphanumeric), rest),
-            _ => (is_whole, rest),
+    let first = text.chars().next()?;
+    let at = index.binary_search_by_key(&first, |(first, _)| *first).ok()?;
+    let fitting = index[at].1.iter().filter_map(|word| {
+        let rest = text.strip_prefix(word.stem)?;
+        let is_whole = || !rest.starts_with(is_letter) || !word.stem.ends_with(is_letter);
+        let left = match word.end {
+            End::Letters => rest.trim_start_matches(is_letter),
+            End::Word => Some(rest).filter(|_| is_whole())?,
+            End::Nothing => Some(rest).filter(|rest| !rest.contains(char::is_alphanumeric))?,
         };
-        fits.then_some((text.len() - end.len(), bare.len() < word.len()))
+        Some((text.len() - left.len(), word.is_everyday))
     });
     fitting.reduce(|best, next| if next.0 > best.0 { next } else { best })
 }
