@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::checklist::{Entry, field, motions};
 use super::prompt::Fenced;
-use super::text::{Point, Position, covers, holds, numbered, unique};
+use super::text::{Point, covers, holds, numbered, unique};
 use super::words::{count_of, filled, list, mixed, one_line, percent, ratio, words};
 
 /// What speeches are made of.
@@ -32,16 +32,14 @@ enum Side {
 }
 
 impl Side {
-    /// The side of which a heading or a sentence tells.
+    /// The side of which a heading or a sentence tells. Of several it is the last: `Questions of A (for) by B (against)`.
     fn named_in(text: &str) -> Self {
-        let has = |wanted: &str| words(text).any(|word| word.eq_ignore_ascii_case(wanted));
-        if has("against") {
-            Self::Against
-        } else if has("for") {
-            Self::For
-        } else {
-            Self::Neither
-        }
+        let sides = words(text).filter_map(|word| match word.to_lowercase().as_str() {
+            "for" => Some(Self::For),
+            "against" => Some(Self::Against),
+            _ => None,
+        });
+        sides.last().unwrap_or(Self::Neither)
     }
 }
 
@@ -83,9 +81,11 @@ impl<'a> Agent<'a> {
         });
         let own = points.into_iter().take(own).map(|entry| (entry.title.to_owned(), say("argument", entry)));
         let parts: Vec<(String, String)> = answered.chain(own).collect();
-        let [start, open] = [self.task, "open"].map(|name| field(voice, name));
+        // Who has nothing to answer makes the case.
+        let is_special = matches!(self.task, "question" | "close") || answers > 0;
+        let start = if is_special && side != Side::Neither { self.task } else { "open" };
         let start = filled(
-            if start.is_empty() || parts.is_empty() { open } else { start },
+            field(voice, start),
             &[
                 ("motion", &self.motion()),
                 ("title", title),
@@ -98,7 +98,8 @@ impl<'a> Agent<'a> {
         let agreed = if side == Side::Neither { self.agreement() } else { String::new() };
         let nothing = if parts.is_empty() { "What I look for has been said; I have nothing to add." } else { "" };
         let numbered = (1..).zip(parts).map(|(number, (title, text))| format!("{number}. **{title}.** {text}"));
-        let end = [nothing.to_owned(), field(voice, "end").to_owned(), self.colophon()];
+        let end = if matches!(self.task, "question" | "answer") { "" } else { field(voice, "end") };
+        let end = [nothing.to_owned(), end.to_owned(), self.colophon()];
         let paragraphs = [start, agreed].into_iter().chain(numbered).chain(end);
         paragraphs.filter(|paragraph| !paragraph.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
@@ -120,8 +121,8 @@ impl<'a> Agent<'a> {
     /// What the last speaker said that is right.
     fn agreement(&self) -> String {
         let Some(last) = self.material().last() else { return String::new() };
-        let held = Position::of("", last.text).held.into_iter().take(AGREED);
-        match &held.map(Entry::bold).collect::<Vec<_>>()[..] {
+        let made = unique(numbered(last.text).into_iter().filter_map(|point| point.entry));
+        match &made.into_iter().take(AGREED).map(Entry::bold).collect::<Vec<_>>()[..] {
             [] => String::new(),
             held => format!("I agree with “{}” on {}. To that I add:", last.title, list(held)),
         }
@@ -139,7 +140,12 @@ impl<'a> Agent<'a> {
         let choice = match in_favour.cmp(&opposed) {
             Ordering::Greater => "for",
             Ordering::Less => "against",
-            Ordering::Equal => "undecided",
+            Ordering::Equal if in_favour == 0 => "undecided",
+            // Somebody who has heard arguments is moved by them; a rule decides by which.
+            Ordering::Equal => {
+                let tie_break = mixed(self.seed, &format!("{} {}", self.checklist.title, self.motion()));
+                ["for", "against"][usize::from(tie_break.is_multiple_of(2))]
+            }
         };
         let depends = arguments.first().map_or("", |entry| entry.question);
         let reason = format!(
@@ -153,14 +159,15 @@ impl<'a> Agent<'a> {
 
     /// The judge's verdict on debaters under labels: who made more points.
     pub(super) fn verdict(&self, schema: &Value) -> Vec<(&'static str, Value)> {
-        let arguments = |label: String| {
-            let is_of = |text: &Fenced| words(text.title).any(|word| word == label);
-            let points = self.material().filter(is_of).flat_map(|text| numbered(text.text));
-            let count = points.map(|point| point.title).collect::<BTreeSet<String>>().len();
-            (label, count)
+        let labels = names(schema, "/properties/scores/items/properties/debater/enum");
+        let author =
+            |text: &Fenced<'a>| words(text.title).filter(|word| labels.iter().any(|label| label == word)).last();
+        let arguments = |label: &String| {
+            let own = self.material().filter(|text| author(text) == Some(label));
+            let titles = own.flat_map(|text| numbered(text.text)).map(|point| point.title);
+            (label.clone(), titles.collect::<BTreeSet<String>>().len())
         };
-        let counts: Vec<(String, usize)> =
-            names(schema, "/properties/scores/items/properties/debater/enum").into_iter().map(arguments).collect();
+        let counts: Vec<(String, usize)> = labels.iter().map(arguments).collect();
         let most = counts.iter().map(|(_, count)| *count).max().unwrap_or_default();
         let mut best = counts.iter().filter(|(_, count)| *count == most).map(|(label, _)| label.as_str());
         let winner = best.next().filter(|_| best.next().is_none()).unwrap_or("none");
@@ -174,7 +181,7 @@ impl<'a> Agent<'a> {
             let assessment = format!("No rule can weigh this; what can be counted for {name} are points: {told}.");
             json!({ "name": name, "assessment": assessment })
         });
-        let ahead = if winner == "none" { "neither".to_owned() } else { format!("Debater {winner}") };
+        let ahead = if winner == "none" { "nobody".to_owned() } else { format!("Debater {winner}") };
         vec![
             ("scores", scores.collect()),
             ("criteria", criteria.collect()),

@@ -529,6 +529,21 @@ fn speeches_argue_for_their_side_and_answer_the_other() {
 }
 
 #[test]
+fn an_answer_is_to_the_questions_of_the_other_side() {
+    let table = Table::new("This house would ban private cars from city centres.", &[]);
+    let questions = |by: &str| {
+        let title = format!("# Speeches\n\n## Cross-examination of Debater A (for) by Debater B ({by})");
+        part(&title, "contribution", "1. **A way back.** How?\n2. **The right moment.** Why now?")
+    };
+    let side = "# Your side\n\nYou speak for the motion.\n\n";
+    let answer = table.ask("Testing", "answer", &(questions("against") + side));
+    assert!(answer.starts_with("To your questions:\n\n1. **A way back.** That can be seen to: "), "{answer}");
+    assert!(!answer.contains("So I ask you"), "an answer is no speech: {answer}");
+    // The own ones are not to be answered: there is nothing to do but to make the case.
+    assert!(table.ask("Testing", "answer", &(questions("for") + side)).starts_with("I speak for the motion"));
+}
+
+#[test]
 fn polls_and_verdicts_follow_from_what_was_argued() {
     let table = Table::new("Should we migrate our monolith to microservices?", &[]);
     let schema = ballot_schema(&["for", "against", "undecided"]);
