@@ -17,6 +17,7 @@ const NO_STAGES: &[(&str, &str, &str)] = &[
     ("report/markdown/verdict.rs", "verdict", "what a result is called when its stage is not known"),
     ("report/markdown/run.rs", "vote", "what a ballot is called when its stage is not known"),
     ("report/html/mod.rs", "vote", "the place in the page of the picture of a vote"),
+    ("debate/reading/points.rs", "critique", "a word that models put over their points"),
     ("agent/reply.rs", "evaluation", "the name of a schema in requests"),
     ("evaluation/answer.rs", "evaluation", "a key of the answer of `eval`"),
     ("evaluation/schema.rs", "evaluation", "a key of the answer of `eval`"),
