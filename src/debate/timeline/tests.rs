@@ -141,7 +141,7 @@ fn rests_are_cut_and_no_call_reaches_back_over_them() {
     1160 call-ended proposal b "gone"
     1160 recorded resumed
     1170 round-ended
-   1170 recorded completed
+    1170 recorded completed
     "#);
 }
 
