@@ -211,6 +211,15 @@ impl<'a> Shown<'a> {
     }
 }
 
+impl Call {
+    /// The same, with its answer to be read for what it says of objections.
+    #[must_use]
+    pub fn to_be_read(self, debate: &Debate) -> Self {
+        let reads = Reads::of(debate, &self.step.key, &self.step.inputs);
+        Self { reads, ..self }
+    }
+}
+
 /// Makes the call of `agent` that `step` asks for. Of the debate's texts there is room for `room` characters, where they can be
 /// shortened.
 ///
@@ -284,9 +293,8 @@ pub fn prepare(
     let kept = kept.unwrap_or_default();
     let is_solution = matches!(step.answer, Answer::Solution(_));
     let listed = shown.points.filter(|_| is_solution).map(|listed| listed.points).unwrap_or_default();
-    let reads = Reads::of(debate, &step.key, &step.inputs);
     let (labels, length) = (shown.labels, shown.length);
-    Ok(Call { step: step.clone(), request, labels, length, kept, reads, listed, assess })
+    Ok(Call { step: step.clone(), request, labels, length, kept, reads: None, listed, assess })
 }
 
 /// The texts of a step without the earlier critiques that its list of points says everything of: a critic looks at

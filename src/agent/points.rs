@@ -34,7 +34,7 @@ impl Listed {
                 let points = ledger.to_decide();
                 Self::new(&points, |number, one| {
                     let on = label(&one.target_id).map(|label| format!("{label}: ")).unwrap_or_default();
-                    format!("{number}. [{}] {on}{}", one.point.severity.name(), life(one))
+                    format!("{number}. [{}] {on}", one.point.severity.name())
                 })
             }
             (Answer::Text | Answer::Word(_), Some(target), Some(Yield::Critique | Yield::Ballot)) => {
@@ -69,30 +69,26 @@ impl Listed {
     }
 
     fn labelled(points: &[&Objection]) -> Self {
-        Self::new(points, |_, one| format!("- P{} [{}] {}", one.label(), one.point.severity.name(), life(one)))
+        Self::new(points, |_, one| format!("- P{} [{}] ", one.label(), one.point.severity.name()))
     }
 
     /// As many as fit, the gravest and newest of them, in the order in which they were given.
-    fn new(points: &[&Objection], line: impl Fn(usize, &Objection) -> String) -> Self {
+    fn new(points: &[&Objection], mark: impl Fn(usize, &Objection) -> String) -> Self {
         let mut by_weight: Vec<usize> = (0..points.len()).collect();
         by_weight.sort_by_key(|place| (points[*place].point.severity, std::cmp::Reverse(points[*place].round)));
-        let mut room = LIST;
-        let mut kept: Vec<usize> = by_weight
-            .into_iter()
-            .take_while(|place| {
-                let left = room.checked_sub(line(*place, points[*place]).chars().count());
-                room = left.unwrap_or(0);
-                left.is_some()
-            })
-            .collect();
-        kept.sort_unstable();
-        let left_out = points.len() - kept.len();
-        let points: Vec<Objection> = kept.into_iter().map(|place| points[place].clone()).collect();
-        let mut lines: Vec<String> = (1..).zip(&points).map(|(number, one)| line(number, one)).collect();
-        if left_out > 0 {
-            lines.push(format!("And {left_out} more, which are older or weigh less."));
+        let (mut room, mut kept) = (LIST, Vec::new());
+        for place in by_weight {
+            let life = life(points[place]);
+            let Some(left) = room.checked_sub(life.chars().count()) else { break };
+            room = left;
+            kept.push((place, life));
         }
-        Self { text: lines.join("\n"), points }
+        kept.sort_unstable_by_key(|(place, _)| *place);
+        let left_out = points.len() - kept.len();
+        let lines = (1..).zip(&kept).map(|(number, (place, life))| mark(number, points[*place]) + life);
+        let more = (left_out > 0).then(|| format!("And {left_out} more, which are older or weigh less."));
+        let text = lines.chain(more).collect::<Vec<_>>().join("\n");
+        Self { text, points: kept.iter().map(|(place, _)| points[*place].clone()).collect() }
     }
 }
 

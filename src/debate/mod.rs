@@ -51,7 +51,6 @@ pub use outcome::{Outcome, OutcomeKind};
 pub use participants::{PanelInfo, Participant, Spent};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
-pub(crate) use reading::point_ranges;
 pub use reading::{
     Point, Raised, ReadAnswers, ReadCritique, Response, Severity, Standing, read_answers, read_critique,
 };

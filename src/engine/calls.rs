@@ -168,6 +168,7 @@ impl Engine {
             usize::MAX => whole,
             room => prepare(&self.panel, &agent, &shared, self.debate(), step, room)?,
         };
+        let call = call.to_be_read(self.debate());
         if let Some(notice) = &step.notice {
             self.warn(notice.clone());
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::agent::{Agent, Panel, SharedPrompt, prepare};
 use crate::debate::{
     AgentClarifications, AgentSettings, CallKey, CallRecord, Change, Debate, Evaluation, Event, Judgement, Metadata,
-    Point, Reading, Reads, Recorded, Severity, Solution, StageId, StopReason, Summary, SummaryMetadata, Timestamp,
+    Point, Reading, Recorded, Severity, Solution, StageId, StopReason, Summary, SummaryMetadata, Timestamp, Yield,
 };
 use crate::llm::{Request, Turn, request_bytes};
 use crate::protocol::{Answer, Cost, Next, Protocol, Step};
@@ -183,7 +183,9 @@ impl<'a> Rehearsal<'a> {
     fn answer(&mut self, step: &Step, agent: &Agent, call: CallRecord) -> Option<Event> {
         let (key, settings) = (step.key.clone(), &agent.settings);
         let text = self.filler(settings);
-        let reading = Reads::of(&self.debate, &step.key, &step.inputs).map(|reads| Box::new(filler_reading(&reads)));
+        let yields = self.debate.stage(step.key.stage).and_then(|stage| stage.yields);
+        let reading =
+            yields.map(|yields| filler_reading(yields, &step.key)).filter(Reading::says_something).map(Box::new);
         let contribution = |content, target, metadata| {
             contribution(settings, step.key.stage, content, target, metadata, reading.clone())
         };
@@ -265,13 +267,18 @@ impl<'a> Rehearsal<'a> {
 
 /// What is read of a filler: as many points as are asked for at most, and answers to none, so that lists of points are
 /// as long as they get.
-fn filler_reading(reads: &Reads) -> Reading {
-    match reads {
-        Reads::Critique { .. } => {
-            let point =
-                Point { severity: Severity::Major, about: None, text: "x".repeat(POINT_BYTES), resolution: None };
+fn filler_reading(yields: Yield, key: &CallKey) -> Reading {
+    match (yields, &key.target_agent_id) {
+        (Yield::Critique | Yield::Ballot, Some(_)) => {
+            let text = "x".repeat(POINT_BYTES);
+            let point = Point { severity: Severity::Major, about: None, text, resolution: None };
             Reading { points: Some(vec![point; POINTS]), ..Reading::default() }
         }
-        Reads::Answers { .. } => Reading { change: Some(Change { added: 1, removed: 1 }), ..Reading::default() },
+        (Yield::Proposal, None) => Reading { change: Some(Change { added: 1, removed: 1 }), ..Reading::default() },
+        (Yield::Critique | Yield::Ballot, None)
+        | (Yield::Proposal, Some(_))
+        | (Yield::Speech | Yield::Questions | Yield::Summary | Yield::Score | Yield::Verdict | Yield::Solution, _) => {
+            Reading::default()
+        }
     }
 }

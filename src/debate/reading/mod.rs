@@ -152,13 +152,6 @@ pub fn read_critique(text: &str, labels: &[usize]) -> ReadCritique {
     ReadCritique { points: Some(points).filter(|points| !points.is_empty() || says_none), rechecks }
 }
 
-/// Where the points of a critique stand in its text.
-pub(crate) fn point_ranges(text: &str) -> Vec<Range<usize>> {
-    let page = Page::new(text);
-    let reader = Reader::new(&page, &[], &words::STANDINGS, Some(Verdict::Yes));
-    found(&page, &reader).into_iter().map(|one| one.range).collect()
-}
-
 fn found(page: &Page, reader: &Reader<'_>) -> Vec<points::Found> {
     let found = points::find(page, |line| reader.is_recheck(line));
     if points::are_mere_lists(page, &found) && points::says_plainly_none(page) {
