@@ -48,11 +48,12 @@ struct Critique {
 #[derive(Deserialize)]
 struct Answer {
     point: String,
-    answer: Response,
+    #[serde(rename = "answer")]
+    response: Response,
     reason: bool,
 }
 
-struct Text {
+struct Sample {
     name: String,
     text: String,
     expected: Expected,
@@ -95,7 +96,7 @@ impl Score {
     }
 }
 
-fn texts_below(directory: &Path, texts: &mut Vec<Text>) {
+fn texts_below(directory: &Path, texts: &mut Vec<Sample>) {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     for path in paths {
@@ -104,12 +105,12 @@ fn texts_below(directory: &Path, texts: &mut Vec<Text>) {
         } else if path.extension().is_some_and(|extension| extension == "json") {
             let expected = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
             let text = std::fs::read_to_string(path.with_extension("md")).unwrap();
-            texts.push(Text { name: path.file_stem().unwrap().to_string_lossy().into_owned(), text, expected });
+            texts.push(Sample { name: path.file_stem().unwrap().to_string_lossy().into_owned(), text, expected });
         }
     }
 }
 
-fn corpus() -> Vec<Text> {
+fn corpus() -> Vec<Sample> {
     let mut texts = Vec::new();
     texts_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/ledger"), &mut texts);
     assert!(texts.len() >= 40);
@@ -150,7 +151,7 @@ fn one_line(text: &str) -> String {
 fn texts_are_read_as_a_person_reads_them() {
     let (mut points, mut rechecks, mut answers) = (Score::default(), Score::default(), Score::default());
     let mut wrong = Vec::new();
-    for Text { name, text, expected } in &corpus() {
+    for Sample { name, text, expected } in &corpus() {
         match expected {
             Expected::Critique { earlier, points: expected, says_none, rechecks: standings } => {
                 let read = read_critique(text, &labels(*earlier));
@@ -175,7 +176,7 @@ fn texts_are_read_as_a_person_reads_them() {
                 let raised = raised(critiques, earlier);
                 let ReadAnswers { answers: read, .. } = read_answers(text, &raised);
                 let expected: Vec<String> =
-                    expected.iter().map(|one| format!("{} {:?} {}", one.point, one.answer, one.reason)).collect();
+                    expected.iter().map(|one| format!("{} {:?} {}", one.point, one.response, one.reason)).collect();
                 let read = read
                     .iter()
                     .map(|(at, answer, why)| format!("{} {answer:?} {}", label(&raised[*at]), why.is_some()));
@@ -229,7 +230,7 @@ impl Chance {
 #[test]
 fn no_damage_to_a_text_makes_more_of_it_than_was_asked() {
     let texts = corpus();
-    let short: Vec<&Text> = texts.iter().filter(|one| one.text.len() < 2500).collect();
+    let short: Vec<&Sample> = texts.iter().filter(|one| one.text.len() < 2500).collect();
     let mut chance = Chance(11);
     for _ in 0..10_000 {
         let (one, other) = (short[chance.below(short.len())], short[chance.below(short.len())]);

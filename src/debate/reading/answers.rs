@@ -38,10 +38,13 @@ struct Group {
     last: (Option<usize>, usize),
 }
 
+/// Where a point is from: a critique by its number, or, without one, an earlier round.
+type Origin = Option<usize>;
+
 /// What the titles above a line say: whose points follow, and what becomes of them.
 #[derive(Debug, Clone, Copy, Default)]
 struct Context {
-    critique: Option<Option<usize>>,
+    critique: Option<Origin>,
     /// Whether the critic is named, so that the name counts for more than a number.
     is_named: bool,
     verdict: Option<Verdict>,
@@ -93,10 +96,10 @@ impl<'a> Reader<'a> {
     /// The points that are named in `text`, in its order.
     fn groups(&self, text: &str, context: Context) -> Vec<Group> {
         let mut groups: Vec<Group> = Vec::new();
-        let names = self.names_in(text);
+        let critics = self.names_in(text);
         let mut critique_before = None;
         // Without a number or a name, only a title can name a point.
-        let may_name = !names.is_empty() || context.critique.is_some() || text.contains(char::is_numeric);
+        let may_name = !critics.is_empty() || context.critique.is_some() || text.contains(char::is_numeric);
         for at in words::starts(if may_name { text } else { "" }) {
             if groups.last().is_some_and(|last: &Group| at < last.range.end)
                 || text[..at].ends_with('.') && text[..at - 1].ends_with(|c: char| c.is_ascii_digit())
@@ -104,11 +107,15 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let rest = &text[at..];
-            let next = names.partition_point(|(place, _)| *place < at);
-            let named = next.checked_sub(1).map(|before| names[before].1);
+            let next = critics.partition_point(|(place, _)| *place < at);
+            let whose = next.checked_sub(1).map(|before| critics[before].1);
             let found = if let Some((critique, number, end)) = label(rest) {
                 let critique = match (critique, context) {
-                    (Some(_), Context { critique: Some(Some(named)), is_named: true, .. }) => Some(named),
+                    (Some(_), Context { critique: Some(Some(of)), is_named: true, .. })
+                        if self.place(Some(of), number).is_some() =>
+                    {
+                        Some(of)
+                    }
                     (critique, _) => critique,
                 };
                 Some((critique, number, end))
@@ -122,12 +129,12 @@ impl<'a> Reader<'a> {
             {
                 // Whose it is, the name before it says, or the one behind it.
                 let behind =
-                    || names.get(next).filter(|(place, _)| *place < at + end + 40).map(|(_, critique)| *critique);
+                    || critics.get(next).filter(|(place, _)| *place < at + end + 40).map(|(_, critique)| *critique);
                 let counted = critique_number(
                     rest[end..].trim_start_matches(|c: char| !c.is_alphanumeric()).trim_start_matches("of "),
                 )
                 .map(|(critique, _)| critique);
-                let critique = named
+                let critique = whose
                     .or(critique_before)
                     .map(Some)
                     .or_else(|| counted.or_else(behind).map(Some))
@@ -135,7 +142,7 @@ impl<'a> Reader<'a> {
                 critique.map(|critique| (critique, number, end))
             } else {
                 // `Security 2`, `Security's #2`
-                names.get(next).filter(|(place, _)| *place == at).and_then(|(_, critique)| {
+                critics.get(next).filter(|(place, _)| *place == at).and_then(|(_, critique)| {
                     let name = self.names.iter().find(|(_, known)| known == critique)?.0.len();
                     let after =
                         rest[name..].trim_start_matches(['\'', '’', 's', ',', ' ', '-', '–', '*', '/', ':', '(', '#']);
@@ -150,8 +157,8 @@ impl<'a> Reader<'a> {
         for (title, at) in &self.titles {
             let of = self.raised[*at].critique.map(|(critique, _)| critique);
             let alike = self.titles.iter().filter(|(other, _)| other == title).count();
-            let named = names.first().map(|(_, critique)| Some(*critique)).or(context.critique);
-            if alike > 1 && named != Some(of) {
+            let whose = critics.first().map(|(_, critique)| Some(*critique)).or(context.critique);
+            if alike > 1 && whose != Some(of) {
                 continue;
             }
             if let Some(start) = text.find(title.as_str()) {
@@ -754,7 +761,7 @@ fn label(text: &str) -> Option<(Option<usize>, usize, usize)> {
     let digits = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let bounded = |end: usize| {
         !text[end..].starts_with(|c: char| words::is_letter(c) || c == '%')
-            && !(text[end..].starts_with(['.', ',']) && text[end + 1..].starts_with(|c: char| c.is_ascii_digit()))
+            && !text[end..].strip_prefix(['.', ',']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
     if let Some(rest) = text.strip_prefix('p') {
         let rest = rest.trim_start_matches(['-', '#']);
@@ -795,7 +802,7 @@ fn numbered(text: &str) -> Option<(usize, usize)> {
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let after = &rest[digits..];
     let is_whole = !after.starts_with(words::is_letter)
-        && !(after.starts_with(['.', ',']) && after[1..].starts_with(|c: char| c.is_ascii_digit()));
+        && !after.strip_prefix(['.', ',']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     rest[..digits].parse().ok().filter(|_| digits < 5 && is_whole).map(|number| (number, text.len() - after.len()))
 }
 

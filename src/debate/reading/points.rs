@@ -226,8 +226,7 @@ fn is_apart(text: &str, is_heading: bool) -> bool {
         || text.starts_with("__");
     let mut after = rest.chars();
     match after.next() {
-        None => true,
-        Some(':' | '：' | '–' | '—' | '】' | '|' | '/' | '、' | '→' | '·' | '•') => true,
+        None | Some(':' | '：' | '–' | '—' | '】' | '|' | '/' | '、' | '→' | '·' | '•') => true,
         Some('(' | '[' | '（') => is_heading,
         Some('-') => after.next() == Some(' '),
         Some('.' | ')' | ',') => after.next().is_none_or(char::is_whitespace),
@@ -283,7 +282,7 @@ fn title(page: &Page, line: &Line, lead: &Lead) -> Option<Title> {
         return is_heading.then_some(Title::Text);
     }
     let is_new = words::has(rest, &words::NEW);
-    let is_strong = points && !["points", "critiques", "critique"].iter().any(|weak| rest == *weak);
+    let is_strong = points && !["points", "critiques", "critique"].contains(&rest);
     Some(match (earlier, other, points) {
         (true, _, _) if !is_new => Title::Section(Section::Earlier),
         (_, true, false) => Title::Section(Section::Other),
@@ -709,8 +708,7 @@ impl Finder<'_> {
     fn columns_of(&self, line: &Line) -> Option<[Option<usize>; 3]> {
         let is_one = |cell: &Range<usize>, list| words::has(self.page.lower[cell.clone()].trim_matches(MARKUP), list);
         let column = |list| line.cells.iter().position(|cell| is_one(cell, list));
-        let columns =
-            [&words::SEVERITY_FIELDS, &words::ABOUT_FIELDS, &words::RESOLUTION_FIELDS].map(|list| column(list));
+        let columns = [&words::SEVERITY_FIELDS, &words::ABOUT_FIELDS, &words::RESOLUTION_FIELDS].map(column);
         let others = line.cells.iter().enumerate().filter(|(at, _)| !columns.contains(&Some(*at)));
         let has_objections = others.into_iter().any(|(_, cell)| is_one(cell, &words::OBJECTION_FIELDS));
         let is_coverage = words::has(&self.page.lower[line.start..line.end], &words::COVERED);
@@ -1077,11 +1075,8 @@ pub(super) fn says_plainly_none(page: &Page) -> bool {
 
 /// Whether the text says somewhere that there is nothing to object to.
 pub(super) fn says_none(page: &Page) -> bool {
-    page.lines.iter().filter(|line| !matches!(line.kind, Kind::Quoted | Kind::Rule | Kind::Row | Kind::Header)).any(
-        |line| {
-            page.lower[line.start..line.end]
-                .split_inclusive(['.', '!', '。', ';', '！'])
-                .any(|sentence| words::says_none(sentence))
-        },
-    )
+    page.lines
+        .iter()
+        .filter(|line| !matches!(line.kind, Kind::Quoted | Kind::Rule | Kind::Row | Kind::Header))
+        .any(|line| page.lower[line.start..line.end].split_inclusive(['.', '!', '。', ';', '！']).any(words::says_none))
 }

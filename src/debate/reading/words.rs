@@ -436,7 +436,7 @@ pub(super) fn begins(text: &str, list: &'static List) -> Option<(usize, bool)> {
 pub(super) fn starts(text: &str) -> impl Iterator<Item = usize> {
     let mut inside = false;
     text.char_indices().filter_map(move |(at, c)| {
-        let is_start = !c.is_whitespace() && !(inside && is_letter(c));
+        let is_start = !c.is_whitespace() && (!inside || !is_letter(c));
         inside = is_letter(c);
         is_start.then_some(at)
     })
