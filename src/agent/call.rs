@@ -147,7 +147,7 @@ impl<'a> Shown<'a> {
                     Some(format!("Candidate {letter}"))
                 };
                 let points = points(&label);
-                Self { labels, candidates, length, points, ..Self::default() }
+                Self { points, labels, candidates, length, ..Self::default() }
             }
             Shows::OwnTexts => {
                 let rounds = own_rounds(debate, agent, round);
@@ -188,7 +188,7 @@ impl<'a> Shown<'a> {
                 let mut parts = vec![("Earlier rounds", earlier), ("The final round", last)];
                 parts.retain(|(_, texts)| !texts.is_empty());
                 let points = points(&|author| Some(anonymous(debate, author)));
-                Self { parts, length: whole_length(debate), points, ..Self::default() }
+                Self { points, parts, length: whole_length(debate), ..Self::default() }
             }
         })
     }

@@ -131,13 +131,13 @@ impl<'a> Agent<'a> {
         let earlier = self.earlier_points();
         let open: Vec<&Requirement> = self.open_majors(&target.held).collect();
         let mut is_grave = false;
-        let rechecked = earlier.iter().map(|point| match self.met_by(&target, point) {
-            Some(by) => format!("- {}: withdrawn. {by} settles it.", point.label),
-            None => {
-                // No rewrite by rules can mend what no rule answers.
-                is_grave |= !point.is_minor && self.requirement_of(point).is_none();
-                format!("- {}: maintained. Nothing in the text meets “{}” yet.", point.label, point.title)
+        let rechecked = earlier.iter().map(|point| {
+            if let Some(by) = self.met_by(&target, point) {
+                return format!("- {}: withdrawn. {by} settles it.", point.label);
             }
+            // No rewrite by rules can mend what no rule answers.
+            is_grave |= !point.is_minor && self.requirement_of(point).is_none();
+            format!("- {}: maintained. Nothing in the text meets “{}” yet.", point.label, point.title)
         });
         let rechecked = rechecked.collect();
         let raised: Vec<&Entry> = earlier.iter().filter_map(|point| point.entry).collect();

@@ -142,8 +142,8 @@ fn a_debate_grows_is_answered_and_rises() {
             for (agent, refinement) in record.refinements[round].iter().enumerate() {
                 let proposal = &record.proposals[round][agent];
                 assert!(points_of(refinement) > points_of(proposal), "{problem}: round {round} adds nothing");
-                let headings = refinement.lines().filter(|line| line.starts_with("## "));
-                assert_eq!(headings.last(), Some("## Response to critiques"));
+                let mut headings = refinement.lines().filter(|line| line.starts_with("## "));
+                assert_eq!(headings.next_back(), Some("## Response to critiques"));
                 for unique in ["## Response to critiques", "## Requirements Coverage", "no model was called"] {
                     assert_eq!(refinement.matches(unique).count(), 1, "{unique}");
                 }

@@ -35,7 +35,7 @@ fn prompt(file: &str) -> &'static Prompt {
 
 /// What a call shows, each text being what `text` makes of its name.
 struct Texts {
-    texts: Vec<String>,
+    named: Vec<String>,
     summary: String,
     points: String,
 }
@@ -43,11 +43,11 @@ struct Texts {
 impl Texts {
     fn of(text: &impl Fn(&str) -> String) -> Self {
         let names = ["input-1", "input-2", "input-3", "first", "second", "proposal", "critique", "refinement"];
-        Self { texts: names.map(text).into(), summary: text("summary"), points: text("points") }
+        Self { named: names.map(text).into(), summary: text("summary"), points: text("points") }
     }
 
     fn values<'a>(&'a self, role: FocusedRole<'a>) -> Values<'a> {
-        let at = |place: usize| self.texts[place].as_str();
+        let at = |place: usize| self.named[place].as_str();
         let authored = |author, place| Authored { author, text: at(place) };
         let entries = vec![Entry { title: "title-1, for", text: at(3) }, Entry { title: "title-2", text: at(4) }];
         Values {
