@@ -89,6 +89,11 @@ pub(crate) fn config(agents: usize, rounds: usize) -> Value {
     json!({"agents": agents, "judge": judge, "debate": {"rounds": rounds, "terminationCondition": fixed}})
 }
 
+/// The least value. What else runs on the machine can only make a short run longer.
+pub(crate) fn least(values: Vec<f64>) -> f64 {
+    values.into_iter().fold(f64::INFINITY, f64::min)
+}
+
 /// The middle value.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
