@@ -1,4 +1,4 @@
-//! The project's own figures: `cargo bench --bench debate -- [scheduling|engine|start|prompts|report]`.
+//! The project's own figures: `cargo bench --bench debate -- [start|report|scheduling|prompts|engine|consumers|live|size]`.
 //!
 //! Runs the release binary against the mock model server of the tests and prints one Markdown table. The server
 //! runs in this process, so that only the program is measured.
@@ -12,11 +12,15 @@ use std::process::ExitCode;
 #[expect(dead_code, unused_imports, reason = "the tests use all of it")]
 mod support;
 
+mod consumers;
 mod engine;
+mod live;
 mod measured;
 mod prompts;
+mod reference;
 mod report;
 mod scheduling;
+mod size;
 mod start;
 
 /// One line of the table.
@@ -34,18 +38,25 @@ impl Row {
 
 type Benchmark = fn() -> Result<Vec<Row>, String>;
 
-const BENCHMARKS: [(&str, Benchmark); 5] = [
+const BENCHMARKS: [(&str, Benchmark); 8] = [
     ("start", start::rows),
     ("report", report::rows),
     ("scheduling", scheduling::rows),
     ("prompts", prompts::rows),
     ("engine", engine::rows),
+    ("consumers", consumers::rows),
+    ("live", live::rows),
+    ("size", size::rows),
 ];
 
 fn main() -> ExitCode {
     // Cargo adds options of its own.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    match run(&wanted) {
+    let ended = match std::env::var(consumers::WATCHED_BY) {
+        Ok(consumers) => consumers::be_watched_by(&consumers),
+        Err(_) => run(&wanted),
+    };
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
             // Nothing can be done when even this cannot be written.

@@ -20,6 +20,8 @@ pub(crate) struct Measured {
     pub(crate) peak_mib: f64,
     /// The calls it made.
     pub(crate) exchanges: Vec<Exchange>,
+    /// What is saved of it.
+    pub(crate) state: String,
 }
 
 /// Runs `dialectic debate` on a problem, with the configuration if there is one.
@@ -51,7 +53,8 @@ pub(crate) fn debate(
     if let Some(violation) = server.violations().first() {
         return Err(format!("a request that a real server would refuse: {violation}"));
     }
-    Ok(Measured { wall, processor, peak_mib, exchanges })
+    let state = sandbox.read(format!("debates/{}.json", sandbox.only_debate()));
+    Ok(Measured { wall, processor, peak_mib, exchanges, state })
 }
 
 /// A script whose replies can be recognised in later prompts; `words` long where text is asked for.
@@ -86,13 +89,18 @@ pub(crate) fn config(agents: usize, rounds: usize) -> Value {
     json!({"agents": agents, "judge": judge, "debate": {"rounds": rounds, "terminationCondition": fixed}})
 }
 
+/// The least value. What else runs on the machine can only make a short run longer.
+pub(crate) fn least(values: Vec<f64>) -> f64 {
+    values.into_iter().fold(f64::INFINITY, f64::min)
+}
+
 /// The middle value.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
-fn processor_time() -> Result<Duration, String> {
+pub(crate) fn processor_time() -> Result<Duration, String> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|error| format!("no figures from the system: {error}"))?;
     let micros = (usage.user_time() + usage.system_time()).num_microseconds();
     Ok(Duration::from_micros(micros.unsigned_abs()))
@@ -100,13 +108,13 @@ fn processor_time() -> Result<Duration, String> {
 
 /// Reads the kernel's high-water mark of a process until that ends. `getrusage` has one too, but it counts what the
 /// parent held when the child was started, and this process holds every prompt.
-struct MemoryWatch {
+pub(crate) struct MemoryWatch {
     peak_kib: Arc<AtomicU64>,
     ended: Arc<AtomicBool>,
 }
 
 impl MemoryWatch {
-    fn start(id: u32) -> Self {
+    pub(crate) fn start(id: u32) -> Self {
         let watch = Self { peak_kib: Arc::default(), ended: Arc::default() };
         let (peak, ended) = (Arc::clone(&watch.peak_kib), Arc::clone(&watch.ended));
         std::thread::spawn(move || {
@@ -123,7 +131,7 @@ impl MemoryWatch {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "memory is far below 2^53 KiB")]
-    fn peak_mib(&self) -> f64 {
+    pub(crate) fn peak_mib(&self) -> f64 {
         self.ended.store(true, Ordering::Relaxed);
         self.peak_kib.load(Ordering::Relaxed) as f64 / 1024.0
     }

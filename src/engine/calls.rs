@@ -1,5 +1,6 @@
 //! Calls in flight: started together, received one by one.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -19,7 +20,8 @@ use super::{Engine, EngineError};
 /// Calls in flight. Dropping them abandons them.
 pub(super) struct Calls {
     tasks: JoinSet<()>,
-    in_flight: Vec<InFlight>,
+    /// Looked through for every call that is wanted, each time one comes back.
+    in_flight: HashMap<CallKey, InFlight>,
     /// Attempts that wait for room under the cost limit, oldest first.
     waiting: Vec<Pending>,
     sender: UnboundedSender<Message>,
@@ -106,7 +108,7 @@ pub(super) struct Arrival {
 impl Calls {
     pub(super) fn new() -> Self {
         let (sender, receiver) = unbounded_channel();
-        Self { tasks: JoinSet::new(), in_flight: Vec::new(), waiting: Vec::new(), sender, receiver }
+        Self { tasks: JoinSet::new(), in_flight: HashMap::new(), waiting: Vec::new(), sender, receiver }
     }
 
     /// Whether none is in flight.
@@ -115,7 +117,7 @@ impl Calls {
     }
 
     pub(super) fn is_in_flight(&self, key: &CallKey) -> bool {
-        self.in_flight.iter().any(|flying| flying.step.key == *key)
+        self.in_flight.contains_key(key)
     }
 
     /// What happens next. Messages come first, so that a task that has told its result is not taken for dead.
@@ -132,9 +134,9 @@ impl Calls {
         }
     }
 
-    fn land(&mut self, place: usize, result: Result<Answered, FailedCall>) -> Arrival {
-        let InFlight { step, length, .. } = self.in_flight.swap_remove(place);
-        Arrival { step, length, result }
+    fn land(&mut self, key: &CallKey, result: Result<Answered, FailedCall>) -> Option<Arrival> {
+        let InFlight { step, length, .. } = self.in_flight.remove(key)?;
+        Some(Arrival { step, length, result })
     }
 }
 
@@ -211,7 +213,7 @@ impl Engine {
             let result = answer(ask, &call, &judge).await;
             drop(sender.send(Message::Finished(key, Box::new(result))));
         });
-        self.calls.in_flight.push(InFlight { task: task.id(), step, length });
+        self.calls.in_flight.insert(step.key.clone(), InFlight { task: task.id(), step, length });
     }
 
     /// Takes notice of what happened to a call; its end is handed on.
@@ -222,17 +224,15 @@ impl Engine {
                 Message::AttemptFailed(key, error, call) => self.append(Event::AttemptFailed { key, error, call })?,
                 Message::Replied(key, reply, call) => self.append(Event::Replied { key, reply, call })?,
                 Message::Finished(key, result) => {
-                    let place = self.calls.in_flight.iter().position(|flying| flying.step.key == key);
-                    return Ok(place.map(|place| self.calls.land(place, *result)));
+                    return Ok(self.calls.land(&key, *result));
                 }
             },
             News::Died(task) => {
-                let place = self.calls.in_flight.iter().position(|flying| flying.task == task);
-                if let Some(place) = place {
+                let died = self.calls.in_flight.values().find(|flying| flying.task == task);
+                if let Some(key) = died.map(|flying| flying.step.key.clone()) {
                     let error = ModelError::Broken { message: "the program failed while it was made".to_owned() };
-                    let arrival = self.calls.land(place, Err(FailedCall { error, attempts: 1, spent: None }));
-                    self.abandon_cost(std::slice::from_ref(&arrival.step.key));
-                    return Ok(Some(arrival));
+                    self.abandon_cost(std::slice::from_ref(&key));
+                    return Ok(self.calls.land(&key, Err(FailedCall { error, attempts: 1, spent: None })));
                 }
             }
             News::Ended => {}

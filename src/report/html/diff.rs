@@ -1,5 +1,6 @@
 //! What changed between two texts: inserted and deleted words, with a little of what stayed around them.
 
+use std::collections::HashMap;
 use std::mem::take;
 
 use maud::{Markup, html};
@@ -74,6 +75,24 @@ fn passage(lines: &TextDiff<'_, '_, str>, op: &DiffOp, side: ChangeTag) -> Strin
     slices.concat()
 }
 
+/// Whether it is worth while to look for the words that stayed. To find them in texts that have little in common takes
+/// longest, and for nothing: those that stayed alone between changes are not shown as such. Where words stayed together,
+/// pairs of them are in both texts, wherever they went; half as many are asked for as words have to stay.
+fn share_phrases(old: &str, new: &str) -> bool {
+    let pairs = |text| <str>::split_whitespace(text).zip(<str>::split_whitespace(text).skip(1));
+    let mut gone: HashMap<(&str, &str), u64> = HashMap::new();
+    pairs(old).for_each(|pair| *gone.entry(pair).or_default() += 1);
+    let (mut all, mut shared) = (gone.values().sum::<u64>(), 0);
+    for pair in pairs(new) {
+        all += 1;
+        if let Some(left) = gone.get_mut(&pair).filter(|left| **left > 0) {
+            *left -= 1;
+            shared += 1;
+        }
+    }
+    400 * shared >= ALIKE * all
+}
+
 /// The words that both texts have in the same order.
 fn stayed(diff: &TextDiff<'_, '_, str>) -> u64 {
     let stayed = diff.iter_all_changes().filter(|change| change.tag() == ChangeTag::Equal);
@@ -124,10 +143,11 @@ impl Changes {
     }
 
     fn replace(&mut self, old: &str, new: &str) {
-        let few = words(old) <= COMPARED_WORDS && words(new) <= COMPARED_WORDS;
-        let diff =
-            few.then(|| TextDiff::configure().algorithm(Algorithm::Myers).diff_words(old.trim_end(), new.trim_end()));
-        if let Some(diff) = diff.filter(|diff| 200 * stayed(diff) >= ALIKE * (words(old) + words(new))) {
+        let (before, after) = (words(old), words(new));
+        let few = before <= COMPARED_WORDS && after <= COMPARED_WORDS;
+        let diff = (few && share_phrases(old, new))
+            .then(|| TextDiff::configure().algorithm(Algorithm::Myers).diff_words(old.trim_end(), new.trim_end()));
+        if let Some(diff) = diff.filter(|diff| 200 * stayed(diff) >= ALIKE * (before + after)) {
             self.reword(&diff);
         } else {
             self.delete(old);

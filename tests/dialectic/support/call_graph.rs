@@ -43,12 +43,22 @@ pub(crate) fn critical_path(exchanges: &[Exchange], barrier: Barrier) -> Result<
         if stage != Some((call.round, call.stage())) {
             (before, stage) = (latest, Some((call.round, call.stage())));
         }
+        let is_beside = call.purpose == Purpose::Summarize && is_for_the_judge(index, &calls);
         let needed = call.made_from.iter().map(|needed| ends[*needed]).max().unwrap_or_default();
         let start = if barrier == Barrier::Rounds { needed.max(before) } else { needed };
         ends[index] = start + call.latency;
-        latest = latest.max(ends[index]);
+        if !is_beside {
+            latest = latest.max(ends[index]);
+        }
     }
     Ok(latest)
+}
+
+/// Whether the reply is shown to the judge alone: its summary of what came before is made beside the last round, which
+/// does not wait for it.
+fn is_for_the_judge(index: usize, calls: &[Call]) -> bool {
+    let mut readers = calls.iter().filter(|call| call.made_from.contains(&index)).peekable();
+    readers.peek().is_some() && readers.all(|reader| matches!(reader.purpose, Purpose::Synthesize | Purpose::Assess))
 }
 
 struct Call {

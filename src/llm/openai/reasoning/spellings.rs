@@ -1,5 +1,7 @@
 //! How reasoning begins and ends.
 
+use memchr::memmem;
+
 /// Names of tags, in lower case.
 const NAMES: [&str; 12] = [
     "think",
@@ -197,7 +199,8 @@ pub(super) fn strip_end<'a>(text: &'a str, end: &str) -> Option<&'a str> {
 
 fn find_tag(text: &str, from: usize, open: &str, name: &str, close: &str) -> Option<(usize, usize)> {
     let mut at = from;
-    while let Some(start) = text.get(at..)?.find(open).map(|found| at + found) {
+    // Every answer is looked through for every tag, and few have any.
+    while let Some(start) = memmem::find(text.get(at..)?.as_bytes(), open.as_bytes()).map(|found| at + found) {
         let len = open.len() + name.len() + close.len();
         if begins(&text[start..], [open, name, close]).is_some_and(|len| start + len <= text.len()) {
             return Some((start, start + len));

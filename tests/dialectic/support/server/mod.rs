@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
+use axum::serve::ListenerExt as _;
 use tokio::sync::oneshot;
 
 pub(crate) use check::violations;
@@ -105,6 +106,9 @@ impl MockServer {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.expect("a runtime can be built").block_on(async {
                 let listener = tokio::net::TcpListener::from_std(listener).expect("the listener is non-blocking");
+                // As servers of streams do: a word does not wait until the one before it is acknowledged. One that
+                // cannot be set is one that is gone.
+                let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
                 tokio::select! {
                     served = axum::serve(listener, app) => served.expect("the mock server serves until it is stopped"),
                     _ = stopped => {}

@@ -25,6 +25,8 @@ pub(crate) struct Reply {
     pub(crate) gate: Option<Gate>,
     /// Whether it is sent as a whole even where a stream is wished for.
     pub(crate) whole: bool,
+    /// Whether each piece of a stream goes out before the next, instead of as many at once as there are.
+    pub(crate) one_by_one: bool,
 }
 
 /// What an answer holds.
@@ -80,6 +82,7 @@ impl Reply {
             gap: Duration::ZERO,
             gate: None,
             whole: false,
+            one_by_one: false,
         }
     }
 
@@ -173,6 +176,11 @@ impl Reply {
     /// A stream with that time between its pieces.
     pub(crate) fn paced(self, gap: Duration) -> Self {
         Self { gap, ..self }
+    }
+
+    /// A stream whose pieces go out in packets of their own, without a pause.
+    pub(crate) fn word_by_word(self) -> Self {
+        Self { one_by_one: true, ..self }
     }
 
     /// Of a server that does not stream, whatever it is asked for.

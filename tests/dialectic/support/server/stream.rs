@@ -61,7 +61,7 @@ pub(crate) fn response(reply: &Reply, request: &Incoming, sent: impl FnOnce() + 
     for (name, value) in &reply.headers {
         response = response.header(name, value);
     }
-    let (pause, gate) = (pause.max(reply.gap), reply.gate.clone());
+    let (pause, gate, one_by_one) = (pause.max(reply.gap), reply.gate.clone(), reply.one_by_one);
     let rest = (pieces.into_iter().enumerate(), Some(sent));
     let body = futures_util::stream::unfold(rest, move |(mut pieces, mut sent)| {
         let gate = gate.clone();
@@ -74,6 +74,9 @@ pub(crate) fn response(reply: &Reply, request: &Incoming, sent: impl FnOnce() + 
                 (Some((_, piece)), _) => {
                     if !pause.is_zero() {
                         tokio::time::sleep(pause).await;
+                    } else if one_by_one {
+                        // What was written before is sent when there is nothing more to write for a moment.
+                        tokio::task::yield_now().await;
                     }
                     Some((Ok(piece), (pieces, sent)))
                 }

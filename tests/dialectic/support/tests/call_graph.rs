@@ -61,6 +61,21 @@ fn a_round_waits_for_the_one_before_it_and_for_its_summaries() {
 }
 
 #[test]
+fn a_summary_for_the_judge_alone_holds_up_nobody_else() {
+    let last: &[(&str, &[usize], u64)] = &[
+        ("propose", &[], 10),
+        ("critique", &[0], 10),
+        ("refine", &[0, 1], 10),
+        ("summarise", &[2], 25),
+        ("critique", &[2], 10),
+        ("refine", &[2, 4], 10),
+        ("synthesise", &[3, 5], 5),
+    ];
+    // It begins with the last round, and takes a little longer than that.
+    assert_eq!(path(last, Barrier::Rounds), Ok(30 + 25 + 5));
+}
+
+#[test]
 fn scores_hold_up_the_next_round_and_the_judge_comes_last() {
     let scored: &[(&str, &[usize], u64)] = &[
         ("propose", &[], 10),

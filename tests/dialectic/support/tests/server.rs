@@ -137,6 +137,19 @@ fn pieces_arrive_as_they_stand_whatever_was_wished_for() {
 }
 
 #[test]
+fn words_in_packets_of_their_own_come_to_the_same() {
+    let mut body = question(Api::Chat, "s", "p");
+    body["stream"] = json!(true);
+    let reply = Reply::text("A queue must never lose a message.");
+    let [joined, apart] = [reply.clone(), reply.word_by_word()].map(|reply| {
+        let server = MockServer::with(move |_| reply.clone());
+        post(&server, path(Api::Chat), &body).body
+    });
+    assert!(joined.len() > 1_000);
+    assert_eq!(apart, joined);
+}
+
+#[test]
 fn an_answer_can_be_held_until_others_were_asked_for() {
     let gate = Gate::shut();
     let server = MockServer::with(move |request| {
