@@ -146,7 +146,7 @@ pub(crate) fn words(stage: StageId, agent: &str, target: Option<&str>, text: &st
 }
 
 pub(crate) fn warning(message: &str) -> Signal {
-    Signal::Warning { message: message.to_owned() }
+    Signal::Warning { message: message.to_owned(), failed: None }
 }
 
 /// A saved debate of two agents and a judge: one full round, one in which something failed.

@@ -7,17 +7,20 @@
 //! takes a closed stream for what it is rather than panic.
 
 mod events;
+mod footer;
 mod forecast;
 mod live;
 mod markdown;
 mod ndjson;
 mod notice;
 mod plain;
+mod plan;
 mod replay;
 mod result;
 mod screen;
 mod summary;
 mod table;
+mod told;
 mod view;
 mod words;
 
@@ -25,10 +28,11 @@ mod words;
 mod tests;
 
 pub use events::{EventStream, StreamEnd};
+pub use footer::{Ended, footer};
 pub use forecast::{forecast, purchase};
 pub use markdown::render_markdown;
 pub use ndjson::{EventSink, EventSinkError};
 pub use notice::{ColorMode, Notices};
 pub use replay::{Speed, play};
 pub use summary::{participants, summary};
-pub use view::{DisplayOptions, Messages, ProgressMode, View};
+pub use view::{Detail, DisplayOptions, KeysMeaning, Messages, ProgressMode, View};

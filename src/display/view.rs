@@ -12,16 +12,21 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use crate::debate::{Progress, Signal};
+use crate::debate::{Event, Forecast, Progress, Signal};
 use crate::signals::{News, Subscription, now};
 
-use super::live::{FRAME_INTERVAL, LiveBlock, TerminalSize, block};
+use super::live::{Controls, FRAME_INTERVAL, LiveBlock, TerminalSize, block};
+use super::markdown::render_markdown;
 use super::ndjson::EventSinkError;
 use super::notice::{ColorMode, Notices};
-use super::plain::PlainLines;
-use super::result::result_line;
-use super::screen::SharedWriter;
-use crate::sanitize::{one_line, sanitize};
+use super::plain::{GAP, PlainLines};
+use super::plan::Plan;
+use super::screen::{SharedWriter, WIDEST};
+use super::told::Teller;
+use crate::sanitize::sanitize;
+
+/// Before each line of a text that is shown as a whole.
+const INDENT: &str = "    ";
 
 /// How progress is shown. Warnings are shown in every mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,11 +39,23 @@ pub enum ProgressMode {
     Quiet,
 }
 
+/// How much of what agents say is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detail {
+    /// The first sentence of each text.
+    #[default]
+    Compact,
+    /// Every text as a whole, as soon as it is there.
+    Full,
+}
+
 /// How a running debate is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DisplayOptions {
     /// How progress is shown.
     pub progress: ProgressMode,
+    /// How much is shown of texts.
+    pub detail: Detail,
     /// Whether colours are used.
     pub color: ColorMode,
 }
@@ -60,6 +77,22 @@ pub struct Messages(UnboundedSender<Message>);
 enum Message {
     Text { text: String, shown: oneshot::Sender<()> },
     Error(EventSinkError),
+    Forecast(Box<Forecast>),
+    Keys(KeysMeaning),
+    Hidden { is_hidden: bool, shown: oneshot::Sender<()> },
+}
+
+/// What a key does to what is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeysMeaning {
+    /// Keys are heard: the block says so.
+    Heard,
+    /// Whole texts, or first sentences alone.
+    MoreOrLess,
+    /// Which keys there are, or not.
+    Help,
+    /// The debate was told to pause, or to go on.
+    Held(bool),
 }
 
 impl Messages {
@@ -74,6 +107,24 @@ impl Messages {
 
     pub(super) fn error(&self, error: EventSinkError) {
         drop(self.0.send(Message::Error(error)));
+    }
+
+    /// Shows what is still to come: stages, and what the debate will probably cost.
+    pub fn expect(&self, forecast: Forecast) {
+        drop(self.0.send(Message::Forecast(Box::new(forecast))));
+    }
+
+    /// Shows what a key stands for.
+    pub fn key(&self, meaning: KeysMeaning) {
+        drop(self.0.send(Message::Keys(meaning)));
+    }
+
+    /// Takes the block off the screen, as long as somebody else has the terminal, or puts it back. What comes back is
+    /// ready when that is done, which may be never.
+    pub fn hide(&self, is_hidden: bool) -> impl Future<Output = ()> + use<> {
+        let (shown, told) = oneshot::channel();
+        drop(self.0.send(Message::Hidden { is_hidden, shown }));
+        async move { drop(told.await) }
     }
 }
 
@@ -92,7 +143,7 @@ impl View {
         let left = leave.clone();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         thread::Builder::new().name("view".to_owned()).spawn(move || {
-            let reporter = Reporter::new(stderr, options.progress, colors, TerminalSize::of_stderr);
+            let reporter = Reporter::new(stderr, options, colors, TerminalSize::of_stderr, &progress);
             runtime.block_on(left.run_until_cancelled(show(signals, messages, progress, reporter)));
             drop(ending);
         })?;
@@ -136,7 +187,7 @@ async fn show(
             // Before messages, which come behind what was published before them.
             news = signals.next() => news,
             Some(message) = messages.recv() => {
-                reporter.tell(message);
+                reporter.tell(message, &progress);
                 continue;
             }
         };
@@ -148,14 +199,23 @@ async fn show(
             Some(News::Gap(gap)) => {
                 progress = gap.progress;
                 reporter.skip(&progress, gap.warnings.iter());
+                reporter.teller = Teller::new(&progress);
             }
             None => {
                 while let Ok(message) = messages.try_recv() {
-                    reporter.tell(message);
+                    reporter.tell(message, &progress);
                 }
                 return;
             }
         }
+    }
+}
+
+/// `line`, without its colours where there are to be none.
+fn painted(colors: ColorChoice, line: String) -> String {
+    match colors {
+        ColorChoice::Never => anstream::adapter::strip_str(&line).to_string(),
+        ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => line,
     }
 }
 
@@ -164,6 +224,11 @@ struct Reporter {
     out: SharedWriter,
     colors: ColorChoice,
     form: Form,
+    detail: Detail,
+    teller: Teller,
+    plan: Plan,
+    controls: Controls,
+    is_hidden: bool,
 }
 
 enum Form {
@@ -173,13 +238,20 @@ enum Form {
 }
 
 impl Reporter {
-    fn new(out: SharedWriter, mode: ProgressMode, colors: ColorChoice, size: fn() -> TerminalSize) -> Self {
-        let form = match mode {
+    fn new(
+        out: SharedWriter,
+        options: DisplayOptions,
+        colors: ColorChoice,
+        size: fn() -> TerminalSize,
+        progress: &Progress,
+    ) -> Self {
+        let form = match options.progress {
             ProgressMode::Live => Form::Live { block: LiveBlock::new(out.clone()), size },
             ProgressMode::Plain => Form::Plain(PlainLines::default()),
             ProgressMode::Quiet => Form::Quiet,
         };
-        Self { out, colors, form }
+        let (plan, controls, is_hidden) = (Plan::default(), Controls::default(), false);
+        Self { out, colors, form, detail: options.detail, teller: Teller::new(progress), plan, controls, is_hidden }
     }
 
     fn is_live(&self) -> bool {
@@ -189,30 +261,50 @@ impl Reporter {
     fn draw(&mut self, progress: &Progress, now: std::time::Instant) {
         if let Form::Live { block: live, size } = &mut self.form {
             let size = size();
-            let lines = if progress.is_running() { block(progress, now, size) } else { Vec::new() };
-            let lines: Vec<String> = match self.colors {
-                ColorChoice::Never => lines.iter().map(|line| anstream::adapter::strip_str(line).to_string()).collect(),
-                ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => lines,
-            };
+            let shown = if self.is_hidden { Vec::new() } else { block(progress, &self.plan, self.controls, now, size) };
+            let lines: Vec<String> = shown.into_iter().map(|line| painted(self.colors, line)).collect();
             live.draw(&lines, size);
         }
     }
 
-    fn show(&mut self, progress: &Progress, signal: &Signal) {
-        if let Signal::Warning { message } = signal {
-            self.say(|notices| notices.warning(message));
-        }
-        if let (Form::Live { .. }, Signal::RoundEnded { round, points: Some(points), .. }) = (&self.form, signal) {
-            self.print(format!("Round {round}/{}: {points}\n", progress.panel().rounds).as_bytes());
-        }
-        if let (Form::Live { .. }, Signal::Recorded(recorded)) = (&self.form, signal) {
-            let panel = progress.panel();
-            if let Some(line) = result_line(panel, &recorded.event, |id| panel.name(id)) {
-                self.print((one_line(&line) + "\n").as_bytes());
+    /// Tells above the block what stays.
+    fn tell_signal(&mut self, progress: &Progress, signal: &Signal) {
+        let Form::Live { size, .. } = &self.form else { return };
+        if let Signal::Recorded(recorded) = signal {
+            self.plan.see(&recorded.event, progress.panel());
+            if matches!(recorded.event, Event::Resumed) {
+                self.controls.is_held = false;
             }
         }
+        let columns = size().columns.saturating_sub(1).max(1);
+        let told = self.teller.tell(progress, signal, columns, self.detail == Detail::Compact);
+        let mut text: String = told.lines.into_iter().map(|line| painted(self.colors, line) + "\n").collect();
+        if let Some(whole) = told.text.filter(|_| self.detail == Detail::Full) {
+            let width = columns.saturating_sub(INDENT.len()).min(WIDEST);
+            let rendered = render_markdown(&whole, width, self.colors);
+            let indented = rendered.lines().map(|line| format!("{INDENT}{line}").trim_end().to_owned() + "\n");
+            text.extend(std::iter::once("\n".to_owned()).chain(indented).chain(["\n".to_owned()]));
+        }
+        if !text.is_empty() {
+            self.print(text.as_bytes());
+        }
+    }
+
+    fn show(&mut self, progress: &Progress, signal: &Signal) {
+        if let Signal::Warning { message, failed } = signal {
+            // The line of the call that failed is next.
+            if failed.is_none() || !self.is_live() {
+                self.say(|notices| notices.warning(message));
+            }
+        }
+        self.tell_signal(progress, signal);
         if let Form::Plain(plain) = &mut self.form {
-            let lines: String = plain.lines(progress, signal).into_iter().map(|line| line + "\n").collect();
+            let mut lines: String = plain.lines(progress, signal).into_iter().map(|line| line + "\n").collect();
+            if let (Detail::Full, Signal::Recorded(recorded)) = (self.detail, signal)
+                && let Event::Contributed { contribution, call: Some(_), .. } = &recorded.event
+            {
+                lines.push_str(&format!("\n{}\n\n", sanitize(contribution.content.trim())));
+            }
             self.print(lines.as_bytes());
         } else if !progress.is_running() {
             // At once: the user is about to be asked something, or to get the prompt back.
@@ -222,18 +314,22 @@ impl Reporter {
 
     /// Shows where the debate stands behind signals that are left out, and the warnings among them.
     fn skip<'a>(&mut self, progress: &Progress, warnings: impl Iterator<Item = &'a Arc<Signal>>) {
-        if let Form::Plain(plain) = &mut self.form {
-            let line = plain.gap(progress) + "\n";
-            self.print(line.as_bytes());
+        let left_out = match &mut self.form {
+            Form::Plain(plain) => Some(plain.gap(progress)),
+            Form::Live { .. } => Some(GAP.to_owned()),
+            Form::Quiet => None,
+        };
+        if let Some(line) = left_out {
+            self.print((line + "\n").as_bytes());
         }
         for signal in warnings {
-            if let Signal::Warning { message } = &**signal {
+            if let Signal::Warning { message, .. } = &**signal {
                 self.say(|notices| notices.warning(message));
             }
         }
     }
 
-    fn tell(&self, message: Message) {
+    fn tell(&mut self, message: Message, progress: &Progress) {
         match message {
             Message::Text { text, shown } => {
                 self.print(text.as_bytes());
@@ -241,6 +337,26 @@ impl Reporter {
                 let _ = shown.send(());
             }
             Message::Error(error) => self.say(|notices| notices.error(&error, None)),
+            Message::Forecast(forecast) => self.plan.expect(&forecast, progress.panel()),
+            Message::Keys(KeysMeaning::Heard) => self.controls.has_keys = true,
+            Message::Keys(KeysMeaning::Help) => self.controls.shows_help ^= true,
+            Message::Keys(KeysMeaning::Held(is_held)) => self.controls.is_held = is_held,
+            Message::Keys(KeysMeaning::MoreOrLess) => {
+                self.detail = match self.detail {
+                    Detail::Compact => Detail::Full,
+                    Detail::Full => Detail::Compact,
+                };
+                self.print(match self.detail {
+                    Detail::Compact => b"(from here on first sentences)\n",
+                    Detail::Full => b"(from here on whole texts)\n",
+                });
+            }
+            Message::Hidden { is_hidden, shown } => {
+                self.is_hidden = is_hidden;
+                self.draw(progress, now());
+                // Nobody may wait for it.
+                let _ = shown.send(());
+            }
         }
     }
 
@@ -311,7 +427,8 @@ mod tests {
         let signals = Signals::new(panel());
         let (progress, subscription) = signals.subscribe(Words::Wanted);
         let size = || TerminalSize { columns: 60, rows: 24 };
-        let reporter = Reporter::new(SharedWriter::new(out), mode, ColorChoice::Never, size);
+        let options = DisplayOptions { progress: mode, detail: Detail::Compact, color: ColorMode::Never };
+        let reporter = Reporter::new(SharedWriter::new(out), options, ColorChoice::Never, size, &progress);
         let (sender, messages) = unbounded_channel();
         (signals, Messages(sender), tokio::spawn(show(subscription, messages, progress, reporter)))
     }
