@@ -32,6 +32,7 @@ mod kill;
 mod last_answer;
 mod learned;
 mod ledger;
+mod ledger_corpus;
 mod list;
 mod models;
 mod old_files;

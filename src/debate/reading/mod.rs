@@ -4,9 +4,21 @@
 //! function of the text and of what it may refer to, and it never fails. What it read when a contribution was recorded
 //! is part of the record, so that a better reader changes no debate that is there.
 
+mod answers;
+mod blocks;
+mod points;
+#[cfg(test)]
+mod tests;
+mod words;
+
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+
+use answers::Reader;
+use blocks::Page;
+use words::Verdict;
 
 /// How grave a point is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -120,19 +132,40 @@ pub struct ReadAnswers {
     /// Each point once: the last word counts.
     pub answers: Vec<(usize, Response, Option<String>)>,
     /// Where in the text the section of answers stands, in bytes; absent where it has none.
-    pub section: Option<std::ops::Range<usize>>,
+    pub section: Option<Range<usize>>,
 }
 
 /// Reads a critique to which the `labels` were shown, 1 for `P1`.
 #[must_use]
 pub fn read_critique(text: &str, labels: &[usize]) -> ReadCritique {
-    let _ = (text, labels);
-    todo!()
+    let page = Page::new(text);
+    let raised: Vec<Raised<'_>> =
+        labels.iter().map(|number| Raised { critique: None, number: *number, text: "" }).collect();
+    let reader = Reader::new(&page, &raised, &words::STANDINGS, Some(Verdict::Yes));
+    let mut rechecks: Vec<(usize, Standing, Option<String>)> = Vec::new();
+    for (at, verdict, why) in reader.read(&page.lines) {
+        rechecks.retain(|(number, ..)| *number != labels[at]);
+        rechecks.push((labels[at], verdict.standing(), why));
+    }
+    let points = points::points(&page, &found(&page, &reader));
+    let says_none = points.is_empty() && (!rechecks.is_empty() || points::says_none(&page));
+    ReadCritique { points: Some(points).filter(|points| !points.is_empty() || says_none), rechecks }
+}
+
+/// Where the points of a critique stand in its text.
+pub(crate) fn point_ranges(text: &str) -> Vec<Range<usize>> {
+    let page = Page::new(text);
+    let reader = Reader::new(&page, &[], &words::STANDINGS, Some(Verdict::Yes));
+    found(&page, &reader).into_iter().map(|one| one.range).collect()
+}
+
+fn found(page: &Page, reader: &Reader<'_>) -> Vec<points::Found> {
+    let found = points::find(page, |line| reader.is_recheck(line));
+    if found.is_empty() { points::ordinals(page) } else { found }
 }
 
 /// Reads what a refinement answers to the points in `raised`.
 #[must_use]
 pub fn read_answers(text: &str, raised: &[Raised<'_>]) -> ReadAnswers {
-    let _ = (text, raised);
-    todo!()
+    answers::read(&Page::new(text), raised)
 }

@@ -1,0 +1,1 @@
+//! Focused tests of the reader.

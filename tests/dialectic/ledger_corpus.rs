@@ -1,0 +1,254 @@
+//! What critiques and refinements say, as a person reads them, against what the program reads.
+//!
+//! Beside each text of `tests/fixtures/ledger` stands what a person made of it, written down before there was a reader.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use dialectic::debate::{
+    Point, Raised, ReadAnswers, ReadCritique, Response, Severity, Standing, read_answers, read_critique,
+};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+enum Expected {
+    #[serde(rename_all = "camelCase")]
+    Critique {
+        earlier: usize,
+        points: Vec<ExpectedPoint>,
+        says_none: bool,
+        rechecks: Vec<Recheck>,
+    },
+    Refinement {
+        critiques: Vec<Critique>,
+        earlier: Vec<String>,
+        answers: Vec<Answer>,
+    },
+}
+
+#[derive(Deserialize)]
+struct ExpectedPoint {
+    severity: Severity,
+    says: String,
+}
+
+#[derive(Deserialize)]
+struct Recheck {
+    point: String,
+    standing: Standing,
+}
+
+#[derive(Deserialize)]
+struct Critique {
+    critic: String,
+    points: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    point: String,
+    answer: Response,
+    reason: bool,
+}
+
+struct Text {
+    name: String,
+    text: String,
+    expected: Expected,
+}
+
+/// How many were expected, read, and both.
+#[derive(Default)]
+struct Score {
+    expected: usize,
+    read: usize,
+    both: usize,
+    misses: String,
+}
+
+impl Score {
+    /// Counts what is in both lists, each entry once.
+    fn count(&mut self, name: &str, expected: &[String], read: &[String], is_same: impl Fn(&str, &str) -> bool) {
+        let mut left: Vec<&String> = read.iter().collect();
+        for one in expected {
+            match left.iter().position(|other| is_same(one, other)) {
+                Some(at) => {
+                    left.remove(at);
+                    self.both += 1;
+                }
+                None => writeln!(self.misses, "  {name}: not read: {one}").unwrap(),
+            }
+        }
+        for one in left {
+            writeln!(self.misses, "  {name}: read too much: {one}").unwrap();
+        }
+        self.expected += expected.len();
+        self.read += read.len();
+    }
+
+    fn check(&self, what: &str) {
+        let ratio = |of: usize| f64::from(u32::try_from(self.both).unwrap()) / f64::from(u32::try_from(of).unwrap());
+        let (precision, recall) = (ratio(self.read), ratio(self.expected));
+        println!("{what}: {} expected, precision {precision:.3}, recall {recall:.3}\n{}", self.expected, self.misses);
+        assert!(precision >= 0.95 && recall >= 0.95, "{what}: {precision:.3}, {recall:.3}\n{}", self.misses);
+    }
+}
+
+fn texts_below(directory: &Path, texts: &mut Vec<Text>) {
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            texts_below(&path, texts);
+        } else if path.extension().is_some_and(|extension| extension == "json") {
+            let expected = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+            let text = std::fs::read_to_string(path.with_extension("md")).unwrap();
+            texts.push(Text { name: path.file_stem().unwrap().to_string_lossy().into_owned(), text, expected });
+        }
+    }
+}
+
+fn corpus() -> Vec<Text> {
+    let mut texts = Vec::new();
+    texts_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/ledger"), &mut texts);
+    assert!(texts.len() >= 40);
+    texts
+}
+
+fn labels(earlier: usize) -> Vec<usize> {
+    (1..=earlier).collect()
+}
+
+/// The points that a refinement was shown: those of each critique, then the earlier ones.
+fn raised<'a>(critiques: &'a [Critique], earlier: &'a [String]) -> Vec<Raised<'a>> {
+    let of_critiques = (1..).zip(critiques).flat_map(|(index, one)| {
+        let raised =
+            move |(number, text): (usize, &'a String)| Raised { critique: Some((index, &one.critic)), number, text };
+        (1..).zip(&one.points).map(raised)
+    });
+    let earlier = (1..).zip(earlier).map(|(number, text)| Raised { critique: None, number, text });
+    of_critiques.chain(earlier).collect()
+}
+
+fn label(raised: &Raised<'_>) -> String {
+    raised.critique.map_or_else(|| format!("P{}", raised.number), |(index, _)| format!("{index}.{}", raised.number))
+}
+
+/// All that is said of a point, on one line.
+fn whole(point: &Point) -> String {
+    let parts = [Some(&point.text), point.about.as_ref(), point.resolution.as_ref()];
+    let parts: Vec<String> = parts.into_iter().flatten().map(|part| one_line(part)).collect();
+    format!("{:?} {}", point.severity, parts.join(" | "))
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn texts_are_read_as_a_person_reads_them() {
+    let (mut points, mut rechecks, mut answers) = (Score::default(), Score::default(), Score::default());
+    let mut wrong = Vec::new();
+    for Text { name, text, expected } in &corpus() {
+        match expected {
+            Expected::Critique { earlier, points: expected, says_none, rechecks: standings } => {
+                let read = read_critique(text, &labels(*earlier));
+                let is_none = read.points.as_ref().is_some_and(Vec::is_empty);
+                if is_none != (*says_none || expected.is_empty() && !standings.is_empty()) {
+                    wrong.push(format!("{name}: {is_none}"));
+                }
+                let expected: Vec<String> =
+                    expected.iter().map(|one| format!("{:?} {}", one.severity, one_line(&one.says))).collect();
+                let found: Vec<String> = read.points.iter().flatten().map(whole).collect();
+                points.count(name, &expected, &found, |expected, read| {
+                    let (severity, says) = expected.split_once(' ').unwrap();
+                    read.starts_with(severity) && read.contains(says)
+                });
+                let expected: Vec<String> =
+                    standings.iter().map(|one| format!("{} {:?}", one.point, one.standing)).collect();
+                let found: Vec<String> =
+                    read.rechecks.iter().map(|(number, standing, _)| format!("P{number} {standing:?}")).collect();
+                rechecks.count(name, &expected, &found, |expected, read| expected == read);
+            }
+            Expected::Refinement { critiques, earlier, answers: expected } => {
+                let raised = raised(critiques, earlier);
+                let ReadAnswers { answers: read, .. } = read_answers(text, &raised);
+                let expected: Vec<String> =
+                    expected.iter().map(|one| format!("{} {:?} {}", one.point, one.answer, one.reason)).collect();
+                let read = read
+                    .iter()
+                    .map(|(at, answer, why)| format!("{} {answer:?} {}", label(&raised[*at]), why.is_some()));
+                answers.count(name, &expected, &read.collect::<Vec<_>>(), |expected, read| expected == read);
+            }
+        }
+    }
+    println!("no objections, wrongly: {wrong:?}");
+    points.check("points");
+    rechecks.check("rechecks");
+    answers.check("answers");
+    assert!(wrong.len() <= 1, "{wrong:?}");
+}
+
+/// A source of chance that gives the same numbers in every run.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % bound.max(1)
+    }
+
+    fn place(&mut self, text: &str) -> usize {
+        let at = self.below(text.len() + 1);
+        text.floor_char_boundary(at)
+    }
+
+    fn piece<'a>(&mut self, text: &'a str) -> &'a str {
+        let (one, other) = (self.place(text), self.place(text));
+        &text[one.min(other)..one.max(other)]
+    }
+
+    /// The text cut, spliced with another, with a piece twice, or with two pieces swapped.
+    fn mutate(&mut self, text: &str, other: &str) -> String {
+        let at = self.place(text);
+        let (before, after) = text.split_at(at);
+        match self.below(5) {
+            0 => before.to_owned(),
+            1 => after.to_owned(),
+            2 => format!("{before}{}", self.piece(other)),
+            3 => format!("{before}{}{after}", self.piece(text)),
+            _ => {
+                let end = self.place(after);
+                format!("{}{before}{}", &after[..end], &after[end..])
+            }
+        }
+    }
+}
+
+#[test]
+fn no_damage_to_a_text_makes_more_of_it_than_was_asked() {
+    let texts = corpus();
+    let short: Vec<&Text> = texts.iter().filter(|one| one.text.len() < 6000).collect();
+    let mut chance = Chance(11);
+    for _ in 0..10_000 {
+        let (one, other) = (short[chance.below(short.len())], short[chance.below(short.len())]);
+        let mut text = chance.mutate(&one.text, &other.text);
+        if chance.below(2) == 0 {
+            text = chance.mutate(&text, &other.text);
+        }
+        let labels = labels(chance.below(6));
+        let ReadCritique { points, rechecks } = read_critique(&text, &labels);
+        assert!(points.iter().flatten().all(|point| point.text.contains(char::is_alphanumeric)), "{text}");
+        let numbers: Vec<usize> = rechecks.iter().map(|(number, ..)| *number).collect();
+        assert!(numbers.iter().all(|number| labels.contains(number)), "{text}");
+        assert_eq!(numbers.len(), numbers.iter().collect::<std::collections::BTreeSet<_>>().len(), "{text}");
+        if let Expected::Refinement { critiques, earlier, .. } = &one.expected {
+            let raised = raised(critiques, earlier);
+            let ReadAnswers { answers, section } = read_answers(&text, &raised);
+            let places: std::collections::BTreeSet<usize> = answers.iter().map(|(at, ..)| *at).collect();
+            assert!(places.len() == answers.len() && places.iter().all(|at| *at < raised.len()), "{text}");
+            assert!(section.is_none_or(|section| text.get(section).is_some()), "{text}");
+        }
+    }
+}
