@@ -87,7 +87,7 @@ pub enum Error {
         reason: String,
     },
     /// The debate ended without an answer, and without any.
-    #[error("all calls failed: {what}{}{}", check_of(check), others_of(*others))]
+    #[error("all calls failed: {what}{}{}", check_of(check.as_deref()), others_of(*others))]
     AllCallsFailed {
         /// The debate.
         id: DebateId,
@@ -141,8 +141,8 @@ pub enum Error {
 #[error("{0}")]
 pub struct Said(pub String);
 
-fn check_of(variable: &Option<String>) -> String {
-    variable.as_ref().map(|variable| format!(": check {variable}")).unwrap_or_default()
+fn check_of(variable: Option<&str>) -> String {
+    variable.map(|variable| format!(": check {variable}")).unwrap_or_default()
 }
 
 fn others_of(others: usize) -> String {
@@ -201,9 +201,8 @@ impl Error {
             }
             Self::NothingToFinish { id } => format!("let it go on: dialectic resume {id}"),
             Self::Exists { .. } => "name another file, or remove this one first".to_owned(),
-            Self::AllCallsFailed { is_kept: false, .. } => return None,
             Self::DebateFailed { id, .. }
-            | Self::AllCallsFailed { id, .. }
+            | Self::AllCallsFailed { id, is_kept: true, .. }
             | Self::NotSaved { id, has_journal: true, .. } => {
                 format!("what was said is kept; once the cause is gone: dialectic resume {id}")
             }
@@ -212,7 +211,8 @@ impl Error {
                 format!("with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>")
             }
             Self::Interrupted { id } => format!("go on with: dialectic resume {id}"),
-            Self::NotEvaluated { .. }
+            Self::AllCallsFailed { is_kept: false, .. }
+            | Self::NotEvaluated { .. }
             | Self::EvaluationInterrupted
             | Self::NotWhole { .. }
             | Self::Stdout(_)

@@ -333,7 +333,7 @@ pub(super) struct ReportArgs {
     debate: Option<String>,
 
     /// The same, as an option
-    #[arg(short, long = "debate", value_name = "PATH-OR-ID", conflicts_with = "debate")]
+    #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", conflicts_with = "debate")]
     named: Option<String>,
 
     /// Take names and models from this configuration, by the agents' ids [default: what the debate itself says]

@@ -4,8 +4,6 @@
 //! suspended, at the end. Where keys cannot be read, because standard input is no terminal or the program runs in the
 //! background, the debate runs without them.
 
-#![expect(clippy::disallowed_methods, reason = "it is asked whether it is a terminal")]
-
 use std::io::{IsTerminal, stdin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

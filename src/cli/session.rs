@@ -161,7 +161,9 @@ impl<'a> Session<'a> {
             let user = User { keys: &mut keys, keyboard: keyboard.as_ref() };
             let ended = run_while_shown(ready.run(), watchers, &cancel, user, &saved_to).await;
             // From here on the terminal is whoever's comes next.
-            keyboard.iter().for_each(|keyboard| std::mem::forget(keyboard.off()));
+            if let Some(keyboard) = &keyboard {
+                std::mem::forget(keyboard.off());
+            }
             watch.abort();
             ended
         });
@@ -231,9 +233,9 @@ fn press(key: Key, run: &Run, messages: &Messages, is_held: &mut bool) {
         Key::Pause => {
             *is_held ^= true;
             if *is_held {
-                run.hold()
+                run.hold();
             } else {
-                run.go_on()
+                run.go_on();
             }
             messages.key(KeysMeaning::Held(*is_held));
         }

@@ -1,5 +1,6 @@
 //! The last line of a debate on a terminal: how it went, and what it took.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -9,11 +10,15 @@ use crate::debate::{Debate, OutcomeKind};
 use crate::figures::{clock, counted, score, short_cost};
 use crate::sanitize::one_line;
 
+use super::told::rows;
+
 const FULL: Style = AnsiColor::Green.on_default().bold();
 const LESS: Style = AnsiColor::Yellow.on_default().bold();
 const QUIET: Style = Style::new().dimmed();
 
-/// Rows that the reason takes at most.
+/// Before what stands below the first line.
+const INDENT: &str = "  ";
+/// Rows that the reason takes, roughly.
 const REASON_ROWS: usize = 2;
 
 /// A debate that has ended with an answer.
@@ -59,15 +64,15 @@ pub fn footer(Ended { debate, took, name, is_offline }: Ended<'_>, columns: usiz
         if line.is_empty() {
             *line = part;
         } else if width + 3 + measure_text_width(&part) <= columns {
-            line.push_str(&format!("{QUIET} · {QUIET:#}{part}"));
+            let _ = write!(line, "{QUIET} · {QUIET:#}{part}");
         } else {
             lines.push(format!("  {part}"));
         }
     }
     if let Some((first, others)) = outcome.and_then(|outcome| outcome.reasons.split_first()) {
         let more = if others.is_empty() { String::new() } else { format!(" (and {} more)", others.len()) };
-        let room = (columns.saturating_sub(2) * REASON_ROWS).saturating_sub(more.len()).max(1);
-        lines.push(format!("  {}{more}", truncate_str(&one_line(first), room, "…")));
+        let room = (columns.saturating_sub(INDENT.len()) * REASON_ROWS).saturating_sub(more.len()).max(1);
+        lines.extend(rows(INDENT, &format!("{}{more}", truncate_str(&one_line(first), room, "…")), columns));
     }
     lines.join("\n")
 }

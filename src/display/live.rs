@@ -34,6 +34,10 @@ const LEAST_WORDS: usize = 12;
 
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
+/// What keys do.
+const HELP: &str = "p pause or go on · s stop and close · v more or less · ? · Ctrl-C";
+const SHORT_HELP: &str = "p pause · s stop · v more or less · Ctrl-C";
+
 const HEADER: Style = Style::new().bold();
 const SPIN: Style = AnsiColor::Cyan.on_default();
 const QUIET: Style = Style::new().dimmed();
@@ -123,7 +127,8 @@ pub(super) fn block(
     }
     let mut below = Vec::new();
     if controls.shows_help && rows > 2 {
-        below.push(format!("{QUIET}p pause or go on · s stop and close · v more or less · ? · Ctrl-C{QUIET:#}"));
+        let help = if measure_text_width(HELP) > columns { SHORT_HELP } else { HELP };
+        below.push(format!("{QUIET}{help}{QUIET:#}"));
     }
     below.push(status(progress, plan, controls, now, columns));
     let room = rows.saturating_sub(lines.len() + below.len());
@@ -155,6 +160,16 @@ fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
             (Stands::Running, format!("{SPIN}▸{SPIN:#} {HEADER}{counts}{HEADER:#}"))
         };
         items.push((panel.stage_rank(*stage), stands, text));
+    }
+    if items.is_empty()
+        && let Some(entered) = progress.stage().and_then(|stage| panel.stage(stage))
+        && entered.yields.is_some()
+    {
+        items.push((
+            0,
+            Stands::Running,
+            format!("{SPIN}▸{SPIN:#} {HEADER}{}{HEADER:#}", one_line(&entered.words.noun)),
+        ));
     }
     items.sort_by_key(|(rank, ..)| *rank);
     let shown = |items: &[(usize, Stands, String)], cut: bool| {
@@ -196,7 +211,8 @@ fn status(progress: &Progress, plan: &Plan, controls: Controls, now: Instant, co
     parts.push(part(clock(progress.elapsed(now)), 0));
     parts.push(part(named_cost(spent.cost), 0));
     if let Some(likely) = plan.likely(spent).filter(|likely| Some(*likely) > spent.cost) {
-        parts.push(part(format!("likely {} in the end", short_cost(likely)), 2));
+        let when = if columns < ROOMY { "" } else { " in the end" };
+        parts.push(part(format!("likely {}{when}", short_cost(likely)), 2));
     }
     if spent.tokens > 0 {
         parts.push(part(tokens(spent.tokens), 4));
@@ -247,27 +263,36 @@ fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize
     let elapsed = clock(now.saturating_duration_since(since));
     let (name, doing) = (named(progress, busy.agent_id, columns), doing(progress, busy));
     let own = style_of(progress.panel(), busy.agent_id);
-    let line = format!("{SPIN}{spinner}{SPIN:#} {own}{name}{own:#} ");
+    let mut line = format!("{SPIN}{spinner}{SPIN:#} {own}{name}{own:#} ");
+    let room = |line: &str| columns.saturating_sub(measure_text_width(line) + measure_text_width(SEPARATOR));
     // How long it takes tells whether anything goes on at all: what it is gives way.
-    let room = columns.saturating_sub(measure_text_width(&line) + measure_text_width(SEPARATOR) + elapsed.len());
-    let doing = truncate_str(&doing, room, "…");
-    let mut line = format!("{line}{doing}{SEPARATOR}{QUIET}{elapsed}{QUIET:#}");
+    let for_doing = room(&line).saturating_sub(elapsed.len());
     // As soon as a repeated call brings words, its retry is history.
     let is_waiting = |call: &&CallInFlight| call.words.count() == 0;
     let mut calls = busy.calls.iter().map(|(_, call)| *call);
-    if let Some(retry) = calls.clone().filter(is_waiting).find_map(|call| call.retry.as_ref()) {
+    let retry = calls.clone().filter(is_waiting).find_map(|call| call.retry.as_ref()).map(|retry| {
         let wait = retry.due.saturating_duration_since(now).as_millis().div_ceil(1000);
         let when = if wait == 0 { String::new() } else { format!(" in {wait} s") };
-        let notice = format!("retry {}{when}: {}", retry.number, one_line(&retry.error));
-        let _ = write!(line, "{SEPARATOR}{RETRY}{notice}{RETRY:#}");
+        format!("retry {}{when}: {}", retry.number, one_line(&retry.error))
+    });
+    let has_room_for_both = for_doing >= measure_text_width(&doing) + measure_text_width(SEPARATOR) + LEAST_WORDS;
+    match &retry {
+        Some(retry) if !has_room_for_both => {
+            let _ = write!(line, "{RETRY}{}{RETRY:#}", truncate_str(retry, for_doing, "…"));
+        }
+        _ => line.push_str(&truncate_str(&doing, for_doing, "…")),
+    }
+    let _ = write!(line, "{SEPARATOR}{QUIET}{elapsed}{QUIET:#}");
+    if let Some(retry) = retry.filter(|_| has_room_for_both) {
+        let _ = write!(line, "{SEPARATOR}{RETRY}{}{RETRY:#}", truncate_str(&retry, room(&line), "…"));
     }
     let count: u64 = calls.clone().map(|call| call.words.count()).sum();
     if let Some(first) = calls.find(|call| !is_waiting(call)) {
-        let room = |line: &str| columns.saturating_sub(measure_text_width(line) + measure_text_width(SEPARATOR));
-        let counted = format!("{line}{SEPARATOR}{}", counted(count, "word"));
+        let number = counted(count, "word");
         // Where there is room for only one of both, the words themselves say more than their number.
-        if room(&counted) >= LEAST_WORDS || room(&line) < LEAST_WORDS {
-            line = counted;
+        let behind = room(&line).saturating_sub(number.len());
+        if behind >= LEAST_WORDS + measure_text_width(SEPARATOR) || (room(&line) < LEAST_WORDS && behind > 0) {
+            let _ = write!(line, "{SEPARATOR}{number}");
         }
         if room(&line) >= LEAST_WORDS {
             // Of several answers the first alone is shown: the line would jump between them.
@@ -349,16 +374,20 @@ mod tests {
     #[test]
     fn the_block_shows_the_round_and_who_is_busy() {
         insta::assert_snapshot!(drawn(&scene(), 100, 30), @r"
-        Round 1/3 · proposal 1/3 · 1,434 tokens · $0.0100 · 0:02
+        ▸ proposals 1/3  ▸ critiques 0/6
         ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · retry 2 in 2 s: rate limited
         ⠸ Performance Engineer proposing · 0:02
         ⠸ Simplicity Advocate  critiquing 2 proposals · 0:02
+        · Judge
+        Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys
         ");
         insta::assert_snapshot!(drawn(&scene(), 20, 30), @r"
-        Round 1/3 · propos…
-        ⠸ System A… critiq…
-        ⠸ Performa… propos…
-        ⠸ Simplici… critiq…
+        ▸ proposals 1/3  ▸…
+        ⠸ Syste… re… · 0:02
+        ⠸ Perfo… pr… · 0:02
+        ⠸ Simpl… cr… · 0:02
+        · Judge
+        0:02 · $0.0100
         ");
     }
 
@@ -370,16 +399,20 @@ mod tests {
         signals.push(words(CRITIQUE, "agent-architect", Some("agent-kiss"), "Too"));
         signals.push(words(CRITIQUE, "agent-kiss", Some("agent-performance"), "It lacks a limit."));
         insta::assert_snapshot!(drawn(&signals, 100, 30), @r"
-        Round 1/3 · proposal 1/3 · 1,434 tokens · $0.0100 · 0:02
+        ▸ proposals 1/3  ▸ critiques 0/6
         ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · 1 word · Too
         ⠸ Performance Engineer proposing · 0:02 · 10 words · …a cache before the [2Jdatabase, and measure
         ⠸ Simplicity Advocate  critiquing 2 proposals · 0:02 · 4 words · It lacks a limit.
+        · Judge
+        Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys
         ");
         insta::assert_snapshot!(drawn(&signals, 60, 30), @r"
-        Round 1/3 · proposal 1/3 · 1,434 tokens · $0.0100 · 0:02
-        ⠸ System Architect critiquing Simplicity Advocate · 0:02 ·…
-        ⠸ Performance Engineer proposing · 0:02 · 10 words
-        ⠸ Simplicity Advocate critiquing 2 proposals · 0:02 · 4 wo…
+        ▸ proposals 1/3  ▸ critiques 0/6
+        ⠸ System Architect    critiquing Simplicity Advocate · 0:02
+        ⠸ Performance Engine… proposing · 0:02 · …and measure
+        ⠸ Simplicity Advocate critiquing 2 proposals · 0:02
+        · Judge
+        Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys
         ");
         assert!(drawn(&signals, 20, 30).lines().all(|line| measure_text_width(line) < 20));
     }
@@ -387,9 +420,9 @@ mod tests {
     #[test]
     fn a_low_terminal_says_how_many_it_leaves_out() {
         insta::assert_snapshot!(drawn(&scene(), 60, 4), @r"
-        Round 1/3 · proposal 1/3 · 1,434 tokens · $0.0100 · 0:02
-        ⠸ System Architect critiquing Simplicity Advocate · 0:02 ·…
-        … and 2 more
+        ▸ proposals 1/3  ▸ critiques 0/6
+        … and 3 more
+        Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys
         ");
         assert_eq!(drawn(&scene(), 60, 1).lines().count(), 1);
     }
@@ -426,13 +459,23 @@ mod tests {
     #[test]
     fn before_the_first_round_the_stage_that_was_entered_is_named() {
         let clarifying = [stage_entered(CLARIFICATION)];
-        assert_eq!(drawn(&clarifying, 80, 24), "clarification · 0 tokens · $0.0000 · 0:02");
-        assert_eq!(drawn(&[], 80, 24), "0 tokens · $0.0000 · 0:02");
+        assert_eq!(drawn(&clarifying, 80, 3), "▸ question\n0:02 · $0.0000 · ? for keys");
+        assert_eq!(drawn(&[], 80, 2), "0:02 · $0.0000 · ? for keys");
+    }
+
+    #[test]
+    fn time_and_cost_are_the_last_to_go() {
+        let shown = [60, 30, 17].map(|columns| drawn(&scene(), columns, 2));
+        assert_eq!(
+            shown,
+            ["Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys", "Round 1/3 · 0:02 · $0.0100", "0:02 · $0.0100"]
+        );
     }
 
     #[test]
     fn an_unknown_cost_is_called_so() {
         let panel = PanelInfo { spent: Spent { tokens: 12_345, cost: None }, ..panel() };
-        assert_eq!(drawn_of(panel, &[], 80, 24), ["12,345 tokens · cost unknown · 0:02"]);
+        let lines = drawn_of(panel, &[], 80, 2);
+        assert_eq!(strip_str(&lines[0]).to_string(), "0:02 · cost unknown · 12,345 tokens · ? for keys");
     }
 }

@@ -165,6 +165,7 @@ mod tests {
     fn structure_becomes_layout() {
         insta::assert_snapshot!(render_markdown(TEXT, 40, ColorChoice::Never), @r"
         Title
+        ═════
 
         Some bold and code in a paragraph that
         is long enough to wrap.

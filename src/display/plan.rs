@@ -79,8 +79,11 @@ impl Plan {
         if room <= 0.0 {
             return None;
         }
+        let least = self.foreseen.low.dollars();
+        // Where answers are even shorter than the least that is foreseen, so are those to come.
+        let part_of_least = if least > 0.0 { (self.cost.dollars() / least).min(1.0) } else { 1.0 };
         let share = (self.cost.saturating_sub(self.foreseen.low).dollars() / room).clamp(0.0, 1.0);
-        let of = |span: &Span<Usd>| span.low + span.high.saturating_sub(span.low).times(share);
+        let of = |span: &Span<Usd>| span.low.times(part_of_least) + span.high.saturating_sub(span.low).times(share);
         let to_come: Option<Usd> = self.to_come.values().map(|span| span.as_ref().map(of)).sum();
         Some(spent.cost? + to_come?)
     }

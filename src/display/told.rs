@@ -1,6 +1,7 @@
 //! What of a debate stays in the scrollback of a terminal: a line for each call that has come back, a rule at the end of
 //! each round, and what else a reader wants to find there.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use anstyle::{AnsiColor, Color, Style};
@@ -235,12 +236,11 @@ impl<'a> Call<'a> {
             Event::Contributed { contribution, .. } => {
                 about = about.or(contribution.target_agent_id.as_ref());
                 text = Some(Arc::clone(&contribution.content)).filter(|text| !text.trim().is_empty());
-                match &contribution.metadata.choice {
-                    Some(choice) => format!("{choice}: {}", first_sentence(&contribution.content)),
-                    None => {
-                        is_quotation = true;
-                        point_of(contribution)
-                    }
+                if let Some(choice) = &contribution.metadata.choice {
+                    format!("{choice}: {}", first_sentence(&contribution.content))
+                } else {
+                    is_quotation = true;
+                    point_of(contribution)
                 }
             }
             Event::CallFailed { failure, .. } if failure.attempts > 1 => {
@@ -294,10 +294,10 @@ impl<'a> Call<'a> {
             let style = style_of(panel, id);
             format!("{style}{name}{style:#}")
         };
-        let named: Vec<String> = agents.iter().flatten().zip(&names).map(|(id, name)| of(id, name)).collect();
+        let coloured: Vec<String> = agents.iter().flatten().zip(&names).map(|(id, name)| of(id, name)).collect();
         let own = style_of(panel, &self.key.agent_id);
         let mut line =
-            format!("{style}{mark}{style:#} {round}{own}{what}{own:#} {}{QUIET}{took}{QUIET:#}", named.join(" → "));
+            format!("{style}{mark}{style:#} {round}{own}{what}{own:#} {}{QUIET}{took}{QUIET:#}", coloured.join(" → "));
         if self.said.is_empty() || (self.is_quotation && !quotes) {
             return vec![cut(&line, columns)];
         }
@@ -310,7 +310,7 @@ impl<'a> Call<'a> {
         };
         let room = columns.saturating_sub(measure_text_width(&line) + 3);
         if measure_text_width(&said(usize::MAX)) <= room || (self.went_well && room >= ROOM_FOR_WORDS) {
-            line.push_str(&format!("{QUIET} · {QUIET:#}{}", said(room)));
+            let _ = write!(line, "{QUIET} · {QUIET:#}{}", said(room));
             return vec![line];
         }
         // What is said needs a row of its own, and a failure its whole reason.
@@ -349,7 +349,7 @@ fn cut_names(names: Vec<String>, room: usize) -> Vec<String> {
 }
 
 /// `text` broken into rows of so many columns, the first behind `mark`, the others below it.
-fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
+pub(super) fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
     let indent = measure_text_width(mark);
     let room = columns.saturating_sub(indent).max(1);
     let mut rows: Vec<String> = vec![String::new()];
@@ -421,13 +421,17 @@ pub(super) fn first_sentence(markdown: &str) -> String {
 /// The first sentence of a text that has a whole one.
 fn sentence(text: &str) -> Option<&str> {
     let ends = text.char_indices().filter(|(_, c)| ".!?。！？".contains(*c));
-    let mut ends = ends.map(|(place, c)| (place + c.len_utf8(), c.is_ascii()));
-    // A dot within a number or a name ends nothing, and neither does one behind a single letter or figure.
-    let (end, _) = ends.find(|(end, is_ascii)| {
-        let before = text[..end - 1].rsplit([' ', '(']).next().unwrap_or_default();
-        !is_ascii || (text[*end..].starts_with(char::is_whitespace) && before.chars().filter(|c| *c != '.').count() > 1)
-    })?;
-    Some(&text[..end])
+    // A dot within a number or a name ends nothing, and neither does one behind an abbreviation.
+    let is_end = |(place, c): &(usize, char)| {
+        let (before, behind) = (&text[..*place], &text[place + c.len_utf8()..]);
+        let word = before.rsplit([' ', '(']).next().unwrap_or_default();
+        let is_abbreviation = word.split('.').all(|part| part.chars().count() <= 1);
+        let goes_on = behind.trim_start().starts_with(char::is_lowercase);
+        !c.is_ascii() || (behind.starts_with(char::is_whitespace) && !is_abbreviation && !goes_on)
+    };
+    let mut ends = ends.filter(is_end);
+    let (place, c) = ends.next()?;
+    Some(&text[..place + c.len_utf8()])
 }
 
 /// A line without the marks of lists, quotes and emphasis.

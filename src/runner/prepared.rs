@@ -150,6 +150,7 @@ impl Ready {
 
     /// What is still to come of it by its dry run: its calls and what they would cost. To work that out takes a moment:
     /// it is for a thread that nobody waits for.
+    #[must_use]
     pub fn forecast(&self) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
         let (protocol, routed, debate) = (self.protocol, self.panel.routed.clone(), self.debate().clone());
         let settings = debate.settings.clone()?;
