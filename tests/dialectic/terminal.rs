@@ -151,8 +151,8 @@ fn warnings_stand_above_the_block_and_stay() {
 
     ! degraded · 1 round · 6 calls · 0:00 · cost unknown · confidence 82
       dialectic report [id]
-      agent-kiss failed in the critique of agent-architect of round 1: the request was refused
-     (400): no
+      agent-kiss failed in the critique of agent-architect of round 1: the request was
+      refused (400): no
     ");
 }
 
