@@ -273,7 +273,13 @@ pub fn prepare(
             (debate.contribution(key).map(|text| text.without_answers().into()), None)
         }
         Answer::Solution(authorship) => (None, Some(assessing(shared, agent, authorship, &shown))),
-        _ => (None, None),
+        Answer::Text
+        | Answer::Summary
+        | Answer::Questions { .. }
+        | Answer::Score(_)
+        | Answer::Choice
+        | Answer::Word(_)
+        | Answer::Judgement => (None, None),
     };
     let kept = kept.unwrap_or_default();
     let is_solution = matches!(step.answer, Answer::Solution(_));

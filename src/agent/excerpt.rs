@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use crate::debate::point_ranges;
 use crate::figures::thousands;
 use crate::markdown::truncate;
 use crate::prompt::Entry;
@@ -124,30 +125,9 @@ pub(super) fn as_points(critique: &str, limit: usize) -> Cow<'_, str> {
     points.join("\n").into()
 }
 
-/// The numbered points of a critique with what belongs to each, whatever stands before the first.
+/// The points of a critique with what belongs to each, whatever stands before the first.
 fn points(critique: &str) -> Vec<&str> {
-    let mut starts = Vec::new();
-    let (mut at, mut in_code, mut next) = (0, false, 1_u32);
-    for line in critique.split_inclusive('\n') {
-        in_code ^= line.trim_start().starts_with("```");
-        // Lists inside a point begin again at 1; the points themselves count on.
-        if !in_code && number_of(line).is_some_and(|number| number == next) {
-            starts.push(at);
-            next += 1;
-        }
-        at += line.len();
-    }
-    let ends = starts.iter().skip(1).copied().chain([critique.len()]);
-    starts.iter().zip(ends).map(|(start, end)| critique[*start..end].trim_end()).collect()
-}
-
-/// The number that a line begins with: `1.`, `**1.`, `### 1)`, `Point 1:`.
-fn number_of(line: &str) -> Option<u32> {
-    let plain = line.trim_start_matches(['#', '*', ' ', '_']);
-    let plain = plain.strip_prefix("Point ").unwrap_or(plain);
-    let rest = plain.trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_numbered = rest.starts_with(['.', ')', ':']) && rest[1..].starts_with([' ', '*', '_']);
-    plain[..plain.len() - rest.len()].parse().ok().filter(|_| is_numbered)
+    point_ranges(critique).into_iter().filter_map(|range| critique.get(range)).collect()
 }
 
 #[cfg(test)]

@@ -66,12 +66,22 @@ pub(super) fn own_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) ->
                 Some(Yield::Critique) => part.critiques.push(text),
                 // The first round shown keeps its proposal, carried over or not: so this prompt begins like the one of
                 // the refinement that was made from it, and providers have that beginning in their cache.
-                _ if is_first_solution(debate, contribution) => {
+                Some(Yield::Proposal) if is_first_solution(debate, contribution) => {
                     if index == 0 || !contribution.metadata.carried_over {
                         part.proposal = Some(text);
                     }
                 }
-                _ => part.refinement = Some(text),
+                Some(Yield::Proposal) => part.refinement = Some(text),
+                Some(
+                    Yield::Questions
+                    | Yield::Summary
+                    | Yield::Speech
+                    | Yield::Ballot
+                    | Yield::Score
+                    | Yield::Verdict
+                    | Yield::Solution,
+                )
+                | None => {}
             }
         }
         part

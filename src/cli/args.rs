@@ -31,6 +31,8 @@ pub(super) enum Command {
     Resume(ResumeArgs),
     /// List the saved debates, newest first
     List(ListArgs),
+    /// Print a part of a saved debate, such as its objections
+    Show(ShowArgs),
     /// Write a report of a saved debate, as Markdown or as a page
     Report(ReportArgs),
     /// Have the solutions of saved debates scored by evaluators
@@ -324,6 +326,28 @@ pub(super) struct ListArgs {
     /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ShowArgs {
+    /// The debate: a state file, an id, the beginning of one, or `latest`
+    #[arg(value_name = "PATH-OR-ID")]
+    pub(super) debate: String,
+
+    /// What to print of it
+    #[arg(value_enum)]
+    pub(super) part: Part,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// A part of a debate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Part {
+    /// Every objection and what became of it
+    Points,
 }
 
 #[derive(Debug, Args)]

@@ -90,6 +90,7 @@ fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
     match &cli.command {
         Command::Debate(args) => commands::debate::run(args, terminal),
         Command::Resume(args) => commands::resume::run(args, terminal),
+        Command::Show(args) => commands::show::run(args, terminal),
         Command::Eval(args) => commands::eval::run(args, terminal),
         Command::Replay(args) => commands::replay::run(args, terminal),
         Command::Fork(args) => commands::fork::run(args, terminal),

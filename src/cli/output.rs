@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::debate::{Debate, DebateFile, Settings};
 use crate::error::Error;
+use crate::protocol::side;
 use crate::report::{Detail, View, html, markdown};
 use crate::store::{Entry, Wanted};
 
@@ -59,7 +60,7 @@ pub(super) fn write_report(
     for warning in &saved.warnings {
         terminal.warning(warning);
     }
-    let view = View::new(&saved.debate, &saved.events, configured);
+    let view = View::new(&saved.debate, &saved.events, configured).with_sides(side);
     let write = |out: &mut dyn Write| match format {
         ReportFormat::Markdown => markdown(&view, detail, out),
         ReportFormat::Page => out.write_all(html(&view).as_bytes()),

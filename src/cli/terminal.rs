@@ -5,11 +5,13 @@
 use std::error::Error as StdError;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-use anstream::AutoStream;
+use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 
 use crate::config::Environment;
-use crate::display::{ColorMode, Detail, DisplayOptions, Ended, Notices, ProgressMode, footer, render_markdown};
+use crate::display::{
+    ColorMode, Detail, DisplayOptions, Ended, Layout, Notices, ProgressMode, footer, render_markdown,
+};
 use crate::error::Error;
 use crate::sanitize::{escaped_json, sanitize};
 
@@ -98,6 +100,18 @@ impl Terminal {
     #[expect(clippy::unused_self, reason = "the terminal is asked, though it asks the process's stream")]
     pub(super) fn columns(&self) -> Option<usize> {
         console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns))
+    }
+
+    /// How a result is laid out that is made for people: to the width of the terminal, with colours where they are wanted.
+    /// In a pipe or a file its lines are as long as they are.
+    pub(super) fn layout(&self) -> Layout {
+        let color = self.color.choice(&io::stdout()) == ColorChoice::Always;
+        Layout { width: self.columns().map(|columns| columns.min(TEXT_WIDTH)), color }
+    }
+
+    /// Writes as the result what was laid out for a terminal and is clean already.
+    pub(super) fn clean(&self, text: &str) -> Result<(), Error> {
+        self.result(text)
     }
 
     /// Writes Markdown as the result: rendered on a terminal, raw elsewhere.

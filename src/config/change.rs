@@ -285,7 +285,7 @@ mod tests {
         --set debate.rounds: must be a whole number of at least 1, not 0
         --set debate.rounds.x: there is no such place
         --set unknown key `debate.terminationCondition.typ` (did you mean `type`?)
-        --set debate.terminationCondition.type: expected one of `fixed`, `convergence`, `quality`, found `sometimes`
+        --set debate.terminationCondition.type: expected one of `fixed`, `convergence`, `quality`, `resolved`, found `sometimes`
         --set agents.agent-kis.model: there is no agent `agent-kis` (did you mean `agent-kiss`?)
         --set agents[9].model: agents has no element 9
         --set agents[2].temperature: must be from 0 to 2, not 3

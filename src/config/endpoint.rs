@@ -1,48 +1,18 @@
 //! Where a provider's calls go and what they carry: preset, configured entry and environment put together.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use secrecy::SecretString;
 
 use crate::debate::{ApiKind, ProviderSettings, Settings};
 use crate::diagnostic::{Blame, Diagnostic};
+use crate::llm::openai::Endpoint;
 use crate::llm::presets::{OPENROUTER, Preset, preset};
 
 use super::env::Environment;
 use super::headers;
 use super::providers::url_fault;
 use super::stranger::{Provenance, StrangerError};
-
-/// What a client needs to call a provider.
-#[derive(Clone)]
-pub struct ResolvedEndpoint {
-    /// The provider's name.
-    pub name: String,
-    /// The base of its URLs, without a slash at the end; empty for the offline provider.
-    pub base_url: String,
-    /// The key, when it has one.
-    pub api_key: Option<SecretString>,
-    /// Headers beyond the client's own.
-    pub headers: Vec<(String, SecretString)>,
-    /// Which API it speaks.
-    pub api: ApiKind,
-    /// Whether answers are asked for as streams.
-    pub streams: bool,
-    /// Whether requests may carry the schema of an answer.
-    pub takes_schemas: bool,
-}
-
-/// The header values stay out, as does the key.
-impl fmt::Debug for ResolvedEndpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResolvedEndpoint")
-            .field("name", &self.name)
-            .field("base_url", &self.base_url)
-            .field("api", &self.api)
-            .finish_non_exhaustive()
-    }
-}
 
 /// A provider that cannot be called as configured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -192,7 +162,7 @@ pub fn endpoint(
     providers: &BTreeMap<String, ProviderSettings>,
     environment: &Environment,
     provenance: &Provenance,
-) -> Result<ResolvedEndpoint, EndpointError> {
+) -> Result<Endpoint, EndpointError> {
     let name = provider.to_owned();
     let Some(outline) = Outline::of(provider, providers) else { return Err(EndpointError::Unknown { name }) };
     provenance.check_provider(provider, &outline, environment)?;
@@ -219,7 +189,8 @@ pub fn endpoint(
     let api_key = outline.api_key_env().and_then(|variable| environment.secret(variable));
     let streams = outline.entry.and_then(|entry| entry.stream).unwrap_or(true);
     let takes_schemas = outline.entry.and_then(|entry| entry.schemas).unwrap_or(true);
-    Ok(ResolvedEndpoint { name, base_url, api_key, headers, api: outline.api(), streams, takes_schemas })
+    let name = name.into();
+    Ok(Endpoint { name, base_url, api_key, headers, api: outline.api(), streams, takes_schemas })
 }
 
 fn has(headers: &[(String, SecretString)], name: &str) -> bool {

@@ -41,7 +41,7 @@ pub use advice::{model_warnings, one_family, related_reviewers};
 pub use change::{Change, Changed, change};
 pub use choice::{Because, ModelChoice, NoKey};
 pub use defaults::{OFFLINE_MODEL, default_settings};
-pub use endpoint::{EndpointError, ResolvedEndpoint, elsewhere, endpoint, is_elsewhere, routed_providers};
+pub use endpoint::{EndpointError, elsewhere, endpoint, is_elsewhere, routed_providers};
 pub use env::{EnvError, EnvFile, Environment};
 pub use error::{ConfigError, Expected, Found, Problem, SyntaxFault};
 pub use evaluators::{

@@ -1,5 +1,7 @@
 //! One paid call of a model: what it was for, and what it took.
 
+use std::ops::Add;
+
 use serde::{Deserialize, Serialize};
 
 use super::{AgentId, StageId, Usd};
@@ -74,6 +76,18 @@ pub struct Tokens {
     pub cached_input_tokens: u64,
     /// Output tokens, reasoning included.
     pub output_tokens: u64,
+}
+
+impl Add for Tokens {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens + other.input_tokens,
+            cached_input_tokens: self.cached_input_tokens + other.cached_input_tokens,
+            output_tokens: self.output_tokens + other.output_tokens,
+        }
+    }
 }
 
 impl Tokens {

@@ -225,6 +225,11 @@ pub(crate) fn debate() -> Debate {
     debate
 }
 
+/// A saved debate of those two agents over two rounds, whose points came to every end that there is.
+pub(crate) fn argued() -> Debate {
+    serde_json::from_str(include_str!("../../tests/fixtures/shown/argued.json")).unwrap()
+}
+
 /// The creation of a debate of those two agents and the judge.
 pub(crate) fn created(stages: Arc<[StageInfo]>) -> Event {
     let Debate { id, problem, settings, prompt_sources, .. } = debate();

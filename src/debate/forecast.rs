@@ -39,14 +39,25 @@ pub struct PlannedCall {
     pub model: String,
     /// The provider.
     pub provider: String,
-    /// Whether it is made with short answers too, or with long ones only, as summaries are.
-    pub certain: bool,
+    /// When it is made.
+    pub made: Made,
     /// Input tokens.
     pub input: Span<u64>,
     /// Output tokens.
     pub output: Span<u64>,
     /// What it costs; absent when no price is known.
     pub cost: Option<Span<Usd>>,
+}
+
+/// When a call of a forecast is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Made {
+    /// In every debate.
+    Always,
+    /// Where answers are long: a summary.
+    ByLength,
+    /// Where those who choose among words ask for more: a rewrite.
+    ByChoice,
 }
 
 /// From the least to the most.

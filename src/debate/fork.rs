@@ -59,6 +59,14 @@ pub enum ForkError {
         /// The last that it came to.
         last: ForkPoint,
     },
+    /// The stage is outside of the rounds, and the debate came to it at another count of them.
+    #[error("the debate never came to {point}, but to {at}")]
+    OtherRound {
+        /// The point.
+        point: ForkPoint,
+        /// As it is to be written.
+        at: ForkPoint,
+    },
     /// The settings name another protocol.
     #[error("what is taken over followed another protocol; only a fork at `start` can change it")]
     OtherProtocol,
@@ -214,6 +222,10 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
     let Some(id) = point.stage else { return Ok(Vec::new()) };
     let reached = reached(parent, &ranks);
     if !reached.contains(&(round, stage)) {
+        let is_in_round = ranks.0.get(stage).is_none_or(|stage| stage.in_round);
+        if let Some((round, _)) = reached.iter().rfind(|(_, reached)| *reached == stage && !is_in_round) {
+            return Err(ForkError::OtherRound { point: point.clone(), at: ForkPoint::before(*round, id) });
+        }
         let last = reached.into_iter().max().and_then(|(round, rank)| Some((round, ranks.0.get(rank)?.id)));
         let last = last.map_or(ForkPoint::START, |(round, stage)| ForkPoint { round, stage: Some(stage) });
         return Err(ForkError::NotReached { point: point.clone(), last });
@@ -390,6 +402,7 @@ mod tests {
         );
         assert_eq!(refused("0.heckle"), "heckle belongs to a round, and the first is 1");
         assert_eq!(refused("2.heckle"), "the debate never came to 2.heckle; it came as far as 1.ruling");
+        assert_eq!(refused("0.ruling"), "the debate never came to 0.ruling, but to 1.ruling");
     }
 
     #[test]

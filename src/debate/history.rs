@@ -20,11 +20,8 @@ impl Debate {
     /// Whether a contribution is an agent's own solution, or written about it.
     #[must_use]
     pub fn is_own_text(&self, one: &Contribution, agent: &AgentId) -> bool {
-        match self.yield_of(one) {
-            Some(Yield::Proposal) => one.agent_id == *agent,
-            Some(Yield::Critique) => one.target_agent_id.as_ref() == Some(agent),
-            _ => false,
-        }
+        let (yields, is_target) = (self.yield_of(one), one.target_agent_id.as_ref() == Some(agent));
+        (yields == Some(Yield::Proposal) && one.agent_id == *agent) || (yields == Some(Yield::Critique) && is_target)
     }
 
     /// How many characters an agent's own solutions and the critiques of them have in the rounds before `round`.

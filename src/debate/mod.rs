@@ -39,17 +39,19 @@ pub use clarification::{AgentClarifications, Clarification, NO_ANSWER};
 pub use contribution::{Contribution, Metadata, ToolCall, ToolResult};
 pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
-pub use forecast::{Forecast, PlannedCall, Purchase, Span};
+pub use forecast::{Forecast, Made, PlannedCall, Purchase, Span};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork};
 pub use id::{AgentId, DebateId};
 pub use ledger::{
-    Answered, Change, Decision, Ledger, Move, Objection, PointId, Reading, Reads, Recheck, Reply, Ruling, Tally,
+    Answered, Change, Counts, Decision, Ledger, Move, Objection, PointId, Reading, Reads, Recheck, Reply, Ruling,
+    Shown, Tally,
 };
 pub use money::Usd;
 pub use outcome::{Outcome, OutcomeKind};
 pub use participants::{PanelInfo, Participant, Spent};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
+pub(crate) use reading::point_ranges;
 pub use reading::{
     Point, Raised, ReadAnswers, ReadCritique, Response, Severity, Standing, read_answers, read_critique,
 };

@@ -1,10 +1,12 @@
 //! How a debate went. Derived from the record, never claimed.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::figures::thousands;
 
-use super::{CallKey, Debate, Shortened, StopReason, Yield};
+use super::{CallKey, Contribution, Debate, Shortened, StageId, StopReason, Yield};
 
 /// How a finished debate went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +72,10 @@ impl Outcome {
                 reasons.push(format!("{}'s {noun} in round {number} was cut {}", one.agent_id, cut.how()));
             }
         }
+        if let Some((text, ballot)) = unseen(debate) {
+            let words = debate.words(text.stage);
+            reasons.push(format!("{}'s last {} was accepted by nobody: it had no {ballot}", text.agent_id, words.noun));
+        }
         reasons.extend(debate.cuts.iter().map(ToString::to_string));
         if let Some(tokens) = debate.output_limit {
             reasons.push(format!("answers were held to {tokens} tokens to fit the cost limit"));
@@ -105,4 +111,25 @@ impl Outcome {
         };
         Self { kind, reasons }
     }
+}
+
+/// The text that the answer rests on, where others were to decide on its author's texts by a word and nobody did on this
+/// one; and what such a decision is called.
+fn unseen(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
+    let decides =
+        |stage: StageId| debate.stage(stage).is_some_and(|stage| stage.in_round && stage.yields == Some(Yield::Ballot));
+    let last = debate.final_round()?;
+    let cast =
+        debate.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round.round_number, one)));
+    let cast = cast.filter(|(_, one)| decides(one.stage) && one.metadata.choice.is_some());
+    let made = cast.map(|(round, one)| (round, one.stage, one.target_agent_id.as_ref()));
+    let failed = debate.failures.iter().map(|failure| &failure.key).filter(|key| decides(key.stage));
+    let failed = failed.map(|key| (0, key.stage, key.target_agent_id.as_ref()));
+    let decisions: Vec<_> = made.chain(failed).collect();
+    debate.positions(last).into_iter().find_map(|text| {
+        let mut of_author = decisions.iter().filter(|(.., about)| *about == Some(&text.agent_id)).peekable();
+        let stage = of_author.peek()?.1;
+        let is_unseen = of_author.all(|(round, ..)| *round != last.round_number);
+        is_unseen.then(|| (&**text, debate.words(stage).noun))
+    })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::debate::{Forecast, PlannedCall, Purchase, Span, StageInfo, Usd};
+use crate::debate::{Forecast, Made, PlannedCall, Purchase, Span, StageInfo, Usd, Yield};
 
 use super::table::{Column, table};
 use crate::figures::{counted, thousands};
@@ -45,7 +45,7 @@ pub fn forecast(forecast: &Forecast, stages: &[StageInfo]) -> String {
     }
     flush(&mut text, &mut rows);
     text.push_str("\nIn all\n");
-    text.push_str(&totals(&forecast.calls));
+    text.push_str(&totals(&forecast.calls, stages));
     text.push_str(
         "\nWithin a round a call starts as soon as the texts that it is shown are there; everything\n\
          else waits for the stage before it.\n",
@@ -108,7 +108,7 @@ fn row(call: &PlannedCall) -> [String; 6] {
     };
     let stage = one_line(call.key.stage.as_str());
     [
-        if call.certain { stage } else { format!("{stage}?") },
+        if call.made == Made::Always { stage } else { format!("{stage}?") },
         who,
         one_line(&call.model),
         format!("{} in", span(call.input)),
@@ -117,7 +117,7 @@ fn row(call: &PlannedCall) -> [String; 6] {
     ]
 }
 
-fn totals(calls: &[PlannedCall]) -> String {
+fn totals(calls: &[PlannedCall], stages: &[StageInfo]) -> String {
     let mut models: BTreeMap<&str, Vec<&PlannedCall>> = BTreeMap::new();
     for call in calls {
         models.entry(&call.model).or_default().push(call);
@@ -129,15 +129,23 @@ fn totals(calls: &[PlannedCall]) -> String {
     }
     let mut text =
         table(2, [Column::Left(NAME_WIDTH), Column::Left(24), Column::Right, Column::Right, Column::Right], &rows);
-    if calls.iter().any(|call| !call.certain) {
-        text.push_str("  (a call with a question mark is made only when texts have grown long)\n");
+    let choices = stages.iter().find(|stage| stage.in_round && stage.yields == Some(Yield::Ballot));
+    let choices = choices.map_or("choices", |stage| &stage.words.plural);
+    let reasons = [
+        (Made::ByLength, "when texts have grown long".to_owned()),
+        (Made::ByChoice, format!("when the {} ask for it", one_line(choices))),
+    ];
+    let given = reasons.into_iter().filter(|(made, _)| calls.iter().any(|call| call.made == *made));
+    let given: Vec<String> = given.map(|(_, reason)| reason).collect();
+    if !given.is_empty() {
+        let _ = writeln!(text, "  (a call with a question mark is made only {})", given.join(", or "));
     }
     text
 }
 
 fn sum(name: String, calls: &[&PlannedCall]) -> [String; 5] {
     let all = calls.len() as u64;
-    let certain = calls.iter().filter(|call| call.certain).count() as u64;
+    let certain = calls.iter().filter(|call| call.made == Made::Always).count() as u64;
     let count = if certain == all { counted(all, "call") } else { format!("{certain} to {}", counted(all, "call")) };
     let input: Span<u64> = calls.iter().map(|call| call.input).sum();
     let output: Span<u64> = calls.iter().map(|call| call.output).sum();
@@ -169,7 +177,7 @@ mod tests {
             key,
             model: "gpt-4".to_owned(),
             provider: "openai".to_owned(),
-            certain: true,
+            made: Made::Always,
             input: Span { low: 1, high: 2 },
             output: Span::default(),
             cost: None,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::debate::{CallKey, Event, Forecast, PanelInfo, Span, Spent, StageId, Usd};
+use crate::debate::{CallKey, Event, Forecast, Made, PanelInfo, Span, Spent, StageId, Usd};
 
 /// What is still to come. Empty until the forecast is there.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ impl Plan {
     /// Takes in the forecast, which may come when the debate is under way.
     pub(super) fn expect(&mut self, forecast: &Forecast, panel: &PanelInfo) {
         for call in &forecast.calls {
-            if call.certain {
+            if call.made == Made::Always {
                 *self.stages.entry((call.key.round, call.key.stage)).or_default() += 1;
             }
             self.to_come.insert(call.key.clone(), call.cost);
@@ -102,7 +102,7 @@ mod tests {
             key,
             model: String::new(),
             provider: String::new(),
-            certain: true,
+            made: Made::Always,
             input: Span::default(),
             output: Span::default(),
             cost,

@@ -8,8 +8,8 @@ use futures_util::future::BoxFuture;
 
 use crate::agent::{Panel, PanelError, SharedPrompt};
 use crate::debate::{
-    AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, ModelLimits, PlannedCall,
-    PromptSources, Purchase, Recorded, Settings, Span, SynthesisMethod, Timestamp, Tokens, Usd,
+    AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Made, ModelLimits,
+    PlannedCall, PromptSources, Purchase, Recorded, Settings, Span, SynthesisMethod, Timestamp, Tokens, Usd, Yield,
 };
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::{
@@ -68,14 +68,25 @@ pub fn forecast(
     })?;
     panel.routed.clone_from(routed);
     let begun = begin(created(&panel.sources, DebateId::new("forecast")), settings)?;
-    let short = rehearse(protocol, &panel, &begun, Length::Short)?;
-    let long = rehearse(protocol, &panel, &begun, Length::Long)?;
+    let short = rehearse(protocol, &panel, &begun, Length::Short, false)?;
+    let long = rehearse(protocol, &panel, &begun, Length::Long, true)?;
     // Where rounds can end early, what follows them belongs to another round in the shorter run, and is the same call.
     let bytes_in = |calls: &BTreeMap<CallKey, usize>, key: &CallKey| {
         let is_in_round = begun.stage(key.stage).is_none_or(|stage| stage.in_round);
         let is_same = |other: &CallKey| !is_in_round && CallKey { round: key.round, ..other.clone() } == *key;
         let found = calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, bytes)| bytes));
         found.copied()
+    };
+    // The two differ in length and in choices: one between them tells which of both makes a call.
+    let between = (!long.keys().eq(short.keys())).then(|| rehearse(protocol, &panel, &begun, Length::Long, false));
+    let between = between.transpose()?;
+    let made = |key: &CallKey| {
+        let has = |calls: &BTreeMap<CallKey, usize>| bytes_in(calls, key).is_some();
+        match (has(&short), has(&long)) {
+            (true, true) => Made::Always,
+            (is_short, _) if between.as_ref().is_some_and(|between| has(between) != is_short) => Made::ByLength,
+            (true | false, _) => Made::ByChoice,
+        }
     };
     let mut keys: Vec<&CallKey> =
         short.keys().filter(|key| bytes_in(&long, key).is_none()).chain(long.keys()).collect();
@@ -92,7 +103,7 @@ pub fn forecast(
             Some(price?.cost(Tokens { input_tokens: input, cached_input_tokens: 0, output_tokens: output }))
         };
         Some(PlannedCall {
-            certain: in_short.is_some() && in_long.is_some(),
+            made: made(key),
             key: key.clone(),
             model: agent.model.clone(),
             provider: agent.provider.clone(),
@@ -102,8 +113,13 @@ pub fn forecast(
         })
     });
     let calls = calls.collect();
+    let last_round = |calls: &BTreeMap<CallKey, usize>| calls.keys().map(|key| key.round).max().unwrap_or(0);
+    let rounds = Span { low: last_round(&short), high: last_round(&long) };
+    let choices = begun.stages.iter().find(|stage| stage.in_round && stage.yields == Some(Yield::Ballot));
+    let choices = choices.map_or("choices", |stage| &stage.words.plural);
+    let assumptions = assumptions(settings, rounds, choices);
     let purchase: Option<Purchase> = purchase(protocol, &panel, &Debate { settings: Some(settings.clone()), ..begun })?;
-    Ok(Forecast { calls, assumptions: assumptions(settings), purchase })
+    Ok(Forecast { calls, assumptions, purchase })
 }
 
 /// The debate as it begins: whole, without a cost limit, and with a judge that reads all of it, since what its model's
@@ -116,15 +132,21 @@ fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError>
     Debate::create(&Recorded { seq: 1, at: Timestamp::now(), event })
 }
 
-fn assumptions(settings: &Settings) -> Vec<String> {
+/// What the figures assume. Where `rounds` is no single number, it is the `choices` of a stage that decide on it.
+fn assumptions(settings: &Settings, rounds: Span<u32>, choices: &str) -> Vec<String> {
     let debate = &settings.debate;
+    let run = if rounds.low == rounds.high {
+        "every round is run".to_owned()
+    } else {
+        format!("{} to {} rounds are run, as the {choices} decide", rounds.low, rounds.high)
+    };
     let mut assumptions = vec![
         format!(
             "answers have {SHORT_ANSWER} to {ANSWER_LIMIT} tokens, or to an agent's `maxTokens`; a token has {} to {} \
              bytes",
             BYTES_PER_TOKEN.low, BYTES_PER_TOKEN.high
         ),
-        "every round is run, and no call is repeated after an error or an answer that cannot be read".to_owned(),
+        format!("{run}, and no call is repeated after an error or an answer that cannot be read"),
         "nothing is read from a provider's cache, which would cost less".to_owned(),
     ];
     let tools = settings.agents.iter().filter(|agent| !agent.tools.is_empty());
@@ -182,16 +204,18 @@ impl Length {
     }
 }
 
-/// Bytes of the request of each call of a whole debate.
+/// Bytes of the request of each call of a whole debate. `demanding` says whether votes for a word go to the one that
+/// leads to more calls.
 fn rehearse(
     protocol: &'static Protocol,
     panel: &Panel,
     begun: &Debate,
     length: Length,
+    demanding: bool,
 ) -> Result<BTreeMap<CallKey, usize>, ForecastError> {
     let shared = SharedPrompt::of(begun).map_err(EngineError::from)?;
     let bytes = |agent: &AgentSettings| length.bytes_of(length.answer_of(agent));
-    let answers = Answers { bytes: &bytes, last_word: length == Length::Long };
+    let answers = Answers { bytes: &bytes, last_word: demanding };
     let mut rehearsal = Rehearsal::new(protocol, panel, &shared, begun, answers);
     let mut calls = rehearsal.rounds(u32::MAX)?;
     calls.extend(rehearsal.closing(None)?);

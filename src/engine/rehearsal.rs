@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use crate::agent::{Agent, Panel, SharedPrompt, prepare};
 use crate::debate::{
-    AgentClarifications, AgentSettings, CallKey, CallRecord, Change, Contribution, Debate, Evaluation, Event,
-    Judgement, Metadata, Point, Reading, Reads, Recorded, Severity, Solution, StageId, StopReason, Summary,
-    SummaryMetadata, Timestamp,
+    AgentClarifications, AgentSettings, CallKey, CallRecord, Change, Debate, Evaluation, Event, Judgement, Metadata,
+    Point, Reading, Reads, Recorded, Severity, Solution, StageId, StopReason, Summary, SummaryMetadata, Timestamp,
 };
 use crate::llm::{Request, Turn, request_bytes};
 use crate::protocol::{Answer, Cost, Next, Protocol, Step};
 use crate::tools::specs;
 
 use super::EngineError;
+use super::results::contribution;
 
 /// What is said when an answer could not be read, with the reason, in bytes.
 const SECOND_CHANCE_BYTES: usize = 1000;
@@ -184,16 +184,8 @@ impl<'a> Rehearsal<'a> {
         let (key, settings) = (step.key.clone(), &agent.settings);
         let text = self.filler(settings);
         let reading = Reads::of(&self.debate, &step.key, &step.inputs).map(|reads| Box::new(filler_reading(&reads)));
-        let contribution = |content: Arc<str>, target, metadata| {
-            Arc::new(Contribution {
-                agent_id: settings.id.clone(),
-                agent_role: settings.role.as_str().into(),
-                stage: step.key.stage,
-                content,
-                metadata,
-                target_agent_id: target,
-                reading: reading.clone(),
-            })
+        let contribution = |content, target, metadata| {
+            contribution(settings, step.key.stage, content, target, metadata, reading.clone())
         };
         Some(match &step.answer {
             Answer::Text => {

@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 use crate::agent::{Answered, Call, Tools, Value};
 use crate::debate::{
     AgentClarifications, AgentFailurePolicy, AgentId, AgentSettings, CallKey, CallRecord, Clarification, Contribution,
-    Cut, Evaluation, Event, Failure, Metadata, Round, Shortened, Signal, Solution, Summary, SummaryMetadata, Timestamp,
+    Cut, Evaluation, Event, Failure, Metadata, Reading, Round, Shortened, Signal, Solution, StageId, Summary,
+    SummaryMetadata, Timestamp,
 };
 use crate::figures::thousands;
 use crate::llm::{FailedCall, ModelError, limits_of};
@@ -50,16 +51,8 @@ impl Engine {
     fn record_answer(&mut self, step: &Step, length: usize, answered: &Answered) -> Result<bool, EngineError> {
         let settings = self.settings_of(&step.key.agent_id)?;
         let (key, call) = (step.key.clone(), answered.call.clone());
-        let contribution = |content: Arc<str>, target: Option<AgentId>, metadata: Metadata| {
-            Arc::new(Contribution {
-                agent_id: settings.id.clone(),
-                agent_role: settings.role.as_str().into(),
-                stage: step.key.stage,
-                content,
-                metadata,
-                target_agent_id: target,
-                reading: answered.reading.clone(),
-            })
+        let contribution = |content, target, metadata| {
+            contribution(&settings, step.key.stage, content, target, metadata, answered.reading.clone())
         };
         let event = match &answered.value {
             Value::Text(text) if step.answer == Answer::Summary => {
@@ -334,4 +327,24 @@ fn summary(settings: &AgentSettings, text: &str, answered: &Answered, before_cha
             cut: answered.call.cut().or((text.len() < whole.len()).then_some(Cut::MaxLength)),
         },
     }
+}
+
+/// A text of an agent's, or its ballot, in its stage; `target` is whom it is about.
+pub(super) fn contribution(
+    settings: &AgentSettings,
+    stage: StageId,
+    content: Arc<str>,
+    target: Option<AgentId>,
+    metadata: Metadata,
+    reading: Option<Box<Reading>>,
+) -> Arc<Contribution> {
+    Arc::new(Contribution {
+        agent_id: settings.id.clone(),
+        agent_role: settings.role.as_str().into(),
+        stage,
+        content,
+        metadata,
+        target_agent_id: target,
+        reading,
+    })
 }

@@ -5,6 +5,7 @@ mod in_flight;
 mod retries;
 
 use std::borrow::Cow;
+use std::ops::Add as _;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,13 +114,8 @@ impl Spent {
     /// Together with what earlier attempts took. The sum of a known cost and an unknown one is unknown.
     fn and(self, earlier: Option<Self>) -> Self {
         let Some(earlier) = earlier else { return self };
-        let sum = |a: Tokens, b: Tokens| Tokens {
-            input_tokens: a.input_tokens + b.input_tokens,
-            cached_input_tokens: a.cached_input_tokens + b.cached_input_tokens,
-            output_tokens: a.output_tokens + b.output_tokens,
-        };
         Self {
-            tokens: [self.tokens, earlier.tokens].into_iter().flatten().reduce(sum),
+            tokens: [self.tokens, earlier.tokens].into_iter().flatten().reduce(Tokens::add),
             cost_usd: self.cost_usd.zip(earlier.cost_usd).map(|(a, b)| a + b),
         }
     }

@@ -1,6 +1,7 @@
 //! Answers that are followed while they come in.
 
 use std::future::poll_fn;
+use std::ops::Add as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
@@ -78,13 +79,8 @@ impl Usage {
         if later == Self::default() {
             return self;
         }
-        let sum = |a: Tokens, b: Tokens| Tokens {
-            input_tokens: a.input_tokens + b.input_tokens,
-            cached_input_tokens: a.cached_input_tokens + b.cached_input_tokens,
-            output_tokens: a.output_tokens + b.output_tokens,
-        };
         Self {
-            tokens: [self.tokens, later.tokens].into_iter().flatten().reduce(sum),
+            tokens: [self.tokens, later.tokens].into_iter().flatten().reduce(Tokens::add),
             cost: self.cost.zip(later.cost).map(|(a, b)| a + b),
         }
     }

@@ -1,7 +1,7 @@
 //! The stages that every protocol begins with: the start, questions to the user, and the wait for the answers.
 
 use crate::debate::{AgentSettings, CallKey, Debate, Settled, StageId, StageInfo, Words, Yield};
-use crate::prompt::{Focus, Prompt};
+use crate::prompt::Prompt;
 
 use super::{Answer, Cost, Next, Row, Shows, Stage, Step, Trigger, no_steps, nothing};
 
@@ -19,8 +19,7 @@ const WAITING_FOR_INPUT: Trigger = Trigger("WAITING_FOR_INPUT");
 const ANSWERS_SUBMITTED: Trigger = Trigger("ANSWERS_SUBMITTED");
 
 /// How agents are asked what is unclear.
-pub static CLARIFY: Prompt =
-    Prompt { file: "phases/clarify.md", text: include_str!("../../prompts/phases/clarify.md"), focus: Focus::Clarify };
+pub static CLARIFY: Prompt = prompt!("phases/clarify.md", Clarify);
 
 /// The first stage: the debate exists.
 #[must_use]

@@ -4,11 +4,12 @@ use crate::debate::{
     AgentSettings, CallKey, Critics, Debate, DebateSettings, Evaluation, Event, Settings, Settled, StageId, StageInfo,
     StopReason, SynthesisMethod, TerminationKind, TerminationSettings, Words, Yield,
 };
-use crate::prompt::{Focus, Prompt};
+use crate::prompt::Prompt;
 
 use super::{
     Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, all_clear, answers,
-    clarification, complete_or_fallback, initialization, no_place, no_steps, nothing, voting,
+    clarification, complete_or_fallback, initialization, is_last_round, no_place, no_steps, nothing, voting,
+    with_failure,
 };
 
 const ROUND_MANAGER: StageId = StageId::new("round-manager");
@@ -30,12 +31,6 @@ const REFINEMENTS_COMPLETE: Trigger = Trigger("REFINEMENTS_COMPLETE");
 const CONTINUE: Trigger = Trigger("CONTINUE");
 const CONSENSUS_REACHED: Trigger = Trigger("CONSENSUS_REACHED");
 const COMPLETE: Trigger = Trigger("COMPLETE");
-
-macro_rules! prompt {
-    ($file:literal, $focus:ident) => {
-        Prompt { file: $file, text: include_str!(concat!("../../prompts/", $file)), focus: Focus::$focus }
-    };
-}
 
 static SUMMARIZE: Prompt = prompt!("phases/summarize.md", Summarize);
 static PROPOSE: Prompt = prompt!("phases/propose.md", Propose);
@@ -214,10 +209,6 @@ fn rules(debate: &Debate) -> Option<&DebateSettings> {
 
 fn agents(debate: &Debate) -> &[AgentSettings] {
     debate.settings.as_ref().map_or(&[], |settings| &settings.agents)
-}
-
-fn is_last_round(debate: &Debate) -> bool {
-    rules(debate).is_none_or(|rules| debate.current_round >= rules.rounds)
 }
 
 /// A call of the present round.
@@ -526,7 +517,5 @@ fn answered(debate: &Debate) -> Result<Trigger, String> {
     if debate.final_round().is_none() {
         return Err("no round came far enough to close the debate on".to_owned());
     }
-    let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == SYNTHESIS);
-    let why = failed.map(|failure| format!(": {}", failure.error)).unwrap_or_default();
-    Err(format!("the judge could not write the solution{why}"))
+    Err(with_failure(debate, SYNTHESIS, "the judge could not write the solution"))
 }

@@ -5,7 +5,7 @@ use crate::prompt::Prompt;
 
 use super::motion::{
     CLOSE, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, check_rounds, closing, closing_info, on_side,
-    opening, opening_info, prompt, rebuttal, rebuttal_info, speakers, speech,
+    opening, opening_info, rebuttal, rebuttal_info, speakers, speech,
 };
 use super::verdict::{JUDGE, VERDICT, verdict};
 use super::{
@@ -17,8 +17,8 @@ use crate::debate::Settings;
 const CROSS_EXAMINATION: StageId = StageId::new("cross-examination");
 const CROSS_EXAMINATION_ANSWER: StageId = StageId::new("cross-examination-answer");
 
-static QUESTION: Prompt = prompt!("question.md");
-static ANSWER: Prompt = prompt!("answer.md");
+static QUESTION: Prompt = prompt!("motion/question.md", None);
+static ANSWER: Prompt = prompt!("motion/answer.md", None);
 
 /// One speaks for the motion and one against it, in turn, with cross-examination; the judge decides.
 pub static LINCOLN_DOUGLAS: Protocol = Protocol {

@@ -4,6 +4,17 @@
 //! pure function of the record, and a table of transitions. It does no work and knows nobody but the record. The
 //! [engine](crate::engine) runs any of them, also one that is declared elsewhere.
 
+/// A prompt below `prompts`, and the section of the role that it looks at.
+macro_rules! prompt {
+    ($file:literal, $focus:ident) => {
+        $crate::prompt::Prompt {
+            file: $file,
+            text: include_str!(concat!("../../prompts/", $file)),
+            focus: $crate::prompt::Focus::$focus,
+        }
+    };
+}
+
 mod clarification;
 mod dialectic;
 mod format1;
@@ -218,7 +229,8 @@ impl Protocol {
             reach.push(stage);
             next = match stage.rows.first() {
                 Some(Row(_, Next::Go(id))) if stage.info.in_round => self.stage(*id).filter(|next| next.info.in_round),
-                _ => None,
+                Some(Row(_, Next::Go(_) | Next::Begin(_) | Next::Suspend | Next::Done | Next::Fail | Next::Pause))
+                | None => None,
             };
         }
         reach
@@ -252,4 +264,17 @@ pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -
     let failed =
         |key: &CallKey, settled: Settled| key.round == round && key.stage == stage && settled == Settled::Failed;
     if debate.settled.iter().any(|(key, settled)| failed(key, *settled)) { Trigger::FALLBACK } else { trigger }
+}
+
+/// Whether no round follows the present one.
+#[must_use]
+pub fn is_last_round(debate: &Debate) -> bool {
+    debate.settings.as_ref().is_none_or(|settings| debate.current_round >= settings.debate.rounds)
+}
+
+/// `problem`, and why the last call of `stage` failed, where one did.
+#[must_use]
+pub fn with_failure(debate: &Debate, stage: StageId, problem: &str) -> String {
+    let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == stage);
+    failed.map_or_else(|| problem.to_owned(), |failure| format!("{problem}: {}", failure.error))
 }

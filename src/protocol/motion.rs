@@ -5,7 +5,10 @@ use crate::debate::{
 };
 use crate::prompt::Prompt;
 
-use super::{Answer, Cost, Next, ROUNDTABLE, Row, Shows, Stage, Step, Trigger, Unfit, complete_or_fallback, nothing};
+use super::{
+    Answer, Cost, LINCOLN_DOUGLAS, Next, OXFORD, ROUNDTABLE, Row, Shows, Stage, Step, Trigger, Unfit,
+    complete_or_fallback, nothing,
+};
 
 pub use super::verdict::{DEFAULT_CRITERIA, criteria, debaters};
 
@@ -18,21 +21,9 @@ const ROUND_COMPLETE: Trigger = Trigger("ROUND_COMPLETE");
 const ALL_ROUNDS_COMPLETE: Trigger = Trigger("ALL_ROUNDS_COMPLETE");
 pub(super) const CLOSINGS_COMPLETE: Trigger = Trigger("CLOSINGS_COMPLETE");
 
-/// A prompt below `prompts/motion`.
-macro_rules! prompt {
-    ($file:literal) => {
-        $crate::prompt::Prompt {
-            file: concat!("motion/", $file),
-            text: include_str!(concat!("../../prompts/motion/", $file)),
-            focus: $crate::prompt::Focus::None,
-        }
-    };
-}
-pub(super) use prompt;
-
-pub(super) static OPEN: Prompt = prompt!("open.md");
-pub(super) static REBUT: Prompt = prompt!("rebut.md");
-pub(super) static CLOSE: Prompt = prompt!("close.md");
+pub(super) static OPEN: Prompt = prompt!("motion/open.md", None);
+pub(super) static REBUT: Prompt = prompt!("motion/rebut.md", None);
+pub(super) static CLOSE: Prompt = prompt!("motion/close.md", None);
 
 /// Rounds of a debate on a motion: the opening is the first, the closing the last, each rebuttal one between.
 pub(super) const DEFAULT_ROUNDS: u32 = 5;
@@ -40,17 +31,18 @@ const FEWEST_ROUNDS: u32 = 2;
 const MOST_ROUNDS: u32 = 10;
 
 /// Which side an agent speaks for. Where nobody has a position, the first speaks for the motion, the second against it
-/// and the others listen. At a roundtable nobody takes a side, and neither does the judge.
+/// and the others listen, if the protocol has sides. At a roundtable nobody takes one, and neither does the judge.
 #[must_use]
 pub fn side(settings: &Settings, agent: &AgentId) -> Position {
     if settings.debate.protocol == ROUNDTABLE.name {
         return Position::Neutral;
     }
     let Some(place) = settings.agents.iter().position(|one| one.id == *agent) else { return Position::Neutral };
+    let has_sides = [OXFORD.name, LINCOLN_DOUGLAS.name].contains(&settings.debate.protocol.as_str());
     let is_any_given = settings.agents.iter().any(|one| one.position.is_some());
     match settings.agents[place].position {
         Some(position) => position,
-        None if is_any_given => Position::Neutral,
+        None if is_any_given || !has_sides => Position::Neutral,
         None => [Position::For, Position::Against].get(place).copied().unwrap_or(Position::Neutral),
     }
 }

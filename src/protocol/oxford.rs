@@ -10,7 +10,7 @@ use crate::prompt::Prompt;
 
 use super::motion::{
     CLOSE, CLOSING, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, check_rounds, closing, closing_info,
-    on_side, opening, opening_info, prompt, rebuttal, rebuttal_info, speeches,
+    on_side, opening, opening_info, rebuttal, rebuttal_info, speeches,
 };
 use super::verdict::{JUDGE, VERDICT, verdict};
 use super::{
@@ -23,7 +23,7 @@ const POLL_AFTER: StageId = StageId::new("poll-after");
 
 const POLLED: Trigger = Trigger("POLLED");
 
-static VOTE: Prompt = prompt!("poll.md");
+static VOTE: Prompt = prompt!("motion/poll.md", None);
 
 const FOR: &str = "for";
 const AGAINST: &str = "against";

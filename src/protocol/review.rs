@@ -1,11 +1,11 @@
 //! One writes, the others demand: a draft that is rewritten until its reviewers accept it.
 
 use crate::debate::{AgentSettings, CallKey, Debate, Settings, Settled, StageId, StageInfo, Words, Yield};
-use crate::prompt::{Focus, Prompt};
+use crate::prompt::Prompt;
 
 use super::{
     Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, Unfit, all_clear, answers,
-    clarification, initialization, nothing,
+    clarification, initialization, is_last_round, nothing, with_failure,
 };
 
 const DRAFT: StageId = StageId::new("draft");
@@ -27,20 +27,10 @@ const DEMAND: &str = "rewrite";
 /// A draft, and at least one chance to mend it.
 const FEWEST_ROUNDS: u32 = 2;
 
-macro_rules! prompt {
-    ($file:literal, $focus:ident) => {
-        Prompt {
-            file: concat!("review/", $file),
-            text: include_str!(concat!("../../prompts/review/", $file)),
-            focus: Focus::$focus,
-        }
-    };
-}
-
-static WRITE_DRAFT: Prompt = prompt!("draft.md", Propose);
-static WRITE_REVIEW: Prompt = prompt!("review.md", Critique);
-static WRITE_AGAIN: Prompt = prompt!("rewrite.md", Refine);
-static ASSESS: Prompt = prompt!("assess.md", None);
+static WRITE_DRAFT: Prompt = prompt!("review/draft.md", Propose);
+static WRITE_REVIEW: Prompt = prompt!("review/review.md", Critique);
+static WRITE_AGAIN: Prompt = prompt!("review/rewrite.md", Refine);
+static ASSESS: Prompt = prompt!("review/assess.md", None);
 
 /// The first agent writes; the others accept or demand a rewrite.
 pub static REVIEW: Protocol = Protocol {
@@ -129,10 +119,6 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     Ok(())
 }
 
-fn is_last_round(debate: &Debate) -> bool {
-    debate.settings.as_ref().is_none_or(|settings| debate.current_round >= settings.debate.rounds)
-}
-
 /// The author's call of a round: the draft in the first, a rewrite in each later one.
 fn text_of(debate: &Debate, round: u32) -> Option<CallKey> {
     let (author, _) = debate.settings.as_ref().and_then(author_and_reviewers)?;
@@ -187,9 +173,7 @@ fn drafted(debate: &Debate) -> Result<Trigger, String> {
     if last_text(debate).is_some() {
         return Ok(DRAFT_READY);
     }
-    let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == DRAFT);
-    let why = failed.map(|failure| format!(": {}", failure.error)).unwrap_or_default();
-    Err(format!("there is no draft{why}"))
+    Err(with_failure(debate, DRAFT, "there is no draft"))
 }
 
 /// All review the same text, knowing what was demanded of the one before. A text that cannot be rewritten any more is not
@@ -261,7 +245,5 @@ fn assessed(debate: &Debate) -> Result<Trigger, String> {
     if last_text(debate).is_none() {
         return Err("there is no draft to close the debate on".to_owned());
     }
-    let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == SYNTHESIS);
-    let why = failed.map(|failure| format!(": {}", failure.error)).unwrap_or_default();
-    Err(format!("the judge could not assess the draft{why}"))
+    Err(with_failure(debate, SYNTHESIS, "the judge could not assess the draft"))
 }

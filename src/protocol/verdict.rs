@@ -11,14 +11,14 @@ use crate::figures::score;
 use crate::markdown::{cell, inline};
 use crate::prompt::Prompt;
 
-use super::motion::{prompt, side};
-use super::{Answer, Cost, Next, Row, Shows, Stage, Step, Trigger, oxford};
+use super::motion::side;
+use super::{Answer, Cost, Next, Row, Shows, Stage, Step, Trigger, oxford, with_failure};
 
 pub(super) const VERDICT: StageId = StageId::new("verdict");
 
 const VERDICT_READY: Trigger = Trigger("VERDICT_READY");
 
-pub(super) static JUDGE: Prompt = prompt!("verdict.md");
+pub(super) static JUDGE: Prompt = prompt!("motion/verdict.md", None);
 
 /// What the judge looks at where `judge.criteria` says nothing.
 pub const DEFAULT_CRITERIA: [&str; 4] = ["logic", "evidence", "rebuttal", "clarity"];
@@ -112,9 +112,7 @@ fn outcome(debate: &Debate) -> Result<Trigger, String> {
     if debaters(debate, false).is_empty() {
         return Err("nobody has spoken: there is nothing to judge".to_owned());
     }
-    let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == VERDICT);
-    let why = failed.map(|failure| format!(": {}", failure.error)).unwrap_or_default();
-    Err(format!("the judge could not give a verdict{why}"))
+    Err(with_failure(debate, VERDICT, "the judge could not give a verdict"))
 }
 
 fn decide(first: &Judgement, all: &[Judgement]) -> Verdict {

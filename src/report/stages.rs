@@ -77,7 +77,16 @@ impl Marks {
             let letter = match yields {
                 Some(Yield::Questions) => QUESTION.to_owned(),
                 Some(Yield::Solution) => ANSWER.to_owned(),
-                _ => self.free_letter(&name, answers),
+                Some(
+                    Yield::Summary
+                    | Yield::Proposal
+                    | Yield::Critique
+                    | Yield::Speech
+                    | Yield::Ballot
+                    | Yield::Score
+                    | Yield::Verdict,
+                )
+                | None => self.free_letter(&name, answers),
             };
             let colour = format!("p{}", self.marks.len() % COLOURS + 1);
             self.marks.push((Mark { name, letter, colour }, yields));
@@ -207,7 +216,16 @@ pub(super) fn preposition(debate: &Debate, stage: StageId) -> &'static str {
     match debate.stage(stage).and_then(|stage| stage.yields) {
         Some(Yield::Ballot) => "for",
         Some(Yield::Speech) => "addressed to",
-        Some(_) | None => "of",
+        Some(
+            Yield::Questions
+            | Yield::Summary
+            | Yield::Proposal
+            | Yield::Critique
+            | Yield::Score
+            | Yield::Verdict
+            | Yield::Solution,
+        )
+        | None => "of",
     }
 }
 

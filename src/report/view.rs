@@ -27,6 +27,8 @@ pub struct View<'a> {
     pub agents: Vec<Participant>,
     /// The judge.
     pub judge: Participant,
+    /// On which side of the motion agents were.
+    sides: BTreeMap<AgentId, Position>,
 }
 
 /// An agent or the judge, from settings or put together from what the state says.
@@ -71,7 +73,18 @@ impl<'a> View<'a> {
             (Some(judge), _) | (None, Some(judge)) => Participant::configured(judge),
             (None, None) => Participant::reconstructed_judge(debate),
         };
-        Self { debate, events, agents, judge }
+        let given = own.into_iter().flat_map(|settings| &settings.agents);
+        let sides = given.filter_map(|agent| Some((agent.id.clone(), agent.position?))).collect();
+        Self { debate, events, agents, judge, sides }
+    }
+
+    /// With everybody on the side that `side` finds, which goes before what the settings say.
+    #[must_use]
+    pub fn with_sides(mut self, side: impl Fn(&Settings, &AgentId) -> Position) -> Self {
+        if let Some(settings) = &self.debate.settings {
+            self.sides = settings.agents.iter().map(|agent| (agent.id.clone(), side(settings, &agent.id))).collect();
+        }
+        self
     }
 
     /// What people call an agent or the judge; its id where nothing else is known.
@@ -93,11 +106,16 @@ impl<'a> View<'a> {
         judged
     }
 
-    /// The side that an agent was on, where the settings say it.
+    /// The side that an agent was on, where that is known.
     #[must_use]
     pub fn side_of(&self, id: &AgentId) -> Option<Position> {
-        let mut agents = self.debate.settings.iter().flat_map(|settings| &settings.agents);
-        agents.find(|agent| agent.id == *id)?.position
+        self.sides.get(id).copied()
+    }
+
+    /// Whether anybody took a side.
+    #[must_use]
+    pub fn has_sides(&self) -> bool {
+        self.sides.values().any(|side| *side != Position::Neutral)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::config::{Environment, Provenance, endpoint};
 use crate::debate::ProviderSettings;
 use crate::llm::ChatModel;
 use crate::llm::offline::{Rehearsal, RehearsalOptions};
-use crate::llm::openai::{Endpoint, OpenAiClient, http_client};
+use crate::llm::openai::{OpenAiClient, http_client};
 use crate::llm::presets::OFFLINE;
 
 use super::ServicesError;
@@ -39,16 +39,7 @@ impl Models {
                     Some(http) => http,
                     None => http.insert(http_client()?),
                 };
-                let resolved = endpoint(name, configured, environment, provenance)?;
-                let endpoint = Endpoint {
-                    name: resolved.name.as_str().into(),
-                    base_url: resolved.base_url,
-                    api_key: resolved.api_key,
-                    headers: resolved.headers,
-                    api: resolved.api,
-                    streams: resolved.streams,
-                    takes_schemas: resolved.takes_schemas,
-                };
+                let endpoint = endpoint(name, configured, environment, provenance)?;
                 Arc::new(OpenAiClient::new(endpoint, http)?)
             };
             models.by_provider.push((name.to_owned(), chat));

@@ -239,7 +239,7 @@ fn property_names(schema: &Value, names: &mut BTreeSet<String>) {
 fn configurations_in_the_docs_are_understood() {
     let own_role = read("examples/flaky-pipeline/prompts/roles/operations.md");
     let mut found = 0;
-    for path in [CONFIGURATION, PROTOCOL_TABLES, PROVIDERS, "docs/prompts-and-roles.md"] {
+    for path in [CONFIGURATION, PROTOCOL_TABLES, PROVIDERS, "docs/ledger.md", "docs/prompts-and-roles.md"] {
         for block in blocks(&read(path), "json") {
             found += 1;
             let sandbox = Sandbox::new().file("c.json", &block).file("prompts/roles/operations.md", &own_role);

@@ -1,17 +1,18 @@
-//! What a protocol gets for nothing: one that the program does not know is run, resumed, forked, forecast, held to a
-//! cost limit and shown, through the public API and without a change to the program.
+//! What a protocol gets for nothing: the one that the documentation shows, which the program does not know, is run,
+//! resumed, forked, forecast, held to a cost limit and shown, through the public API and without a change to the
+//! program.
 
-use dialectic::config::{Environment, Provenance, default_settings};
-use dialectic::debate::{Debate, Price, Settings};
+use dialectic::config::{Environment, Provenance, default_settings, go_offline};
+use dialectic::debate::{Debate, Made, Price, Settings, Status};
 use dialectic::engine::{Ending, forecast};
 use dialectic::runner::{Finished, Prepared, Runner, Services, Spec};
-use dialectic::signals::{Follower, News, Told, Words};
+use dialectic::signals::{Follower, Told, Words};
 use dialectic::store::{Directory, read_journal};
 use serde_json::{Value, json};
 
+use crate::pitch::PITCHING;
 use crate::support::{Incoming, MockServer, Reply, Sandbox, Screen, Terminal, answer, by_task};
 use crate::timing::without_times;
-use crate::turns::TURNS;
 
 fn reply(request: &Incoming) -> Reply {
     let assessment = json!({
@@ -20,16 +21,16 @@ fn reply(request: &Incoming) -> Reply {
     });
     let script = by_task([
         ("pitch", Reply::text(format!("A pitch of {}.", request.model()))),
-        ("choose", Reply::json(json!({"choice": "A", "confidence": 60, "reason": "It is sound."}))),
-        ("digest", Reply::text(answer("Use what was chosen.", &assessment))),
+        ("vote", Reply::json(json!({"choice": "A", "confidence": 60, "reason": "It is sound."}))),
+        ("report", Reply::text(answer("Use what was chosen.", &assessment))),
     ]);
     script(request).usage(100, 0, 10)
 }
 
 fn settings() -> Settings {
     let mut settings = default_settings();
-    settings.debate.protocol = TURNS.name.to_owned();
-    settings.debate.rounds = 1;
+    settings.debate.protocol = PITCHING.name.to_owned();
+    settings.debate.rounds = 2;
     settings.debate.seed = Some(7);
     let price = Price { input_per_m_tok: 1.0, cached_input_per_m_tok: None, output_per_m_tok: 1.0, long: None };
     for agent in settings.agents.iter_mut().chain([&mut settings.judge]) {
@@ -45,7 +46,7 @@ fn runner(server: &MockServer, sandbox: &Sandbox) -> Runner {
 }
 
 fn spec(settings: Settings) -> Spec {
-    Spec::new("Name the queue.", &TURNS, settings)
+    Spec::new("Name the queue.", &PITCHING, settings)
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -73,11 +74,25 @@ fn it_makes_the_calls_that_it_declares_in_the_order_of_their_inputs() {
     let server = MockServer::with(reply);
     let (sandbox, debate) = debate(&server);
     let tasks: Vec<_> = server.calls().into_iter().map(|(_, task)| task).collect();
-    assert_eq!(tasks, [["pitch"; 3], ["choose"; 3]].concat().into_iter().chain(["digest"]).collect::<Vec<_>>());
-    let pitches = server.requests();
-    let shown: Vec<usize> = pitches[..3].iter().map(|request| request.prompt().matches("A pitch of").count()).collect();
-    assert_eq!(shown, [0, 1, 2], "each knows those before it");
-    assert_eq!(debate.rounds[0].contributions.len(), 6);
+    let round = [["pitch"; 3], ["vote"; 3]].concat();
+    assert_eq!(tasks, [&round[..], &round, &["report"]].concat());
+    let requests = server.requests();
+    let pitches = requests.iter().filter(|request| request.task() == "pitch");
+    let shown: Vec<usize> = pitches.map(|request| request.prompt().matches("A pitch of").count()).collect();
+    assert_eq!(shown, [0, 1, 2, 3, 4, 5], "each knows those before it");
+    assert!(!requests[1].prompt().contains("(for)"), "it has no sides");
+    assert!(debate.rounds.iter().all(|round| round.contributions.len() == 6));
+    let written = requests.last().unwrap();
+    let place = |pitch: &str| written.prompt().rfind(pitch).unwrap();
+    let votes = |agent: &str| {
+        let ballots = debate.rounds[1].contributions.iter().filter(|one| one.stage.as_str() == "show-of-hands");
+        ballots
+            .filter(|one| one.target_agent_id.as_ref().is_some_and(|id| id.as_str() == format!("agent-{agent}")))
+            .count()
+    };
+    let mut agents = ["architect", "performance", "kiss"];
+    agents.sort_by_key(|agent| place(&format!("A pitch of model-{agent}.")));
+    assert!(agents.is_sorted_by_key(|agent| votes(agent)), "the judge reads those with the most votes last");
     let solution = debate.final_solution.as_ref().unwrap();
     assert!(solution.description.starts_with("Use what was chosen.") && solution.confidence == Some(70.0));
     sandbox.assert_state_is_the_fold(debate.id.as_str());
@@ -94,7 +109,7 @@ fn it_is_resumed_from_behind_every_line_of_its_journal() {
         let place = Sandbox::new().file(format!("debates/{id}.events.jsonl"), journal[..length].join("\n") + "\n");
         let (before, runner) = (server.requests().len(), runner(&server, &place));
         let entry = Directory::at(place.directory().join("debates")).find(id).unwrap();
-        let saved = runner.open(&entry, &[&TURNS]).unwrap();
+        let saved = runner.open(&entry, &[&PITCHING]).unwrap();
         let provenance = Provenance::of_user();
         let resumed = run(runner.resume(saved, &provenance).unwrap());
         assert_eq!(state(&resumed.debate), state(&whole), "behind line {length}: {}", journal[length - 1]);
@@ -109,18 +124,20 @@ fn it_forks_at_each_of_its_stages() {
     let (sandbox, whole) = debate(&server);
     let runner = runner(&server, &sandbox);
     let entry = Directory::at(sandbox.directory().join("debates")).find(whole.id.as_str()).unwrap();
-    for (at, calls) in [("start", 7), ("1.pitch", 7), ("1.choice", 4), ("1.digest", 1)] {
+    for (at, calls) in [("start", 13), ("1.show-of-hands", 10), ("2.pitch", 7), ("2.show-of-hands", 4), ("2.report", 1)]
+    {
         let before = server.requests().len();
         let branch = runner.branch(&entry, &at.parse().unwrap()).unwrap();
-        let forked = runner.fork(branch, settings(), &Provenance::of_user(), &[&TURNS]).unwrap();
+        let forked = runner.fork(branch, settings(), &Provenance::of_user(), &[&PITCHING]).unwrap();
         let forked = run(forked).debate;
         assert_eq!(server.requests().len() - before, calls, "{at}");
+        assert_eq!(forked.total_usage().requests, calls as u64, "{at}");
         assert_eq!(forked.final_solution, whole.final_solution, "{at}");
-        assert_eq!(forked.rounds[0].contributions.len(), 6, "{at}");
+        assert!(forked.rounds.iter().all(|round| round.contributions.len() == 6), "{at}");
     }
     let nowhere = runner.branch(&entry, &"1.critique".parse().unwrap()).err().unwrap().to_string();
     assert!(
-        nowhere.ends_with("its protocol has no stage `critique`; known: clarification, pitch, choice, digest"),
+        nowhere.ends_with("its protocol has no stage `critique`; known: clarification, pitch, show-of-hands, report"),
         "{nowhere}"
     );
 }
@@ -131,8 +148,9 @@ fn it_is_forecast_to_the_call() {
     let sandbox = Sandbox::new();
     let prepared = runner(&server, &sandbox).prepare(spec(settings())).unwrap();
     let created = prepared.created().unwrap().clone();
-    let forecast = forecast(&TURNS, &settings(), &std::collections::BTreeSet::new(), |_, _| created.clone()).unwrap();
-    assert!(forecast.calls.iter().all(|call| call.certain));
+    let forecast =
+        forecast(&PITCHING, &settings(), &std::collections::BTreeSet::new(), |_, _| created.clone()).unwrap();
+    assert!(forecast.calls.iter().all(|call| call.made == Made::Always));
     let foreseen: Vec<_> = forecast.calls.iter().map(|call| call.key.clone()).collect();
     let finished = run(prepared).debate;
     let mut made: Vec<_> = finished.settled.keys().cloned().collect();
@@ -163,7 +181,7 @@ fn it_keeps_a_cost_limit() {
         .map(|line| serde_json::from_str::<Value>(line).unwrap())
         .filter(|event| event["type"] == "cost-reserved")
         .collect();
-    assert_eq!(reserved.len(), 7, "each attempt is set aside for before it is sent");
+    assert_eq!(reserved.len(), 13, "each attempt is set aside for before it is sent");
     assert!(finished.debate.total_cost().unwrap() < dialectic::debate::Usd::from_dollars(0.30));
 }
 
@@ -181,18 +199,22 @@ fn it_shows_under_its_own_words() {
         }
     };
     let replayed = sandbox.run(["replay", id, "--speed", "max"]).expect_code(0);
-    own(&replayed.stderr, "the plain view", &["pitches", "pitched", "choice started (3 expected)", "digest ended"]);
+    own(
+        &replayed.stderr,
+        "the plain view",
+        &["pitches", "pitched", "show-of-hands started (3 expected)", "voted", "report ended"],
+    );
     let events = sandbox.run(["replay", id, "--speed", "max", "--events", "-"]).expect_code(0).stdout;
     let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let stages: Vec<String> = events
         .filter_map(|event| Some(event.pointer("/key/phase").or(event.get("phase")).or(event.get("node"))?.to_string()))
         .collect();
-    own(&stages.join(" "), "the event stream", &["\"pitch\"", "\"choice\"", "\"digest\""]);
+    own(&stages.join(" "), "the event stream", &["\"pitch\"", "\"show-of-hands\"", "\"report\""]);
     let markdown = sandbox.run(["report", "-d", id]).expect_code(0).stdout;
-    assert!(markdown.contains("Pitch") && markdown.contains("Choice"), "{markdown}");
+    assert!(markdown.contains("Pitch") && markdown.contains("Votes"), "{markdown}");
     sandbox.run(["report", "-d", id, "-o", "page.html"]).expect_code(0);
     let page = sandbox.read("page.html");
-    for part in ["A pitch of model-kiss.", ">pitch<", ">Choices", ">digest<", "Use what was chosen."] {
+    for part in ["A pitch of model-kiss.", ">pitch<", ">Votes", ">report<", "Use what was chosen."] {
         assert!(page.contains(part), "the page lacks {part}: {page}");
     }
     sandbox.run(["verify", id]).expect_code(0);
@@ -205,54 +227,58 @@ fn it_shows_under_its_own_words() {
 }
 
 #[test]
-fn two_consumers_see_a_whole_stream_and_delay_nothing() {
+fn whoever_joins_in_round_two_misses_nothing_and_whoever_never_reads_delays_nothing() {
     let server = MockServer::with(reply);
     let sandbox = Sandbox::new();
     let runner = runner(&server, &sandbox);
-    let (finished, early, late) = block_on(async {
+    let (finished, seen, joined_behind) = block_on(async {
         let run = runner.start(spec(settings())).unwrap();
         // This one never reads while the debate runs.
-        let (_, mut asleep) = run.subscribe(Words::Wanted);
+        let mut asleep = run.follow(Words::Wanted).unwrap();
         let mut early = run.follow(Words::Unwanted).unwrap();
-        // This one comes when the second agent has spoken, and is told of everything before.
         let mut seen = Vec::new();
-        while seen.iter().filter(|kind| *kind == "contributed").count() < 2 {
-            seen.push(kind(&mut early).await.unwrap());
+        while seen.iter().filter(|event| kind(event) == "round-begun").count() < 2
+            || kind(seen.last().unwrap()) != "contributed"
+        {
+            seen.push(next(&mut early).await.unwrap());
         }
+        // This one comes when somebody has spoken in the second round, and is told of everything before.
         let late = run.follow(Words::Unwanted).unwrap();
-        let collect = |mut follower: Follower, mut seen: Vec<String>| async move {
-            while let Some(kind) = kind(&mut follower).await {
-                seen.push(kind);
+        let joined_behind = seen.len();
+        let collect = |mut follower: Follower, mut seen: Vec<Value>| async move {
+            while let Some(event) = next(&mut follower).await {
+                seen.push(event);
             }
             seen
         };
         let early = tokio::spawn(collect(early, seen));
         let late = tokio::spawn(collect(late, Vec::new()));
         let finished = run.wait().await.unwrap();
-        let mut slept = 0;
-        while let Some(news) = asleep.next().await {
-            slept += usize::from(matches!(news, News::Signal(_)));
+        let mut slept = Vec::new();
+        while let Some(event) = next(&mut asleep).await {
+            slept.push(event);
         }
-        assert!(slept > 20, "{slept}");
-        (finished, early.await.unwrap(), late.await.unwrap())
+        (finished, [early.await.unwrap(), late.await.unwrap(), slept], joined_behind)
     });
     let path = sandbox.directory().join(format!("debates/{}.events.jsonl", finished.debate.id));
     let journal = read_journal(&path).unwrap().events;
-    let kinds =
-        |event: &dialectic::debate::Event| serde_json::to_value(event).unwrap()["type"].as_str().unwrap().to_owned();
-    let all: Vec<String> = journal.iter().map(|recorded| kinds(&recorded.event)).collect();
-    assert_eq!(early, all);
-    assert_eq!(late, all);
+    let all: Vec<Value> = journal.iter().map(|recorded| json!(recorded)).collect();
+    assert_eq!((finished.ending, finished.debate.current_round), (Ending::Completed, 2));
+    assert!(joined_behind < all.len(), "the late one came while the debate ran");
+    assert!(seen.iter().all(|seen| *seen == all), "{seen:?}");
 }
 
-/// The kind of the next event.
-async fn kind(follower: &mut Follower) -> Option<String> {
+fn kind(event: &Value) -> &str {
+    event["type"].as_str().unwrap()
+}
+
+/// The next event, as it is recorded.
+async fn next(follower: &mut Follower) -> Option<Value> {
     loop {
         if let Told::Signal(signal) = follower.next().await.unwrap()?
             && let dialectic::debate::Signal::Recorded(recorded) = &*signal
         {
-            let event = serde_json::to_value(&recorded.event).unwrap();
-            return Some(event["type"].as_str().unwrap().to_owned());
+            return Some(json!(**recorded));
         }
     }
 }
@@ -269,7 +295,28 @@ fn a_run_can_be_paused_and_stopped_through_its_handle() {
     });
     assert_eq!(paused.ending, Ending::Paused);
     let entry = Directory::at(sandbox.directory().join("debates")).find(paused.debate.id.as_str()).unwrap();
-    let saved = runner.open(&entry, &[&TURNS]).unwrap();
+    let saved = runner.open(&entry, &[&PITCHING]).unwrap();
     let resumed = run(runner.resume(saved, &Provenance::of_user()).unwrap());
     assert_eq!(resumed.ending, Ending::Completed);
+}
+
+#[test]
+fn it_runs_offline_like_any_of_the_programs_own() {
+    let sandbox = Sandbox::new();
+    let directory = Directory::at(sandbox.directory().join("debates"));
+    let runner = Runner::new(directory, Services::new(Environment::default()));
+    let mut settings = settings();
+    settings.agents.iter_mut().chain([&mut settings.judge]).for_each(go_offline);
+    let debate =
+        run(runner.prepare(Spec::new("Design a queue. It must be fast.", &PITCHING, settings)).unwrap()).debate;
+    assert_eq!((debate.status, debate.settled.len()), (Status::Completed, 2 * 3 * 2 + 1));
+    let said = debate
+        .rounds
+        .iter()
+        .flat_map(|round| &round.contributions)
+        .map(|one| format!("{} of {}", one.stage, one.agent_id));
+    let round = ["pitch", "show-of-hands"]
+        .map(|stage| ["architect", "performance", "kiss"].map(|agent| format!("{stage} of agent-{agent}")));
+    assert_eq!(said.collect::<Vec<_>>(), [round.concat(), round.concat()].concat());
+    assert!(debate.final_solution.is_some());
 }

@@ -217,3 +217,30 @@ fn a_fork_contradicts_nothing_that_it_takes_over() {
     assert!(rounds.contains("3 rounds are taken over, more than the 2 of the changed settings"), "{rounds}");
     assert_eq!(sandbox.debates().len(), 1);
 }
+
+#[test]
+fn a_stage_outside_of_the_rounds_is_named_as_it_is_to_be_written() {
+    let sandbox = Sandbox::new();
+    let agents = "architect,performance,kiss";
+    sandbox
+        .run(["debate", "Offices should be closed", "--offline", "--protocol", "oxford", "--agents", agents, "-r", "2"])
+        .expect_code(0);
+    let refused = sandbox.run(["fork", "latest", "--at", "1.poll-before", "--offline"]).expect_code(2);
+    assert!(refused.stderr.contains("never came to 1.poll-before, but to 0.poll-before"), "{refused}");
+    sandbox.run(["fork", "latest", "--at", "0.poll-before", "--offline"]).expect_code(0);
+    // The tables of those who take part say who was on which side, also where only the order decided.
+    let side = |markdown: &str, id: &str| {
+        let row = markdown.lines().find(|line| line.starts_with(&format!("| {id} |"))).unwrap();
+        row.trim_end_matches(" |").rsplit(" | ").next().unwrap().to_owned()
+    };
+    let markdown = sandbox.run(["report", "-d", "latest"]).expect_code(0).stdout;
+    let sides = ["agent-architect", "agent-performance", "agent-kiss"].map(|id| side(&markdown, id));
+    assert_eq!(sides, ["for", "against", "neutral"]);
+    sandbox.run(["report", "-d", "latest", "-o", "page.html"]).expect_code(0);
+    let page = sandbox.read("page.html");
+    let (_, members) = page.split_once("Agents and judge, with").unwrap();
+    let members = members.split("</table>").next().unwrap();
+    for cell in [">Side<", "<td>for</td>", "<td>against</td>", "<td>neutral</td>"] {
+        assert!(members.contains(cell), "{cell}: {members}");
+    }
+}

@@ -1,10 +1,13 @@
-//! Rules of the house that the compiler does not hold anybody to: who may know whom, and where stages are named.
+//! Rules of the house that the compiler does not hold anybody to: who may know whom, where stages are named, and that
+//! nothing takes what it does not know for something else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use dialectic::protocol::PROTOCOLS;
+
+mod matches;
 
 /// Words that are written like a stage and mean something else, with what they mean.
 const NO_STAGES: &[(&str, &str, &str)] = &[
@@ -14,9 +17,21 @@ const NO_STAGES: &[(&str, &str, &str)] = &[
     ("report/markdown/verdict.rs", "verdict", "what a result is called when its stage is not known"),
     ("report/markdown/run.rs", "vote", "what a ballot is called when its stage is not known"),
     ("report/html/mod.rs", "vote", "the place in the page of the picture of a vote"),
+    ("debate/reading/points.rs", "critique", "a word that models put over their points"),
     ("agent/reply.rs", "evaluation", "the name of a schema in requests"),
     ("evaluation/answer.rs", "evaluation", "a key of the answer of `eval`"),
     ("evaluation/schema.rs", "evaluation", "a key of the answer of `eval`"),
+];
+
+/// Arms and fallbacks that stand for what they do not name, by the file and how they begin, with the reason.
+const CATCH_ALLS: &[(&str, &str, &str)] = &[
+    ("debate/fork.rs", "position(..)", "a protocol in which nobody is asked: there are no answers to take over"),
+    ("debate/fork.rs", "rposition(..)", "a protocol without rounds: there is none to be within"),
+    ("display/plain.rs", "Event: _ => result_line", "shows the result of whatever event has one"),
+    ("engine/budget/ledger.rs", "Event: event =>", "books the call of whatever event has one"),
+    ("report/html/calls.rs", "Event: (_, Some((key, settled)))", "shows whatever event ends a call, by its key"),
+    ("protocol/format1.rs", "unwrap_or(&DIALECTIC)", "records of format 1 were all made by this protocol"),
+    ("protocol/mod.rs", "Trigger: other =>", "looks it up in the stage's table, and fails where that lacks it"),
 ];
 
 fn root() -> &'static Path {
@@ -52,7 +67,11 @@ fn sources(module: &str) -> Vec<PathBuf> {
 /// What is compiled of a file outside of tests, without comments.
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
-    let code = text.split("#[cfg(test)]\nmod ").next().unwrap();
+    // A module of tests in a file of its own is none of this text.
+    let inline = text
+        .match_indices("#[cfg(test)]\nmod ")
+        .find(|(place, _)| text[*place..].lines().nth(1).is_some_and(|line| line.ends_with('{')));
+    let code = inline.map_or(text.as_str(), |(place, _)| &text[..place]);
     code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
@@ -134,4 +153,41 @@ fn no_stage_is_named_outside_of_the_protocols() {
         let text = fs::read_to_string(root().join("src").join(path)).unwrap();
         assert!(text.contains(&format!("\"{word}\"")), "{path} has no \"{word}\" any more: {why}");
     }
+}
+
+#[test]
+fn nothing_unknown_is_taken_for_something_known() {
+    let lib = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let modules = lib.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    let files: Vec<PathBuf> = modules.flat_map(sources).collect();
+    let constants = |kind| files.iter().flat_map(move |file| matches::constants(&code(file), kind));
+    let ids = PROTOCOLS.iter().flat_map(|protocol| protocol.stages).map(|stage| format!("\"{}\"", stage.info.id));
+    let stages: BTreeSet<String> = constants("StageId").chain(ids).collect();
+    assert!(stages.contains("CRITIQUE") && stages.contains("\"critique\""));
+    let known: BTreeSet<String> =
+        stages.iter().cloned().chain(constants("Trigger")).chain(constants("Protocol")).collect();
+    assert!(known.contains("DIALECTIC") && known.contains("PROPOSALS_COMPLETE"));
+    let is_word = |path: &str, one: &str| {
+        NO_STAGES.iter().any(|(known, word, _)| path == *known && one.contains(&format!("(\"{word}\")")))
+    };
+    let mut unused: Vec<_> = CATCH_ALLS.to_vec();
+    let mut found = Vec::new();
+    for file in &files {
+        let path = file.strip_prefix(root().join("src")).unwrap().to_str().unwrap();
+        // It goes by the headings of tasks, as above.
+        if path.starts_with("llm/offline") {
+            continue;
+        }
+        let code = code(file);
+        for one in [matches::catch_alls(&code, &stages), matches::fallbacks(&code, &known)].concat() {
+            unused.retain(|(known, start, _)| !(*known == path && one.starts_with(start)));
+            if !is_word(path, &one)
+                && !CATCH_ALLS.iter().any(|(known, start, _)| *known == path && one.starts_with(start))
+            {
+                found.push(format!("{path}: {one}"));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    assert!(unused.is_empty(), "no longer there: {unused:?}");
 }

@@ -65,7 +65,9 @@ fn debates_are_listed_newest_first_whatever_their_files_are_called() {
       "rounds": 1,
       "confidence": 82.5,
       "costUsd": 0.625,
-      "problem": "Problem of deb-20250101-030000-cccc"
+      "problem": "Problem of deb-20250101-030000-cccc",
+      "protocol": null,
+      "winner": null
     }
     "#);
     assert_eq!(rows.as_array().unwrap().len(), 4);
@@ -108,4 +110,24 @@ fn a_debate_that_has_a_journal_only_is_listed_too() {
     std::fs::remove_file(sandbox.directory().join(format!("debates/{}.json", sandbox.only_debate()))).unwrap();
     assert_eq!(sandbox.run(["list"]).expect_code(0).stdout, before);
     sandbox.run(["resume", "latest"]).expect_code(0);
+}
+
+#[test]
+fn protocols_and_winners_are_listed_where_they_are_not_the_usual_ones() {
+    let sandbox = Sandbox::new();
+    sandbox.run(["debate", "Design a queue", "--offline", "-r", "1"]).expect_code(0);
+    let head = |sandbox: &Sandbox| sandbox.run(["list"]).expect_code(0).stdout.lines().next().unwrap().to_owned();
+    assert!(!head(&sandbox).contains("PROTOCOL"));
+    sandbox.run(["debate", "Offices should be closed", "--offline", "--protocol", "lincoln-douglas"]).expect_code(0);
+    let columns = head(&sandbox).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(
+        columns,
+        ["ID", "WHEN", "STATUS", "OUTCOME", "ROUNDS", "CONFIDENCE", "COST", "PROTOCOL", "WINNER", "PROBLEM"]
+    );
+    let rows: Value = serde_json::from_str(&sandbox.run(["list", "--json"]).expect_code(0).stdout).unwrap();
+    let rows = rows.as_array().unwrap();
+    let motion = rows.iter().find(|row| row["protocol"] == "lincoln-douglas").unwrap();
+    let state = sandbox.state(motion["id"].as_str().unwrap());
+    assert_eq!(motion["winner"], state["verdict"]["winner"]);
+    assert!(rows.iter().any(|row| row["protocol"] == "dialectic" && row["winner"].is_null()));
 }

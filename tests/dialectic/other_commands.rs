@@ -39,6 +39,7 @@ fn the_help_of_the_program() {
       debate       Debate a problem and print the solution
       resume       Carry a paused, failed or killed debate on from its last finished call
       list         List the saved debates, newest first
+      show         Print a part of a saved debate, such as its objections
       report       Write a report of a saved debate, as Markdown or as a page
       eval         Have the solutions of saved debates scored by evaluators
       replay       Show a past debate again
@@ -179,5 +180,21 @@ fn the_manual_is_one_page_or_a_page_for_each_command() {
     assert_eq!((&*finished.stdout, &*finished.stderr), ("", "Wrote the manual to share/man1\n"));
     for name in ["dialectic", "dialectic-debate", "dialectic-resume", "dialectic-config-check"] {
         assert!(sandbox.read(format!("share/man1/{name}.1")).contains(&format!(".TH {name} 1")));
+    }
+}
+
+#[test]
+fn a_dry_run_says_what_makes_a_call_uncertain_and_how_many_rounds_that_means() {
+    let sandbox = Sandbox::new();
+    let dry = |protocol: &str| {
+        let args = ["debate", "Design a queue", "--offline", "--dry-run", "--protocol", protocol];
+        sandbox.run(args).expect_code(0).stdout
+    };
+    let review = dry("review");
+    assert!(review.contains("(a call with a question mark is made only when the reviews ask for it)"), "{review}");
+    assert!(review.contains("1 to 3 rounds are run, as the reviews decide, and no call is repeated"), "{review}");
+    for protocol in ["dialectic", "oxford", "roundtable"] {
+        let dry = dry(protocol);
+        assert!(dry.contains("every round is run, and no call is repeated") && !dry.contains("question mark"), "{dry}");
     }
 }

@@ -1,12 +1,10 @@
 //! A protocol that the program does not know: everybody pitches in turn, all vote, and the judge writes.
 
-use std::cmp::Reverse;
-
 use dialectic::debate::{CallKey, Debate, StageId, StageInfo, Words, Yield};
 use dialectic::prompt::{Focus, Prompt};
 use dialectic::protocol::{
     Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, all_clear, answers,
-    clarification, complete_or_fallback, initialization, nothing,
+    clarification, complete_or_fallback, initialization, is_last_round, nothing,
 };
 
 const PITCH: StageId = StageId::new("pitch");
@@ -16,10 +14,6 @@ const REPORT: StageId = StageId::new("report");
 static SPEAK: Prompt = Prompt { file: "pitch/pitch.md", text: include_str!("pitch/pitch.md"), focus: Focus::Propose };
 static CHOOSE: Prompt = Prompt { file: "pitch/vote.md", text: include_str!("pitch/vote.md"), focus: Focus::None };
 static WRITE: Prompt = Prompt { file: "pitch/report.md", text: include_str!("pitch/report.md"), focus: Focus::None };
-
-const PITCH_WORDS: Words = Words::new(["pitch", "pitches", "pitching", "pitches", "pitched", "pitch"]);
-const VOTE_WORDS: Words = Words::new(["vote", "votes", "voting", "votes", "voted", "vote"]);
-const REPORT_WORDS: Words = Words::new(["report", "reports", "reporting", "reports", "reported", "report"]);
 
 pub(crate) static PITCHING: Protocol = Protocol {
     name: "pitching",
@@ -35,37 +29,35 @@ pub(crate) static PITCHING: Protocol = Protocol {
         clarification(&all_clear(Next::Begin(PITCH))),
         answers(),
         Stage {
-            info: StageInfo::new(PITCH, PITCH_WORDS).yielding(Yield::Speech).in_round().in_turn().essential(),
+            info: info(PITCH, Yield::Speech, ["pitch", "pitches", "pitching", "pitches", "pitched", "pitch"])
+                .in_round()
+                .in_turn(),
             facts: nothing,
             steps: |debate| {
-                let all = keys(debate, PITCH);
+                let all = keys(debate, debate.current_round, PITCH);
                 let before = all.iter().enumerate().map(|(place, key)| (key.clone(), all[..place].to_vec()));
                 before.map(|(key, before)| step(key, before, &SPEAK, Shows::Transcript, Answer::Text)).collect()
             },
-            outcome: |debate| match debate.final_round() {
-                Some(last) if last.round_number == debate.current_round => {
-                    Ok(complete_or_fallback(debate, PITCH, Trigger("PITCHED")))
-                }
-                Some(_) | None => Err("nobody has pitched".to_owned()),
+            outcome: |debate| match debate.final_round().filter(|last| last.round_number == debate.current_round) {
+                Some(_) => Ok(complete_or_fallback(debate, PITCH, Trigger("PITCHED"))),
+                None => Err("nobody has pitched".to_owned()),
             },
             rows: &[Row(Trigger("PITCHED"), Next::Go(VOTE))],
         },
         Stage {
-            info: StageInfo::new(VOTE, VOTE_WORDS).yielding(Yield::Ballot).in_round(),
+            info: info(VOTE, Yield::Ballot, ["vote", "votes", "voting", "votes", "voted", "vote"]).in_round(),
             facts: nothing,
             steps: |debate| {
+                let [pitches, ballots] = [PITCH, VOTE].map(|stage| keys(debate, debate.current_round, stage));
                 let shows = |salt| Shows::Candidates { salt };
-                let salted = (debate.current_round * 1000..).zip(keys(debate, VOTE));
-                salted.map(|(salt, key)| step(key, keys(debate, PITCH), &CHOOSE, shows(salt), Answer::Choice)).collect()
+                let salted = (debate.current_round * 1000..).zip(ballots);
+                salted.map(|(salt, key)| step(key, pitches.clone(), &CHOOSE, shows(salt), Answer::Choice)).collect()
             },
-            outcome: |debate| {
-                let is_last = debate.settings.as_ref().is_none_or(|of| debate.current_round >= of.debate.rounds);
-                Ok(Trigger(if is_last { "DECIDED" } else { "AGAIN" }))
-            },
+            outcome: |debate| Ok(Trigger(if is_last_round(debate) { "DECIDED" } else { "AGAIN" })),
             rows: &[Row(Trigger("DECIDED"), Next::Go(REPORT)), Row(Trigger("AGAIN"), Next::Begin(PITCH))],
         },
         Stage {
-            info: StageInfo::new(REPORT, REPORT_WORDS).yielding(Yield::Solution).essential(),
+            info: info(REPORT, Yield::Solution, ["report", "reports", "reporting", "reports", "reported", "report"]),
             facts: nothing,
             steps: report,
             outcome: |debate| debate.final_solution.as_ref().map(|_| Trigger("REPORTED")).ok_or("no report".to_owned()),
@@ -74,25 +66,27 @@ pub(crate) static PITCHING: Protocol = Protocol {
     ],
 };
 
+const fn info(id: StageId, yields: Yield, words: [&'static str; 6]) -> StageInfo {
+    StageInfo::new(id, Words::new(words)).yielding(yields).essential()
+}
+
 fn step(key: CallKey, inputs: Vec<CallKey>, prompt: &'static Prompt, shows: Shows, answer: Answer) -> Step {
-    Step { key, inputs, prompt, shows, answer, cost: Cost::Round, notice: None }
+    let cost = if key.stage == REPORT { Cost::Closing } else { Cost::Round };
+    Step { key, inputs, prompt, shows, answer, cost, notice: None }
 }
 
-/// The call of each agent in a stage of the present round.
-fn keys(debate: &Debate, stage: StageId) -> Vec<CallKey> {
-    let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
-    agents.map(|agent| CallKey::new(debate.current_round, stage, &agent.id)).collect()
+/// The call of each agent in a stage of a round.
+fn keys(debate: &Debate, round: u32, stage: StageId) -> Vec<CallKey> {
+    debate.settings.iter().flat_map(|of| &of.agents).map(|agent| CallKey::new(round, stage, &agent.id)).collect()
 }
 
-/// The judge reads the pitches of the last round, those with the most votes first.
+/// The judge reads the pitches of the last round, those with the most votes last.
 fn report(debate: &Debate) -> Vec<Step> {
     let (Some(settings), Some(last)) = (&debate.settings, debate.final_round()) else { return Vec::new() };
-    let said = |stage| last.contributions.iter().filter(move |one| one.stage == stage);
-    let votes = |author| said(VOTE).filter(|vote| vote.target_agent_id.as_ref() == Some(author)).count();
-    let mut authors: Vec<_> = said(PITCH).map(|pitch| &pitch.agent_id).collect();
-    authors.sort_by_key(|author| Reverse(votes(author)));
-    let inputs = authors.into_iter().map(|author| CallKey::new(last.round_number, PITCH, author)).collect();
+    let ballots = last.contributions.iter().filter(|one| one.stage == VOTE);
+    let chosen: Vec<_> = ballots.filter_map(|one| one.target_agent_id.as_ref()).collect();
+    let mut pitches = keys(debate, last.round_number, PITCH);
+    pitches.sort_by_key(|pitch| chosen.iter().filter(|id| **id == &pitch.agent_id).count());
     let key = CallKey::new(debate.current_round, REPORT, &settings.judge.id);
-    let written = Answer::Solution(Authorship::Judge);
-    vec![Step { cost: Cost::Closing, ..step(key, inputs, &WRITE, Shows::Inputs, written) }]
+    vec![step(key, pitches, &WRITE, Shows::Inputs, Answer::Solution(Authorship::Judge))]
 }

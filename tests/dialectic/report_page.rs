@@ -6,12 +6,12 @@ mod hostile;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use dialectic::debate::{Debate, Recorded, fold};
+use dialectic::debate::{Debate, Ledger, Recorded, fold};
 use dialectic::report::{View, html};
 use dialectic::store::read_state;
 use serde_json::{Value, json};
 
-use self::browser::{Listener, Measure, document, measure, unescaped};
+use self::browser::{Listener, Measure, count_visible, document, measure, unescaped};
 use self::hostile::Hostile;
 use crate::support::{Plan, Sandbox, Tag, assert_nested, config, tags};
 
@@ -84,6 +84,7 @@ fn debates() -> Vec<(&'static str, Debate, Vec<Recorded>)> {
         ("reviewed", reviewed, reviewed_events),
         ("unfinished", fold(&cut).unwrap(), cut),
         ("made up", made_up, made_up_events),
+        ("argued", fixture("shown/argued"), Vec::new()),
         ("old", fixture("simple"), Vec::new()),
         ("old with clarifications", fixture("clarified"), Vec::new()),
     ]
@@ -152,9 +153,13 @@ fn a_page_has_the_sections_that_its_debate_has_something_for() {
     let mut compared = 0;
     for (name, debate, events) in debates() {
         let page = page(&debate, &events);
+        let mut shown = sections(&page);
+        let places = shown.len();
+        shown.retain(|section| section != "objections");
+        assert_eq!(places > shown.len(), !Ledger::shown(&debate).ledger.is_empty(), "{name}");
         if !expected(name).is_empty() {
             compared += 1;
-            assert_eq!(sections(&page).join(" "), expected(name), "{name}");
+            assert_eq!(shown.join(" "), expected(name), "{name}");
         }
         for section in sections(&page) {
             assert!(
@@ -211,10 +216,34 @@ fn the_matrix_leads_to_every_critique() {
     let critiques = debate.rounds.iter().flat_map(|round| &round.contributions);
     let critiques = critiques.filter(|one| one.target_agent_id.is_some()).count();
     assert_eq!(critiques, 12);
-    assert_eq!(page.matches("<a href=\"#critique-").count(), critiques);
+    // Points lead to the critiques that they are from, too.
+    let (_, matrix) = page.split_once("<table class=\"matrix\">").unwrap();
+    let matrix = matrix.split("</table>").next().unwrap();
+    assert_eq!(matrix.matches("<a href=\"#critique-").count(), critiques);
     assert_eq!(page.matches("<div id=\"critique-").count(), critiques);
     // Each agent's own column is empty.
     assert_eq!(page.matches("<td class=\"own\">").count(), 3);
+}
+
+#[test]
+fn objections_are_filtered_without_a_script() {
+    let page = page(&fixture("shown/argued"), &[]);
+    assert_eq!(page.matches("<tr class=\"blocking open\">").count(), 1);
+    if !browser::is_installed() {
+        return;
+    }
+    let checked = |input: &str| format!("<input class=\"{input}\" type=\"checkbox\" checked>");
+    let unchecked = |page: &str, severity: &str| {
+        let input = checked(severity);
+        assert_eq!(page.matches(&input).count(), 1, "{severity}");
+        page.replace(&input, &input.replace(" checked", ""))
+    };
+    let only_open = "<input class=\"only-open\" type=\"radio\" name=\"objections-shown\">";
+    assert_eq!(page.matches(only_open).count(), 1);
+    let open = page.replace(only_open, &only_open.replace('>', " checked>"));
+    let none = ["blocking", "major", "minor"].iter().fold(page.clone(), |page, severity| unchecked(&page, severity));
+    let pages = [&*page, &open, &unchecked(&page, "minor"), &unchecked(&open, "major"), &none];
+    assert_eq!(count_visible(&pages, ".objections tbody tr"), [8, 5, 5, 3, 0]);
 }
 
 #[test]

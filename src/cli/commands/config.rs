@@ -16,12 +16,13 @@ use crate::config::{
 use crate::error::Error;
 use crate::figures::counted;
 use crate::prompt::Role;
-use crate::protocol::{DIALECTIC, PROTOCOLS, Protocol};
+use crate::protocol::PROTOCOLS;
 use crate::runner::Services;
 use crate::sanitize::one_line;
 use crate::trace::{Destination, TraceConfigError};
 
 use super::debate::{load_settings, today, vocabulary};
+use super::protocols;
 
 pub(in crate::cli) fn run(args: &ConfigArgs, terminal: &mut Terminal) -> Result<(), Error> {
     match &args.command {
@@ -62,7 +63,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
         choice.callable()?;
     }
     let settings = &loaded.settings;
-    let protocol = Protocol::named(&settings.debate.protocol).unwrap_or(&DIALECTIC);
+    let protocol = protocols::named(&settings.debate.protocol)?;
     (protocol.check)(settings)?;
     for warning in Services::new(environment.clone()).panel(protocol, settings, &loaded.provenance)?.warnings {
         terminal.warning(&warning);

@@ -15,11 +15,11 @@ use crate::debate::Settings;
 use crate::error::Error;
 use crate::llm::price_of;
 use crate::prompt::Role;
-use crate::protocol::{DIALECTIC, PROTOCOLS, Protocol};
+use crate::protocol::PROTOCOLS;
 use crate::runner::Spec;
 use crate::tools::TOOL_NAMES;
 
-use super::{dry_run, problem};
+use super::{dry_run, problem, protocols};
 
 pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let problem = problem::read(args.problem.as_deref(), args.problem_description.as_deref())?;
@@ -27,7 +27,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
     let path = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
     let Loaded { settings, warnings, provenance, choice, .. } = load_settings(&path, &environment, &overrides(args))?;
     let warnings = [warnings, model_warnings(&settings, today())].concat();
-    let protocol = Protocol::named(&settings.debate.protocol).unwrap_or(&DIALECTIC);
+    let protocol = protocols::named(&settings.debate.protocol)?;
     let spec = Spec {
         problem: problem.as_str().into(),
         context: None,

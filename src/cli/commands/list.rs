@@ -10,6 +10,7 @@ use crate::cli::terminal::Terminal;
 use crate::debate::{Debate, Timestamp, Usd};
 use crate::error::Error;
 use crate::markdown::truncate;
+use crate::protocol::DIALECTIC;
 use crate::sanitize::one_line;
 use crate::store::{Directory, Entry, StateFileError, read_journal, read_state};
 
@@ -28,6 +29,8 @@ struct Row {
     confidence: Option<f64>,
     cost_usd: Option<Usd>,
     problem: String,
+    protocol: Option<String>,
+    winner: Option<String>,
 }
 
 pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -67,6 +70,8 @@ fn row(entry: &Entry) -> Row {
             confidence: None,
             cost_usd: None,
             problem: String::new(),
+            protocol: None,
+            winner: None,
         },
     }
 }
@@ -84,29 +89,40 @@ fn of_debate(debate: &Debate) -> Row {
         confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
         cost_usd,
         problem: one_line(first_line.trim()),
+        protocol: debate.settings.as_ref().map(|settings| one_line(&settings.debate.protocol)),
+        winner: debate.verdict.as_ref().and_then(|verdict| verdict.winner.as_ref()).map(|id| one_line(id.as_str())),
     }
 }
 
+/// The rows as text. Where all debates follow the default protocol, nothing is said of protocols and winners.
 fn table(rows: &[Row]) -> String {
     let dash = || "-".to_owned();
-    let mut cells =
-        vec![["ID", "WHEN", "STATUS", "OUTCOME", "ROUNDS", "CONFIDENCE", "COST", "PROBLEM"].map(str::to_owned)];
+    let has_others = rows.iter().any(|row| row.protocol.as_deref().is_some_and(|name| name != DIALECTIC.name));
+    let line = |cells: [String; 7], others: [String; 2], problem: String| {
+        let others = others.into_iter().filter(|_| has_others);
+        cells.into_iter().chain(others).chain([problem]).collect::<Vec<_>>()
+    };
+    let head = ["ID", "WHEN", "STATUS", "OUTCOME", "ROUNDS", "CONFIDENCE", "COST"].map(str::to_owned);
+    let mut cells = vec![line(head, ["PROTOCOL", "WINNER"].map(str::to_owned), "PROBLEM".to_owned())];
     cells.extend(rows.iter().map(|row| {
-        [
+        let when = |at: Timestamp| at.utc().with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string();
+        let fixed = [
             one_line(&row.id),
-            row.created_at.map_or_else(dash, |at| at.utc().with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string()),
+            row.created_at.map_or_else(dash, when),
             row.status.to_owned(),
             row.outcome.map_or_else(dash, str::to_owned),
             row.rounds.to_string(),
             row.confidence.map_or_else(dash, |confidence| confidence.to_string()),
             row.cost_usd.map_or_else(dash, |cost| cost.to_string()),
-            truncate(&row.problem, PROBLEM_WIDTH).to_owned(),
-        ]
+        ];
+        let others = [&row.protocol, &row.winner].map(|other| other.clone().unwrap_or_else(dash));
+        line(fixed, others, truncate(&row.problem, PROBLEM_WIDTH).to_owned())
     }));
-    let widths: [usize; 8] =
-        std::array::from_fn(|column| cells.iter().map(|row| measure_text_width(&row[column])).max().unwrap_or(0));
-    let line = |row: &[String; 8]| {
-        let padded = row.iter().zip(widths).map(|(cell, width)| pad_str(cell, width, Alignment::Left, None));
+    let columns = 0..cells[0].len();
+    let width = |column: usize| cells.iter().map(|row| measure_text_width(&row[column])).max().unwrap_or(0);
+    let widths: Vec<usize> = columns.map(width).collect();
+    let line = |row: &Vec<String>| {
+        let padded = row.iter().zip(&widths).map(|(cell, width)| pad_str(cell, *width, Alignment::Left, None));
         padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     cells.iter().map(line).collect::<Vec<_>>().join("\n")

@@ -13,4 +13,5 @@ pub(super) mod protocols;
 pub(super) mod replay;
 pub(super) mod report;
 pub(super) mod resume;
+pub(super) mod show;
 pub(super) mod verify;

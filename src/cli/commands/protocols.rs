@@ -19,7 +19,8 @@ pub(in crate::cli) fn run(args: &ProtocolsArgs, terminal: &mut Terminal) -> Resu
     terminal.text(&text)
 }
 
-fn named(name: &str) -> Result<&'static Protocol, Error> {
+/// The protocol of that name.
+pub(super) fn named(name: &str) -> Result<&'static Protocol, Error> {
     Protocol::named(name).ok_or_else(|| {
         let known: Vec<_> = PROTOCOLS.iter().map(|one| one.name).collect();
         let message = format!("`{name}` is unknown; known: {}", known.join(", "));

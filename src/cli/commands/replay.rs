@@ -13,7 +13,7 @@ use crate::cli::session::{DEBATES, event_sink};
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
-use crate::debate::{Debate, Forecast, Moment, PanelInfo, PlannedCall, Signal, Span, Status, fold, timeline};
+use crate::debate::{Debate, Forecast, Made, Moment, PanelInfo, PlannedCall, Signal, Span, Status, fold, timeline};
 use crate::display::{DisplayOptions, EventSink, ProgressMode, Speed, StreamEnd, play};
 use crate::error::Error;
 use crate::signals::Signals;
@@ -110,7 +110,7 @@ fn as_it_went(moments: &[Moment]) -> Forecast {
         key,
         model: String::new(),
         provider: String::new(),
-        certain: true,
+        made: Made::Always,
         input: Span::default(),
         output: Span::default(),
         cost: None,

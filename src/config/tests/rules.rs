@@ -119,7 +119,7 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
     let mut warnings = warnings(&config);
     warnings.sort();
     insta::assert_snapshot!(warnings.join("\n"), @r#"
-    unknown key `debate.banana` is ignored (known: `budget`, `callTimeout`, `clarificationsMaxIterations`, `clarificationsMaxPerAgent`, `historyLimit`, `idleTimeout`, `includeFullHistory`, `interactiveClarifications`, `maxConcurrency`, `maxRetries`, `onAgentFailure`, `orchestratorType`, `protocol`, `rounds`, `seed`, `summarization`, `synthesisMethod`, `terminationCondition`, `timeoutPerRound`, `trace`, `traceContent`)
+    unknown key `debate.banana` is ignored (known: `budget`, `callTimeout`, `clarificationsMaxIterations`, `clarificationsMaxPerAgent`, `critics`, `historyLimit`, `idleTimeout`, `includeFullHistory`, `interactiveClarifications`, `maxConcurrency`, `maxRetries`, `onAgentFailure`, `orchestratorType`, `protocol`, `rounds`, `seed`, `summarization`, `synthesisMethod`, `terminationCondition`, `timeoutPerRound`, `trace`, `traceContent`)
     unknown key `debate.summarization.max_length` is ignored (did you mean `maxLength`?)
     unknown key `debate.terminationCondition.treshold` is ignored (did you mean `threshold`?)
     unknown key `debates` is ignored (did you mean `debate`?)

@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::{AgentId, CallKey, Contribution, Debate, Point, Response, Severity, Standing, Yield};
 
 mod reads;
+mod shown;
 
 pub use reads::Reads;
+pub use shown::{Counts, Shown};
 
 /// Which point of the debate: `r1/agent-kiss/agent-architect/2` is the second that `agent-kiss` raised against
 /// `agent-architect` in round 1. It never changes.
@@ -120,6 +122,17 @@ pub enum Decision {
     Upheld,
     /// It is not.
     Dismissed,
+}
+
+impl Decision {
+    /// The name on the wire and in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Upheld => "upheld",
+            Self::Dismissed => "dismissed",
+        }
+    }
 }
 
 /// The answer to a point, as far as there is one.

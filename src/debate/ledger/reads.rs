@@ -102,7 +102,8 @@ impl Reads {
                     Some(Reply { point: points.get(place)?.id.clone(), answer, reason })
                 });
                 let (answers, now) = (answers.collect(), without(text, section.as_ref()));
-                let change = (!before.is_empty()).then(|| Change::between(before, &now));
+                // Where there was nothing to answer, what changed is nobody's doing.
+                let change = (!before.is_empty() && !points.is_empty()).then(|| Change::between(before, &now));
                 Reading { answers, answers_at: section, change, ..Reading::default() }
             }
         }

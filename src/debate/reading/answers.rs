@@ -95,7 +95,9 @@ impl<'a> Reader<'a> {
         let mut groups: Vec<Group> = Vec::new();
         let names = self.names_in(text);
         let mut critique_before = None;
-        for at in words::starts(text) {
+        // Without a number or a name, only a title can name a point.
+        let may_name = !names.is_empty() || context.critique.is_some() || text.contains(char::is_numeric);
+        for at in words::starts(if may_name { text } else { "" }) {
             if groups.last().is_some_and(|last: &Group| at < last.range.end)
                 || text[..at].ends_with('.') && text[..at - 1].ends_with(|c: char| c.is_ascii_digit())
             {
@@ -213,7 +215,7 @@ impl<'a> Reader<'a> {
             let text = &self.page.lower[line.start..line.end];
             let rank = match line.kind {
                 Kind::Heading(level) => level,
-                _ => 10 + u8::try_from(line.depth).unwrap_or(u8::MAX - 10),
+                _ => u8::try_from(line.depth).unwrap_or(u8::MAX).saturating_add(10),
             };
             let context = contexts.last().map_or(Context::default(), |(_, context)| *context);
             at += 1;
@@ -372,13 +374,12 @@ impl<'a> Reader<'a> {
         let head = &text[..text.find([':', '：', '–', '—']).filter(|end| *end <= TITLE)?];
         let is_content = |word: &&str| word.chars().count() > 3 || word.contains(words::is_unspaced);
         let words: Vec<&str> = head.split(|c: char| !c.is_alphanumeric()).filter(is_content).collect();
-        let fits = |at: &usize| {
+        let fits = |(title, at): &(String, usize)| {
             let critique = self.raised[*at].critique.map(|(critique, _)| critique);
             let is_near = context.critique.map_or(words.len() > 1, |of| of == critique);
-            let title = words::lower(title(self.raised[*at].text).unwrap_or_default());
             is_near && words.iter().all(|word| title.contains(word))
         };
-        let mut fitting = (0..self.raised.len()).filter(|at| !words.is_empty() && fits(at));
+        let mut fitting = self.titles.iter().filter(|one| !words.is_empty() && fits(one)).map(|(_, at)| *at);
         let (Some(at), None) = (fitting.next(), fitting.next()) else { return None };
         let last = (self.raised[at].critique.map(|(critique, _)| critique), self.raised[at].number);
         words::entry(head, self.table).is_none().then(|| Group {
@@ -520,8 +521,7 @@ impl<'a> Reader<'a> {
         let mut bare: Vec<usize> = Vec::new();
         let ends = text.char_indices().filter(|(at, c)| {
             let after = &text[at + c.len_utf8()..];
-            let begins_anew =
-                || words::entry(after.trim_start_matches(|c: char| !c.is_alphanumeric()), self.table).is_some();
+            let begins_anew = || words::entry(after.trim_start_matches(['*', '_', '-', ' ']), self.table).is_some();
             "。！？；".contains(*c)
                 || ".!?;".contains(*c) && after.starts_with(char::is_whitespace)
                 || *c == '\n' && begins_anew()
@@ -704,9 +704,9 @@ impl<'a> Reader<'a> {
 
     /// Whether a line begins with a label and says no more than a solution could, too.
     fn is_plain_answer(&self, line: &Line) -> bool {
-        let Some(group) = self.lead_group(line, Context::default()).filter(|group| !group.points.is_empty()) else {
-            return false;
-        };
+        let group = Some(line).filter(|line| self.near(line).contains(char::is_numeric));
+        let group = group.and_then(|line| self.lead_group(line, Context::default()));
+        let Some(group) = group.filter(|group| !group.points.is_empty()) else { return false };
         let rest = self.page.lower[group.range.end..line.end].trim_start_matches(|c: char| !c.is_alphanumeric());
         words::entry(rest, self.table).is_some_and(|(_, end, _)| {
             let after = rest[end..].trim_start_matches(['*', '_', ' ']);

@@ -9,7 +9,7 @@ use super::words;
 
 /// Bytes of list markers, quote marks and indentation at the beginning of a line. What nests deeper than they allow is
 /// prose: parsers need time in proportion to the depth for every line.
-const DEEPEST: usize = 80;
+const DEEPEST: usize = 40;
 /// Bytes of prose around an answer that stands in a fence as a whole.
 const AROUND_A_FENCE: usize = 400;
 
@@ -57,10 +57,9 @@ impl Page {
         options.extension.tasklist = true;
         // `---` below a paragraph is meant as a rule, and would make a heading of it.
         options.parse.ignore_setext = true;
-        let structure = structure(&text);
+        let (structure, starts) = structure(&text);
         let arena = Arena::new();
         let document = parse_document(&arena, &structure, &options);
-        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         let mut walk = Walk { text: &text, starts, lines: Vec::new() };
         walk.children(document, 0, None);
         let lines = walk.lines;
@@ -70,6 +69,7 @@ impl Page {
 
 struct Walk<'a> {
     text: &'a str,
+    /// Where the lines of the structure begin in the text.
     starts: Vec<usize>,
     lines: Vec<Line>,
 }
@@ -126,7 +126,7 @@ impl Walk<'_> {
         for number in place.start.line..=place.end.line {
             let first = number == place.start.line;
             let start = self.offset(number, if first { place.start.column } else { 1 });
-            let end = self.starts.get(number).map_or(self.text.len(), |next| next - 1);
+            let end = self.starts.get(number).map_or(self.text.len(), |next| next.saturating_sub(1));
             match item.filter(|_| first) {
                 Some(item) => self.push(Kind::Item, depth, item.min(start)..end, true),
                 None => self.push(kind, depth, start..end, first),
@@ -243,21 +243,30 @@ fn fence_around(text: &str) -> Option<(Range<usize>, Range<usize>)> {
     (is_whole && (closing.is_some() || is_markdown)).then_some((start..inside, end..text.len()))
 }
 
-/// The text with nothing left in it that matters inside a line only, byte for byte in its place: emphasis and links
-/// say nothing about the structure, a definition of a link would vanish, and what they cost cannot be bounded.
-fn structure(text: &str) -> String {
+/// The text with nothing left in it that matters inside a line only, byte for byte in its line, and where the lines
+/// begin in the text: emphasis and links say nothing about the structure, a definition of a link would vanish, and what
+/// they cost cannot be bounded. Nor can what many blank lines cost inside lists.
+fn structure(text: &str) -> (String, Vec<usize>) {
     let mut out = String::with_capacity(text.len());
+    let mut starts = Vec::new();
+    let (mut at, mut blank) = (0, 0);
     for line in text.split_inclusive('\n') {
+        at += line.len();
+        blank = if line.trim().is_empty() { blank + 1 } else { 0 };
+        if blank > 2 {
+            continue;
+        }
+        starts.push(at - line.len());
         let rest = line.trim_start_matches(|c: char| " \t>*+-_~`#|<.)".contains(c) || c.is_ascii_digit());
         let prefix = &line[..line.len() - rest.len()];
         let marks = prefix.trim();
-        let is_shallow = marks.starts_with('|') || marks.trim_matches('-').is_empty() && !prefix.contains('\t');
-        if prefix.len() > DEEPEST && !(is_shallow && (rest.trim().is_empty() || !marks.is_empty())) {
+        let is_rule = rest.trim().is_empty() && marks.len() != 1 && marks.trim_matches('-').is_empty();
+        if prefix.len() > DEEPEST && !is_rule && !marks.starts_with('|') {
             out.extend(std::iter::repeat_n('x', prefix.len()));
         } else {
             out.push_str(prefix);
         }
         out.extend(rest.chars().map(|c| if "[]<*_`&!".contains(c) { 'x' } else { c }));
     }
-    out
+    (out, starts)
 }

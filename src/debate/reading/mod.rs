@@ -161,7 +161,11 @@ pub(crate) fn point_ranges(text: &str) -> Vec<Range<usize>> {
 
 fn found(page: &Page, reader: &Reader<'_>) -> Vec<points::Found> {
     let found = points::find(page, |line| reader.is_recheck(line));
-    if found.is_empty() { points::ordinals(page) } else { found }
+    if points::are_mere_lists(page, &found) && points::says_plainly_none(page) {
+        return Vec::new();
+    }
+    let in_sentences = if found.len() < 2 { points::ordinals(page) } else { Vec::new() };
+    if in_sentences.is_empty() { found } else { in_sentences }
 }
 
 /// Reads what a refinement answers to the points in `raised`.

@@ -80,6 +80,9 @@ fn number(text: &str, loose: bool) -> Option<(Mark, usize)> {
     let digits = text[..digits].trim_end_matches('.').len();
     let numerals = text.len() - text.trim_start_matches(|c| "一二三四五六七八九十".contains(c)).len();
     let letters = text.len() - text.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len();
+    if let Some(circled) = text.chars().next().filter(|c| ('①'..='⑳').contains(c)) {
+        return Some((Mark::Digit(circled as u32 - '①' as u32 + 1), circled.len_utf8()));
+    }
     let (mark, end) = if digits > 0 {
         (Mark::Digit(text[..digits].split('.').next_back().and_then(|last| last.parse().ok()).unwrap_or(0)), digits)
     } else if (1..=9).contains(&numerals) {
@@ -97,8 +100,8 @@ fn number(text: &str, loose: bool) -> Option<(Mark, usize)> {
     let mut is_label = false;
     if mark == Mark::Letter {
         // `P2:`
-        let label = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-        is_label = label.len() < rest.len() && text.starts_with('p') && end == 1;
+        let label = rest.trim_start_matches('-').trim_start_matches(|c: char| c.is_ascii_digit());
+        is_label = label.len() < rest.len() && !rest.starts_with("- ") && text.starts_with('p') && end == 1;
         rest = if is_label { label } else { rest };
     }
     let rest = rest.trim_start_matches(['*', '_', '点', '条', '個']);
@@ -111,7 +114,7 @@ fn number(text: &str, loose: bool) -> Option<(Mark, usize)> {
         Some('、' | '．' | '：' | ']' | '】') => true,
         Some('，' | ',') => mark == Mark::Numeral,
         Some(' ') => {
-            let dash = rest.trim_start().starts_with(['-', '–', '—', '[', '(']);
+            let dash = rest.trim_start().starts_with(['-', '–', '—', '[', '(', '·', '|']);
             (loose || dash && !matches!(mark, Mark::Letter)) && mark != Mark::Letter || mark == Mark::Label && dash
         }
         Some(_) => false,
@@ -157,9 +160,9 @@ pub(super) fn lead(page: &Page, line: &Line) -> Lead {
                 lead.mark = lead.mark.filter(|old| *old == Mark::Label).or(Some(mark));
                 at += end;
             }
-        } else if let Some((grade, end)) =
-            words::grade(rest).filter(|(_, end)| is_apart(&rest[*end..], matches!(line.kind, Kind::Heading(_))))
-        {
+        } else if let Some((grade, end)) = words::grade(rest).filter(|(_, end)| {
+            !rest.starts_with(char::is_alphanumeric) || is_apart(&rest[*end..], matches!(line.kind, Kind::Heading(_)))
+        }) {
             if lead.grade.is_none_or(|_| rest.starts_with(char::is_alphanumeric)) {
                 lead.grade = Some(grade);
                 at += end;
@@ -224,7 +227,7 @@ fn is_apart(text: &str, is_heading: bool) -> bool {
     let mut after = rest.chars();
     match after.next() {
         None => true,
-        Some(':' | '：' | '–' | '—' | '】' | '|' | '/' | '、' | '→') => true,
+        Some(':' | '：' | '–' | '—' | '】' | '|' | '/' | '、' | '→' | '·' | '•') => true,
         Some('(' | '[' | '（') => is_heading,
         Some('-') => after.next() == Some(' '),
         Some('.' | ')' | ',') => after.next().is_none_or(char::is_whitespace),
@@ -274,6 +277,10 @@ fn title(page: &Page, line: &Line, lead: &Lead) -> Option<Title> {
     let is_own_title = line.kind == Kind::Item || lead.mark.is_some();
     if is_own_title && !is_all_titles(rest) {
         return None;
+    }
+    // What the text is, not what a part of it holds.
+    if words::begins(rest, &words::CRITIQUE_NAMES).is_some_and(|(end, _)| end == rest.len()) {
+        return is_heading.then_some(Title::Text);
     }
     let is_new = words::has(rest, &words::NEW);
     let is_strong = points && !["points", "critiques", "critique"].iter().any(|weak| rest == *weak);
@@ -333,6 +340,8 @@ pub(super) struct Found {
     followers: Vec<usize>,
     /// Whether the next point follows, so that all in between belongs to this one.
     is_followed: bool,
+    /// Whether its section is one of points.
+    is_announced: bool,
     /// Its parts, where it is a row of a table.
     cells: Option<Cells>,
 }
@@ -455,9 +464,10 @@ impl Finder<'_> {
             });
         }
         // A table of points is as good as a list of them.
-        let is_marked = self.regions.iter().any(|region| {
-            region.scheme == Some(Scheme::Marked)
-                && !matches!(region.title, Title::Section(Section::Other | Section::Earlier))
+        let is_marked = self.regions.iter().any(|region| match region.title {
+            Title::Section(Section::Other | Section::Earlier) => false,
+            Title::Section(Section::Points) | Title::Graded(_) => region.scheme > Some(Scheme::Paragraph),
+            Title::Text => region.scheme == Some(Scheme::Marked),
         });
         for region in &mut self.regions {
             let least = match region.title {
@@ -510,6 +520,20 @@ impl Finder<'_> {
                 Some(owner) if owner.grade.is_none() => {
                     owner.grade = Some(grade);
                     return self.extend(at);
+                }
+                _ if !line.first => {
+                    // The first field of the paragraph begins it.
+                    let first = (0..at).rev().find(|at| self.page.lines[*at].first).unwrap_or(at);
+                    if let Some(owner) = self.found.last_mut().filter(|_| self.open && first > 0) {
+                        owner.range.end = owner.range.end.min(self.page.lines[first - 1].end).max(owner.line_end);
+                    }
+                    self.end(true);
+                    self.begin(first);
+                    self.extend(at);
+                    if let Some(owner) = self.found.last_mut() {
+                        owner.grade = Some(grade);
+                    }
+                    return;
                 }
                 None if self.pending.is_some_and(|title| !self.seen[title].is_title) => {
                     let title = self.pending.unwrap_or(at);
@@ -597,6 +621,17 @@ impl Finder<'_> {
             _ => {}
         }
         let text = &self.page.lower[seen.lead.rest..line.end];
+        // `**Strengths:** clear and short.`
+        let titled =
+            text.find([':', '：']).map(|end| &text[..end]).filter(|title| title.split_whitespace().count() <= 2);
+        if !is_graded
+            && titled.is_some_and(|title| {
+                words::entry(title, &words::SECTIONS)
+                    .is_some_and(|(section, end, _)| section == Section::Other && end == title.len())
+            })
+        {
+            return false;
+        }
         match scheme {
             // A bullet among bullets with severities is a point without one.
             Scheme::Marked => {
@@ -642,6 +677,7 @@ impl Finder<'_> {
             depth: line.depth,
             followers: Vec::new(),
             is_followed: false,
+            is_announced: self.regions[seen.region].title == Title::Section(Section::Points),
             cells: None,
         });
         (self.open, self.pending) = (true, None);
@@ -727,6 +763,11 @@ impl Finder<'_> {
             {
                 one.range.end = *end;
             }
+        }
+        // A table that sums up the points beside it.
+        let rows = self.found.iter().filter(|one| one.cells.is_some()).count();
+        if rows * 2 == self.found.len() {
+            self.found.retain(|one| one.cells.is_none());
         }
         let is_graded = self.found.iter().any(|one| one.grade.is_some());
         let regions: Vec<usize> = self.found.iter().map(|one| self.region_of(one)).collect();
@@ -819,7 +860,18 @@ fn suffix(page: &Page, one: &Found) -> Option<(Grade, Range<usize>)> {
             || before.ends_with("**")
             || line[at + end..].starts_with("**");
         if let Some(grade) = grade_of(inside).filter(|_| stands_apart && inside.len() <= 40) {
-            return Some((grade, one.rest + at..one.rest + at + end));
+            // With the markup that is around nothing else.
+            let is_alone = line[..at].ends_with([' ', '*', '_'])
+                && line[..at].ends_with(['*', '_'])
+                && line[at + end..].starts_with(['*', '_'])
+                && !line[..at].trim_end_matches(['*', '_']).ends_with(char::is_alphanumeric);
+            let marks = if is_alone {
+                line[at + end..].len() - line[at + end..].trim_start_matches(['*', '_']).len()
+            } else {
+                0
+            };
+            let start = line[..at - marks].trim_end().len();
+            return Some((grade, one.rest + start..one.rest + at + end + marks));
         }
     }
     let text = page.lower[one.rest..one.range.end].trim_end_matches(['*', '_', '.', '。', ' ', '\n']);
@@ -947,18 +999,19 @@ pub(super) fn ordinals(page: &Page) -> Vec<Found> {
         sentences.extend(text.match_indices(['.', '!', '?', '。', ';', '；']).map(|(at, mark)| at + mark.len()));
         for at in sentences {
             let rest = text[at..].trim_start_matches(MARKUP);
+            let article = words::begins(rest, &words::ARTICLES).map_or(0, |(end, _)| end);
             let start = line.start + text.len() - rest.len();
+            let rest = rest[article..].trim_start();
             let rank = words::ORDINALS.iter().position(|list| {
                 words::begins(rest, list).is_some_and(|(end, _)| {
                     let after = rest[end..].trim_start();
-                    after.starts_with([',', ':', '，', '、', '：', '-', '–', '—', '(', '['])
+                    article == 0 && after.starts_with([',', ':', '，', '、', '：', '-', '–', '—', '(', '['])
                         || words::begins(after, &words::POINT_NAMES).is_some_and(|(noun, _)| {
                             !after.starts_with("point") && after[noun..].starts_with([' ', ':'])
                         })
                         || rest[..end].ends_with(words::is_unspaced)
                 })
             });
-            // `My first objection`, and languages that put their verb first.
             let expected = found.len();
             if rank.is_some_and(|rank| rank == expected || expected > 0 && rank + 1 == words::ORDINALS.len()) {
                 if let Some(last) = found.last_mut() {
@@ -972,7 +1025,8 @@ pub(super) fn ordinals(page: &Page) -> Vec<Found> {
                     rest[end..].len() - rest[end..].trim_start_matches([',', ':', '，', '、', '：', ' ']).len();
                 let graded =
                     bracket(&rest[end + skipped..]).and_then(|(inside, length)| Some((grade_of(inside)?, length)));
-                let rest = start + end + skipped + graded.map_or(0, |(_, length)| length);
+                let words = end + skipped + graded.map_or(0, |(_, length)| length);
+                let rest = if article > 0 { start } else { start + words };
                 found.push(Found {
                     range: start..line.end,
                     rest,
@@ -984,6 +1038,7 @@ pub(super) fn ordinals(page: &Page) -> Vec<Found> {
                     depth: 0,
                     followers: Vec::new(),
                     is_followed: true,
+                    is_announced: false,
                     cells: None,
                 });
             }
@@ -996,6 +1051,28 @@ pub(super) fn ordinals(page: &Page) -> Vec<Found> {
         }
     }
     if found.len() < 2 { Vec::new() } else { found }
+}
+
+/// Whether nothing but a number makes points of these, in a text that may speak of something else in its list.
+pub(super) fn are_mere_lists(page: &Page, found: &[Found]) -> bool {
+    found.iter().all(|one| {
+        let is_listed = matches!(one.mark, Some(Mark::Digit(_)) | None) && one.kind == Kind::Item && !one.is_announced;
+        is_listed && one.grade.or(one.section).is_none() && suffix(page, one).is_none()
+    })
+}
+
+/// Whether the text says in a short sentence that there is nothing to object to, of whatever severity.
+pub(super) fn says_plainly_none(page: &Page) -> bool {
+    let is_plain = |sentence: &str| {
+        let is_short = sentence.split_whitespace().count() <= 4 && sentence.len() <= 48;
+        is_short
+            && words::says_none(sentence)
+            && !words::starts(sentence).any(|at| words::grade(&sentence[at..]).is_some())
+    };
+    page.lines
+        .iter()
+        .filter(|line| line.kind == Kind::Text && line.depth == 0)
+        .any(|line| page.lower[line.start..line.end].split_inclusive(['.', '!', '。', ';', '！']).any(is_plain))
 }
 
 /// Whether the text says somewhere that there is nothing to object to.

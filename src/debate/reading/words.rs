@@ -4,7 +4,7 @@
 //! that ends in `$` has to be all there is left of a phrase. Chinese, Japanese and Korean are written without spaces, so
 //! their words count anywhere. A word behind `~` is an everyday word: it counts only where a verdict is expected.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -13,8 +13,22 @@ use super::{Response, Standing};
 /// A list of words, in the form above.
 pub(super) struct List {
     words: &'static str,
-    /// The words by their first character.
-    index: OnceLock<HashMap<char, Vec<&'static str>>>,
+    /// The words by their first character, in its order.
+    index: OnceLock<Vec<(char, Vec<Word>)>>,
+}
+
+/// A word of a list without its marks.
+struct Word {
+    stem: &'static str,
+    end: End,
+    is_everyday: bool,
+}
+
+/// What may follow a word.
+enum End {
+    Word,
+    Letters,
+    Nothing,
 }
 
 impl List {
@@ -150,6 +164,9 @@ pub(super) static STANDINGS: [(Verdict, List); 3] = [
     ),
 ];
 
+/// May stand before an ordinal.
+pub(super) static ARTICLES: List =
+    List::new("the|my|die|der|das|mein|meine|la|le|il|el|o|a|ma|mon|mi|il mio|la mia|o meu|a minha");
 /// What turns a verdict that follows within three words.
 static NEGATORS: List =
     List::new("not|cannot|never|no|would|nicht|kein|keine|keinen|pas|non|não|nao|не|niet|geen|nie|hardly");
@@ -182,8 +199,8 @@ pub(super) static SECTIONS: [(Section, List); 3] = [
         List::new(
             "strength*|positiv*|works well|work well|works|pros|praise|i like|i liked|like about|well done|done well|done right|\
          good|right|convincing|coverage|covered|fulfilled|checklist|check|requirements met|summary|overview|conclusion*|verdict|assessment|\
-         recommendation*|next steps|not objections|no objections|no objection|not an objection|taste|praised|appreciate*|\
-         stärken|gut|gelungen*|pluspunkte|abdeckung|abgedeckt*|zusammenfassung|fazit|points forts|forces|couverture|résumé|\
+         recommendation*|recommend*|suggestion*|next steps|not objections|no objections|no objection|not an objection|taste|praised|appreciate*|\
+         vorschläge|empfehlungen|sugerencias|recomendaciones|sugestões|recomendações|suggerimenti|raccomandazioni|предложения|рекомендации|建议|提案|stärken|gut|gelungen*|pluspunkte|abdeckung|abgedeckt*|zusammenfassung|fazit|points forts|forces|couverture|résumé|\
          synthèse|conclusion|fortalezas|puntos fuertes|aciertos|cobertura|resumen|conclusión|pontos fortes|forças|resumo|\
          conclusão|punti di forza|punti forti|pregi|copertura|riepilogo|conclusione|conclusioni|sterke punten|mocne strony|\
          güçlü yönler|достоинств*|сильные стороны|плюсы|покрытие|итог*|вывод*|резюме|优点|優點|优势|亮点|覆盖|总结|小结|结论|\
@@ -264,7 +281,7 @@ pub(super) static NONE: List = List::new(
 );
 /// Says in words that there is nothing to object to.
 static NOTHING: List = List::new(
-    "nothing to object|nothing to add|nothing further|nothing to criticize|nothing to criticise|nothing else to|lgtm|\
+    "nothing blocking|nothing major|nothing serious|nothing new|nothing critical|nothing to object|nothing to add|nothing further|nothing to criticize|nothing to criticise|nothing else to|lgtm|\
                        looks good to me|no remaining|nichts einzuwenden|nichts auszusetzen|nichts hinzuzufügen|habe ich nicht|\
                        rien à redire|rien à objecter|rien à ajouter|nada que objetar|nada que añadir|nada a objetar|nada a acrescentar|\
                        niente da obiettare|nulla da obiettare|nulla da aggiungere|не возражаю|возражений нет|возражений не имею|замечаний нет|\
@@ -386,25 +403,31 @@ pub(super) fn is_letter(c: char) -> bool {
 
 /// Where the longest word of `list` ends that `text` begins with, and whether it is an everyday word.
 pub(super) fn begins(text: &str, list: &'static List) -> Option<(usize, bool)> {
-    let words = list.index.get_or_init(|| {
-        let mut index: HashMap<char, Vec<&str>> = HashMap::new();
+    let index = list.index.get_or_init(|| {
+        let mut index: BTreeMap<char, Vec<Word>> = BTreeMap::new();
         for word in list.words.split('|') {
-            index.entry(word.trim_start_matches('~').chars().next().unwrap_or(' ')).or_default().push(word);
+            let bare = word.trim_start_matches('~');
+            let end = match bare.as_bytes().last() {
+                Some(b'*') => End::Letters,
+                Some(b'$') => End::Nothing,
+                _ => End::Word,
+            };
+            let word = Word { stem: bare.trim_end_matches(['*', '$']), end, is_everyday: bare.len() < word.len() };
+            index.entry(bare.chars().next().unwrap_or_default()).or_default().push(word);
         }
-        index
+        index.into_iter().collect()
     });
-    let fitting = words.get(&text.chars().next()?)?.iter().filter_map(|word| {
-        let bare = word.trim_start_matches('~');
-        let stem = bare.trim_end_matches(['*', '$']);
-        let rest = text.strip_prefix(stem)?;
-        let tail = rest.trim_start_matches(is_letter);
-        let is_whole = tail.len() == rest.len() || !stem.ends_with(is_letter);
-        let (fits, end) = match bare.as_bytes().last() {
-            Some(b'*') => (true, tail),
-            Some(b'$') => (is_whole && !rest.contains(char::is_alphanumeric), rest),
-            _ => (is_whole, rest),
+    let first = text.chars().next()?;
+    let at = index.binary_search_by_key(&first, |(first, _)| *first).ok()?;
+    let fitting = index[at].1.iter().filter_map(|word| {
+        let rest = text.strip_prefix(word.stem)?;
+        let is_whole = || !rest.starts_with(is_letter) || !word.stem.ends_with(is_letter);
+        let left = match word.end {
+            End::Letters => rest.trim_start_matches(is_letter),
+            End::Word => Some(rest).filter(|_| is_whole())?,
+            End::Nothing => Some(rest).filter(|rest| !rest.contains(char::is_alphanumeric))?,
         };
-        fits.then_some((text.len() - end.len(), bare.len() < word.len()))
+        Some((text.len() - left.len(), word.is_everyday))
     });
     fitting.reduce(|best, next| if next.0 > best.0 { next } else { best })
 }

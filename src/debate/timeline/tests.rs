@@ -140,6 +140,7 @@ fn rests_are_cut_and_no_call_reaches_back_over_them() {
     1160 recorded call-failed
     1160 call-ended proposal b "gone"
     1160 recorded resumed
+    1170 round-ended
     1170 recorded completed
     "#);
 }
@@ -181,6 +182,7 @@ fn stages_are_those_of_the_record_and_unknown_ones_come_last() {
     110 recorded contributed after-party a
     110 call-ended after-party a
     110 phase-ended after-party 1 0
+    120 round-ended
     120 recorded completed
     ");
 }

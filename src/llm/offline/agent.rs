@@ -1,17 +1,29 @@
 //! Who is asked, and what it writes: solutions, criticism of others', revisions, summaries.
+//!
+//! All of it comes down to one question, asked of a text and a point: does the text meet the point? A critic raises what
+//! the text before it does not meet, and withdraws what it meets by now; an author takes over what the own text does not
+//! meet, and rejects what it meets; a judge counts what is met.
+
+use std::cmp::Reverse;
 
 use super::checklist::{Checklist, Entry, checklist};
-use super::document::{COVERAGE, DESIGN, Document, Point, adopted, bullets, colophon, covers, holds, named, points};
+use super::judge::is_shared;
 use super::problem::{Problem, Requirement, is_answer};
 use super::prompt::{Fenced, Prompt};
+use super::text::{
+    COVERAGE, DESIGN, Point, Position, RESPONSE, covers, extended, holds, labelled, numbered, section, unique,
+};
 use super::words::list;
 
 /// Points of the own checklist in a first solution.
 const FIRST_POINTS: usize = 4;
-/// Points of a critique at most.
-pub(super) const CRITIQUE_POINTS: usize = 2;
+/// New points of a critique at most.
+pub(super) const OBJECTIONS: usize = 3;
 /// Questions that one role asks in a debate at most.
 const QUESTIONS: usize = 2;
+/// The severities of objections, the gravest first.
+const SEVERITIES: [&str; 3] = ["blocking", "major", "minor"];
+const MINOR: usize = 2;
 
 /// Who is asked, with all that the prompt gives.
 pub(super) struct Agent<'a> {
@@ -44,17 +56,11 @@ impl<'a> Agent<'a> {
         match self.task {
             "propose" | "draft" => self.solution_of_its_own(),
             "critique" => self.critique(),
-            "refine" => self.revision("## Response to Critiques", "critique"),
-            "rewrite" => self.revision("## Response to the Review", "review"),
+            "refine" | "rewrite" => self.revision(),
             "summarise" => self.summary(),
             "synthesise" | "merge" => self.synthesis(),
-            "open" => self.opening(),
-            "rebut" => self.rebuttal(),
-            "close" => self.closing(),
-            "question" => self.questions_to_the_other(),
-            "answer" => self.answers(),
             // Whatever it is, it is about the problem, and an argued view of that is some help.
-            _ => self.view(),
+            _ => self.speech(),
         }
     }
 
@@ -69,228 +75,253 @@ impl<'a> Agent<'a> {
 
     fn solution_of_its_own(&self) -> String {
         let entries: Vec<&Entry> = self.own.iter().copied().take(FIRST_POINTS).collect();
-        let mut document = Document::read(&format!(
+        let approach = format!(
             "## Approach\n\nA solution for {} from the point of view of {}. {}",
             self.problem.full_subject,
             self.checklist.view,
             self.problem.about(self.checklist.approach)
-        ));
-        document.append(DESIGN, &entries.iter().map(|entry| self.design_point(entry)).collect::<Vec<_>>());
-        self.closed(document, &entries)
+        );
+        let points: Vec<String> = entries.iter().map(|entry| self.design_point(entry)).collect();
+        format!("{approach}\n\n{}\n\n{}\n", section(DESIGN, &points.join("\n")), self.closing_section(&entries))
+    }
+
+    /// What is to be criticised or reworked, and the texts behind it. Earlier texts may stand before it.
+    fn at_hand(&self) -> (Option<Fenced<'a>>, Vec<Fenced<'a>>) {
+        let mut texts: Vec<Fenced<'a>> = self.prompt.texts().collect();
+        match texts.iter().rposition(|text| matches!(text.kind, "proposal" | "draft")) {
+            Some(at) => (Some(texts[at]), texts.split_off(at + 1)),
+            None => (None, texts),
+        }
+    }
+
+    /// The points that the program lists: those of earlier rounds.
+    fn earlier_points(&self) -> Vec<Point> {
+        self.prompt.of_kind("points").flat_map(|points| labelled(points.text)).collect()
     }
 
     fn critique(&self) -> String {
-        let target = self.prompt.of_kind("proposal").last().map_or("", |target| target.text);
-        let held = adopted(target);
-        let open: Vec<String> = self.open_majors(&held).map(quoted).collect();
-        let verdict = match &open[..] {
-            _ if self.problem.majors().next().is_none() => {
-                "the problem states no major requirement, so there is none that the proposal could miss".to_owned()
-            }
-            [] => "each major requirement is answered by a point of the design".to_owned(),
-            open => format!("nothing in the design answers {}", list(open)),
-        };
-        let mut missing: Vec<&Entry> = self.missing(target, &held).collect();
-        // What meets an open requirement comes before what is merely missing.
-        missing.sort_by_key(|entry| !self.open_majors(&held).any(|open| entry.answers(&self.problem, open) > 0));
-        missing.truncate(CRITIQUE_POINTS);
-        let mut parts = vec![format!("Coverage first: {verdict}.")];
-        parts.extend(self.objections(&missing));
-        if missing.is_empty() {
-            let shared = self.own.iter().filter(|entry| holds(&held, entry)).map(|entry| entry.bold());
-            let convinced = match &shared.collect::<Vec<_>>()[..] {
-                [] => "Its points on this side are stated already".to_owned(),
-                own => format!("What convinced: {}", list(own)),
-            };
-            parts.push(format!("Nothing further from {}. {convinced}.", self.checklist.view));
-        }
-        parts.join("\n\n")
+        let (rechecked, objections, _) = self.objections();
+        let objections = if objections.is_empty() { "No objections.".to_owned() } else { objections.join("\n\n") };
+        let rechecked = section("Earlier points", &rechecked.join("\n"));
+        if rechecked.is_empty() { objections } else { format!("{rechecked}\n\n{}", section("New points", &objections)) }
     }
 
-    /// What decides a review, and its reasons: a rewrite is demanded while the draft misses one of the first points of
-    /// the checklist.
+    /// What decides a review, and its reasons: a rewrite is demanded while something above minor is not met.
     pub(super) fn review(&self) -> (&'static str, String) {
-        let draft = self.prompt.of_kind("draft").last().map_or("", |draft| draft.text);
-        let held = adopted(draft);
-        let first = &self.own[..FIRST_POINTS.min(self.own.len())];
-        let mut missing: Vec<&Entry> = self.missing(draft, &held).filter(|entry| holds(first, entry)).collect();
-        missing.truncate(CRITIQUE_POINTS);
-        if missing.is_empty() {
-            let kept: Vec<String> =
-                first.iter().filter(|entry| covers(&held, entry)).map(|entry| entry.bold()).collect();
-            let reason = "The draft answers what decides from the point of view of";
-            return ("accept", format!("{reason} {}: {}.", self.checklist.view, list(&kept)));
+        let (mut reasons, objections, is_grave) = self.objections();
+        if is_grave {
+            reasons.push(String::new());
+            return ("rewrite", format!("{}\n{}", reasons.join("\n"), objections.join("\n\n")).trim().to_owned());
         }
-        ("rewrite", self.objections(&missing).join("\n\n"))
+        let draft = Position::of("", self.at_hand().0.map_or("", |draft| draft.text));
+        let kept = self.own.iter().filter(|entry| covers(&draft.held, entry)).take(FIRST_POINTS);
+        let kept: Vec<String> = kept.map(|entry| entry.bold()).collect();
+        reasons.push(format!(
+            "No objections above minor from {}. What convinced: {}.",
+            self.checklist.view,
+            list(&kept)
+        ));
+        ("accept", reasons.join("\n"))
     }
 
-    /// What a text misses of the own checklist.
-    fn missing(&self, text: &str, held: &[&'static Entry]) -> impl Iterator<Item = &'static Entry> {
-        let named = named(text);
-        self.own.iter().copied().filter(move |entry| !covers(held, entry) && !holds(&named, entry))
-    }
-
-    /// Numbered points, each with its effect on a requirement.
-    fn objections(&self, entries: &[&Entry]) -> Vec<String> {
-        let objection = |(number, entry): (usize, &&Entry)| {
-            let risk = match self.served(entry).as_str() {
-                "" => String::new(),
-                served => format!(" It puts {served} at risk."),
-            };
-            let [concern, effect, action] =
-                [entry.concern, entry.effect, entry.action].map(|text| self.problem.about(text));
-            format!("{number}. **{}.** {concern} Effect: {effect}{risk} Fix: {action}", entry.title)
+    /// What became of earlier points, new numbered ones, and whether anything above minor is among them.
+    fn objections(&self) -> (Vec<String>, Vec<String>, bool) {
+        let (target, behind) = self.at_hand();
+        let target = Position::of("", target.map_or("", |target| target.text));
+        let earlier = self.earlier_points();
+        let open: Vec<&Requirement> = self.open_majors(&target.held).collect();
+        let mut is_grave = false;
+        let rechecked = earlier.iter().map(|point| match self.met_by(&target, point) {
+            Some(by) => format!("- {}: withdrawn. {by} settles it.", point.label),
+            None => {
+                // No rewrite by rules can mend what no rule answers.
+                is_grave |= !point.is_minor && self.requirement_of(point).is_none();
+                format!("- {}: maintained. Nothing in the text meets “{}” yet.", point.label, point.title)
+            }
+        });
+        let rechecked = rechecked.collect();
+        let raised: Vec<&Entry> = earlier.iter().filter_map(|point| point.entry).collect();
+        let is_known = |entry: &Entry| covers(&target.held, entry) || covers(&raised, entry);
+        let missing = self.own.iter().copied().filter(|entry| !is_known(entry));
+        let missing = missing.map(|entry| self.objection(entry, &open));
+        let reviews = behind.iter().filter(|text| text.kind == "review");
+        let reviewed: Vec<Point> = reviews.flat_map(|review| numbered(review.text)).collect();
+        // What the own checklist cannot answer is missing all the same, which is said once.
+        let is_beyond = |asked: &&&Requirement| {
+            !earlier.iter().chain(&reviewed).any(|point| point.title == asked.name())
+                && !self.own.iter().any(|entry| entry.answers(&self.problem, asked) > 0)
         };
-        (1..).zip(entries).map(objection).collect()
+        let beyond = open.iter().filter(is_beyond).map(|asked| {
+            let concern = format!("{}: nothing here answers “{}”.", asked.name(), asked.text);
+            (
+                0,
+                format!(
+                    "{concern} Effect: a major requirement fails. Resolved by: a part of the design that fulfils it."
+                ),
+            )
+        });
+        let mut new: Vec<(usize, String)> = beyond.chain(missing).collect();
+        new.sort_by_key(|(severity, _)| *severity);
+        new.truncate(OBJECTIONS);
+        is_grave |= new.iter().any(|(severity, _)| *severity < MINOR);
+        let new = (1..).zip(new);
+        let new = new.map(|(number, (severity, text))| format!("{number}. [{}] {text}", SEVERITIES[severity]));
+        (rechecked, new.collect(), is_grave)
     }
 
-    /// The own text with every point of the texts of `kind` answered under `heading`.
-    fn revision(&self, heading: &str, kind: &str) -> String {
-        let own = self.prompt.of_kind(if kind == "review" { "draft" } else { "proposal" }).last();
-        let base = own.map_or_else(|| self.solution_of_its_own(), |own| own.text.to_owned());
-        let mut document = Document::read(&base);
-        document.remove("## Response to");
-        document.remove(COVERAGE);
-        let text = document.text();
-        let mut held = adopted(&text);
-        let mut known: Vec<String> = bullets(&text).map(|(title, _)| title.to_lowercase()).collect();
-        let (mut design, mut response) = (Vec::new(), Vec::new());
-        for (number, critique) in (1..).zip(self.prompt.of_kind(kind)) {
-            response.push(format!("{}:\n", critique.title));
-            let found = points(critique.text);
-            if found.is_empty() {
-                response.push("- It makes no numbered point; there is nothing to change.".to_owned());
+    /// That an entry is missing, and how grave that is while these requirements are open.
+    fn objection(&self, entry: &Entry, open: &[&Requirement]) -> (usize, String) {
+        let why = self.why(entry);
+        let is_blocking = open.iter().any(|asked| entry.answers(&self.problem, asked) > 0);
+        let severity = if is_blocking {
+            0
+        } else if why.is_empty() {
+            MINOR
+        } else {
+            1
+        };
+        let [concern, effect, action] =
+            [entry.concern, entry.effect, entry.action].map(|text| self.problem.about(text));
+        (severity, format!("{}: {concern} Effect: {effect}{why} Resolved by: {action}", entry.title))
+    }
+
+    /// The requirement that a point is about, where it is about one: `R2`.
+    fn requirement_of(&self, point: &Point) -> Option<&Requirement> {
+        self.problem.requirements.iter().find(|one| one.name() == point.title)
+    }
+
+    /// By which of its points a text meets this one.
+    pub(super) fn met_by(&self, text: &Position, point: &Point) -> Option<String> {
+        let asked = self.requirement_of(point);
+        let meets = |held: &Entry| match (point.entry, asked) {
+            (Some(entry), _) => held.is_like(entry),
+            (None, Some(asked)) => held.answers(&self.problem, asked) > 0,
+            (None, None) => false,
+        };
+        let same = |one: &&Point| one.title.eq_ignore_ascii_case(&point.title);
+        let held = text.held.iter().copied().find(|held| meets(held)).map(Entry::bold);
+        held.or_else(|| text.points.iter().find(same).map(Point::bold))
+    }
+
+    /// The own text with every point of its critics taken over or answered.
+    fn revision(&self) -> String {
+        let (own, behind) = self.at_hand();
+        let own = own.map_or_else(|| self.solution_of_its_own(), |own| own.text.to_owned());
+        let before = Position::of("", &own);
+        let mut raised: Vec<(String, Point, bool)> = Vec::new();
+        let critiques = behind.iter().filter(|text| matches!(text.kind, "critique" | "review"));
+        for (number, critique) in (1..).zip(critiques) {
+            let points = numbered(critique.text);
+            // Of what nothing depends on, each critic's first point is taken up at once, the rest where it insists.
+            let taken_up = points.iter().position(|point| point.is_minor);
+            raised.extend(points.into_iter().enumerate().map(|(at, point)| {
+                let is_postponed = point.is_minor && taken_up != Some(at);
+                (format!("{number}.{}", point.label), point, is_postponed)
+            }));
+        }
+        raised.extend(self.earlier_points().into_iter().map(|point| (point.label.clone(), point, false)));
+        let (mut design, mut held, mut answers) = (Vec::new(), before.held.clone(), Vec::new());
+        for (label, point, is_postponed) in raised {
+            let (answer, added) = self.response(&point, &before, &held, is_postponed);
+            answers.push(format!("- {label} {answer}"));
+            // Two critics may have raised the same.
+            if let Some((entry, line)) = added
+                && !design.contains(&line)
+            {
+                design.push(line);
+                held.extend(entry);
             }
-            for (index, point) in (1..).zip(found) {
-                let (added, verdict) = self.response_to(&point, &held, &known);
-                held.extend(point.entry.filter(|_| added.is_some()));
-                known.push(point.title.to_lowercase());
-                design.extend(added);
-                response.push(format!("- {number}.{index} **{}.** {verdict}", point.title));
-            }
-            response.push(String::new());
         }
         // What it asks of others it asks of itself.
-        let due = if response.is_empty() { CRITIQUE_POINTS } else { 1 };
-        let due: Vec<&Entry> = self.own.iter().copied().filter(|entry| !covers(&held, entry)).take(due).collect();
-        if !due.is_empty() {
-            let titles: Vec<String> = due.iter().map(|entry| entry.bold()).collect();
-            response.push(format!("Added unasked, as the weakest place left: {}.", list(&titles)));
-        }
-        design.extend(due.iter().map(|entry| self.design_point(entry)));
+        let is_criticised = behind.iter().any(|text| matches!(text.kind, "critique" | "review" | "points"));
+        let due = self.own.iter().copied().find(|entry| !covers(&held, entry));
+        design.extend(due.map(|entry| self.design_point(entry)));
         held.extend(due);
-        if response.is_empty() {
-            response.push("No criticism came in, and the checklist has nothing further.".to_owned());
+        if is_criticised && answers.is_empty() {
+            answers.push("No point was raised.".to_owned());
         }
-        document.append(DESIGN, &design);
-        document.prepend(heading, &response);
-        self.closed(document, &held)
+        let response = section(RESPONSE, &answers.join("\n"));
+        let text = format!("{}\n\n{}\n\n{response}", extended(&own, &design), self.closing_section(&held));
+        format!("{}\n", text.trim_end())
     }
 
-    /// What goes into the design for a point, and the answer to it.
-    fn response_to(&self, point: &Point, held: &[&'static Entry], known: &[String]) -> (Option<String>, String) {
-        let Some(entry) = point.entry else {
-            if known.contains(&point.title.to_lowercase()) {
-                return (None, "Rejected: the design already has it.".to_owned());
-            }
-            // Rules cannot judge it; they can keep it from being lost.
-            let added = format!("- **{}.** {}", point.title, point.body);
-            return (Some(added), "Accepted as it stands: no rule can weigh it, so the design takes it up.".to_owned());
-        };
-        if let Some(like) = held.iter().find(|one| one.is_like(entry)) {
-            return (None, format!("Rejected: {} already covers it.", like.bold()));
+    /// The answer to a point, and what goes into the design for it.
+    fn response(
+        &self,
+        point: &Point,
+        before: &Position,
+        held: &[&'static Entry],
+        is_postponed: bool,
+    ) -> (String, Option<(Option<&'static Entry>, String)>) {
+        let title = point.bold();
+        if let Some(by) = self.met_by(before, point) {
+            return (format!("rejected: {by} already covers it."), None);
         }
-        let why = match self.served(entry).as_str() {
-            "" if entry.score(&self.problem) > 0 => ", as the problem's own words call for it".to_owned(),
-            "" => String::new(),
-            served => format!(", because it serves {served}"),
-        };
-        let price = self.problem.about(entry.cost);
-        (Some(self.design_point(entry)), format!("Accepted{why}; now in the design. The price: {price}"))
+        if is_postponed {
+            return (format!("rejected: nothing that the problem states depends on {title}."), None);
+        }
+        let asked = self.requirement_of(point);
+        let answering = |asked| self.own.iter().copied().find(|entry| entry.answers(&self.problem, asked) > 0);
+        match (point.entry.or_else(|| answering(asked?)), asked) {
+            (Some(entry), _) => {
+                // What another point has just brought in may answer the concern in another way.
+                if let Some(like) = held.iter().find(|one| one.is_like(entry) && one.title != entry.title) {
+                    return (format!("rejected: {} now covers it.", like.bold()), None);
+                }
+                let (why, price) = (self.why(entry), self.problem.about(entry.cost));
+                let answer = format!("accepted: {} is now in the design.{why} The price: {price}", entry.bold());
+                (answer, Some((Some(entry), self.design_point(entry))))
+            }
+            (None, Some(asked)) => {
+                let answer = format!("partly: the coverage names {} as not addressed;", asked.name());
+                (format!("{answer} no rule here knows what would fulfil it."), None)
+            }
+            (None, None) => {
+                let answer = format!("accepted: no rule can weigh {title}, so the design takes it up as it stands.");
+                (answer, Some((None, format!("- **{}.** {}", point.title, point.remedy()))))
+            }
+        }
     }
 
     /// What is settled and what is open in the texts at hand, in a few lines.
     fn summary(&self) -> String {
         let positions = self.positions();
         let all = self.union(&positions);
-        let is_shared = |entry: &&Entry| positions.iter().all(|one| covers(&one.held, entry));
-        let (shared, single): (Vec<&Entry>, Vec<&Entry>) = all.iter().copied().partition(is_shared);
-        let raised = self.prompt.of_kind("critique").flat_map(|critique| points(critique.text));
-        let left = raised.filter_map(|point| point.entry).filter(|entry| !covers(&all, entry)).collect();
-        let mut lines = vec![format!("So far on {}, by the points of the checklists:\n", self.problem.subject)];
-        for (what, entries) in
-            [("Held throughout", shared), ("Held by some", single), ("Raised and not taken over", left)]
-        {
-            let titles: Vec<String> = entries.into_iter().map(Entry::bold).collect();
-            if !titles.is_empty() {
-                lines.push(format!("- {what}: {}.", list(&titles)));
-            }
-        }
-        lines.extend(self.open_majors(&all).map(|open| format!("- Major requirement still open: {}.", quoted(open))));
-        lines.join("\n")
-    }
-
-    /// An argued view of the problem that takes up what was said last.
-    pub(super) fn view(&self) -> String {
-        if self.is_mere_motion() {
-            return self.weighing();
-        }
-        let said: Vec<&Entry> = self.material().flat_map(|text| named(text.text)).collect();
-        let mut parts = vec![format!(
-            "On {}, from the point of view of {}: {}",
-            self.problem.full_subject,
-            self.checklist.view,
-            self.problem.about(self.checklist.approach)
-        )];
-        if let Some(last) = self.material().last() {
-            let taken_up: Vec<String> = adopted(last.text).into_iter().take(CRITIQUE_POINTS).map(Entry::bold).collect();
-            if !taken_up.is_empty() {
-                parts.push(format!("I agree with “{}” on {}. To that I add:", last.title, list(&taken_up)));
-            }
-        }
-        let new: Vec<&Entry> = self.own.iter().copied().filter(|entry| !covers(&said, entry)).take(3).collect();
-        if new.is_empty() {
-            parts.push("What I look for has been said; I have nothing to add.".to_owned());
-        }
-        parts.extend((1..).zip(new).map(|(number, entry)| {
-            let [concern, effect, action] =
-                [entry.concern, entry.effect, entry.action].map(|text| self.problem.about(text));
-            format!("{number}. **{}.** {concern} {effect} My advice: {action}", entry.title)
-        }));
-        parts.push(self.colophon());
-        parts.join("\n\n")
-    }
-
-    /// What was written in the debate, in the order of the prompt.
-    pub(super) fn material(&self) -> impl DoubleEndedIterator<Item = Fenced<'a>> {
-        const GIVEN: [&str; 4] = ["Problem", "Files", "Clarifications", "Requirements information"];
-        self.prompt.texts.iter().copied().filter(|text| !GIVEN.contains(&text.part))
-    }
-
-    pub(super) fn colophon(&self) -> String {
-        colophon(&format!("from the checklist “{}”", self.checklist.title))
+        let (shared, single): (Vec<&Entry>, Vec<&Entry>) =
+            all.iter().copied().partition(|one| is_shared(&positions, one));
+        let raised = self.prompt.of_kind("critique").flat_map(|critique| numbered(critique.text));
+        let left = unique(raised.filter_map(|point| point.entry).filter(|entry| !covers(&all, entry)));
+        let open = self.open_majors(&all).map(|asked| format!("{} (“{}”)", asked.name(), asked.text)).collect();
+        let bold = |entries: Vec<&Entry>| entries.into_iter().map(Entry::bold).collect::<Vec<_>>();
+        let lines = [
+            ("Held throughout", bold(shared)),
+            ("Held by some", bold(single)),
+            ("Raised and not taken over", bold(left)),
+            ("Major requirements still open", open),
+        ];
+        let lines = lines.iter().filter(|(_, items)| !items.is_empty());
+        let lines: Vec<String> = lines.map(|(what, items)| format!("- {what}: {}.", list(items))).collect();
+        format!("So far on {}, by the points of the checklists:\n\n{}", self.problem.subject, lines.join("\n"))
     }
 
     /// The line of a design for this entry.
     fn design_point(&self, entry: &Entry) -> String {
-        let serves = match self.served(entry).as_str() {
-            "" => String::new(),
-            served => format!(" Serves {served}."),
-        };
-        format!("- **{}.** {}{serves}", entry.title, self.problem.about(entry.action))
+        format!("- **{}.** {}", entry.title, self.problem.about(entry.action))
     }
 
-    /// `R1 and R3`: the requirements that an entry answers.
-    fn served(&self, entry: &Entry) -> String {
-        let requirements = self.problem.requirements.iter();
-        let served = requirements.filter(|requirement| entry.answers(&self.problem, requirement) > 0);
-        list(&served.map(|requirement| format!("R{}", requirement.number)).collect::<Vec<_>>())
+    /// Why an entry matters here, as a sentence behind others; nothing where the problem gives no reason.
+    fn why(&self, entry: &Entry) -> String {
+        let served = self.problem.requirements.iter().filter(|asked| entry.answers(&self.problem, asked) > 0);
+        match &served.map(Requirement::name).collect::<Vec<_>>()[..] {
+            [] if entry.score(&self.problem) > 0 => " The problem's own words call for it.".to_owned(),
+            [] => String::new(),
+            served => format!(" It serves {}.", list(served)),
+        }
     }
 
     /// The major requirements that none of these points answers.
     pub(super) fn open_majors(&self, held: &[&'static Entry]) -> impl Iterator<Item = &Requirement> {
-        let is_open =
-            |requirement: &&Requirement| held.iter().all(|entry| entry.answers(&self.problem, requirement) == 0);
+        let is_open = |asked: &&Requirement| held.iter().all(|entry| entry.answers(&self.problem, asked) == 0);
         self.problem.majors().filter(is_open).collect::<Vec<_>>().into_iter()
     }
 
@@ -301,26 +332,29 @@ impl<'a> Agent<'a> {
         entries.iter().map(|entry| entry.question).filter(is_open).collect()
     }
 
-    /// The text with its coverage section and the line that says who wrote it.
-    fn closed(&self, mut document: Document, held: &[&'static Entry]) -> String {
-        document.append(COVERAGE, &self.coverage(held));
+    /// What meets each requirement, what is assumed, and who wrote it.
+    fn closing_section(&self, held: &[&'static Entry]) -> String {
         let own: Vec<&Entry> = self.own.iter().copied().filter(|entry| holds(held, entry)).take(QUESTIONS).collect();
         let assumed = self.open_questions(&own).into_iter();
         let assumed = assumed.map(|question| format!("- Assumed not to change the design: the answer to “{question}”"));
-        document.append(COVERAGE, &assumed.collect::<Vec<_>>());
-        format!("{}\n\n{}\n", document.text(), self.colophon())
+        let lines: Vec<String> = self.coverage(held).into_iter().chain(assumed).collect();
+        format!("{}\n\n{}", section(COVERAGE, &lines.join("\n")), self.colophon())
+    }
+
+    pub(super) fn colophon(&self) -> String {
+        format!("*Written by rules from the checklist “{}”; no model was called.*", self.checklist.title)
     }
 
     /// The lines of a coverage section: each stated requirement and the points that answer it.
     pub(super) fn coverage(&self, held: &[&'static Entry]) -> Vec<String> {
-        let line = |requirement: &Requirement| {
-            let weight = if requirement.is_major { "major" } else { "minor" };
-            let fits = held.iter().map(|entry| (entry.answers(&self.problem, requirement), entry.title));
+        let line = |asked: &Requirement| {
+            let weight = if asked.is_major { "major" } else { "minor" };
+            let fits = held.iter().map(|entry| (entry.answers(&self.problem, asked), entry.title));
             let mut answering: Vec<_> = fits.filter(|(fit, _)| *fit > 0).collect();
-            answering.sort_by_key(|(fit, _)| std::cmp::Reverse(*fit));
+            answering.sort_by_key(|(fit, _)| Reverse(*fit));
             let titles: Vec<String> = answering.iter().take(2).map(|(_, title)| (*title).to_owned()).collect();
             let answer = if titles.is_empty() { "not addressed yet".to_owned() } else { list(&titles) };
-            format!("- R{} ({weight}), “{}”: {answer}.", requirement.number, requirement.text)
+            format!("- {} ({weight}), “{}”: {answer}.", asked.name(), asked.text)
         };
         let mut lines: Vec<String> = self.problem.requirements.iter().map(line).collect();
         if lines.is_empty() {
@@ -333,8 +367,4 @@ impl<'a> Agent<'a> {
         }
         lines
     }
-}
-
-fn quoted(requirement: &Requirement) -> String {
-    format!("R{} (“{}”)", requirement.number, requirement.text)
 }

@@ -178,7 +178,8 @@ fn parse(text: &'static str) -> Checklist {
     }
 }
 
-fn field(text: &'static str, name: &str) -> &'static str {
+/// The value of a line `name: value`.
+pub(super) fn field(text: &'static str, name: &str) -> &'static str {
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     value.map(str::trim).unwrap_or_default()
 }

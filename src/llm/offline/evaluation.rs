@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::checklist::checklist;
-use super::document::{COVERAGE, Document, adopted, covers};
 use super::problem::Requirement;
+use super::text::{Position, covers, extended};
 use super::words::{count_of, list, ratio, terms};
 
 /// Points of a checklist that are looked for, those that the problem calls for most strongly first.
@@ -19,17 +19,14 @@ const NAMED: usize = 3;
 impl Agent<'_> {
     /// The values of an evaluation.
     pub(super) fn evaluation(&self) -> Vec<(&'static str, Value)> {
-        let mut document = Document::read(self.prompt.of_kind("solution").last().map_or("", |text| text.text));
-        // Both quote requirements whether or not they are met.
-        document.remove(COVERAGE);
-        document.remove("## Judge Assessment");
-        let text = document.text();
-        let (held, occurring) = (adopted(&text), terms(&text));
+        // Coverage and assessment quote requirements whether or not they are met.
+        let text = extended(self.prompt.of_kind("solution").last().map_or("", |text| text.text), &[]);
+        let (held, occurring) = (Position::of("", &text).held, terms(&text));
         // A point of a checklist answers it, or most of its telling words occur.
-        let is_taken_up = |requirement: &&Requirement| {
-            let shared = requirement.terms.intersection(&occurring).count();
-            let by_words = shared > 0 && 2 * shared > requirement.terms.len();
-            by_words || held.iter().any(|entry| entry.answers(&self.problem, requirement) > 0)
+        let is_taken_up = |asked: &&Requirement| {
+            let shared = asked.terms.intersection(&occurring).count();
+            let by_words = shared > 0 && 2 * shared > asked.terms.len();
+            by_words || held.iter().any(|entry| entry.answers(&self.problem, asked) > 0)
         };
         let met = |is_asked: fn(&&Requirement) -> bool, what: &str| {
             let asked: Vec<&Requirement> = self.problem.requirements.iter().filter(is_asked).collect();
@@ -49,7 +46,7 @@ impl Agent<'_> {
             ("maintainability_evolvability", covered(&["Architect", "Simplicity"])),
             ("regulatory_compliance", share(0, 0, "rule", "for this")),
             ("testability", covered(&["Testing"])),
-            ("requirements_fulfillment", met(|requirement| requirement.is_major, "major requirement")),
+            ("requirements_fulfillment", met(|asked| asked.is_major, "major requirement")),
         ];
         // A prompt of the user's may not show the solution.
         let scored = scored.map(|(key, (score, why))| (key, score.filter(|_| !text.is_empty()), why));
@@ -58,7 +55,7 @@ impl Agent<'_> {
         let titles: Vec<String> = held.iter().take(NAMED).map(|entry| entry.title.to_owned()).collect();
         let points = count_of(held.len(), "point");
         let strengths = format!("It holds {points} of the checklists, among them {}.", list(&titles));
-        let open = self.problem.majors().filter(|requirement| !is_taken_up(requirement));
+        let open = self.problem.majors().filter(|asked| !is_taken_up(asked));
         let weaknesses = open.map(|open| format!("Nothing found for the requirement “{}”.", open.text));
         let mut values: Vec<(&'static str, Value)> = vec![
             ("strengths", if titles.is_empty() { json!([]) } else { json!([strengths]) }),

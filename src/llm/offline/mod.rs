@@ -6,15 +6,14 @@
 
 mod agent;
 mod checklist;
-mod document;
 mod evaluation;
 mod form;
 mod judge;
 mod problem;
 mod prompt;
-mod solution;
 mod speech;
 mod subject;
+mod text;
 mod words;
 
 use std::num::NonZeroU32;

@@ -31,6 +31,13 @@ pub(super) struct Requirement {
     pub(super) terms: HashSet<String>,
 }
 
+impl Requirement {
+    /// What texts call it.
+    pub(super) fn name(&self) -> String {
+        format!("R{}", self.number)
+    }
+}
+
 /// What rules can read off a problem and its answered clarifications.
 #[derive(Debug)]
 pub(super) struct Problem {

@@ -1,6 +1,8 @@
-//! The structure of a prompt: headings outside of fences, and the fenced texts under them.
+//! The structure of a text: headings outside of fences, and the fenced texts under them.
 //!
 //! Fenced text is never searched for structure, so nothing that an agent wrote can pass for a part of the prompt.
+
+use std::mem::replace;
 
 /// A fenced text of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,123 +17,91 @@ pub(super) struct Fenced<'a> {
     pub(super) text: &'a str,
 }
 
-/// What stands under one heading outside of fences.
+/// A heading of the first two levels and all up to the next one. What stands before the first heading has no title.
 #[derive(Debug, Default)]
 pub(super) struct Section<'a> {
-    /// The first-level heading.
+    /// The first-level heading that it belongs to.
     pub(super) part: &'a str,
     /// The heading itself.
     pub(super) title: &'a str,
-    /// The lines below it that stand in no fence.
-    pub(super) lines: Vec<&'a str>,
-}
-
-/// A prompt, read.
-#[derive(Debug)]
-pub(super) struct Prompt<'a> {
-    /// Its sections, in their order.
-    pub(super) sections: Vec<Section<'a>>,
-    /// Its fenced texts, in their order.
+    /// All of it, as it is written.
+    pub(super) whole: &'a str,
+    /// The fenced texts in it.
     pub(super) texts: Vec<Fenced<'a>>,
 }
 
-/// Follows the fences of a text line by line.
-#[derive(Debug, Default)]
-pub(super) struct Fences<'a> {
-    open: Option<&'a str>,
-}
-
-/// Where a line stands.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place<'a> {
-    /// In no fence.
-    Outside,
-    /// It opens a fence; what is written behind the marks.
-    Opens(&'a str),
-    /// In a fence.
-    Inside,
-    /// It closes the fence.
-    Closes,
-}
-
-impl<'a> Fences<'a> {
-    /// Takes the next line.
-    pub(super) fn place(&mut self, line: &'a str) -> Place<'a> {
-        let line = line.trim();
-        let info = line.trim_start_matches(if line.starts_with('~') { '~' } else { '`' });
-        let marks = &line[..line.len() - info.len()];
-        match self.open {
-            Some(open) if info.is_empty() && marks.starts_with(open) => {
-                self.open = None;
-                Place::Closes
+/// The sections of any text, in their order.
+pub(super) fn sections(text: &str) -> Vec<Section<'_>> {
+    let (mut sections, mut section) = (Vec::new(), Section::default());
+    let (mut at, mut section_starts) = (0, 0);
+    let mut open: Option<(&str, &str, usize)> = None;
+    for line in text.split_inclusive('\n') {
+        let line_starts = at;
+        at += line.len();
+        let bare = line.trim();
+        let info = bare.trim_start_matches(if bare.starts_with('~') { '~' } else { '`' });
+        let marks = &bare[..bare.len() - info.len()];
+        if let Some((opening, kind, starts)) = open {
+            if info.is_empty() && marks.starts_with(opening) {
+                let text = text[starts..line_starts].trim_end_matches(['\n', '\r']);
+                section.texts.push(Fenced { part: section.part, title: section.title, kind, text });
+                open = None;
             }
-            Some(_) => Place::Inside,
-            None if marks.len() >= 3 && !info.contains('`') => {
-                self.open = Some(marks);
-                Place::Opens(info.trim())
-            }
-            None => Place::Outside,
+        } else if marks.len() >= 3 && !info.contains('`') {
+            open = Some((marks, info.trim(), at));
+        } else if let Some((level, title)) = heading(line) {
+            section_starts = line_starts;
+            let part = if level == 1 { title } else { section.part };
+            sections.push(replace(&mut section, Section { part, title, ..Section::default() }));
         }
+        section.whole = &text[section_starts..at];
     }
+    sections.push(section);
+    sections
 }
 
 /// The level and the title of a heading of the first two levels.
-pub(super) fn heading(line: &str) -> Option<(usize, &str)> {
+fn heading(line: &str) -> Option<(usize, &str)> {
     let title = line.trim_start_matches('#');
     let level = line.len() - title.len();
     (matches!(level, 1 | 2) && title.starts_with(' ')).then(|| (level, title.trim()))
 }
 
+/// A prompt, read.
+#[derive(Debug)]
+pub(super) struct Prompt<'a>(Vec<Section<'a>>);
+
 impl<'a> Prompt<'a> {
     /// Reads any text.
     pub(super) fn read(prompt: &'a str) -> Self {
-        let (mut sections, mut texts) = (vec![Section::default()], Vec::new());
-        let mut fences = Fences::default();
-        let (mut at, mut begins, mut kind) = (0, 0, "");
-        for line in prompt.split_inclusive('\n') {
-            let start = at;
-            at += line.len();
-            let place = fences.place(line);
-            let Some(section) = sections.last_mut() else { break };
-            match place {
-                Place::Outside => match heading(line) {
-                    Some((1, title)) => sections.push(Section { part: title, title, lines: Vec::new() }),
-                    Some((_, title)) => {
-                        let part = section.part;
-                        sections.push(Section { part, title, lines: Vec::new() });
-                    }
-                    None => section.lines.push(line.trim_end()),
-                },
-                Place::Opens(info) => (begins, kind) = (at, info),
-                Place::Closes => {
-                    let text = prompt[begins..start].trim_end_matches(['\n', '\r']);
-                    texts.push(Fenced { part: section.part, title: section.title, kind, text });
-                }
-                Place::Inside => {}
-            }
-        }
-        Self { sections, texts }
+        Self(sections(prompt))
+    }
+
+    /// The fenced texts, in their order.
+    pub(super) fn texts(&self) -> impl DoubleEndedIterator<Item = Fenced<'a>> {
+        self.0.iter().flat_map(|section| section.texts.iter().copied())
     }
 
     /// The texts of a kind.
-    pub(super) fn of_kind<'p>(&'p self, kind: &'p str) -> impl DoubleEndedIterator<Item = Fenced<'a>> + 'p {
-        self.texts.iter().copied().filter(move |text| text.kind == kind)
+    pub(super) fn of_kind(&self, kind: &str) -> impl DoubleEndedIterator<Item = Fenced<'a>> {
+        self.texts().filter(move |text| text.kind == kind)
     }
 
-    /// The sections with this first-level heading.
-    pub(super) fn part<'p>(&'p self, part: &'p str) -> impl Iterator<Item = &'p Section<'a>> + 'p {
-        self.sections.iter().filter(move |section| section.part == part)
+    /// The first section with this first-level heading.
+    pub(super) fn part(&self, part: &str) -> Option<&Section<'a>> {
+        self.0.iter().find(|section| section.part == part)
     }
 
     /// What follows `label` in the last first-level heading that begins with it.
     pub(super) fn labelled(&self, label: &str) -> Option<&'a str> {
-        self.sections.iter().rev().find_map(|section| section.part.strip_prefix(label)).map(str::trim)
+        self.0.iter().rev().find_map(|section| section.part.strip_prefix(label)).map(str::trim)
     }
 
     /// The user's answers: question, answer.
     pub(super) fn clarifications(&self) -> Vec<(&'a str, &'a str)> {
-        let pairs = self.texts.windows(2).filter(|pair| pair[0].kind == "question" && pair[1].kind == "answer");
-        pairs.map(|pair| (pair[0].text, pair[1].text)).collect()
+        let answers = self.texts().zip(self.texts().skip(1));
+        let answers = answers.filter(|(question, answer)| (question.kind, answer.kind) == ("question", "answer"));
+        answers.map(|(question, answer)| (question.text, answer.text)).collect()
     }
 }
 
@@ -154,7 +124,7 @@ mod tests {
         assert_eq!(read.of_kind("critique").collect::<Vec<_>>(), [critique]);
         assert_eq!(read.of_kind("problem").map(|text| text.text).collect::<Vec<_>>(), ["Design a queue."]);
         assert_eq!((read.labelled("Your role:"), read.labelled("Your task:")), (Some("Simplicity"), Some("refine")));
-        assert_eq!(read.part("Your role: Simplicity").next().unwrap().lines, ["", "Lines.", ""]);
+        assert_eq!(read.part("Your role: Simplicity").unwrap().whole, "# Your role: Simplicity\n\nLines.\n\n");
     }
 
     #[test]

@@ -1,4 +1,7 @@
-//! What is said for and against a motion: speeches, questions, answers, polls, the verdict.
+//! What is said for and against a motion, or about a problem in turn: speeches, questions, answers, polls, the verdict.
+//!
+//! A speech is a list of numbered points. The tasks differ in which points these are (those that the others made last,
+//! or arguments of the own), and the sides in what they say to one.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -6,14 +9,17 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::checklist::{Entry, motions};
-use super::document::{Point, holds, named, points};
-use super::form::names_in;
+use super::checklist::{Entry, field, motions};
 use super::prompt::Fenced;
-use super::words::{count_of, mixed, one_line, percent, ratio, words};
+use super::text::{Point, covers, holds, numbered, unique};
+use super::words::{count_of, filled, list, mixed, one_line, percent, ratio, words};
 
+/// What speeches are made of.
+const SPEECHES: &str = include_str!("../../../prompts/offline/speeches.md");
 /// Arguments of a speech.
 const ARGUMENTS: usize = 3;
+/// Points of the last speaker's that a speech for no side agrees with.
+const AGREED: usize = 2;
 /// A motion is quoted up to so many characters.
 const QUOTED_CHARS: usize = 160;
 
@@ -26,135 +32,142 @@ enum Side {
 }
 
 impl Side {
-    /// The side of which a heading tells.
-    fn named_in(title: &str) -> Self {
-        let has = |wanted: &str| words(title).any(|word| word.eq_ignore_ascii_case(wanted));
-        if has("against") {
-            Self::Against
-        } else if has("for") {
-            Self::For
-        } else {
-            Self::Neither
-        }
+    /// The side of which a heading or a sentence tells. Of several it is the last: `Questions of A (for) by B (against)`.
+    fn named_in(text: &str) -> Self {
+        let sides = words(text).filter_map(|word| match word.to_lowercase().as_str() {
+            "for" => Some(Self::For),
+            "against" => Some(Self::Against),
+            _ => None,
+        });
+        sides.last().unwrap_or(Self::Neither)
     }
 }
 
 impl<'a> Agent<'a> {
-    /// The first speech of a side.
-    pub(super) fn opening(&self) -> String {
-        let reasons: Vec<&Entry> = self.arguments().into_iter().take(ARGUMENTS).collect();
-        let motion = self.motion();
-        let start = match self.side() {
-            Side::For => format!("I speak for the motion “{motion}”, for {}.", count_of(reasons.len(), "reason")),
-            Side::Against => {
-                format!("I speak against the motion “{motion}”, for {}.", count_of(reasons.len(), "reason"))
-            }
-            Side::Neither => return self.view(),
+    /// What is said in turn: answers to points of the other side's, then points of the own.
+    pub(super) fn speech(&self) -> String {
+        let side = self.side();
+        let voice = match side {
+            Side::For => "for",
+            Side::Against => "against",
+            Side::Neither if self.is_motion() => "neither",
+            Side::Neither => "view",
         };
-        let reasons = reasons.into_iter().map(|entry| (entry.title.to_owned(), self.argument(entry)));
-        self.speech(&start, reasons.collect(), self.appeal())
-    }
-
-    /// The other side's latest arguments, answered by number, and one of its own that nobody named yet.
-    pub(super) fn rebuttal(&self) -> String {
-        let Some((title, attacked)) = self.latest_of_others(|_| true).filter(|_| self.side() != Side::Neither) else {
-            return self.opening();
+        let voice = SPEECHES.split("\n## ").find(|section| section.starts_with(voice)).unwrap_or_default();
+        let latest = self.latest_of_others().filter(|_| side != Side::Neither);
+        let (title, attacked) = latest.unwrap_or_default();
+        let is_answering = !attacked.is_empty();
+        let (answers, own) = match self.task {
+            "question" => (ARGUMENTS, ARGUMENTS.saturating_sub(attacked.len())),
+            "answer" if is_answering => (attacked.len(), 0),
+            "rebut" if is_answering => (ARGUMENTS, 1),
+            _ => (0, ARGUMENTS),
         };
-        let mut parts: Vec<(String, String)> =
-            attacked.iter().take(ARGUMENTS).map(|point| (point.title.clone(), self.reply(point))).collect();
-        let said: Vec<&Entry> = self.material().flat_map(|text| named(text.text)).collect();
-        let new = self.arguments().into_iter().find(|entry| !holds(&said, entry));
-        parts.extend(new.map(|entry| {
-            (entry.title.to_owned(), format!("And one thing that nobody has named yet. {}", self.argument(entry)))
-        }));
-        self.speech(&format!("To “{title}” I answer point by point."), parts, self.appeal())
-    }
-
-    /// The last speech of a side: what was never answered, and what was.
-    pub(super) fn closing(&self) -> String {
-        if self.side() == Side::Neither {
-            return self.view();
+        let said = self.entries_of(|_| true);
+        let (known, mut points): (Vec<&Entry>, _) = self.arguments().into_iter().partition(|one| covers(&said, one));
+        if self.task == "close" && side != Side::Neither && !known.is_empty() {
+            // A closing brings nothing new; what the other side never took up comes first.
+            let others = self.entries_of(|one| one != side);
+            points = known;
+            points.sort_by_key(|entry| holds(&others, entry));
         }
-        let (own, others) = (self.entries_of(|side| side == self.side()), self.entries_of(|side| side != self.side()));
-        let unanswered = own.iter().filter(|entry| !holds(&others, entry)).take(2);
-        let met = others.iter().filter(|entry| holds(&own, entry)).take(2);
-        let mut parts: Vec<(String, String)> = unanswered
-            .map(|entry| (entry.title.to_owned(), format!("The other side left it standing. {}", self.argument(entry))))
-            .collect();
-        parts.extend(met.map(|entry| {
-            (entry.title.to_owned(), format!("Both sides spoke to it, and this decides: {}", self.argument(entry)))
-        }));
-        if parts.is_empty() {
-            return self.opening();
+        let say = |what: &str, entry: &Entry| match self.task {
+            "question" => self.problem.about(entry.question),
+            _ => self.about_entry(field(voice, what), entry),
+        };
+        let answered = attacked.into_iter().take(answers).map(|point| {
+            let unknown = || "What shows that this holds, and what would show that it does not?".to_owned();
+            (point.title, point.entry.map_or_else(unknown, |entry| say("reply", entry)))
+        });
+        let own = points.into_iter().take(own).map(|entry| (entry.title.to_owned(), say("argument", entry)));
+        let parts: Vec<(String, String)> = answered.chain(own).collect();
+        // Who has nothing to answer makes the case.
+        let is_special = matches!(self.task, "question" | "close") || answers > 0;
+        let start = if is_special && side != Side::Neither { self.task } else { "open" };
+        let start = filled(
+            field(voice, start),
+            &[
+                ("motion", &self.motion()),
+                ("title", title),
+                ("count", &count_of(parts.len(), "reason")),
+                ("problem", &self.problem.full_subject),
+                ("view", self.checklist.view),
+                ("approach", &self.problem.about(self.checklist.approach)),
+            ],
+        );
+        let agreed = if side == Side::Neither { self.agreement() } else { String::new() };
+        let nothing = if parts.is_empty() { "What I look for has been said; I have nothing to add." } else { "" };
+        let numbered = (1..).zip(parts).map(|(number, (title, text))| format!("{number}. **{title}.** {text}"));
+        let end = if matches!(self.task, "question" | "answer") { "" } else { field(voice, "end") };
+        let end = [nothing.to_owned(), end.to_owned(), self.colophon()];
+        let paragraphs = [start, agreed].into_iter().chain(numbered).chain(end);
+        paragraphs.filter(|paragraph| !paragraph.is_empty()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// A sentence about an entry.
+    fn about_entry(&self, template: &str, entry: &Entry) -> String {
+        let Entry { concern, effect, action, cost, question, merit, .. } = *entry;
+        let values = [
+            ("concern", concern),
+            ("effect", effect),
+            ("do", action),
+            ("cost", cost),
+            ("ask", question),
+            ("for", merit),
+        ];
+        self.problem.about(&filled(template, &values))
+    }
+
+    /// What the last speaker said that is right.
+    fn agreement(&self) -> String {
+        let Some(last) = self.material().last() else { return String::new() };
+        let made = unique(numbered(last.text).into_iter().filter_map(|point| point.entry));
+        match &made.into_iter().take(AGREED).map(Entry::bold).collect::<Vec<_>>()[..] {
+            [] => String::new(),
+            held => format!("I agree with “{}” on {}. To that I add:", last.title, list(held)),
         }
-        self.speech(&format!("What stands at the end about “{}”:", self.motion()), parts, self.appeal())
-    }
-
-    /// Cross-examination: questions about the other side's latest arguments.
-    pub(super) fn questions_to_the_other(&self) -> String {
-        let attacked = self.latest_of_others(|_| true).map(|(_, points)| points).unwrap_or_default();
-        let mut asked: Vec<(String, String)> = attacked
-            .into_iter()
-            .take(ARGUMENTS)
-            .map(|point| {
-                let general = "Which case of your own shows that this holds, and what would show that it does not?";
-                let question = point.entry.map_or(general, |entry| entry.question);
-                (point.title, question.to_owned())
-            })
-            .collect();
-        let further = self.arguments().into_iter().map(|entry| (entry.title.to_owned(), entry.question.to_owned()));
-        asked.extend(further.take(2_usize.saturating_sub(asked.len())));
-        self.speech("I ask the other side:", asked, "")
-    }
-
-    /// The other side's questions, answered by number.
-    pub(super) fn answers(&self) -> String {
-        let questions = self.latest_of_others(|points| points.iter().any(|point| point.body.ends_with('?')));
-        let Some((_, questions)) = questions else { return self.view() };
-        let answers = questions.iter().map(|question| (question.title.clone(), self.reply(question)));
-        self.speech("To your questions:", answers.collect(), "")
     }
 
     /// A poll: for or against, by the arguments of each side that stand.
     pub(super) fn poll(&self) -> (&'static str, u32, String) {
+        let arguments = self.arguments();
         let weight = |side: Side| {
             let made = self.entries_of(|one| one == side);
             // What the voter itself looks for first counts double.
-            made.len() + self.arguments().iter().take(ARGUMENTS).filter(|entry| holds(&made, entry)).count()
+            made.len() + arguments.iter().take(ARGUMENTS).filter(|entry| holds(&made, entry)).count()
         };
         let (in_favour, opposed) = (weight(Side::For), weight(Side::Against));
-        if in_favour + opposed == 0 {
-            let depends = self.arguments().first().map_or("", |entry| entry.question);
-            let reason = format!("Nothing has been argued yet. From my point of view it depends on this: {depends}");
-            return ("undecided", 50, reason);
-        }
-        let tie_break = mixed(self.seed, &format!("{} {}", self.checklist.title, self.motion()));
         let choice = match in_favour.cmp(&opposed) {
             Ordering::Greater => "for",
             Ordering::Less => "against",
-            Ordering::Equal => ["for", "against"][usize::from(tie_break.is_multiple_of(2))],
+            Ordering::Equal if in_favour == 0 => "undecided",
+            // Somebody who has heard arguments is moved by them; a rule decides by which.
+            Ordering::Equal => {
+                let tie_break = mixed(self.seed, &format!("{} {}", self.checklist.title, self.motion()));
+                ["for", "against"][usize::from(tie_break.is_multiple_of(2))]
+            }
         };
-        let tie = if in_favour == opposed { ", and a rule breaks the tie" } else { "" };
+        let depends = arguments.first().map_or("", |entry| entry.question);
         let reason = format!(
             "By count: {in_favour} for the motion and {opposed} against it, with the arguments that {} looks for counted \
-             twice{tie}.",
+             twice. From that point of view it depends on this: {depends}",
             self.checklist.view
         );
-        (choice, percent(ratio(in_favour.max(opposed), in_favour + opposed)), reason)
+        let share = if choice == "undecided" { 0.5 } else { ratio(in_favour.max(opposed), in_favour + opposed) };
+        (choice, percent(share), reason)
     }
 
-    /// The judge's verdict on debaters under labels.
+    /// The judge's verdict on debaters under labels: who made more points.
     pub(super) fn verdict(&self, schema: &Value) -> Vec<(&'static str, Value)> {
-        let mut labels = names_in(schema, "debater");
-        if labels.is_empty() {
-            labels = names_in(schema, "winner").into_iter().filter(|label| label != "none").collect();
-        }
+        let labels = names(schema, "/properties/scores/items/properties/debater/enum");
+        let author =
+            |text: &Fenced<'a>| words(text.title).filter(|word| labels.iter().any(|label| label == word)).last();
         let arguments = |label: &String| {
-            let is_of = |text: &Fenced| words(text.title).any(|word| word == label);
-            let points = self.material().filter(is_of).flat_map(|text| points(text.text));
-            points.map(|point| point.title).collect::<BTreeSet<String>>().len()
+            let own = self.material().filter(|text| author(text) == Some(label));
+            let titles = own.flat_map(|text| numbered(text.text)).map(|point| point.title);
+            (label.clone(), titles.collect::<BTreeSet<String>>().len())
         };
-        let counts: Vec<(&String, usize)> = labels.iter().map(|label| (label, arguments(label))).collect();
+        let counts: Vec<(String, usize)> = labels.iter().map(arguments).collect();
         let most = counts.iter().map(|(_, count)| *count).max().unwrap_or_default();
         let mut best = counts.iter().filter(|(_, count)| *count == most).map(|(label, _)| label.as_str());
         let winner = best.next().filter(|_| best.next().is_none()).unwrap_or("none");
@@ -162,30 +175,17 @@ impl<'a> Agent<'a> {
             // With no argument half of nothing is left; one more than the others is no triumph either.
             json!({ "debater": label, "score": percent(0.9 * ratio(*count, most + 1)) })
         });
-        let told: Vec<String> = counts
-            .iter()
-            .map(|(label, count)| format!("Debater {label} makes {}", count_of(*count, "point")))
-            .collect();
-        let told = told.join(", ");
-        let mut criteria = names_in(schema, "name");
-        if criteria.is_empty() {
-            let listed = self.prompt.part("Criteria").flat_map(|section| {
-                let bullets = section.lines.iter().filter_map(|line| line.strip_prefix("- "));
-                let bullets = bullets.map(|line| line.split([':', '.']).next().unwrap_or(line));
-                bullets.chain((section.title != section.part).then_some(section.title)).collect::<Vec<_>>()
-            });
-            criteria = listed.map(|name| name.trim_matches(['*', '`', ' ']).to_owned()).collect();
-        }
-        let criteria = criteria.iter().map(|name| {
+        let told = counts.iter().map(|(label, count)| format!("Debater {label} makes {}", count_of(*count, "point")));
+        let told = told.collect::<Vec<_>>().join(", ");
+        let criteria = names(schema, "/properties/criteria/items/properties/name/enum").into_iter().map(|name| {
             let assessment = format!("No rule can weigh this; what can be counted for {name} are points: {told}.");
             json!({ "name": name, "assessment": assessment })
         });
-        let decided =
-            if winner == "none" { "so neither is ahead".to_owned() } else { format!("so Debater {winner} is ahead") };
+        let ahead = if winner == "none" { "nobody".to_owned() } else { format!("Debater {winner}") };
         vec![
             ("scores", scores.collect()),
             ("criteria", criteria.collect()),
-            ("reasoning", format!("By rule, without a model: {told}, {decided}.").into()),
+            ("reasoning", format!("By rule, without a model: {told}, so {ahead} is ahead.").into()),
             ("winner", winner.into()),
         ]
     }
@@ -196,36 +196,24 @@ impl<'a> Agent<'a> {
     }
 
     fn side(&self) -> Side {
-        let lines = self.prompt.part("Your side").flat_map(|section| &section.lines);
-        let named = lines.map(|line| Side::named_in(line)).find(|side| *side != Side::Neither);
-        named.unwrap_or(Side::Neither)
+        self.prompt.part("Your side").map_or(Side::Neither, |section| Side::named_in(section.whole))
     }
 
     /// Whether the checklist of the role has nothing to say of it: it is a motion about no system.
-    pub(super) fn is_mere_motion(&self) -> bool {
-        !self.problem.names_a_thing() && self.prompt.part("Your side").next().is_some()
+    fn is_motion(&self) -> bool {
+        let has_sides = self.prompt.part("Your side").is_some();
+        self.task == "poll" || (has_sides && !self.problem.names_a_thing())
     }
 
-    /// A speech for no side: what can be said for and against, and what would settle it.
-    pub(super) fn weighing(&self) -> String {
-        let said: Vec<&Entry> = self.material().flat_map(|text| named(text.text)).collect();
-        let new = self.arguments().into_iter().filter(|entry| !holds(&said, entry)).take(ARGUMENTS);
-        let weighed = new.map(|entry| {
-            let text = format!(
-                "In its favour: {} Against it: {} To be settled first: {}",
-                entry.merit, entry.concern, entry.question
-            );
-            (entry.title.to_owned(), text)
-        });
-        let weighed: Vec<_> = weighed.collect();
-        let nothing_new = if weighed.is_empty() { "What I would weigh has been weighed." } else { "" };
-        self.speech(&format!("On “{}” I take no side; I weigh it.", self.motion()), weighed, nothing_new)
-    }
-
-    /// What can be argued about the motion, in an order of the role's own. Against it stands first what its own words
-    /// call for on the role's checklist; these points say how something is done well, so nobody speaks for it with them.
+    /// What can be argued, in an order of the role's own: about a motion what can be said about any, else what the role
+    /// looks at. Against a motion stands first what its own words call for on the role's checklist; these points say how
+    /// something is done well, so nobody speaks for it with them.
     fn arguments(&self) -> Vec<&'static Entry> {
-        let is_opposed = self.side() == Side::Against && self.problem.names_a_thing();
+        let side = self.side();
+        if side == Side::Neither && !self.is_motion() {
+            return self.own.clone();
+        }
+        let is_opposed = side == Side::Against && self.problem.names_a_thing();
         let called = self.own.iter().copied().filter(|entry| is_opposed && entry.score(&self.problem) > 0).take(2);
         let mut general: Vec<&Entry> = motions().applicable(&self.problem);
         general.sort_by_key(|entry| {
@@ -235,66 +223,36 @@ impl<'a> Agent<'a> {
         called.chain(general).collect()
     }
 
-    /// An argument for the side that it is made from.
-    fn argument(&self, entry: &Entry) -> String {
-        let text = match self.side() {
-            Side::For if entry.merit.is_empty() => format!("It can be done, and done well: {}", entry.action),
-            Side::For => entry.merit.to_owned(),
-            Side::Against | Side::Neither => format!("{} {}", entry.concern, entry.effect),
-        };
-        self.problem.about(&text)
+    /// What was written in the debate, in the order of the prompt.
+    fn material(&self) -> impl DoubleEndedIterator<Item = Fenced<'a>> {
+        const GIVEN: [&str; 4] = ["Problem", "Files", "Clarifications", "Requirements information"];
+        self.prompt.texts().filter(|text| !GIVEN.contains(&text.part))
     }
 
-    /// What a side answers to a point of the other.
-    fn reply(&self, point: &Point) -> String {
-        let Some(entry) = point.entry else {
-            return "That is said without a case that shows it. As long as there is none, it decides nothing."
-                .to_owned();
-        };
-        self.problem.about(&match self.side() {
-            Side::For => format!("That can be seen to: {} The price is bearable: {}", entry.action, entry.cost),
-            Side::Against => format!("{} And what would mend it has its price: {}", entry.concern, entry.cost),
-            Side::Neither => format!("It would have to be settled first: {}", entry.question),
-        })
-    }
-
-    fn appeal(&self) -> &'static str {
-        match self.side() {
-            Side::For => "So I ask you to carry the motion.",
-            Side::Against => "So I ask you to reject the motion.",
-            Side::Neither => "",
-        }
-    }
-
-    fn speech(&self, start: &str, parts: Vec<(String, String)>, end: &str) -> String {
-        let numbered = (1..).zip(parts).map(|(number, (title, text))| format!("{number}. **{title}.** {text}"));
-        let mut paragraphs = vec![start.to_owned()];
-        paragraphs.extend(numbered);
-        paragraphs.push(end.to_owned());
-        paragraphs.push(self.colophon());
-        paragraphs.retain(|paragraph| !paragraph.is_empty());
-        paragraphs.join("\n\n")
-    }
-
-    /// The newest speech of others whose numbered points are wanted. Where headings tell no sides, all are others'.
-    fn latest_of_others(&self, is_wanted: impl Fn(&[Point]) -> bool) -> Option<(&'a str, Vec<Point>)> {
+    /// The newest text of others with numbered points, with questions where these are to be answered. Where headings
+    /// tell no sides, all are others'.
+    fn latest_of_others(&self) -> Option<(&'a str, Vec<Point>)> {
         let are_told = self.material().any(|text| Side::named_in(text.title) != Side::Neither);
         let is_of_others = |text: &Fenced| match Side::named_in(text.title) {
             Side::Neither => !are_told,
             side => side != self.side(),
         };
-        let others = self.material().rev().filter(is_of_others).map(|text| (text.title, points(text.text)));
-        others.into_iter().find(|(_, points)| !points.is_empty() && is_wanted(points))
+        let is_wanted = |points: &[Point]| {
+            !points.is_empty() && (self.task != "answer" || points.iter().any(|point| point.body.ends_with('?')))
+        };
+        let others = self.material().rev().filter(is_of_others).map(|text| (text.title, numbered(text.text)));
+        others.into_iter().find(|(_, points)| is_wanted(points))
     }
 
-    /// The arguments made by some sides, as far as headings tell them.
+    /// What was argued by some sides, as far as headings tell them.
     fn entries_of(&self, is_meant: impl Fn(Side) -> bool) -> Vec<&'static Entry> {
-        let mut entries: Vec<&Entry> = Vec::new();
-        let told = self.material().filter(|text| Side::named_in(text.title) != Side::Neither);
-        for text in told.filter(|text| is_meant(Side::named_in(text.title))) {
-            let new: Vec<_> = named(text.text).into_iter().filter(|entry| !holds(&entries, entry)).collect();
-            entries.extend(new);
-        }
-        entries
+        let texts = self.material().filter(|text| is_meant(Side::named_in(text.title)));
+        unique(texts.flat_map(|text| numbered(text.text)).filter_map(|point| point.entry))
     }
+}
+
+/// The names that a schema allows at this place.
+fn names(schema: &Value, place: &str) -> Vec<String> {
+    let names = schema.pointer(place).and_then(Value::as_array).into_iter().flatten();
+    names.filter_map(|name| Some(name.as_str()?.to_owned())).collect()
 }

@@ -109,6 +109,17 @@ pub(super) fn one_line(text: &str, chars: usize) -> String {
     if cut.len() == line.len() { line } else { format!("{}…", cut.trim_end()) }
 }
 
+/// `template` with the values in place of their names in braces. One pass: values are text.
+pub(super) fn filled(template: &str, values: &[(&str, &str)]) -> String {
+    let mut parts = template.split('{');
+    let mut filled = parts.next().unwrap_or_default().to_owned();
+    for (name, rest) in parts.filter_map(|part| part.split_once('}')) {
+        filled.push_str(values.iter().find(|(one, _)| *one == name).map_or(&format!("{{{name}}}"), |(_, value)| value));
+        filled.push_str(rest);
+    }
+    filled
+}
+
 /// `a`, `a and b`, `a, b and c`.
 pub(super) fn list(items: &[String]) -> String {
     match items {

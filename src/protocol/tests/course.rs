@@ -71,6 +71,7 @@ fn call() -> CallRecord {
 
 impl Course {
     pub(super) fn start(protocol: &'static Protocol, settings: Settings) -> Self {
+        let seed = settings.debate.seed.unwrap_or(1);
         let judge = json!({"id": "judge", "source": "built-in", "summarySource": "built-in"});
         let created = Event::Created(Box::new(Created {
             format_version: FORMAT_VERSION,
@@ -80,7 +81,7 @@ impl Course {
             settings,
             stages: protocol.infos(),
             prompt_sources: serde_json::from_value(json!({"agents": [], "judge": judge})).unwrap(),
-            seed: 1,
+            seed,
             forked_from: None,
         }));
         let first = Recorded { seq: 1, at: now(), event: created };

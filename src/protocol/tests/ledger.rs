@@ -20,9 +20,8 @@ fn critiques(course: &Course, round: u32) -> Vec<(String, String)> {
 fn with_critics(agents: usize, rounds: u32, critics: Critics, seed: u32) -> Course {
     let mut settings = settings(&DIALECTIC, agents, rounds);
     settings.debate.critics = critics;
-    let mut course = Course::start(&DIALECTIC, settings);
-    course.debate.seed = Some(seed);
-    course.run(&good, &mut first)
+    settings.debate.seed = Some(seed);
+    Course::start(&DIALECTIC, settings).run(&good, &mut first)
 }
 
 #[test]

@@ -32,6 +32,10 @@ fn solution(course: &Course) -> &str {
     &course.debate.final_solution.as_ref().unwrap().description
 }
 
+fn reasons(course: &Course) -> &[String] {
+    &course.debate.outcome.as_ref().unwrap().reasons
+}
+
 #[test]
 fn a_draft_that_is_accepted_is_the_solution() {
     let course = reviewed(3, 3, &[], &[]);
@@ -39,6 +43,7 @@ fn a_draft_that_is_accepted_is_the_solution() {
     assert_eq!(inputs(&course, 3), ["draft a 1", "review b 1", "review c 1"]);
     assert_eq!(course.calls[3].answer, Answer::Solution(Authorship::Kept(course.calls[0].key.clone())));
     assert_eq!(solution(&course), "draft a 1");
+    assert!(reasons(&course).is_empty());
     let review = &course.debate.rounds[0].contributions[1];
     assert_eq!((review.metadata.choice.as_deref(), &*review.content), (Some("accept"), "1. Because."));
     assert_eq!(review.target_agent_id.as_ref().unwrap().as_str(), "a");
@@ -55,6 +60,7 @@ fn any_demand_means_a_rewrite_that_answers_the_demands() {
     assert_eq!(inputs(&course, 4), ["rewrite a 2", "review c 1"]);
     assert_eq!(inputs(&course, 6), ["rewrite a 2", "review b 2", "review c 2"]);
     assert_eq!(solution(&course), "rewrite a 2");
+    assert!(reasons(&course).is_empty());
     let second = course.debate.rounds[1].contributions.iter().map(|one| one.stage.as_str());
     assert_eq!(second.collect::<Vec<_>>(), ["rewrite", "review", "review"]);
 }
@@ -68,6 +74,7 @@ fn the_last_rewrite_is_not_reviewed_and_closes() {
     );
     assert_eq!(inputs(&course, 5), ["rewrite a 3", "review b 2"]);
     assert_eq!(solution(&course), "rewrite a 3");
+    assert_eq!(reasons(&course), ["a's last rewrite was accepted by nobody: it had no review"]);
 }
 
 #[test]
@@ -80,8 +87,11 @@ fn who_failed_has_accepted_nothing() {
     let course = reviewed(3, 3, &[], &["review b 1", "review c 1"]);
     assert_eq!(inputs(&course, 3), ["draft a 1"]);
     assert_eq!(solution(&course), "draft a 1");
-    let reasons = &course.debate.outcome.as_ref().unwrap().reasons;
-    assert_eq!(reasons.len(), 2, "{reasons:?}");
+    let reasons = reasons(&course);
+    assert!(
+        reasons.len() == 3 && reasons[2] == "a's last draft was accepted by nobody: it had no review",
+        "{reasons:?}"
+    );
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod diff;
 mod elements;
 mod evolution;
 mod header;
+mod objections;
 mod page;
 mod participants;
 mod polls;
@@ -29,7 +30,7 @@ use self::page::{Part, Section, page};
 use self::participants::Participants;
 use super::View;
 use super::stages::{self, capitalized};
-use crate::debate::Yield;
+use crate::debate::{Ledger, Yield};
 use crate::sanitize::sanitize;
 
 /// The report of a debate as an HTML page. The same debate gives the same page.
@@ -38,6 +39,7 @@ pub fn html(view: &View<'_>) -> String {
     let participants = Participants::of(view);
     let calls = calls::calls(view);
     let debate = view.debate;
+    let shown = Ledger::shown(debate);
     let title = |yields, otherwise: &str| {
         capitalized(stages::first(debate, yields).map_or(otherwise, |stage| &stage.words.plural))
     };
@@ -56,8 +58,9 @@ pub fn html(view: &View<'_>) -> String {
             "critiques",
             &title(Yield::Critique, "critiques"),
             Part::Debate,
-            critiques::critiques(view, &participants),
+            critiques::critiques(view, &participants, &shown.ledger),
         ),
+        Section::new("objections", "Objections", Part::Debate, objections::objections(view, &participants, &shown)),
         Section::new("speeches", "Speeches", Part::Debate, speeches::speeches(view, &participants)),
         Section::new("others", "Other texts", Part::Debate, speeches::others(view, &participants)),
         Section::new("scores", "Scores", Part::Debate, scores::scores(view)),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use maud::{Markup, html};
 
-use crate::debate::AgentId;
+use crate::debate::{AgentId, Position};
 use crate::report::{Participant, View};
 
 use super::elements::{Column, table};
@@ -32,6 +32,8 @@ pub(super) struct Member<'v> {
     /// The class that gives its colour: `a1` to `a8`, `judge`.
     pub(super) colour: String,
     is_judge: bool,
+    /// Its side; nothing where nobody takes any, so that the table has no column for them.
+    side: Option<&'static str>,
 }
 
 impl<'v> Participants<'v> {
@@ -39,12 +41,12 @@ impl<'v> Participants<'v> {
     pub(super) fn of(view: &'v View<'_>) -> Self {
         let mut participants = Self { members: Vec::new(), places: HashMap::new() };
         for agent in &view.agents {
-            participants.add_agent(&agent.id, Some(agent));
+            participants.add_agent(view, &agent.id, Some(agent));
         }
         let contributions = view.debate.rounds.iter().flat_map(|round| &round.contributions);
         let spoken_of = contributions.flat_map(|one| [Some(&one.agent_id), one.target_agent_id.as_ref()]).flatten();
         for id in spoken_of.filter(|id| **id != view.judge.id) {
-            participants.add_agent(id, None);
+            participants.add_agent(view, id, None);
         }
         participants.places.entry(&view.judge.id).or_insert(participants.members.len());
         participants.members.push(Member {
@@ -54,11 +56,12 @@ impl<'v> Participants<'v> {
             badge: "J".to_owned(),
             colour: "judge".to_owned(),
             is_judge: true,
+            side: view.has_sides().then_some(""),
         });
         participants
     }
 
-    fn add_agent(&mut self, id: &'v AgentId, participant: Option<&'v Participant>) {
+    fn add_agent(&mut self, view: &View<'_>, id: &'v AgentId, participant: Option<&'v Participant>) {
         let place = self.members.len();
         if self.places.contains_key(id) {
             return;
@@ -71,6 +74,7 @@ impl<'v> Participants<'v> {
             badge: (place + 1).to_string(),
             colour: format!("a{}", place % COLOURS + 1),
             is_judge: false,
+            side: view.has_sides().then(|| view.side_of(id).map_or("none", Position::name)),
         });
     }
 
@@ -122,6 +126,7 @@ impl Member<'_> {
                 th scope="row" { (self.chip()) }
                 td { code { (name(self.id.as_str())) } }
                 td { @if self.is_judge { "judge" } @else { (known(|participant| participant.role.clone())) } }
+                @if let Some(side) = self.side { td { (side) } }
                 td { (known(|participant| participant.model.clone())) }
                 td { (known(|participant| participant.provider.clone())) }
                 td.number {
@@ -134,8 +139,9 @@ impl Member<'_> {
 
 /// The section: the agents and the judge.
 pub(super) fn section(view: &View<'_>, participants: &Participants<'_>) -> Markup {
-    let words = ["Name", "Id", "Role", "Model", "Provider"].map(Column::words);
-    let columns: Vec<Column> = words.into_iter().chain([Column::number("Temperature")]).collect();
+    let side = view.has_sides().then_some("Side");
+    let words = ["Name", "Id", "Role"].into_iter().chain(side).chain(["Model", "Provider"]).map(Column::words);
+    let columns: Vec<Column> = words.chain([Column::number("Temperature")]).collect();
     let caption = "Agents and judge, with their number and colour on this page";
     let rows = html! { @for member in participants.members() { (member.row()) } };
     html! {

@@ -79,7 +79,7 @@ fn scores(view: &View<'_>, participants: &Participants<'_>) -> Markup {
         html! { td.number { @if let Some(id) = id { (participants.chip(id)) } @else { "nobody" } } }
     };
     let judged = view.judged();
-    let has_sides = judged.iter().any(|debater| view.side_of(debater).is_some());
+    let has_sides = view.has_sides();
     let rows = html! {
         @for debater in judged {
             tr {

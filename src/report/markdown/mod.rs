@@ -3,6 +3,7 @@
 //! What a model or a user wrote stands in fences that are longer than any inside, or is escaped where it is part of a
 //! line: whatever it says, the headings, tables and blocks of a report are its own.
 
+mod objections;
 mod participants;
 mod rounds;
 mod run;
@@ -41,6 +42,8 @@ pub fn markdown(view: &View<'_>, detail: Detail, out: &mut dyn io::Write) -> io:
     run::write(&mut out, view);
     rounds::write(&mut out, view, detail);
     solution(&mut out, view);
+    // The final solution is a part of the rounds by its heading, so this is behind both.
+    objections::write(&mut out, view);
     out.written
 }
 

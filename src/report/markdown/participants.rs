@@ -2,12 +2,15 @@
 
 use std::path::PathBuf;
 
-use crate::debate::{AgentSettings, SummarizationSettings};
+use crate::debate::{AgentSettings, Position, SummarizationSettings};
 use crate::figures::UNKNOWN;
 use crate::markdown::cell;
 
 use super::super::{Participant, View};
 use super::Document;
+
+/// The side of somebody who speaks and is in no settings.
+const NONE: &str = "none";
 
 const COLUMNS: [&str; 10] = [
     "ID",
@@ -26,19 +29,26 @@ const COLUMNS: [&str; 10] = [
 const RULE: &str = "|----|------|------|-------|----------|-------------|----------|------------------|-------------------|---------------|";
 
 pub(super) fn agents(out: &mut Document<'_>, view: &View<'_>) {
-    section(out, "## Agents", &view.agents);
+    let side = |member: &Participant| view.side_of(&member.id).map_or(NONE, Position::name);
+    section(out, "## Agents", &view.agents, view.has_sides().then_some(&side));
 }
 
 pub(super) fn judge(out: &mut Document<'_>, view: &View<'_>) {
-    section(out, "## Judge", std::slice::from_ref(&view.judge));
+    section(out, "## Judge", std::slice::from_ref(&view.judge), None);
 }
 
-fn section(out: &mut Document<'_>, title: &str, members: &[Participant]) {
+/// The column of the sides comes last, behind those that older reports have.
+fn section(
+    out: &mut Document<'_>,
+    title: &str,
+    members: &[Participant],
+    side: Option<&dyn Fn(&Participant) -> &'static str>,
+) {
     out.line(format_args!("{title}\n"));
-    out.row(COLUMNS);
-    out.line(RULE);
+    out.row(COLUMNS.into_iter().chain(side.map(|_| "Side")));
+    out.line(format_args!("{RULE}{}", if side.is_some() { "------|" } else { "" }));
     for member in members {
-        out.row(row(member));
+        out.row(row(member).into_iter().chain(side.map(|side| side(member).to_owned())));
     }
     out.line("\n");
 }

@@ -47,7 +47,11 @@ fn who(debate: &Debate, contribution: &Contribution) -> String {
             format!("{agent} &rarr; {}", target.as_deref().unwrap_or(UNKNOWN))
         }
         (Some(Yield::Speech) | None, _, Some(target)) => format!("{agent} &rarr; {target}"),
-        (Some(_) | None, _, _) => format!("Agent {agent}"),
+        (
+            Some(Yield::Proposal | Yield::Questions | Yield::Summary | Yield::Score | Yield::Verdict | Yield::Solution),
+            ..,
+        )
+        | (Some(Yield::Speech) | None, _, None) => format!("Agent {agent}"),
     }
 }
 

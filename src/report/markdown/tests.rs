@@ -339,6 +339,267 @@ fn no_text_changes_the_structure_of_a_report() {
 }
 
 #[test]
+fn objections_stay_in_their_section_whatever_they_say() {
+    for text in hostile() {
+        let two = text.repeat(2);
+        let point = format!("r1/{text}/{two}/1");
+        let said = |agent: &str, kind: &str, target: Option<&str>, reading: serde_json::Value| {
+            json!({"agentId": agent, "agentRole": "r", "type": kind, "content": "", "targetAgentId": target,
+                "reading": reading})
+        };
+        let mut debate = debate("word");
+        debate.rounds = serde_json::from_value(json!([
+            {"roundNumber": 1, "contributions": [
+                said(&text, "critique", Some(&two), json!({"points": [
+                    {"severity": "blocking", "about": text, "text": text, "resolution": text},
+                ]})),
+                said(&two, "refinement", None, json!({"answers": [
+                    {"point": point, "answer": "rejected", "reason": text},
+                ], "change": {"added": 1, "removed": 2}})),
+            ]},
+            {"roundNumber": 2, "contributions": [
+                said(&text, "critique", Some(&two), json!({"points": [], "rechecks": [
+                    {"point": point, "standing": "maintained", "reason": text},
+                ]})),
+            ]},
+        ]))
+        .unwrap();
+        let ruling = json!({"point": point, "decision": "upheld", "handledIn": text, "reason": text});
+        debate.final_solution.as_mut().unwrap().rulings = vec![serde_json::from_value(ruling).unwrap()];
+        let (one, two, point) = (flat(&text), flat(&two), flat(&point));
+        // Every text has something to show, so that no ruling here is one that is not met.
+        let code = format!("code {}", plain_lines(&format!("{text}\n")));
+        let expected = [
+            "h2 Objections".to_owned(),
+            "p The critics raised 1 point: 1 rejected. At the end 1 is open: 1 blocking. Of those that the judge had to \
+             rule on, 1 was upheld and met by the solution."
+                .to_owned(),
+            "row Point ¦ Severity ¦ Critic ¦ Target ¦ Answer ¦ Critic's last word ¦ Ruling ¦ Open".to_owned(),
+            format!("row {point} ¦ blocking ¦ {one} ¦ {two} ¦ rejected ¦ maintained ¦ upheld, met ¦ yes"),
+            format!("h3 {point}"),
+            format!("p About: {one}"),
+            "p Objection (blocking):".to_owned(),
+            code.clone(),
+            "p Would be resolved by:".to_owned(),
+            code.clone(),
+            format!("p {} answered (rejected):", shown_id(&two)),
+            code.clone(),
+            "p Its critics later (maintained):".to_owned(),
+            code.clone(),
+            format!("p The judge (upheld, met in {}):", shown_id(&one)),
+            code,
+            "h3 Who moved, and why".to_owned(),
+            "row Round ¦ Agent ¦ Accepted ¦ Accepted in part ¦ Rejected ¦ Unanswered ¦ Lines added ¦ Lines removed"
+                .to_owned(),
+            format!("row 1 ¦ {two} ¦ - ¦ - ¦ {point} ¦ - ¦ 1 ¦ 2"),
+        ];
+        let expected: Vec<String> = expected.iter().map(|line| one_spaced(line)).collect();
+        let found = outline(&report_on(&debate, Detail::Plain));
+        let from = found.iter().position(|block| block == "h2 Objections").unwrap();
+        let sample: String = text.chars().take(80).collect();
+        assert_eq!(found[from..], expected, "of {sample:?}");
+    }
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "it is the section, line by line")]
+fn objections_are_reported_with_all_that_became_of_them() {
+    let report = report_on(&crate::debate::fixture::argued(), Detail::Plain);
+    let from = report.find("\n## Objections\n").unwrap();
+    insta::assert_snapshot!(report[from..], @r"
+    ## Objections
+
+    The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 5 were never rechecked: no critic spoke of them again. Of those that the judge had to rule on, 1 was upheld and met by the solution, 2 were upheld and not met.
+
+    | Point | Severity | Critic | Target | Answer | Critic's last word | Ruling | Open |
+    | --- | --- | --- | --- | --- | --- | --- | --- |
+    | r1/agent-architect/agent-kiss/1 | major | agent-architect | agent-kiss | accepted | never rechecked | - | no |
+    | r1/agent-architect/agent-kiss/2 | minor | agent-architect | agent-kiss | rejected | withdrawn | - | no |
+    | r1/agent-kiss/agent-architect/1 | blocking | agent-kiss | agent-architect | rejected | maintained | upheld, not met | yes |
+    | r1/agent-kiss/agent-architect/2 | major | agent-kiss | agent-architect | accepted | withdrawn | - | no |
+    | r1/agent-kiss/agent-architect/3 | major | agent-kiss | agent-architect | accepted in part | never rechecked | upheld, met | yes |
+    | r1/agent-kiss/agent-architect/4 | minor | agent-kiss | agent-architect | accepted, no change named | never rechecked | - | yes |
+    | r1/agent-kiss/agent-architect/5 | minor | agent-kiss | agent-architect | unanswered | never rechecked | - | yes |
+    | r2/agent-kiss/agent-architect/1 | major | agent-kiss | agent-architect | unanswered | never rechecked | no ruling, so upheld and not met | yes |
+
+    ### r1/agent-architect/agent-kiss/1
+
+    About: Restart
+
+    Objection (major):
+
+    ```text
+    Counters are gone after a restart.
+    ```
+
+    Would be resolved by:
+
+    ```text
+    Write them to disk once a second.
+    ```
+
+    *agent-kiss* answered (accepted):
+
+    ```text
+    They are written every second.
+    ```
+
+    ### r1/agent-architect/agent-kiss/2
+
+    Objection (minor):
+
+    ```text
+    The header has no name.
+    ```
+
+    *agent-kiss* answered (rejected):
+
+    ```text
+    It needs none.
+    ```
+
+    Its critics later (withdrawn):
+
+    ```text
+    True.
+    ```
+
+    ### r1/agent-kiss/agent-architect/1
+
+    About: Failover
+
+    Objection (blocking):
+
+    ```text
+    A write that is in flight while the **leader** changes is lost.
+    ```
+
+    Would be resolved by:
+
+    ```text
+    Acknowledge it from the new leader.
+    ```
+
+    *agent-architect* answered (rejected):
+
+    ```text
+    All of ours do.
+    ```
+
+    Its critics later (maintained):
+
+    ```text
+    Not every client does.
+    ```
+
+    The judge (upheld, not met by the solution):
+
+    ```text
+    A client may be gone.
+    ```
+
+    ### r1/agent-kiss/agent-architect/2
+
+    About: Operation
+
+    Objection (major):
+
+    ```text
+    Three stores are two too many.
+    ```
+
+    Would be resolved by:
+
+    ```text
+    Begin with one.
+    ```
+
+    *agent-architect* answered (accepted):
+
+    ```text
+    One store is left.
+    ```
+
+    Its critics later (withdrawn): no reason given
+
+    ### r1/agent-kiss/agent-architect/3
+
+    Objection (major):
+
+    ```text
+    Nobody knows what a lease costs.
+    ```
+
+    *agent-architect* answered (accepted in part):
+
+    ```text
+    Measured for reads only.
+    ```
+
+    The judge (upheld, met in *Cost*):
+
+    ```text
+    Reads are most of it.
+    ```
+
+    ### r1/agent-kiss/agent-architect/4
+
+    About: Names
+
+    Objection (minor):
+
+    ```text
+    A bucket is a window elsewhere.
+    ```
+
+    *agent-architect* answered (accepted, no change named): no reason given
+
+    ### r1/agent-kiss/agent-architect/5
+
+    Objection (minor):
+
+    ```text
+    The table has no index.
+    ```
+
+    *agent-architect* did not answer it.
+
+    ### r2/agent-kiss/agent-architect/1
+
+    About: Operation
+
+    Objection (major):
+
+    ```text
+    Who is called at night?
+    ```
+
+    *agent-architect* did not answer it.
+
+    The judge was asked and did not rule on it, which counts as upheld and not met.
+
+    ### Who moved, and why
+
+    | Round | Agent | Accepted | Accepted in part | Rejected | Unanswered | Lines added | Lines removed |
+    | ---: | --- | --- | --- | --- | --- | ---: | ---: |
+    | 1 | agent-architect | r1/agent-kiss/agent-architect/2, r1/agent-kiss/agent-architect/4 | r1/agent-kiss/agent-architect/3 | r1/agent-kiss/agent-architect/1 | r1/agent-kiss/agent-architect/5 | 12 | 3 |
+    | 1 | agent-kiss | r1/agent-architect/agent-kiss/1 | - | r1/agent-architect/agent-kiss/2 | - | 1 | 0 |
+    | 2 | agent-architect | - | - | r1/agent-kiss/agent-architect/1 | r1/agent-kiss/agent-architect/3, r1/agent-kiss/agent-architect/4, r1/agent-kiss/agent-architect/5, r2/agent-kiss/agent-architect/1 | 0 | 2 |
+    ");
+}
+
+#[test]
+fn a_debate_whose_record_holds_no_readings_is_reported_as_ever() {
+    let mut debate = crate::debate::fixture::argued();
+    for one in debate.rounds.iter_mut().flat_map(|round| &mut round.contributions) {
+        let one = std::sync::Arc::make_mut(one);
+        (one.reading, one.content) = (None, "1. [blocking] It is lost.".into());
+    }
+    let report = report_on(&debate, Detail::Plain);
+    assert!(report.ends_with("### Final Synthesis\n```text\nOne store, one leader.\n```\n"), "{report}");
+}
+
+#[test]
 fn a_line_of_200_kilobytes_is_a_line() {
     let long = "long | line ` <b> ".repeat(11_000);
     let mut debate = debate("word");

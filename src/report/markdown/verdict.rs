@@ -112,7 +112,7 @@ fn scores(out: &mut Document<'_>, view: &View<'_>) {
     let (verdict, judgements) = (view.debate.verdict.as_ref(), &view.debate.judgements);
     let passes: Vec<String> = judgements.iter().map(|one| format!(">Pass {}", one.pass)).collect();
     let judged = view.judged();
-    let has_sides = judged.iter().any(|debater| view.side_of(debater).is_some());
+    let has_sides = view.has_sides();
     let side = |side: &'static str| has_sides.then_some(side);
     let mut columns = vec!["Debater"];
     columns.extend(side("Side"));

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::support::{Sandbox, tags};
+use crate::support::{Sandbox, Tag, tags};
 
 /// The names that Chromium goes by.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
@@ -82,8 +82,31 @@ pub(super) struct Measure {
     pub(super) is_styled: bool,
 }
 
-/// Lays pages out in windows of that many CSS pixels. The windows are frames, since the browser has a least width.
+/// How many of the elements that a selector fits each page shows.
+pub(super) fn count_visible(pages: &[&str], selector: &str) -> Vec<usize> {
+    let count = format!("[...seen.querySelectorAll('{selector}')].filter(one => one.getClientRects().length).length");
+    let frames = framed(pages, 1280, &format!("frame.dataset.shown = {count};"));
+    let shown = frames.iter().map(|frame| frame.attribute("data-shown").and_then(|shown| shown.parse().ok()));
+    shown.map(|shown| shown.expect("a page was not measured")).collect()
+}
+
+/// Lays pages out in windows of that many CSS pixels.
 pub(super) fn measure(pages: &[&str], width: u32) -> Vec<Measure> {
+    let script = "frame.dataset.width = seen.documentElement.scrollWidth;\n\
+                  frame.dataset.position = getComputedStyle(seen.querySelector('.skip')).position;";
+    let measured = framed(pages, width, script).into_iter().map(|frame| {
+        let scroll_width = frame.attribute("data-width").and_then(|width| width.parse().ok());
+        Measure {
+            scroll_width: scroll_width.unwrap_or_else(|| panic!("a page was not measured:\n{frame:?}")),
+            is_styled: frame.attribute("data-position") == Some("absolute"),
+        }
+    });
+    measured.collect()
+}
+
+/// The frames in which pages are shown, each of that many CSS pixels, after `script` has noted something of `seen` in the
+/// data of its `frame`. Windows would not do, since the browser has a least width.
+fn framed(pages: &[&str], width: u32, script: &str) -> Vec<Tag> {
     let mut sandbox = Sandbox::new();
     let mut host = "<!DOCTYPE html>\n<html><body>\n".to_owned();
     for (number, page) in pages.iter().enumerate() {
@@ -91,22 +114,16 @@ pub(super) fn measure(pages: &[&str], width: u32) -> Vec<Measure> {
         writeln!(host, "<iframe src=\"{number}.html\" width=\"{width}\" height=\"800\" style=\"border: 0\"></iframe>")
             .expect("writing to a string does not fail");
     }
-    host += "<script>\nonload = () => {\nfor (const frame of document.querySelectorAll('iframe')) {\n\
-             const seen = frame.contentDocument;\n\
-             frame.dataset.width = seen.documentElement.scrollWidth;\n\
-             frame.dataset.position = getComputedStyle(seen.querySelector('.skip')).position;\n\
-             }\n};\n</script></body></html>\n";
+    write!(
+        host,
+        "<script>\nonload = () => {{\nfor (const frame of document.querySelectorAll('iframe')) {{\n\
+         const seen = frame.contentDocument;\n{script}\n}}\n}};\n</script></body></html>\n"
+    )
+    .expect("writing to a string does not fail");
     let seen = open(sandbox.file("host.html", host), "host.html");
-    let measured = tags(&seen).into_iter().filter(|tag| tag.name == "iframe" && !tag.is_end).map(|frame| {
-        let scroll_width = frame.attribute("data-width").and_then(|width| width.parse().ok());
-        Measure {
-            scroll_width: scroll_width.unwrap_or_else(|| panic!("a page was not measured:\n{seen}")),
-            is_styled: frame.attribute("data-position") == Some("absolute"),
-        }
-    });
-    let measured: Vec<Measure> = measured.collect();
-    assert_eq!(measured.len(), pages.len(), "{seen}");
-    measured
+    let frames: Vec<Tag> = tags(&seen).into_iter().filter(|tag| tag.name == "iframe" && !tag.is_end).collect();
+    assert_eq!(frames.len(), pages.len(), "{seen}");
+    frames
 }
 
 /// A server that a page should not know. It remembers who asks it for anything.

@@ -1,8 +1,9 @@
 //! Debates of which every text is an attack.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use dialectic::debate::{Debate, Recorded, fold};
+use dialectic::debate::{Debate, Ledger, Objection, Recorded, fold};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -83,6 +84,9 @@ impl Hostile {
             *known.entry(original.to_owned()).or_insert(next)
         });
         let scattered = self.overwritten(&state, &events, |_, place| place);
+        let consistent = (linked(consistent.0), consistent.1);
+        let is_whole = |one: &Objection| one.reason.is_some() && one.critic_reason.is_some() && one.ruling.is_some();
+        assert!(Ledger::of(&consistent.0).objections.iter().any(is_whole), "no point has all that there can be");
         vec![("consistent", consistent.0, consistent.1), ("scattered", scattered.0, scattered.1)]
     }
 
@@ -101,6 +105,27 @@ impl Hostile {
         let events = events.iter().map(|event| overwrite(event.clone(), &mut attack, 0)).collect();
         (state, events)
     }
+}
+
+/// The same debate with answers, rechecks and rulings that are of its points: attacks in place of ids name none.
+fn linked(mut debate: Debate) -> Debate {
+    let raised = Ledger::of(&debate).objections;
+    for one in debate.rounds.iter_mut().flat_map(|round| &mut round.contributions).map(Arc::make_mut) {
+        let Some(reading) = &mut one.reading else { continue };
+        let about = one.target_agent_id.as_ref().unwrap_or(&one.agent_id);
+        let mut against = raised.iter().filter(|known| known.target_id == *about).map(|known| &known.id).cycle();
+        let points = reading.rechecks.iter_mut().map(|recheck| &mut recheck.point);
+        for point in points.chain(reading.answers.iter_mut().map(|reply| &mut reply.point)) {
+            if let Some(id) = against.next() {
+                point.clone_from(id);
+            }
+        }
+    }
+    let rulings = debate.final_solution.iter_mut().flat_map(|solution| &mut solution.rulings);
+    for (ruling, known) in rulings.zip(&raised) {
+        ruling.point.clone_from(&known.id);
+    }
+    debate
 }
 
 /// Puts what `attack` makes of it in place of every text that can be any text: values and the keys of maps. Which can
@@ -231,6 +256,8 @@ fn full() -> (Value, Vec<Value>) {
                 "recommendations": ["a recommendation"], "confidence": 82, "synthesizedBy": "judge-main",
                 "unfulfilledMajorRequirements": ["a requirement"], "openQuestions": ["an open question"],
                 "base": agent(1), "parseError": "the parse error",
+                "rulings": (0..40).map(|number| json!({"point": format!("point {number}"), "decision": "upheld",
+                    "handledIn": "a section", "reason": "a ruling"})).collect::<Vec<_>>(),
             },
             "polls": [poll("an early poll"), poll("a late poll")],
             "judgements": [judged(1), judged(2)], "verdict": verdict,
@@ -240,6 +267,24 @@ fn full() -> (Value, Vec<Value>) {
             }],
         }),
     );
+    for one in state["rounds"]
+        .as_array_mut()
+        .unwrap()
+        .iter_mut()
+        .flat_map(|round| round["contributions"].as_array_mut().unwrap())
+    {
+        if one["type"] == "critique" {
+            one["reading"] = json!({
+                "points": [{"severity": "blocking", "about": "a part", "text": "a point", "resolution": "a remedy"}],
+                "rechecks": [{"point": "an earlier point", "standing": "maintained", "reason": "a doubt"}],
+            });
+        } else if one["type"] == "refinement" {
+            one["reading"] = json!({
+                "answers": [{"point": "a point's id", "answer": "rejected", "reason": "an answer"}],
+                "change": {"added": 3, "removed": 2},
+            });
+        }
+    }
     state["rounds"][0]["evaluation"] = json!({"type": "quality", "score": null, "threshold": 80});
     merge(
         &mut state["rounds"][0]["contributions"][0]["metadata"],

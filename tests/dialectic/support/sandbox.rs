@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use dialectic::debate::{Debate, Recorded, fold};
+use dialectic::debate::{Debate, DebateFile, Recorded, fold};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -202,7 +202,7 @@ impl Sandbox {
             .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("not an event: {error}\n{line}")))
             .collect();
         let folded = fold(&events).expect("the journal is the record of a debate");
-        let folded = serde_json::to_value(folded).expect("a state can be written");
+        let folded = serde_json::to_value(DebateFile::of(&folded)).expect("a state can be written");
         let mut state = self.state(id);
         // How far the journal went is said of the journal, not folded from it.
         let mark = state.as_object_mut().and_then(|state| state.remove("journal")).expect("the state has a mark");
