@@ -132,7 +132,26 @@ impl Teller {
             Event::Decided { .. } => {
                 result_line(panel, event, |id| panel.name(id)).map_or_else(Told::default, |line| note(&line))
             }
-            _ => Told::default(),
+            Event::Created(_)
+            | Event::Replied { .. }
+            | Event::QuestionsAsked { .. }
+            | Event::QuestionAnswered { .. }
+            | Event::QuestionsEnded
+            | Event::Summarized { .. }
+            | Event::Contributed { .. }
+            | Event::CallFailed { .. }
+            | Event::Evaluated { .. }
+            | Event::Polled { .. }
+            | Event::Judged { .. }
+            | Event::Synthesized { .. }
+            | Event::CostReserved { .. }
+            | Event::AttemptFailed { .. }
+            | Event::OutputLimited { .. }
+            | Event::CostAssumed { .. }
+            | Event::Suspended { .. }
+            | Event::Paused
+            | Event::Failed { .. }
+            | Event::Completed => Told::default(),
         }
     }
 
@@ -273,7 +292,25 @@ impl<'a> Call<'a> {
                 is_quotation = true;
                 first_sentence(&solution.description)
             }
-            _ => return None,
+            Event::Created(_)
+            | Event::StageEntered { .. }
+            | Event::RoundBegun { .. }
+            | Event::Replied { .. }
+            | Event::QuestionAnswered { .. }
+            | Event::QuestionsEnded
+            | Event::RoundTimedOut { .. }
+            | Event::Voted { .. }
+            | Event::Decided { .. }
+            | Event::CostReserved { .. }
+            | Event::AttemptFailed { .. }
+            | Event::OutputLimited { .. }
+            | Event::CostAssumed { .. }
+            | Event::Stopping { .. }
+            | Event::Suspended { .. }
+            | Event::Paused
+            | Event::Resumed
+            | Event::Failed { .. }
+            | Event::Completed => return None,
         };
         let went_well = settled != Settled::Failed;
         let latency_ms = record.map(|call| call.latency_ms);

@@ -690,7 +690,7 @@ mod tests {
         · Performance Eng…
         ⠸ Simplicity Advo… critiquing System Arch… · 0:02
         · Judge
-        Round 2/3 · 0:02 · $0.0400
+        Round 2/3 · 0:02 · $0.0400 · likely $0.0600
         ");
         assert!(during.starts_with(&after), "{after}");
     }
@@ -744,7 +744,7 @@ mod tests {
         insta::assert_snapshot!(during, @r"
         ── Round 1/3 · convergence 64 · $0.0400 ─────────
         … ▸ critiques 0/2  · evaluation  · synthesis
-        Round 2/3 · 0:02 · $0.0400
+        Round 2/3 · 0:02 · $0.0400 · likely $0.0600
         ");
     }
 
