@@ -251,8 +251,7 @@ impl<'a> Call<'a> {
         let record = event.call();
         let (mut about, mut text, mut is_quotation) = (key.target_agent_id.as_ref(), None, false);
         let said = match event {
-            Event::Contributed { call: None, .. } => return None,
-            Event::Contributed { contribution, .. } => {
+            Event::Contributed { contribution, call: Some(_), .. } => {
                 about = about.or(contribution.target_agent_id.as_ref());
                 text = Some(Arc::clone(&contribution.content)).filter(|text| !text.trim().is_empty());
                 if let Some(choice) = &contribution.metadata.choice {
@@ -292,7 +291,9 @@ impl<'a> Call<'a> {
                 is_quotation = true;
                 first_sentence(&solution.description)
             }
-            Event::Created(_)
+            // What was carried over took no call.
+            Event::Contributed { call: None, .. }
+            | Event::Created(_)
             | Event::StageEntered { .. }
             | Event::RoundBegun { .. }
             | Event::Replied { .. }
