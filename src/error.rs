@@ -86,6 +86,23 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The debate ended without an answer, and without any.
+    #[error("all calls failed: {what}{}{}", check_of(check.as_deref()), others_of(*others))]
+    AllCallsFailed {
+        /// The debate.
+        id: DebateId,
+        /// What one of them ended with.
+        what: String,
+        /// The variable with the key that was refused.
+        check: Option<String>,
+        /// How many ended with something else.
+        others: usize,
+        /// What the server said to the key.
+        #[source]
+        said: Option<Said>,
+        /// Whether the debate is on record.
+        is_kept: bool,
+    },
     /// Nothing is left of its cost limit for the judge: attempts that broke off have to count.
     #[error("the debate {id} failed: {reason}")]
     NoRoomToClose {
@@ -119,6 +136,19 @@ pub enum Error {
     },
 }
 
+/// What somebody else said.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Said(pub String);
+
+fn check_of(variable: Option<&str>) -> String {
+    variable.map(|variable| format!(": check {variable}")).unwrap_or_default()
+}
+
+fn others_of(others: usize) -> String {
+    if others == 0 { String::new() } else { format!(" (and {others} for other reasons)") }
+}
+
 impl<E: Diagnostic> From<E> for Error {
     fn from(error: E) -> Self {
         Self::Diagnosed(Box::new(error))
@@ -141,7 +171,10 @@ impl Error {
             | Self::EventsIncomplete
             | Self::PipeClosed
             | Self::Runtime(_) => Blame::General,
-            Self::DebateFailed { .. } | Self::NoRoomToClose { .. } | Self::NotEvaluated { .. } => Blame::Provider,
+            Self::DebateFailed { .. }
+            | Self::AllCallsFailed { .. }
+            | Self::NoRoomToClose { .. }
+            | Self::NotEvaluated { .. } => Blame::Provider,
             Self::NotFull { .. } => return 5,
             Self::Interrupted { .. }
             | Self::InterruptedAtEnd { .. }
@@ -168,7 +201,9 @@ impl Error {
             }
             Self::NothingToFinish { id } => format!("let it go on: dialectic resume {id}"),
             Self::Exists { .. } => "name another file, or remove this one first".to_owned(),
-            Self::DebateFailed { id, .. } | Self::NotSaved { id, has_journal: true, .. } => {
+            Self::DebateFailed { id, .. }
+            | Self::AllCallsFailed { id, is_kept: true, .. }
+            | Self::NotSaved { id, has_journal: true, .. } => {
                 format!("what was said is kept; once the cause is gone: dialectic resume {id}")
             }
             Self::NotFull { id } => format!("the reasons are in ./debates/{id}.json, under `outcome`"),
@@ -176,7 +211,8 @@ impl Error {
                 format!("with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>")
             }
             Self::Interrupted { id } => format!("go on with: dialectic resume {id}"),
-            Self::NotEvaluated { .. }
+            Self::AllCallsFailed { is_kept: false, .. }
+            | Self::NotEvaluated { .. }
             | Self::EvaluationInterrupted
             | Self::NotWhole { .. }
             | Self::Stdout(_)

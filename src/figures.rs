@@ -67,6 +67,13 @@ pub fn named_cost(amount: Option<Usd>) -> String {
     if amount.is_none() { format!("cost {}", cost(amount)) } else { cost(amount) }
 }
 
+/// An amount of which the cents are enough once there are some: `$0.21`, `$0.0421`.
+#[must_use]
+pub fn short_cost(amount: Usd) -> String {
+    let dollars = amount.dollars();
+    if dollars >= 0.1 { format!("${dollars:.2}") } else { amount.to_string() }
+}
+
 /// A score or a share of 100 with at most one digit after the point: `72`, `72.5`.
 #[must_use]
 pub fn score(score: f64) -> String {
@@ -104,6 +111,10 @@ mod tests {
         assert_eq!(cost(Some(Usd::from_dollars(0.042_12))), "$0.0421");
         assert_eq!(cost(Some(Usd::ZERO)), "$0.0000");
         assert_eq!(cost(None), "unknown");
+        assert_eq!(
+            [0.042_12, 0.1, 12.345].map(|dollars| short_cost(Usd::from_dollars(dollars))),
+            ["$0.0421", "$0.10", "$12.35"]
+        );
     }
 
     #[test]

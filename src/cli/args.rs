@@ -168,9 +168,42 @@ pub(super) struct RunArgs {
     #[arg(long)]
     pub(super) strict: bool,
 
-    /// Show no progress
+    #[command(flatten)]
+    pub(super) watch: WatchArgs,
+}
+
+/// How a debate is watched.
+#[derive(Debug, Args)]
+pub(super) struct WatchArgs {
+    /// How much of the debate to show: a line for each call, whole texts, or nothing
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Watch::Compact)]
+    watch: Watch,
+
+    /// Show no progress: the same as `--watch quiet`
     #[arg(long)]
-    pub(super) quiet: bool,
+    quiet: bool,
+
+    /// Print the solution as it is, however long it is
+    #[arg(long)]
+    pub(super) no_pager: bool,
+}
+
+/// How much of a debate is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Watch {
+    /// A line for each call that comes back, with the first sentence of its text
+    Compact,
+    /// The whole texts
+    Full,
+    /// Nothing but warnings
+    Quiet,
+}
+
+impl WatchArgs {
+    /// How much is shown.
+    pub(super) fn watch(&self) -> Watch {
+        if self.quiet { Watch::Quiet } else { self.watch }
+    }
 }
 
 /// What the user vouches for of a record that may be somebody else's.
@@ -187,7 +220,7 @@ pub(super) struct VouchArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ResumeArgs {
-    /// The debate: a state file, an id, the beginning of one, or `latest`
+    /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: String,
 
@@ -235,7 +268,7 @@ pub(super) struct EvalArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ReplayArgs {
-    /// The debate: a state file, an id, the beginning of one, or `latest`
+    /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: String,
 
@@ -247,14 +280,13 @@ pub(super) struct ReplayArgs {
     #[arg(long, value_name = "PATH")]
     pub(super) events: Option<PathBuf>,
 
-    /// Show no progress
-    #[arg(long)]
-    pub(super) quiet: bool,
+    #[command(flatten)]
+    pub(super) watch: WatchArgs,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ForkArgs {
-    /// The debate: a state file, an id, the beginning of one, or `latest`
+    /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: String,
 
@@ -280,7 +312,7 @@ pub(super) struct ForkArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
-    /// The debate: a state file, an id, the beginning of one, or `latest`
+    /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`
     #[arg(value_name = "PATH-OR-ID")]
     pub(super) debate: String,
 
@@ -320,9 +352,13 @@ pub(super) enum Part {
 
 #[derive(Debug, Args)]
 pub(super) struct ReportArgs {
-    /// The debate: a state file, an id, the beginning of one, or `latest`
-    #[arg(short, long, value_name = "PATH-OR-ID")]
-    pub(super) debate: String,
+    /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`
+    #[arg(value_name = "PATH-OR-ID", required_unless_present = "named")]
+    debate: Option<String>,
+
+    /// The same, as an option
+    #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", conflicts_with = "debate")]
+    named: Option<String>,
 
     /// Take names and models from this configuration, by the agents' ids [default: what the debate itself says]
     #[arg(short, long, value_name = "PATH")]
@@ -335,6 +371,13 @@ pub(super) struct ReportArgs {
     /// Say of each contribution what it took: latency and tokens
     #[arg(short, long)]
     pub(super) verbose: bool,
+}
+
+impl ReportArgs {
+    /// Which debate.
+    pub(super) fn debate(&self) -> &str {
+        self.debate.as_deref().or(self.named.as_deref()).unwrap_or_default()
+    }
 }
 
 #[derive(Debug, Args)]

@@ -1,19 +1,24 @@
 //! The end of a run: what is said of it, printed and written.
 
 use std::path::Path;
+use std::time::Duration;
 
-use crate::debate::{Debate, ForkPoint, OutcomeKind, StopReason};
-use crate::display::{StreamEnd, summary};
+use crate::config::key_variable;
+use crate::debate::{Debate, Failure, ForkPoint, OutcomeKind, Settled, StopReason};
+use crate::display::{Ended, StreamEnd, summary};
 use crate::engine::Ending;
-use crate::error::Error;
+use crate::error::{Error, Said};
 use crate::llm::presets::OFFLINE;
-use crate::store::Entry;
+use crate::store::{Directory, Entry};
 
-use super::args::RunArgs;
+use super::args::{RunArgs, Watch};
 use super::output::{detail, is_stdout, write_output, write_report};
-use super::session::Over;
+use super::session::{DEBATES, Over};
 use super::terminal::Terminal;
 use super::watchers::Waited;
+
+/// The kind of a failure for which a key is to be looked at.
+const REFUSED_KEY: &str = "unauthorized";
 
 /// Where a run leaves what lasts.
 pub(super) struct Files<'a> {
@@ -21,11 +26,13 @@ pub(super) struct Files<'a> {
     pub(super) saved_to: &'a Path,
     /// Where the report goes, if there is to be one.
     pub(super) report: Option<&'a Path>,
+    /// How long the run took.
+    pub(super) took: Duration,
 }
 
 /// Says where the debate is kept, writes the report, and says how it went.
 pub(super) fn conclude(
-    Over { debate, ending, stream, waited }: Over,
+    Over { debate, ending, is_kept, stream, waited }: Over,
     files: &Files<'_>,
     args: &RunArgs,
     terminal: &mut Terminal,
@@ -36,6 +43,10 @@ pub(super) fn conclude(
     if args.verbose {
         terminal.notice(&summary(&debate));
     }
+    if !is_kept {
+        terminal.notice("No record of this debate is kept: no model was reached, and nothing can have been billed.");
+        return Err(failed(&debate, is_kept));
+    }
     terminal.notice(&format!("Saved debate to {}", files.saved_to.display()));
     let reported = match (files.report, ending) {
         // Of a failed debate, too: what happened is what one wants to know then. A paused one goes on.
@@ -44,7 +55,7 @@ pub(super) fn conclude(
         }
         _ => Ok(()),
     };
-    match (finish(&debate, ending, args, terminal), reported) {
+    match (finish(&debate, ending, files.took, args, terminal), reported) {
         (Err(error), reported) => {
             if let Err(unreported) = reported {
                 terminal.warning(&format!("the report is missing: {unreported}"));
@@ -59,15 +70,20 @@ pub(super) fn conclude(
 }
 
 /// Prints the result, and says everything that kept the debate from being full.
-fn finish(debate: &Debate, ending: Ending, args: &RunArgs, terminal: &mut Terminal) -> Result<(), Error> {
+fn finish(
+    debate: &Debate,
+    ending: Ending,
+    took: Duration,
+    args: &RunArgs,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
     let id = || debate.id.clone();
     match ending {
         Ending::Paused | Ending::Suspended => return Err(Error::Interrupted { id: id() }),
         Ending::Failed => {
-            let reason = debate.error.clone().unwrap_or_else(|| "for an unknown reason".to_owned());
             return Err(match without_room_to_close(debate) {
-                Some(at) => Error::NoRoomToClose { id: id(), reason, at },
-                None => Error::DebateFailed { id: id(), reason },
+                Some(at) => Error::NoRoomToClose { id: id(), reason: reason(debate), at },
+                None => failed(debate, true),
             });
         }
         Ending::Completed => {}
@@ -78,15 +94,51 @@ fn finish(debate: &Debate, ending: Ending, args: &RunArgs, terminal: &mut Termin
             terminal.notice(&format!("Wrote the result to {}", path.display()));
         }),
         None if args.events.as_deref().is_some_and(is_stdout) => Ok(()),
-        None => terminal.markdown(solution),
+        None => terminal.solution(solution, !args.watch.no_pager),
     };
-    tell_outcome(debate, terminal);
+    tell_outcome(debate, took, args.watch.watch(), terminal);
     let is_full = debate.outcome.as_ref().is_none_or(|outcome| outcome.kind == OutcomeKind::Full);
     if args.strict && !is_full { Err(Error::NotFull { id: id() }) } else { printed }
 }
 
+fn reason(debate: &Debate) -> String {
+    debate.error.clone().unwrap_or_else(|| "for an unknown reason".to_owned())
+}
+
+/// Why a debate failed: what its calls say, where that is why.
+fn failed(debate: &Debate, is_kept: bool) -> Error {
+    let id = debate.id.clone();
+    let of_round = debate.failures.iter().rfind(|failure| failure.key.round == debate.current_round);
+    let Some(failure) = of_round else { return Error::DebateFailed { id, reason: reason(debate) } };
+    let is_failed = |settled: &Settled| *settled == Settled::Failed;
+    if debate.settled.is_empty() || !debate.settled.values().all(is_failed) {
+        let reason = reason(debate);
+        let has_cause = reason.contains(&failure.error);
+        let cause = if has_cause { String::new() } else { format!(" ({}: {})", failure.key.agent_id, failure.error) };
+        return Error::DebateFailed { id, reason: reason + &cause };
+    }
+    let settings = debate.settings.as_ref();
+    let variable = settings.filter(|_| failure.kind.as_deref() == Some(REFUSED_KEY)).and_then(|settings| {
+        let agent = settings.agents.iter().chain([&settings.judge]).find(|agent| agent.id == failure.key.agent_id)?;
+        key_variable(&agent.provider, &settings.providers)
+    });
+    // Behind the status stands what the server says.
+    let (what, said) = match (failure.error.split_once("): "), &variable) {
+        (Some((what, said)), Some(_)) => (format!("{what})"), Some(Said(said.to_owned()))),
+        _ => (failure.error.clone(), None),
+    };
+    let is_other = |other: &&Failure| other.error != failure.error;
+    let others = debate.failures.iter().filter(is_other).count();
+    Error::AllCallsFailed { id, what, check: variable.map(str::to_owned), others, said, is_kept }
+}
+
 /// Says everything that kept a finished debate from being a full one.
-pub(super) fn tell_outcome(debate: &Debate, terminal: &mut Terminal) {
+pub(super) fn tell_outcome(debate: &Debate, took: Duration, watch: Watch, terminal: &mut Terminal) {
+    if terminal.shows_footer(watch) {
+        let directory = Directory::at(DEBATES);
+        let name = directory.short_name(&debate.id);
+        return terminal.footer(Ended { debate, took, name, is_offline: is_offline(debate) });
+    }
     if is_offline(debate) {
         terminal.notice("No model was called: the offline provider works by rules. For a real debate see the README.");
     }

@@ -7,6 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::display::View;
 
+use super::{modes, pager};
+
 /// How long the block may take to leave the screen, when the user interrupts twice.
 const TO_LEAVE: Duration = Duration::from_millis(200);
 /// How long, after an interrupt, may be taken for what is left to say: the last traces have three seconds of it.
@@ -20,6 +22,7 @@ pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationTo
     view.leave();
     // A terminal that is stopped keeps its block.
     drop(timeout(TO_LEAVE, view.ended()).await);
+    modes::restore();
     #[expect(clippy::exit, reason = "the user asked twice: whatever hangs must not keep the program alive")]
     std::process::exit(130);
 }
@@ -28,7 +31,15 @@ pub(super) async fn interrupt(mut interrupts: Interrupts, cancel: CancellationTo
 pub(super) fn end_on_interrupt() {
     std::thread::spawn(|| {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
-        runtime.block_on(async { Interrupts::listen().next().await });
+        runtime.block_on(async {
+            let mut interrupts = Interrupts::listen();
+            interrupts.next().await;
+            // That one was meant for the pager.
+            while pager::is_open() {
+                interrupts.next().await;
+            }
+        });
+        modes::restore();
         #[expect(clippy::exit, reason = "the user asked; the main thread may be blocked by whoever reads its output")]
         std::process::exit(130);
     });

@@ -7,11 +7,14 @@ mod commands;
 mod conclusion;
 mod empty;
 mod interrupt;
+mod keys;
 mod line;
 mod modes;
 mod output;
+mod pager;
 mod questions;
 mod session;
+mod suspend;
 mod target;
 mod terminal;
 mod watchers;
@@ -67,6 +70,7 @@ fn refused(error: &clap::Error) -> ExitCode {
 /// terminal that is stopped.
 fn report_defect(defect: &PanicHookInfo<'_>) {
     let place = defect.location().map_or_else(String::new, |place| format!(" ({}:{})", place.file(), place.line()));
+    modes::restore();
     let (said, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         // Nobody reading standard error is no reason to fail twice, and nobody may wait any more.

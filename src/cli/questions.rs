@@ -14,7 +14,7 @@ use crate::runner::Run;
 use crate::sanitize::one_line;
 
 use super::line::{LineReader, Typed};
-use super::modes::TerminalModes;
+use super::modes;
 
 /// How asking ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,12 +43,11 @@ enum Line {
 }
 
 /// Asks every open question; each answer is recorded as soon as it is given. An empty answer is `NA`, and at the end
-/// of input so are all that are left; then nobody is asked any more. An interrupt sets the terminal back to its `modes`.
+/// of input so are all that are left; then nobody is asked any more. An interrupt sets the terminal's modes back.
 pub(super) async fn ask(
     run: &Run,
     debate: &Debate,
     cancel: &CancellationToken,
-    modes: &TerminalModes,
     messages: &Messages,
 ) -> Result<Asked, Error> {
     let questions = questions(debate);
@@ -60,10 +59,10 @@ pub(super) async fn ask(
     let mut source = Source::open();
     let on_terminal = matches!(source, Source::Terminal(_));
     if on_terminal {
-        modes.remember();
+        modes::remember();
     }
     let leave = || {
-        modes.restore();
+        modes::restore();
         if on_terminal {
             // The cursor is still behind the prompt.
             drop(messages.say("\n"));

@@ -1,13 +1,17 @@
 //! A run of a debate on a terminal: what it writes beside the debate, who watches it, and how it ends.
 
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Instant;
 
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{ConfigError, ConfigPath, EnvFile, Environment, Overrides, Provenance};
-use crate::debate::{Debate, Settings};
-use crate::display::{DisplayOptions, EventSink, StreamEnd, participants};
-use crate::engine::{Ending, EngineError};
+use crate::debate::{Debate, Forecast, Settings};
+use crate::display::{EventSink, KeysMeaning, Messages, ProgressMode, StreamEnd, participants};
+use crate::engine::{Ending, EngineError, ForecastError};
 use crate::error::Error;
 use crate::llm::openai::http_client;
 use crate::runner::{Failed, Finished, Ready, Run, Runner, Services};
@@ -18,9 +22,11 @@ use super::args::{RunArgs, VouchArgs};
 use super::commands::debate::load_settings;
 use super::conclusion::{Files, conclude};
 use super::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
-use super::modes::TerminalModes;
+use super::keys::{Key, Keyboard};
+use super::modes;
 use super::output::{is_stdout, make_parent, report_path};
 use super::questions;
+use super::suspend::give_way;
 use super::target::Target;
 use super::terminal::Terminal;
 use super::watchers::{Log, Seen, Waited, Watchers};
@@ -115,12 +121,13 @@ impl<'a> Session<'a> {
     /// Runs the debate, shows it and says how it ended.
     pub(super) fn run(self, ready: Ready, terminal: &mut Terminal) -> Result<(), Error> {
         let Self { args, report, events, trace } = self;
-        let modes = TerminalModes::default();
+        let begun = Instant::now();
         let saved_to = ready.state_path().to_owned();
         if args.verbose {
             terminal.notice(&participants(ready.debate()));
         }
-        let options = DisplayOptions { progress: terminal.progress(args.quiet), color: terminal.color() };
+        let options = terminal.display(args.watch.watch());
+        let forecast = ready.forecast().filter(|_| options.progress == ProgressMode::Live);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
         let tracer = trace.and_then(|(to, http)| {
             let debate = ready.debate().clone();
@@ -138,7 +145,25 @@ impl<'a> Session<'a> {
                 Err(error) => return (Err(error), None),
             };
             let watch = tokio::spawn(interrupt(interrupts, cancel.clone(), watchers.view().clone()));
-            let ended = run_while_shown(ready.run(), watchers, &cancel, &modes, &saved_to).await;
+            let messages = watchers.messages();
+            if let Some(forecast) = forecast {
+                foresee(forecast, messages.clone());
+            }
+            let (pressed, mut keys) = unbounded_channel();
+            let mut keyboard = None;
+            if options.progress == ProgressMode::Live {
+                keyboard = Keyboard::listen(pressed);
+                if keyboard.is_some() {
+                    messages.key(KeysMeaning::Heard);
+                }
+                give_way(messages, keyboard.clone());
+            }
+            let user = User { keys: &mut keys, keyboard: keyboard.as_ref() };
+            let ended = run_while_shown(ready.run(), watchers, &cancel, user, &saved_to).await;
+            // From here on the terminal is whoever's comes next.
+            if let Some(keyboard) = &keyboard {
+                std::mem::forget(keyboard.off());
+            }
             watch.abort();
             ended
         });
@@ -149,7 +174,8 @@ impl<'a> Session<'a> {
             // What is left to say is said, or somebody does not read it.
             end_soon();
         }
-        let files = Files { saved_to: &saved_to, report: report.as_deref() };
+        let took = begun.elapsed();
+        let files = Files { saved_to: &saved_to, report: report.as_deref(), took };
         let result = ended.and_then(|ended| conclude(ended, &files, args, terminal));
         // Last, so that nobody waits for a result because a collector is slow.
         if let Some(Err(undelivered)) = tracer.map(Tracer::finish)
@@ -159,7 +185,7 @@ impl<'a> Session<'a> {
         }
         if matches!(result, Err(Error::Interrupted { .. })) {
             // Once more: an interrupt that comes with the question finds the modes not yet changed.
-            modes.restore();
+            modes::restore();
         }
         result
     }
@@ -176,10 +202,53 @@ pub(super) struct Over {
     pub(super) debate: Debate,
     /// How it ended.
     pub(super) ending: Ending,
+    /// Whether it is on record.
+    pub(super) is_kept: bool,
     /// How the event stream ended.
     pub(super) stream: StreamEnd,
     /// Whether the user waited until all was shown.
     pub(super) waited: Waited,
+}
+
+/// How the user takes part: with keys, where there are some.
+struct User<'a> {
+    keys: &'a mut UnboundedReceiver<Key>,
+    keyboard: Option<&'a Keyboard>,
+}
+
+/// Has the dry run of the debate worked out and shown, on a thread that nobody waits for.
+fn foresee(forecast: impl FnOnce() -> Result<Forecast, ForecastError> + Send + 'static, messages: Messages) {
+    let foreseen = move || {
+        // Without it the debate is shown all the same.
+        if let Ok(forecast) = forecast() {
+            messages.expect(forecast);
+        }
+    };
+    drop(thread::Builder::new().name("forecast".to_owned()).spawn(foreseen));
+}
+
+/// Does what a key stands for.
+fn press(key: Key, run: &Run, messages: &Messages, is_held: &mut bool) {
+    match key {
+        Key::Pause => {
+            *is_held ^= true;
+            if *is_held {
+                run.hold();
+            } else {
+                run.go_on();
+            }
+            messages.key(KeysMeaning::Held(*is_held));
+        }
+        Key::Stop => {
+            if std::mem::take(is_held) {
+                run.go_on();
+                messages.key(KeysMeaning::Held(false));
+            }
+            run.stop();
+        }
+        Key::MoreOrLess => messages.key(KeysMeaning::MoreOrLess),
+        Key::Help => messages.key(KeysMeaning::Help),
+    }
 }
 
 /// Lets everybody watch a run, and asks the user where it waits for answers. The tracer comes back when it has taken in
@@ -188,15 +257,21 @@ async fn run_while_shown(
     mut run: Run,
     mut watchers: Watchers,
     cancel: &CancellationToken,
-    modes: &TerminalModes,
+    user: User<'_>,
     saved_to: &Path,
 ) -> (Result<Over, Error>, Option<Tracer>) {
     let messages = watchers.messages();
+    let mut is_held = false;
     let asked = loop {
         tokio::select! {
             waiting = run.questions() => {
                 let Some(debate) = waiting else { break Ok(()) };
-                match questions::ask(&run, &debate, cancel, modes, &messages).await {
+                let keyboard = user.keyboard.cloned();
+                // The keyboard may have to be waited for, and not by the debate.
+                let off = spawn_blocking(move || keyboard.map(|keyboard| keyboard.off())).await.ok();
+                let asked = questions::ask(&run, &debate, cancel, &messages).await;
+                drop(off);
+                match asked {
                     Ok(questions::Asked::Answered) => {}
                     Ok(questions::Asked::Interrupted) => run.interrupt(),
                     Err(error) => {
@@ -205,6 +280,7 @@ async fn run_while_shown(
                     }
                 }
             }
+            Some(key) = user.keys.recv() => press(key, &run, &messages, &mut is_held),
             // The view says that the debate is interrupted; the run pauses.
             () = cancel.cancelled(), if !run.is_interrupted() => run.interrupt(),
             // Nobody pays for what nobody reads.
@@ -223,5 +299,5 @@ async fn run_while_shown(
         }
         source => source.into(),
     }));
-    (ended.map(|Finished { debate, ending }| Over { debate, ending, stream, waited }), tracer)
+    (ended.map(|Finished { debate, ending, is_kept }| Over { debate, ending, is_kept, stream, waited }), tracer)
 }

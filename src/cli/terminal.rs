@@ -5,15 +5,18 @@
 use std::error::Error as StdError;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-use anstream::ColorChoice;
+use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 
 use crate::config::Environment;
-use crate::display::{ColorMode, Layout, Notices, ProgressMode, render_markdown};
+use crate::display::{
+    ColorMode, Detail, DisplayOptions, Ended, Layout, Notices, ProgressMode, footer, render_markdown,
+};
 use crate::error::Error;
 use crate::sanitize::{escaped_json, sanitize};
 
-use super::args::Color;
+use super::args::{Color, Watch};
+use super::pager;
 
 /// The width of rendered Markdown where the terminal does not say, and the most that reads well.
 const TEXT_WIDTH: usize = 100;
@@ -42,15 +45,20 @@ impl Terminal {
         self.color
     }
 
-    /// How progress is shown: as a live block where a person watches, as lines elsewhere.
-    pub(super) fn progress(&self, quiet: bool) -> ProgressMode {
-        if quiet {
-            ProgressMode::Quiet
-        } else if io::stderr().is_terminal() && !self.dumb {
-            ProgressMode::Live
-        } else {
-            ProgressMode::Plain
-        }
+    /// How a debate is shown: as a live block where a person watches, as lines elsewhere.
+    pub(super) fn display(&self, watch: Watch) -> DisplayOptions {
+        let progress = match watch {
+            Watch::Quiet => ProgressMode::Quiet,
+            Watch::Compact | Watch::Full if self.is_watched() => ProgressMode::Live,
+            Watch::Compact | Watch::Full => ProgressMode::Plain,
+        };
+        let detail = if watch == Watch::Full { Detail::Full } else { Detail::Compact };
+        DisplayOptions { progress, detail, color: self.color }
+    }
+
+    /// Whether standard error is a terminal that understands escape codes.
+    fn is_watched(&self) -> bool {
+        io::stderr().is_terminal() && !self.dumb
     }
 
     /// Writes text for people as the result, without anything in it that could steer a terminal. Whoever stops reading it
@@ -111,10 +119,13 @@ impl Terminal {
         if !io::stdout().is_terminal() {
             return self.result(text);
         }
+        self.result(&self.rendered(text))
+    }
+
+    fn rendered(&self, text: &str) -> String {
         let choice = self.color.choice(&io::stdout());
         let width = self.columns().unwrap_or(TEXT_WIDTH).min(TEXT_WIDTH);
-        let rendered = render_markdown(text, width, choice);
-        self.result(&rendered)
+        render_markdown(text, width, choice)
     }
 
     /// [`Self::markdown`] of what `write` writes, which is not gathered unless it has to be rendered.
@@ -125,6 +136,39 @@ impl Terminal {
         let mut text = Vec::new();
         write(&mut text).map_err(Error::Stdout)?;
         self.markdown(&String::from_utf8_lossy(&text))
+    }
+
+    /// Writes the solution of a debate as the result, with a blank line before it on a terminal; in a pager where it is
+    /// longer than the screen and `may_page`.
+    pub(super) fn solution(&self, text: &str, may_page: bool) -> Result<(), Error> {
+        if !io::stdout().is_terminal() {
+            return self.result(text);
+        }
+        let rendered = self.rendered(text);
+        let rows = console::Term::stdout().size_checked().map_or(usize::MAX, |(rows, _)| usize::from(rows));
+        let environment = Environment::of_process();
+        let pager = pager::wanted(&environment).filter(|_| may_page && !self.dumb && io::stdin().is_terminal());
+        if let Some(pager) = pager
+            && rendered.lines().count() >= rows
+            && pager::page(&pager, &rendered, &environment)
+        {
+            return Ok(());
+        }
+        self.result(&format!("\n{rendered}"))
+    }
+
+    /// Says on a terminal how a debate ended, in its last line.
+    pub(super) fn footer(&mut self, ended: Ended<'_>) {
+        let columns = console::Term::stderr().size_checked().map_or(TEXT_WIDTH, |(_, columns)| usize::from(columns));
+        let text = footer(ended, columns.saturating_sub(1));
+        let mut out = AutoStream::new(io::stderr().lock(), self.color.choice(&io::stderr()));
+        // Nobody reading standard error is no reason to fail.
+        drop(writeln!(out, "\n{text}").and_then(|()| out.flush()));
+    }
+
+    /// Whether a person sees how a debate ends: there the last line says it, elsewhere notices do.
+    pub(super) fn shows_footer(&self, watch: Watch) -> bool {
+        watch != Watch::Quiet && self.is_watched()
     }
 
     /// Tells something that users and scripts rely on.

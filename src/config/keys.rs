@@ -72,6 +72,12 @@ pub fn missing_keys(settings: &Settings, environment: &Environment) -> Result<()
     missing_keys_of(users, &settings.providers, environment)
 }
 
+/// The variable that the key of a provider is in; nothing where it needs none.
+#[must_use]
+pub fn key_variable<'a>(provider: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<&'a str> {
+    Outline::of(provider, providers)?.api_key_env()
+}
+
 /// Like [`missing_keys`], for any users of providers: pairs of an id and the provider it uses.
 ///
 /// # Errors

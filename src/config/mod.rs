@@ -47,7 +47,7 @@ pub use error::{ConfigError, Expected, Found, Problem, SyntaxFault};
 pub use evaluators::{
     EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, load_evaluators, offline_evaluator,
 };
-pub use keys::{MissingKey, MissingKeys, missing_keys, missing_keys_of};
+pub use keys::{MissingKey, MissingKeys, key_variable, missing_keys, missing_keys_of};
 pub use load::{ConfigPath, DEFAULT_PATH, Loaded, load};
 pub use overrides::{Overrides, Switch, Vocabulary};
 pub use place::{KeyPath, Location, Place, Segment};

@@ -70,6 +70,16 @@ pub(crate) fn call(cost_usd: Option<Usd>) -> CallRecord {
     }
 }
 
+/// A contribution of that text, which took a call.
+pub(crate) fn said(stage: StageId, agent: &str, target: Option<&str>, text: &str) -> Signal {
+    let Signal::Recorded(recorded) = contributed(stage, agent, target) else { return warning("nothing is recorded") };
+    let Event::Contributed { key, contribution, call } = recorded.event.clone() else {
+        return warning("nothing is contributed");
+    };
+    let contribution = Arc::new(Contribution { content: text.into(), ..contribution.as_ref().clone() });
+    self::recorded(Event::Contributed { key, contribution, call })
+}
+
 fn contribution(stage: StageId, agent: &str, target: Option<&str>, call: CallRecord) -> Signal {
     let contribution = Contribution {
         agent_id: AgentId::new(agent),
@@ -146,7 +156,7 @@ pub(crate) fn words(stage: StageId, agent: &str, target: Option<&str>, text: &st
 }
 
 pub(crate) fn warning(message: &str) -> Signal {
-    Signal::Warning { message: message.to_owned() }
+    Signal::Warning { message: message.to_owned(), failed: None }
 }
 
 /// A saved debate of two agents and a judge: one full round, one in which something failed.

@@ -34,6 +34,8 @@ pub struct StageProgress {
     pub done: usize,
     /// Results that will never be there.
     pub failed: usize,
+    /// Whether it has come to its end.
+    pub is_over: bool,
 }
 
 /// A call that was made and has not come back.
@@ -138,10 +140,17 @@ impl Progress {
             Signal::Recorded(recorded) => self.see_event(&recorded.event),
             Signal::StageStarted { stage, round, total } => {
                 self.round = self.round.max(*round);
-                self.stages.entry(self.place(*round, *stage)).or_default().total = *total;
+                let progress = self.stages.entry(self.place(*round, *stage)).or_default();
+                // One that goes on behind a pause counts what is left to do.
+                *progress = StageProgress {
+                    total: *total,
+                    ..if progress.is_over { StageProgress::default() } else { *progress }
+                };
             }
             Signal::StageEnded { stage, round, .. } => {
-                self.stages.remove(&self.place(*round, *stage));
+                if let Some(progress) = self.stages.get_mut(&self.place(*round, *stage)) {
+                    progress.is_over = true;
+                }
             }
             Signal::CallStarted { key, .. } => {
                 self.calls.insert(key.clone(), CallInFlight::new(now));
@@ -226,8 +235,14 @@ impl Progress {
     /// The earliest stage whose calls have begun and not ended: stages overlap, and the later ones wait for this one.
     #[must_use]
     pub fn earliest(&self) -> Option<(StageId, StageProgress)> {
-        let unfinished = self.stages.iter().find(|(_, progress)| progress.total > 0);
+        let unfinished = self.stages.iter().find(|(_, progress)| progress.total > 0 && !progress.is_over);
         unfinished.map(|((.., stage), progress)| (*stage, *progress))
+    }
+
+    /// The stages of the present round whose calls have begun, in the order in which they are shown.
+    pub fn stages(&self) -> impl Iterator<Item = (StageId, StageProgress)> {
+        let present = self.stages.iter().filter(|((round, ..), _)| *round == self.round);
+        present.map(|((.., stage), progress)| (*stage, *progress))
     }
 
     /// The stage that was entered last; absent before the first.
@@ -290,10 +305,10 @@ mod tests {
             stage_started(CRITIQUE, 6),
             contributed(CRITIQUE, "agent-kiss", Some("agent-architect")),
         ];
-        let proposal = StageProgress { total: 3, done: 1, failed: 0 };
+        let proposal = StageProgress { total: 3, done: 1, ..StageProgress::default() };
         assert_eq!(progress_after(&signals).0.earliest(), Some((PROPOSAL, proposal)));
         signals.push(stage_ended(PROPOSAL, 0, 0));
-        let critique = StageProgress { total: 6, done: 1, failed: 0 };
+        let critique = StageProgress { total: 6, done: 1, ..StageProgress::default() };
         assert_eq!(progress_after(&signals).0.earliest(), Some((CRITIQUE, critique)));
         signals.push(stage_ended(CRITIQUE, 0, 0));
         assert_eq!(progress_after(&signals).0.earliest(), None);
@@ -322,7 +337,7 @@ mod tests {
             contributed(PROPOSAL, "agent-kiss", None),
             fixture::failed(PROPOSAL, "agent-architect", None, "no answer"),
         ]);
-        let expected = StageProgress { total: 3, done: 1, failed: 1 };
+        let expected = StageProgress { total: 3, done: 1, failed: 1, ..StageProgress::default() };
         assert_eq!(progress.earliest(), Some((PROPOSAL, expected)));
         assert_eq!(progress.spent(), Spent { tokens: 1_434, cost: Some(Usd::from_dollars(0.01)) });
     }

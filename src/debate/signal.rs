@@ -95,6 +95,9 @@ pub enum Signal {
     Warning {
         /// What.
         message: String,
+        /// The call whose failure it tells of, which is recorded next: whoever shows that has shown this.
+        #[serde(skip)]
+        failed: Option<CallKey>,
     },
 }
 

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::debate::fixture::{PROPOSAL, SUMMARIZATION, panel, warning, words};
     use crate::debate::{Event, Recorded, Signal, Timestamp};
-    use crate::display::{ColorMode, DisplayOptions, ProgressMode, View};
+    use crate::display::{ColorMode, Detail, DisplayOptions, ProgressMode, View};
     use crate::signals::{EventLog, Signals, Words};
 
     /// A journal in memory, to which events are only ever added.
@@ -138,7 +138,8 @@ mod tests {
     }
 
     fn messages(signals: &Signals) -> Messages {
-        let options = DisplayOptions { progress: ProgressMode::Quiet, color: ColorMode::Never };
+        let options =
+            DisplayOptions { progress: ProgressMode::Quiet, detail: Detail::Compact, color: ColorMode::Never };
         View::start(signals.subscribe(Words::Unwanted), options).unwrap().messages()
     }
 

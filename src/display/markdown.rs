@@ -1,8 +1,10 @@
 //! Markdown on a terminal.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use anstream::ColorChoice;
+use console::measure_text_width;
 use termimad::MadSkin;
 use termimad::crossterm::style::{Attribute, Color, force_color_output};
 
@@ -56,11 +58,32 @@ fn tamed(text: &str, width: usize) -> String {
                 continue;
             }
             None if line.starts_with('|') => push_row(&mut tamed, &plain(line), width),
+            None if line.starts_with('#') => push_heading(&mut tamed, &plain(line), width),
             None => tamed.push_str(&plain(line)),
         }
         tamed.push('\n');
     }
     tamed
+}
+
+/// Appends a heading: the higher, the more stands out of it, also where there are no colours.
+fn push_heading(tamed: &mut String, line: &str, width: usize) {
+    let text = line.trim_start_matches('#');
+    let level = line.len() - text.len();
+    let (mark, under) = match level {
+        1 => ("", Some('═')),
+        2 => ("", Some('─')),
+        3 => ("▸ ", None),
+        4..=6 => ("▹ ", None),
+        _ => return tamed.push_str(line),
+    };
+    let Some(text) = text.strip_prefix(' ') else { return tamed.push_str(line) };
+    let _ = write!(tamed, "{} {mark}{text}", &line[..level]);
+    // As wide as what is seen of it.
+    let seen = MadSkin::no_style().inline(text.trim()).to_string();
+    if let Some(under) = under {
+        let _ = write!(tamed, "\n{}", under.to_string().repeat(measure_text_width(&seen).clamp(1, width)));
+    }
 }
 
 /// Appends a row of a table. termimad leaves out columns for which there is no room, so such rows are shown as they
@@ -121,7 +144,11 @@ fn colored() -> MadSkin {
     for header in &mut skin.headers {
         header.add_attr(Attribute::Bold);
     }
-    skin.headers[0].add_attr(Attribute::Underlined);
+    // The first two levels are underlined, the third and those below have marks of their own.
+    skin.headers[0].set_fg(Color::DarkCyan);
+    for header in &mut skin.headers[3..] {
+        header.add_attr(Attribute::Italic);
+    }
     skin
 }
 
@@ -138,6 +165,7 @@ mod tests {
     fn structure_becomes_layout() {
         insta::assert_snapshot!(render_markdown(TEXT, 40, ColorChoice::Never), @r"
         Title
+        ═════
 
         Some bold and code in a paragraph that
         is long enough to wrap.

@@ -7,6 +7,7 @@
 //! takes a closed stream for what it is rather than panic.
 
 mod events;
+mod footer;
 mod forecast;
 mod live;
 mod markdown;
@@ -14,11 +15,13 @@ mod ndjson;
 mod notice;
 mod objections;
 mod plain;
+mod plan;
 mod replay;
 mod result;
 mod screen;
 mod summary;
 mod table;
+mod told;
 mod view;
 mod words;
 
@@ -26,6 +29,7 @@ mod words;
 mod tests;
 
 pub use events::{EventStream, StreamEnd};
+pub use footer::{Ended, footer};
 pub use forecast::{forecast, purchase};
 pub use markdown::render_markdown;
 pub use ndjson::{EventSink, EventSinkError};
@@ -33,4 +37,4 @@ pub use notice::{ColorMode, Notices};
 pub use objections::{Layout, objections};
 pub use replay::{Speed, play};
 pub use summary::{participants, summary};
-pub use view::{DisplayOptions, Messages, ProgressMode, View};
+pub use view::{Detail, DisplayOptions, KeysMeaning, Messages, ProgressMode, View};

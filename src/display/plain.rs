@@ -6,6 +6,9 @@ use crate::figures::{duration, named_cost, tokens};
 use super::result::result_line;
 use crate::sanitize::one_line;
 
+/// What stands in place of what is left out.
+pub(super) const GAP: &str = "… the progress of the meantime is left out: nobody read it …";
+
 /// Turns signals into lines.
 #[derive(Debug, Default)]
 pub(super) struct PlainLines {
@@ -61,7 +64,7 @@ impl PlainLines {
     /// the debate stands behind them.
     pub(super) fn gap(&mut self, progress: &Progress) -> String {
         self.open_round = Some(progress.round()).filter(|round| *round > 0);
-        "… the progress of the meantime is left out: nobody read it …".to_owned()
+        GAP.to_owned()
     }
 
     fn event(&mut self, progress: &Progress, event: &Event) -> Vec<String> {

@@ -32,7 +32,7 @@ pub(super) fn result_line<'a>(
 }
 
 /// `agent-architect wins (agent-architect 72.5, agent-kiss 65)`
-fn result<'a>(
+pub(super) fn result<'a>(
     winner: Option<&'a AgentId>,
     scores: &'a BTreeMap<AgentId, f64>,
     name: impl Fn(&'a AgentId) -> &'a str,

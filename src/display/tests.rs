@@ -8,8 +8,10 @@ use anstream::adapter::strip_str;
 use serde_json::Value;
 
 use super::EventSink;
-use super::live::{TerminalSize, block};
+use super::live::{Controls, TerminalSize, block};
 use super::plain::PlainLines;
+use super::plan::Plan;
+use super::told::Teller;
 use crate::debate::Progress;
 use crate::debate::fixture::pitching;
 use crate::protocol::DIALECTIC;
@@ -74,13 +76,39 @@ fn plain_lines_have_the_words_of_the_protocol() {
 }
 
 #[test]
+fn what_stays_in_the_scrollback_has_the_words_of_the_protocol() {
+    let now = Instant::now();
+    let mut progress = Progress::new(pitching::panel(), now);
+    let (mut teller, mut lines) = (Teller::new(&progress), Vec::new());
+    for signal in pitching::scene() {
+        progress.see(&signal, now);
+        let told = teller.tell(&progress, &signal, 79, true);
+        lines.extend(told.lines.iter().map(|line| strip_str(line).to_string()));
+    }
+    let text = lines.join("\n");
+    insta::assert_snapshot!(text, @r"
+    ✓ r1 pitch System Architect · 1.2 s · “text”
+    ✓ r1 heckle Simplicity Advocate → System Architect · 1.2 s · “text”
+    ✗ r1 heckle Simplicity Advocate → Performance Engineer
+        lost for words (after 4 attempts)
+    ✓ r1 applause Simplicity Advocate · 1.2 s · encore: because
+    ✓ r1 show of hands Performance Engineer · 1.2 s · against: because
+    ✓ r1 ruling Judge · 1.2 s · System Architect wins (System Architect 72.5, Simp…
+    ✓ r1 ruling Judge · 1.2 s · nobody wins (System Architect 72.5, Simplicity Adv…
+    ◆ ruling: nobody wins (System Architect 72.5, Simplicity Advocate 65), the
+      result changed with the order
+    ");
+    assert_own_words(&text);
+}
+
+#[test]
 fn the_live_block_has_the_words_of_the_protocol() {
     let now = Instant::now();
     let mut progress = Progress::new(pitching::panel(), now);
-    let mut lines: Vec<String> = Vec::new();
+    let (plan, mut lines) = (Plan::default(), Vec::<String>::new());
     for signal in pitching::scene() {
         progress.see(&signal, now);
-        for line in block(&progress, now, TerminalSize { columns: 80, rows: 24 }) {
+        for line in block(&progress, &plan, Controls::default(), now, TerminalSize { columns: 80, rows: 24 }) {
             let line = strip_str(&line).to_string();
             if !lines.contains(&line) {
                 lines.push(line);
@@ -89,38 +117,43 @@ fn the_live_block_has_the_words_of_the_protocol() {
     }
     let text = lines.join("\n");
     insta::assert_snapshot!(text, @r"
-    Round 1/3 · 0 tokens · $0.0000 · 0:00
-    Round 1/3 · pitch · 0 tokens · $0.0000 · 0:00
-    Round 1/3 · pitch 0/1 · 0 tokens · $0.0000 · 0:00
+    · System Architect
+    · Performance Engineer
+    · Simplicity Advocate
+    · Judge
+    Round 1/3 · 0:00 · $0.0000
+    ▸ pitch
+    ▸ pitch 0/1
     ⠋ System Architect     pitching · 0:00
     ⠋ System Architect     pitching · 0:00 · retry 2 in 4 s: rate limited
-    Round 1/3 · pitch 1/1 · 1,434 tokens · $0.0100 · 0:00
-    Round 1/3 · pitch · 1,434 tokens · $0.0100 · 0:00
-    Round 1/3 · heckle · 1,434 tokens · $0.0100 · 0:00
-    Round 1/3 · heckle 0/2 · 1,434 tokens · $0.0100 · 0:00
+    ▸ pitch 1/1
+    Round 1/3 · 0:00 · $0.0100 · 1,434 tokens
+    ✓ pitch
+    ✓ pitch  ▸ heckles 0/2
     ⠋ Simplicity Advocate  heckling System Architect · 0:00
     ⠋ Simplicity Advocate  heckling 2 pitches · 0:00
-    Round 1/3 · heckle 1/2 · 2,868 tokens · $0.0200 · 0:00
+    ✓ pitch  ▸ heckles 1/2
+    Round 1/3 · 0:00 · $0.0200 · 2,868 tokens
     ⠋ Simplicity Advocate  heckling Performance Engineer · 0:00
-    Round 1/3 · heckle 2/2 · 2,868 tokens · $0.0200 · 0:00
-    Round 1/3 · heckle · 2,868 tokens · $0.0200 · 0:00
-    Round 1/3 · applause · 2,868 tokens · $0.0200 · 0:00
-    Round 1/3 · applause 0/1 · 2,868 tokens · $0.0200 · 0:00
+    ✓ pitch  ▸ heckles 2/2
+    ✓ pitch  ✓ heckles
+    ✓ pitch  ✓ heckles  ▸ applause 0/1
     ⠋ Simplicity Advocate  applauding · 0:00
-    Round 1/3 · applause 1/1 · 4,302 tokens · cost unknown · 0:00
-    Round 1/3 · applause · 4,302 tokens · cost unknown · 0:00
-    Round 1/3 · 4,302 tokens · cost unknown · 0:00
-    Round 1/3 · show-of-hands · 4,302 tokens · cost unknown · 0:00
-    Round 1/3 · show-of-hands 0/1 · 4,302 tokens · cost unknown · 0:00
+    ✓ pitch  ✓ heckles  ▸ applause 1/1
+    Round 1/3 · 0:00 · cost unknown · 4,302 tokens
+    ✓ pitch  ✓ heckles  ✓ applause
+    ✓ pitch  ✓ heckles  ✓ applause  ▸ show of hands 0/1
     ⠋ Performance Engineer raising a hand · 0:00
-    Round 1/3 · show-of-hands 1/1 · 5,736 tokens · cost unknown · 0:00
-    Round 1/3 · show-of-hands · 5,736 tokens · cost unknown · 0:00
-    Round 1/3 · ruling · 5,736 tokens · cost unknown · 0:00
-    Round 1/3 · ruling 0/2 · 5,736 tokens · cost unknown · 0:00
+    ✓ pitch  ✓ heckles  ✓ applause  ▸ show of hands 1/1
+    Round 1/3 · 0:00 · cost unknown · 5,736 tokens
+    ✓ pitch  ✓ heckles  ✓ applause  ✓ show of hands
+    ✓ pitch  ✓ heckles  ✓ applause  ✓ show of hands  ▸ rulings 0/2
     ⠋ Judge                deliberating · 0:00
-    Round 1/3 · ruling 1/2 · 7,170 tokens · cost unknown · 0:00
-    Round 1/3 · ruling 2/2 · 8,604 tokens · cost unknown · 0:00
-    Round 1/3 · ruling · 8,604 tokens · cost unknown · 0:00
+    ✓ pitch  ✓ heckles  ✓ applause  ✓ show of hands  ▸ rulings 1/2
+    Round 1/3 · 0:00 · cost unknown · 7,170 tokens
+    ✓ pitch  ✓ heckles  ✓ applause  ✓ show of hands  ▸ rulings 2/2
+    Round 1/3 · 0:00 · cost unknown · 8,604 tokens
+    ✓ pitch  ✓ heckles  ✓ applause  ✓ show of hands  ✓ rulings
     ");
     assert_own_words(&text);
 }

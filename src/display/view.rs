@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::thread;
@@ -12,16 +13,21 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use crate::debate::{Progress, Signal};
+use crate::debate::{Event, Forecast, Progress, Signal};
 use crate::signals::{News, Subscription, now};
 
-use super::live::{FRAME_INTERVAL, LiveBlock, TerminalSize, block};
+use super::live::{Controls, FRAME_INTERVAL, LiveBlock, TerminalSize, block};
+use super::markdown::render_markdown;
 use super::ndjson::EventSinkError;
 use super::notice::{ColorMode, Notices};
-use super::plain::PlainLines;
-use super::result::result_line;
-use super::screen::SharedWriter;
-use crate::sanitize::{one_line, sanitize};
+use super::plain::{GAP, PlainLines};
+use super::plan::Plan;
+use super::screen::{SharedWriter, WIDEST};
+use super::told::Teller;
+use crate::sanitize::sanitize;
+
+/// Before each line of a text that is shown as a whole.
+const INDENT: &str = "    ";
 
 /// How progress is shown. Warnings are shown in every mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,11 +40,23 @@ pub enum ProgressMode {
     Quiet,
 }
 
+/// How much of what agents say is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detail {
+    /// The first sentence of each text.
+    #[default]
+    Compact,
+    /// Every text as a whole, as soon as it is there.
+    Full,
+}
+
 /// How a running debate is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DisplayOptions {
     /// How progress is shown.
     pub progress: ProgressMode,
+    /// How much is shown of texts.
+    pub detail: Detail,
     /// Whether colours are used.
     pub color: ColorMode,
 }
@@ -60,6 +78,22 @@ pub struct Messages(UnboundedSender<Message>);
 enum Message {
     Text { text: String, shown: oneshot::Sender<()> },
     Error(EventSinkError),
+    Forecast(Box<Forecast>),
+    Keys(KeysMeaning),
+    Hidden { is_hidden: bool, shown: oneshot::Sender<()> },
+}
+
+/// What a key does to what is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeysMeaning {
+    /// Keys are heard: the block says so.
+    Heard,
+    /// Whole texts, or first sentences alone.
+    MoreOrLess,
+    /// Which keys there are, or not.
+    Help,
+    /// The debate was told to pause, or to go on.
+    Held(bool),
 }
 
 impl Messages {
@@ -74,6 +108,24 @@ impl Messages {
 
     pub(super) fn error(&self, error: EventSinkError) {
         drop(self.0.send(Message::Error(error)));
+    }
+
+    /// Shows what is still to come: stages, and what the debate will probably cost.
+    pub fn expect(&self, forecast: Forecast) {
+        drop(self.0.send(Message::Forecast(Box::new(forecast))));
+    }
+
+    /// Shows what a key stands for.
+    pub fn key(&self, meaning: KeysMeaning) {
+        drop(self.0.send(Message::Keys(meaning)));
+    }
+
+    /// Takes the block off the screen, as long as somebody else has the terminal, or puts it back. What comes back is
+    /// ready when that is done, which may be never.
+    pub fn hide(&self, is_hidden: bool) -> impl Future<Output = ()> + use<> {
+        let (shown, told) = oneshot::channel();
+        drop(self.0.send(Message::Hidden { is_hidden, shown }));
+        async move { drop(told.await) }
     }
 }
 
@@ -92,7 +144,7 @@ impl View {
         let left = leave.clone();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         thread::Builder::new().name("view".to_owned()).spawn(move || {
-            let reporter = Reporter::new(stderr, options.progress, colors, TerminalSize::of_stderr);
+            let reporter = Reporter::new(stderr, options, colors, TerminalSize::of_stderr, &progress);
             runtime.block_on(left.run_until_cancelled(show(signals, messages, progress, reporter)));
             drop(ending);
         })?;
@@ -136,7 +188,7 @@ async fn show(
             // Before messages, which come behind what was published before them.
             news = signals.next() => news,
             Some(message) = messages.recv() => {
-                reporter.tell(message);
+                reporter.tell(message, &progress);
                 continue;
             }
         };
@@ -148,14 +200,23 @@ async fn show(
             Some(News::Gap(gap)) => {
                 progress = gap.progress;
                 reporter.skip(&progress, gap.warnings.iter());
+                reporter.teller = Teller::new(&progress);
             }
             None => {
                 while let Ok(message) = messages.try_recv() {
-                    reporter.tell(message);
+                    reporter.tell(message, &progress);
                 }
                 return;
             }
         }
+    }
+}
+
+/// `line`, without its colours where there are to be none.
+fn painted(colors: ColorChoice, line: String) -> String {
+    match colors {
+        ColorChoice::Never => anstream::adapter::strip_str(&line).to_string(),
+        ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => line,
     }
 }
 
@@ -164,6 +225,11 @@ struct Reporter {
     out: SharedWriter,
     colors: ColorChoice,
     form: Form,
+    detail: Detail,
+    teller: Teller,
+    plan: Plan,
+    controls: Controls,
+    is_hidden: bool,
 }
 
 enum Form {
@@ -173,13 +239,20 @@ enum Form {
 }
 
 impl Reporter {
-    fn new(out: SharedWriter, mode: ProgressMode, colors: ColorChoice, size: fn() -> TerminalSize) -> Self {
-        let form = match mode {
+    fn new(
+        out: SharedWriter,
+        options: DisplayOptions,
+        colors: ColorChoice,
+        size: fn() -> TerminalSize,
+        progress: &Progress,
+    ) -> Self {
+        let form = match options.progress {
             ProgressMode::Live => Form::Live { block: LiveBlock::new(out.clone()), size },
             ProgressMode::Plain => Form::Plain(PlainLines::default()),
             ProgressMode::Quiet => Form::Quiet,
         };
-        Self { out, colors, form }
+        let (plan, controls, is_hidden) = (Plan::default(), Controls::default(), false);
+        Self { out, colors, form, detail: options.detail, teller: Teller::new(progress), plan, controls, is_hidden }
     }
 
     fn is_live(&self) -> bool {
@@ -189,30 +262,50 @@ impl Reporter {
     fn draw(&mut self, progress: &Progress, now: std::time::Instant) {
         if let Form::Live { block: live, size } = &mut self.form {
             let size = size();
-            let lines = if progress.is_running() { block(progress, now, size) } else { Vec::new() };
-            let lines: Vec<String> = match self.colors {
-                ColorChoice::Never => lines.iter().map(|line| anstream::adapter::strip_str(line).to_string()).collect(),
-                ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => lines,
-            };
+            let shown = if self.is_hidden { Vec::new() } else { block(progress, &self.plan, self.controls, now, size) };
+            let lines: Vec<String> = shown.into_iter().map(|line| painted(self.colors, line)).collect();
             live.draw(&lines, size);
         }
     }
 
-    fn show(&mut self, progress: &Progress, signal: &Signal) {
-        if let Signal::Warning { message } = signal {
-            self.say(|notices| notices.warning(message));
-        }
-        if let (Form::Live { .. }, Signal::RoundEnded { round, points: Some(points), .. }) = (&self.form, signal) {
-            self.print(format!("Round {round}/{}: {points}\n", progress.panel().rounds).as_bytes());
-        }
-        if let (Form::Live { .. }, Signal::Recorded(recorded)) = (&self.form, signal) {
-            let panel = progress.panel();
-            if let Some(line) = result_line(panel, &recorded.event, |id| panel.name(id)) {
-                self.print((one_line(&line) + "\n").as_bytes());
+    /// Tells above the block what stays.
+    fn tell_signal(&mut self, progress: &Progress, signal: &Signal) {
+        let Form::Live { size, .. } = &self.form else { return };
+        if let Signal::Recorded(recorded) = signal {
+            self.plan.see(&recorded.event, progress.panel());
+            if matches!(recorded.event, Event::Resumed) {
+                self.controls.is_held = false;
             }
         }
+        let columns = size().columns.saturating_sub(1).max(1);
+        let told = self.teller.tell(progress, signal, columns, self.detail == Detail::Compact);
+        let mut text: String = told.lines.into_iter().map(|line| painted(self.colors, line) + "\n").collect();
+        if let Some(whole) = told.text.filter(|_| self.detail == Detail::Full) {
+            let width = columns.saturating_sub(INDENT.len()).min(WIDEST);
+            let rendered = render_markdown(&whole, width, self.colors);
+            let indented = rendered.lines().map(|line| format!("{INDENT}{line}").trim_end().to_owned() + "\n");
+            text.extend(std::iter::once("\n".to_owned()).chain(indented).chain(["\n".to_owned()]));
+        }
+        if !text.is_empty() {
+            self.print(text.as_bytes());
+        }
+    }
+
+    fn show(&mut self, progress: &Progress, signal: &Signal) {
+        if let Signal::Warning { message, failed } = signal {
+            // The line of the call that failed is next.
+            if failed.is_none() || !self.is_live() {
+                self.say(|notices| notices.warning(message));
+            }
+        }
+        self.tell_signal(progress, signal);
         if let Form::Plain(plain) = &mut self.form {
-            let lines: String = plain.lines(progress, signal).into_iter().map(|line| line + "\n").collect();
+            let mut lines: String = plain.lines(progress, signal).into_iter().map(|line| line + "\n").collect();
+            if let (Detail::Full, Signal::Recorded(recorded)) = (self.detail, signal)
+                && let Event::Contributed { contribution, call: Some(_), .. } = &recorded.event
+            {
+                let _ = write!(lines, "\n{}\n\n", sanitize(contribution.content.trim()));
+            }
             self.print(lines.as_bytes());
         } else if !progress.is_running() {
             // At once: the user is about to be asked something, or to get the prompt back.
@@ -222,18 +315,22 @@ impl Reporter {
 
     /// Shows where the debate stands behind signals that are left out, and the warnings among them.
     fn skip<'a>(&mut self, progress: &Progress, warnings: impl Iterator<Item = &'a Arc<Signal>>) {
-        if let Form::Plain(plain) = &mut self.form {
-            let line = plain.gap(progress) + "\n";
-            self.print(line.as_bytes());
+        let left_out = match &mut self.form {
+            Form::Plain(plain) => Some(plain.gap(progress)),
+            Form::Live { .. } => Some(GAP.to_owned()),
+            Form::Quiet => None,
+        };
+        if let Some(line) = left_out {
+            self.print((line + "\n").as_bytes());
         }
         for signal in warnings {
-            if let Signal::Warning { message } = &**signal {
+            if let Signal::Warning { message, .. } = &**signal {
                 self.say(|notices| notices.warning(message));
             }
         }
     }
 
-    fn tell(&self, message: Message) {
+    fn tell(&mut self, message: Message, progress: &Progress) {
         match message {
             Message::Text { text, shown } => {
                 self.print(text.as_bytes());
@@ -241,6 +338,26 @@ impl Reporter {
                 let _ = shown.send(());
             }
             Message::Error(error) => self.say(|notices| notices.error(&error, None)),
+            Message::Forecast(forecast) => self.plan.expect(&forecast, progress.panel()),
+            Message::Keys(KeysMeaning::Heard) => self.controls.has_keys = true,
+            Message::Keys(KeysMeaning::Help) => self.controls.shows_help ^= true,
+            Message::Keys(KeysMeaning::Held(is_held)) => self.controls.is_held = is_held,
+            Message::Keys(KeysMeaning::MoreOrLess) => {
+                self.detail = match self.detail {
+                    Detail::Compact => Detail::Full,
+                    Detail::Full => Detail::Compact,
+                };
+                self.print(match self.detail {
+                    Detail::Compact => b"(from here on first sentences)\n",
+                    Detail::Full => b"(from here on whole texts)\n",
+                });
+            }
+            Message::Hidden { is_hidden, shown } => {
+                self.is_hidden = is_hidden;
+                self.draw(progress, now());
+                // Nobody may wait for it.
+                let _ = shown.send(());
+            }
         }
     }
 
@@ -264,15 +381,17 @@ impl Reporter {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZero;
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
     use super::super::screen::ERASE_BLOCK;
     use super::*;
-    use crate::debate::Event;
     use crate::debate::fixture::{
-        CLARIFICATION_INPUT, PROPOSAL, call_started, panel, pitching, recorded, round_begun, stage_started, warning,
+        CLARIFICATION_INPUT, CRITIQUE, EVALUATION, PROPOSAL, SYNTHESIS, call, call_started, failed, key, panel,
+        pitching, recorded, round_begun, said, stage_ended, stage_started, warning, words,
     };
+    use crate::debate::{CallKey, Evaluation, Event, Made, PlannedCall, Span, Tally, TerminationKind, Usd};
     use crate::signals::{Signals, Words};
 
     #[derive(Clone, Default)]
@@ -308,10 +427,18 @@ mod tests {
 
     /// A running display that writes to `out`, the way to it, and where messages to it go.
     fn started(out: Box<dyn Write + Send>, mode: ProgressMode) -> (Signals, Messages, tokio::task::JoinHandle<()>) {
+        started_at(out, mode, || TerminalSize { columns: 60, rows: 24 })
+    }
+
+    fn started_at(
+        out: Box<dyn Write + Send>,
+        mode: ProgressMode,
+        size: fn() -> TerminalSize,
+    ) -> (Signals, Messages, tokio::task::JoinHandle<()>) {
         let signals = Signals::new(panel());
         let (progress, subscription) = signals.subscribe(Words::Wanted);
-        let size = || TerminalSize { columns: 60, rows: 24 };
-        let reporter = Reporter::new(SharedWriter::new(out), mode, ColorChoice::Never, size);
+        let options = DisplayOptions { progress: mode, detail: Detail::Compact, color: ColorMode::Never };
+        let reporter = Reporter::new(SharedWriter::new(out), options, ColorChoice::Never, size, &progress);
         let (sender, messages) = unbounded_channel();
         (signals, Messages(sender), tokio::spawn(show(subscription, messages, progress, reporter)))
     }
@@ -369,8 +496,9 @@ mod tests {
         drop(sender);
         display.await.unwrap();
         let text = memory.text();
-        assert!(text.contains("Simplicity Advocate show-of-hands: against [2J\n"), "{text:?}");
-        assert!(text.contains("verdict: nobody wins (System Architect 72.5, Simplicity Advocate 65)\n"), "{text:?}");
+        assert!(text.contains("show-of-hands Simplicity Advocate"), "{text:?}");
+        assert!(text.contains("against [2J"), "{text:?}");
+        assert!(text.contains("◆ verdict: nobody wins (System"), "{text:?}");
     }
 
     #[tokio::test(start_paused = true)]
@@ -452,5 +580,238 @@ mod tests {
         let gap = "… the progress of the meantime is left out: nobody read it …\nwarning: look out\nproposal started";
         assert!(shown.starts_with(gap), "{}", &shown[..200]);
         assert!(shown.ends_with("round 1/3 ended: 0 tokens, $0.0000 so far\n"), "{}", &shown[shown.len() - 200..]);
+    }
+
+    /// A debate in its second round: one call failed, some are in flight.
+    fn debate() -> Vec<Signal> {
+        let (architect, performance, kiss) = ("agent-architect", "agent-performance", "agent-kiss");
+        let points = Tally { accepted: 7, rejected: 3, unanswered: 2, ..Tally::default() };
+        vec![
+            round_begun(1),
+            stage_started(PROPOSAL, 3),
+            said(PROPOSAL, architect, None, "# Plan\n\nKeep a **lease table** in the database. It is enough."),
+            said(PROPOSAL, kiss, None, "Do \u{1b}[2Jnothing new: 東京 👩‍💻 \u{202e}cron is there."),
+            Signal::Warning { message: "agent-performance failed".to_owned(), failed: Some(failed_key()) },
+            failed(PROPOSAL, performance, None, "the server failed (503): overloaded, try again in a few minutes"),
+            stage_ended(PROPOSAL, 2, 1),
+            stage_started(CRITIQUE, 2),
+            said(
+                CRITIQUE,
+                kiss,
+                Some(architect),
+                "1. [major] The lease table is a hot spot under load, e.g. at midnight.",
+            ),
+            recorded(Event::Evaluated {
+                key: key(EVALUATION, "judge", None),
+                evaluation: Evaluation { kind: TerminationKind::Convergence, score: Some(64.0), threshold: 80.0 },
+                call: Some(call(Some(Usd::from_dollars(0.01)))),
+            }),
+            stage_ended(CRITIQUE, 1, 1),
+            Signal::RoundEnded { round: 1, points: Some(points), moves: Vec::new() },
+            round_begun(2),
+            Signal::StageStarted { stage: PROPOSAL, round: 2, total: 2 },
+            Signal::StageEnded { stage: PROPOSAL, round: 2, done: 2, failed: 0 },
+            Signal::StageStarted { stage: CRITIQUE, round: 2, total: 2 },
+            call_started(CRITIQUE, architect, Some(kiss)),
+            words(CRITIQUE, architect, Some(kiss), "Cron knows nothing of a job that \u{1b}]0;x\u{7}hangs"),
+            call_started(CRITIQUE, kiss, Some(architect)),
+        ]
+    }
+
+    fn failed_key() -> CallKey {
+        key(PROPOSAL, "agent-performance", None)
+    }
+
+    fn forecast() -> Forecast {
+        let planned = |stage, agent| {
+            let cost = Span { low: Usd::from_dollars(0.005), high: Usd::from_dollars(0.1) };
+            let key = CallKey { round: 2, ..key(stage, agent, None) };
+            let (model, provider) = (String::new(), String::new());
+            let (input, output) = (Span::default(), Span::default());
+            PlannedCall { key, model, provider, made: Made::Always, input, output, cost: Some(cost) }
+        };
+        let first = PlannedCall { key: key(PROPOSAL, "agent-kiss", None), ..planned(PROPOSAL, "agent-kiss") };
+        let calls = vec![first, planned(EVALUATION, "judge"), planned(SYNTHESIS, "judge")];
+        Forecast { calls, assumptions: Vec::new(), purchase: None }
+    }
+
+    /// What a terminal shows of that debate at its moment, and after it.
+    async fn screens(detail: Detail, size: fn() -> TerminalSize) -> [String; 2] {
+        let memory = Memory::default();
+        let TerminalSize { columns, rows } = size();
+        let (sender, messages, display) = {
+            let signals = Signals::new(panel());
+            let (progress, subscription) = signals.subscribe(Words::Wanted);
+            let options = DisplayOptions { progress: ProgressMode::Live, detail, color: ColorMode::Always };
+            let out = SharedWriter::new(Box::new(memory.clone()));
+            let reporter = Reporter::new(out, options, ColorChoice::Always, size, &progress);
+            let (sender, messages) = unbounded_channel();
+            (signals, Messages(sender), tokio::spawn(show(subscription, messages, progress, reporter)))
+        };
+        messages.expect(forecast());
+        messages.key(KeysMeaning::Heard);
+        for signal in debate() {
+            sender.publish(signal);
+        }
+        tokio::time::sleep(Duration::from_millis(2_350)).await;
+        let shown = |memory: &Memory| {
+            let [rows, columns] =
+                [rows, columns].map(|cells| NonZero::try_from(u16::try_from(cells).unwrap()).unwrap());
+            let mut screen = vt100::Parser::new(rows, columns, 0);
+            // A terminal turns a line break into both.
+            screen.process(memory.text().replace('\n', "\r\n").replace("\r\r", "\r").as_bytes());
+            assert!(!screen.screen().hide_cursor());
+            screen.screen().contents().trim_end().to_owned()
+        };
+        let during = shown(&memory);
+        drop(sender);
+        display.await.unwrap();
+        [during, shown(&memory)]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_debate_on_a_narrow_screen() {
+        let [during, after] = screens(Detail::Compact, || TerminalSize { columns: 50, rows: 30 }).await;
+        insta::assert_snapshot!(during, @r"
+        ✓ r1 proposal System Architect · 1.2 s
+            “Keep a lease table in the database.”
+        ✓ r1 proposal Simplicity Advocate · 1.2 s
+            “Do [2Jnothing new: 東京 👩‍💻 cron is there.”
+        ✗ r1 proposal Performance Engineer
+            the server failed (503): overloaded, try
+            again in a few minutes (after 4 attempts)
+        ✓ r1 critique Simplicity… → System Arch… · 1.2 s
+            “[major] The lease table is a hot spot unde…”
+        ✓ r1 evaluation Judge · 1.2 s
+            convergence 64 (80 are enough)
+        ── Round 1/3 · convergence 64 · $0.0400 ─────────
+        … ▸ critiques 0/2  · evaluation  · synthesis
+        ⠸ System Architect critiquing Simplicity … · 0:02
+        · Performance Eng…
+        ⠸ Simplicity Advo… critiquing System Arch… · 0:02
+        · Judge
+        Round 2/3 · 0:02 · $0.0400 · likely $0.0600
+        ");
+        assert!(during.starts_with(&after), "{after}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_debate_on_a_usual_screen() {
+        let [during, after] = screens(Detail::Compact, || TerminalSize { columns: 80, rows: 30 }).await;
+        insta::assert_snapshot!(during, @r"
+        ✓ r1 proposal System Architect · 1.2 s · “Keep a lease table in the database.”
+        ✓ r1 proposal Simplicity Advocate · 1.2 s · “Do [2Jnothing new: 東京 👩‍💻 cr…”
+        ✗ r1 proposal Performance Engineer
+            the server failed (503): overloaded, try again in a few minutes (after 4
+            attempts)
+        ✓ r1 critique Simplicity Advocate → System Architect · 1.2 s
+            “[major] The lease table is a hot spot under load, e.g. at midnight.”
+        ✓ r1 evaluation Judge · 1.2 s · convergence 64 (80 are enough)
+        ── Round 1/3 · convergence 64 · 12 points · 5,736 tokens · $0.0400 ────────────
+        ✓ proposals  ▸ critiques 0/2  · evaluation  · synthesis
+        ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · …that ]0;xhangs
+        · Performance Engineer
+        ⠸ Simplicity Advocate  critiquing System Architect · 0:02
+        · Judge
+        Round 2/3 · 0:02 · $0.0400 · likely $0.0600 in the end · 5,736 tokens
+        ");
+        assert!(during.starts_with(&after), "{after}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_debate_on_a_wide_screen() {
+        let [during, after] = screens(Detail::Compact, || TerminalSize { columns: 120, rows: 30 }).await;
+        insta::assert_snapshot!(during, @r"
+        ✓ r1 proposal System Architect · 1.2 s · “Keep a lease table in the database.”
+        ✓ r1 proposal Simplicity Advocate · 1.2 s · “Do [2Jnothing new: 東京 👩‍💻 cron is there.”
+        ✗ r1 proposal Performance Engineer · the server failed (503): overloaded, try again in a few minutes (after 4 attempts)
+        ✓ r1 critique Simplicity Advocate → System Architect · 1.2 s · “[major] The lease table is a hot spot under load, e.g…”
+        ✓ r1 evaluation Judge · 1.2 s · convergence 64 (80 are enough)
+        ── Round 1/3 · convergence 64 · 12 points · 7 accepted · 3 rejected · 2 unanswered · 5,736 tokens · $0.0400 ───────────
+        ✓ proposals  ▸ critiques 0/2  · evaluation  · synthesis
+        ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · 8 words · …of a job that ]0;xhangs
+        · Performance Engineer
+        ⠸ Simplicity Advocate  critiquing System Architect · 0:02
+        · Judge
+        Round 2/3 · 0:02 · $0.0400 · likely $0.0600 in the end · 5,736 tokens · ? for keys
+        ");
+        assert!(during.starts_with(&after), "{after}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_debate_on_a_screen_of_three_rows() {
+        let [during, _] = screens(Detail::Compact, || TerminalSize { columns: 50, rows: 3 }).await;
+        insta::assert_snapshot!(during, @r"
+        ── Round 1/3 · convergence 64 · $0.0400 ─────────
+        … ▸ critiques 0/2  · evaluation  · synthesis
+        Round 2/3 · 0:02 · $0.0400 · likely $0.0600
+        ");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_debate_with_whole_texts() {
+        let [_, after] = screens(Detail::Full, || TerminalSize { columns: 80, rows: 40 }).await;
+        insta::assert_snapshot!(after, @r"
+        ✓ r1 proposal System Architect · 1.2 s
+
+            Plan
+            ════
+
+            Keep a lease table in the database. It is enough.
+
+        ✓ r1 proposal Simplicity Advocate · 1.2 s
+
+            Do [2Jnothing new: 東京 👩‍💻 cron is there.
+
+        ✗ r1 proposal Performance Engineer
+            the server failed (503): overloaded, try again in a few minutes (after 4
+            attempts)
+        ✓ r1 critique Simplicity Advocate → System Architect · 1.2 s
+
+            1. [major] The lease table is a hot spot under load, e.g. at midnight.
+
+        ✓ r1 evaluation Judge · 1.2 s · convergence 64 (80 are enough)
+        ── Round 1/3 · convergence 64 · 12 points · 5,736 tokens · $0.0400 ────────────
+        ");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_debate_that_is_held_says_so_and_how_it_goes_on() {
+        let memory = Memory::default();
+        let (sender, messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
+        for signal in scene() {
+            sender.publish(signal);
+        }
+        messages.key(KeysMeaning::Help);
+        messages.key(KeysMeaning::Held(true));
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        assert!(memory.text().contains("p pause · s stop"), "{:?}", memory.text());
+        assert!(memory.text().contains("Pausing · 1 call to wait for · 0:00"), "{:?}", memory.text());
+        sender.publish(recorded(Event::Paused));
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        let held = memory.text().len();
+        assert!(memory.text().contains("Paused · p goes on · Ctrl-C"), "{:?}", memory.text());
+        sender.publish(recorded(Event::Resumed));
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        assert!(memory.text()[held..].contains("Round 1/3 · 0:00"), "{:?}", memory.text());
+        drop(sender);
+        display.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_drawn_while_somebody_else_has_the_terminal() {
+        let memory = Memory::default();
+        let (sender, messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
+        sender.publish(round_begun(1));
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        messages.hide(true).await;
+        let before = memory.text();
+        assert!(before.ends_with(ERASE_BLOCK), "{before:?}");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(memory.text(), before);
+        messages.hide(false).await;
+        assert!(memory.text().ends_with("\u{1b}[?7h"), "{:?}", memory.text());
+        drop(sender);
+        display.await.unwrap();
     }
 }

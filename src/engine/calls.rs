@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -58,6 +59,7 @@ struct Connection {
     signals: Signals,
     /// The cost limit, if there is one.
     limit: Option<Usd>,
+    may_be_billed: Arc<AtomicBool>,
 }
 
 impl Account for Connection {
@@ -79,6 +81,9 @@ impl Account for Connection {
 
 impl CallObserver for Connection {
     fn retrying(&self, attempt: u32, error: &ModelError, wait: std::time::Duration) {
+        if !error.is_turned_away() {
+            self.may_be_billed.store(true, Ordering::Relaxed);
+        }
         let (key, error) = (self.step.key.clone(), error.to_string());
         self.signals.publish(Signal::CallRetrying { key, attempt, error, wait });
     }
@@ -199,6 +204,7 @@ impl Engine {
             sender: sender.clone(),
             signals: self.signals.clone(),
             limit: self.cost_limit(),
+            may_be_billed: Arc::clone(&self.may_be_billed),
         });
         let silence = self.silence.clone().filter(|_| step.cost == Cost::Round);
         let caller = Caller {

@@ -14,6 +14,7 @@ mod windows;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -21,8 +22,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Panel, Past, SharedPrompt};
 use crate::debate::{
-    AgentId, CallKey, CallRecord, Debate, Event, Ledger, Recorded, RoundInProgress, Settled, Signal, StageId, Status,
-    StopReason, Usd,
+    AgentClarifications, AgentId, CallKey, CallRecord, Debate, Event, Ledger, Recorded, RoundInProgress, Settled,
+    Signal, StageId, Status, StopReason, Usd,
 };
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::Silence;
@@ -97,7 +98,9 @@ impl EngineError {
 pub enum Command {
     /// Start nothing new, and pause once what is in flight has come back.
     Pause,
-    /// Do not pause after all.
+    /// As [`Pause`](Self::Pause), but stay ready to go on.
+    Hold,
+    /// Do not pause after all, or not any more.
     GoOn,
     /// Start nothing new, and close with what there is.
     Stop,
@@ -133,6 +136,10 @@ pub struct Engine {
     known_cost: Usd,
     cost_warned: bool,
     is_pausing: bool,
+    /// Whether it stays ready to go on once it has paused.
+    is_held: bool,
+    /// Whether an attempt was made that somebody may have been billed for.
+    may_be_billed: Arc<AtomicBool>,
     round: RoundInProgress,
     /// The model that each configured one answered as, until it was compared.
     served: HashMap<(String, String), String>,
@@ -197,6 +204,8 @@ impl Engine {
             known_cost,
             cost_warned,
             is_pausing: false,
+            is_held: false,
+            may_be_billed: Arc::default(),
             round,
             served,
         }
@@ -473,8 +482,12 @@ impl Engine {
 
     fn heed(&mut self, command: &Command) -> Result<(), EngineError> {
         match command {
-            Command::Pause => self.is_pausing = true,
-            Command::GoOn => self.is_pausing = false,
+            Command::Pause => (self.is_pausing, self.is_held) = (true, false),
+            Command::Hold => (self.is_pausing, self.is_held) = (true, true),
+            Command::GoOn => (self.is_pausing, self.is_held) = (false, false),
+            Command::Stop if self.debate().final_round().is_none() => {
+                self.warn("there is nothing yet that the debate could be closed with: it goes on");
+            }
             Command::Stop => {
                 let is_closing = self.debate().current_stage == Some(self.protocol.closing());
                 if !is_closing && !self.is_stopping() {
@@ -490,10 +503,41 @@ impl Engine {
         loop {
             match self.commands.recv().await {
                 Some(Command::Pause) => return,
-                Some(Command::GoOn | Command::Stop) => {}
+                Some(Command::Hold | Command::GoOn | Command::Stop) => {}
                 None => std::future::pending().await,
             }
         }
+    }
+
+    /// Waits until the debate, which has paused, is told to go on, and says whether it is: not where it was not to stay
+    /// ready, nor when nobody is left who could say so. Then [`run`](Self::run) takes it up where it is.
+    pub async fn told_to_go_on(&mut self) -> bool {
+        while self.is_held {
+            match self.commands.recv().await {
+                Some(Command::GoOn) => {
+                    (self.is_pausing, self.is_held) = (false, false);
+                    // The pause was no silence of the models'.
+                    self.silence = None;
+                    return true;
+                }
+                Some(Command::Hold | Command::Stop) => {}
+                Some(Command::Pause) | None => return false,
+            }
+        }
+        false
+    }
+
+    /// Removes the record of a debate that left nothing: it failed, no attempt of it can have been billed, and the user
+    /// said nothing in it. Says whether it did.
+    pub fn forget(&mut self) -> bool {
+        let debate = self.debate();
+        let is_answered = |group: &AgentClarifications| group.items.iter().any(|item| !item.answer.is_empty());
+        let is_nothing = debate.status == Status::Failed
+            && debate.settled.values().all(|settled| *settled == Settled::Failed)
+            && !debate.clarifications.iter().flatten().any(is_answered)
+            && !debate.failures.is_empty()
+            && !self.may_be_billed.load(Ordering::Relaxed);
+        is_nothing && self.record.remove()
     }
 
     fn start_the_clock(&mut self) {
@@ -578,7 +622,7 @@ impl Engine {
     }
 
     fn warn(&self, message: impl Into<String>) {
-        self.signal(Signal::Warning { message: message.into() });
+        self.signal(Signal::Warning { message: message.into(), failed: None });
     }
 
     fn shared(&mut self) -> Result<SharedPrompt, EngineError> {

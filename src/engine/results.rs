@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::agent::{Answered, Call, Tools, Value};
 use crate::debate::{
     AgentClarifications, AgentFailurePolicy, AgentId, AgentSettings, CallKey, CallRecord, Clarification, Contribution,
-    Cut, Evaluation, Event, Failure, Metadata, Reading, Round, Shortened, Solution, StageId, Summary, SummaryMetadata,
-    Timestamp,
+    Cut, Evaluation, Event, Failure, Metadata, Reading, Round, Shortened, Signal, Solution, StageId, Summary,
+    SummaryMetadata, Timestamp,
 };
 use crate::figures::thousands;
 use crate::llm::{FailedCall, ModelError, limits_of};
@@ -27,6 +28,9 @@ const LEAST_TEXT: usize = 500;
 impl Engine {
     /// Records what a call brought. Says whether what is wanted next has to be asked anew.
     pub(super) fn take(&mut self, arrival: &Arrival) -> Result<bool, EngineError> {
+        if arrival.result.as_ref().map_or_else(|failed| !failed.error.is_turned_away(), |_| true) {
+            self.may_be_billed.store(true, Ordering::Relaxed);
+        }
         let is_stale = match &arrival.result {
             Ok(answered) => self.record_answer(&arrival.step, arrival.length, answered)?,
             Err(failed) if self.asks_for_less(arrival, failed) => false,
@@ -178,7 +182,8 @@ impl Engine {
         let key = step.key.clone();
         let target = key.target_agent_id.as_ref().map(|target| format!(" of {target}")).unwrap_or_default();
         let tries = if attempts <= 1 { String::new() } else { format!(" after {attempts} attempts") };
-        self.warn(format!("{} failed in the {}{target}{tries}: {error}", key.agent_id, key.stage));
+        let message = format!("{} failed in the {}{target}{tries}: {error}", key.agent_id, key.stage);
+        self.signal(Signal::Warning { message, failed: Some(key.clone()) });
         let failure = Failure { key, error, kind: Some(kind.to_owned()), attempts, at: Timestamp::now() };
         self.append(Event::CallFailed { failure, call })?;
         Ok(())

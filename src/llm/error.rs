@@ -162,6 +162,16 @@ impl ModelError {
         }
     }
 
+    /// Whether the attempt came to no model: nobody was reached, or who asks or what is asked for is not known there.
+    #[must_use]
+    pub fn is_turned_away(&self) -> bool {
+        match self {
+            Self::Unauthorized { .. } | Self::Unreachable { .. } => true,
+            Self::Refused { status, .. } => *status == 404,
+            _ => false,
+        }
+    }
+
     /// How long the server wants to be left alone.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {

@@ -7,8 +7,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Panel;
-use crate::debate::{Created, Debate, Event, PanelInfo, Participant, Recorded, Signal, Spent, Timestamp, fold};
-use crate::engine::{Command, Engine, check_purchase, purchase};
+use crate::debate::{
+    Created, Debate, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources, Recorded, Signal, Spent,
+    Timestamp, fold,
+};
+use crate::engine::{Command, Engine, ForecastError, check_purchase, forecast, purchase};
 use crate::protocol::Protocol;
 use crate::signals::Signals;
 use crate::store::{Directory, Record, StoreError};
@@ -145,6 +148,30 @@ impl Ready {
         Self { closes: true, ..self }
     }
 
+    /// What is still to come of it by its dry run: its calls and what they would cost. To work that out takes a moment:
+    /// it is for a thread that nobody waits for.
+    #[must_use]
+    pub fn forecast(&self) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
+        let (protocol, routed, debate) = (self.protocol, self.panel.routed.clone(), self.debate().clone());
+        let settings = debate.settings.clone()?;
+        Some(move || {
+            let created = |sources: &PromptSources, id| Created {
+                format_version: FORMAT_VERSION,
+                id,
+                problem: Arc::clone(&debate.problem),
+                context: debate.context.clone(),
+                settings: settings.clone(),
+                stages: Arc::clone(&debate.stages),
+                prompt_sources: sources.clone(),
+                seed: debate.seed.unwrap_or_default(),
+                forked_from: None,
+            };
+            let mut forecast = forecast(protocol, &settings, &routed, created)?;
+            forecast.calls.retain(|call| debate.settled(&call.key).is_none());
+            Ok(forecast)
+        })
+    }
+
     /// What it shows of itself.
     #[must_use]
     pub fn signals(&self) -> &Signals {
@@ -158,6 +185,7 @@ impl Ready {
     #[must_use]
     pub fn run(self) -> Run {
         let Self { protocol, panel, record, past, begun, signals, closes } = self;
+        let is_begun = begun.is_some();
         if let Some(begun) = begun {
             signals.publish(Signal::Recorded(begun));
         }
@@ -168,7 +196,9 @@ impl Ready {
         }
         let cancel = CancellationToken::new();
         let (id, journal) = (record.debate().id.clone(), record.journal_path().to_owned());
+        // A branch took over what another debate paid for.
+        let is_new = is_begun && past.is_empty();
         let engine = Engine::new(protocol, panel, record, &past, signals.clone(), cancel.clone(), heard);
-        Run::spawn(engine, id, journal, signals, commands, cancel)
+        Run::spawn(engine, id, journal, signals, commands, cancel, is_new)
     }
 }

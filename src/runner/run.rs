@@ -33,6 +33,9 @@ pub struct Finished {
     pub debate: Debate,
     /// How the run ended.
     pub ending: Ending,
+    /// Whether it is on record: a new debate that failed before any model can have been paid, and in which the user said
+    /// nothing, is not.
+    pub is_kept: bool,
 }
 
 /// A run that could not go on.
@@ -65,10 +68,11 @@ impl Run {
         signals: Signals,
         commands: mpsc::UnboundedSender<Command>,
         cancel: CancellationToken,
+        is_new: bool,
     ) -> Self {
         let (answers, given) = mpsc::unbounded_channel();
         let (asks, waiting) = watch::channel(None);
-        let ended = tokio::spawn(drive(engine, given, asks, cancel.clone()));
+        let ended = tokio::spawn(drive(engine, given, asks, cancel.clone(), is_new));
         Self { id, journal, signals, commands, answers, cancel, waiting, ended }
     }
 
@@ -123,7 +127,12 @@ impl Run {
         drop(self.commands.send(Command::Pause));
     }
 
-    /// Takes back a [`pause`](Self::pause) that has not come into effect yet.
+    /// Pauses as [`pause`](Self::pause) does, and stays ready to [`go_on`](Self::go_on), also when the debate is saved.
+    pub fn hold(&self) {
+        drop(self.commands.send(Command::Hold));
+    }
+
+    /// Takes back a [`hold`](Self::hold), or a [`pause`](Self::pause) that has not come into effect yet.
     pub fn go_on(&self) {
         drop(self.commands.send(Command::GoOn));
     }
@@ -165,10 +174,21 @@ async fn drive(
     mut answers: mpsc::UnboundedReceiver<UserAnswer>,
     asks: watch::Sender<Option<Arc<Debate>>>,
     cancel: CancellationToken,
+    is_new: bool,
 ) -> Result<Finished, Failed> {
     let ended = loop {
         match engine.run().await {
             Ok(Ending::Suspended) => {}
+            Ok(Ending::Paused) if !cancel.is_cancelled() => {
+                let goes_on = tokio::select! {
+                    goes_on = engine.told_to_go_on() => goes_on,
+                    () = cancel.cancelled() => false,
+                };
+                if goes_on {
+                    continue;
+                }
+                break Ok(Ending::Paused);
+            }
             ended => break ended,
         }
         asks.send_replace(Some(Arc::new(engine.debate().clone())));
@@ -179,9 +199,10 @@ async fn drive(
         }
         asks.send_replace(None);
     };
+    let is_kept = !(is_new && matches!(ended, Ok(Ending::Failed)) && engine.forget());
     let debate = engine.debate().clone();
     match ended {
-        Ok(ending) => Ok(Finished { debate, ending }),
+        Ok(ending) => Ok(Finished { debate, ending, is_kept }),
         Err(source) => Err(Failed { debate: Box::new(debate), source }),
     }
 }

@@ -27,7 +27,7 @@ async fn everybody_is_told_everything_in_its_order() {
     {
         for text in expected {
             let signal = next(subscription).await;
-            let (Signal::Warning { message: said } | Signal::Words { text: said, .. }) = &signal else {
+            let (Signal::Warning { message: said, .. } | Signal::Words { text: said, .. }) = &signal else {
                 panic!("{signal:?}");
             };
             assert_eq!(said, text);
@@ -74,16 +74,16 @@ async fn whoever_falls_behind_finds_a_gap_and_where_the_debate_stands_behind_it(
     // The stage, the call and its word; events are read again, and the warning is here.
     assert_eq!((gap.missed, gap.warnings.len(), gap.recorded), (3, 1, 1));
     assert_eq!((gap.progress.round(), gap.progress.busy()), (before.round(), before.busy()));
-    assert!(matches!(next(&mut slow).await, Signal::Warning { message } if message == "behind the gap"));
+    assert!(matches!(next(&mut slow).await, Signal::Warning { message, .. } if message == "behind the gap"));
     signals.publish(warning("on time"));
-    assert!(matches!(next(&mut slow).await, Signal::Warning { message } if message == "on time"));
+    assert!(matches!(next(&mut slow).await, Signal::Warning { message, .. } if message == "on time"));
 }
 
 #[tokio::test]
 async fn what_waits_is_bounded_whatever_is_published() {
     let signals = Signals::with_capacity(panel(), 10);
     let (_, slow) = signals.subscribe(Words::Wanted);
-    let watched = Arc::new(Signal::Warning { message: "x".to_owned() });
+    let watched = Arc::new(Signal::Warning { message: "x".to_owned(), failed: None });
     for _ in 0..100_000 {
         signals.publish((*watched).clone());
     }
@@ -116,6 +116,6 @@ async fn a_wait_that_is_given_up_loses_nothing() {
         let waiting = tokio::time::timeout(Duration::from_millis(100), subscription.next());
         assert!(waiting.await.is_err());
         signals.publish(warning(text));
-        assert!(matches!(next(&mut subscription).await, Signal::Warning { message } if message == text));
+        assert!(matches!(next(&mut subscription).await, Signal::Warning { message, .. } if message == text));
     }
 }

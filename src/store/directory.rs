@@ -17,6 +17,8 @@ use super::older::{complete, mend};
 use super::saver::read_mark;
 use super::{StoreError, TAKE_A_NEWER_VERSION};
 
+/// How many characters of an id chance chose: its last.
+const LAST: usize = 4;
 const JOURNAL_SUFFIX: &str = ".events.jsonl";
 
 /// The directory that debates are kept in.
@@ -119,7 +121,7 @@ impl Directory {
     #[must_use]
     pub fn new_id() -> DebateId {
         let mut rng = rand::rng();
-        let random: String = (0..4).map(|_| char::from_digit(rng.random_range(0..36), 36).unwrap_or('0')).collect();
+        let random: String = (0..LAST).map(|_| char::from_digit(rng.random_range(0..36), 36).unwrap_or('0')).collect();
         DebateId::new(format!("deb-{}-{random}", Local::now().format("%Y%m%d-%H%M%S")))
     }
 
@@ -135,7 +137,8 @@ impl Directory {
         self.path.join(format!("{id}{JOURNAL_SUFFIX}"))
     }
 
-    /// The debate that `name` means: a file's path, a full id, a unique prefix of one, or `latest`.
+    /// The debate that `name` means: a file's path, a full id, a unique beginning of one, else a unique ending, or
+    /// `latest`.
     ///
     /// # Errors
     /// When none or several fit.
@@ -152,7 +155,11 @@ impl Directory {
         if let Some(exact) = entries.iter().position(|entry| entry.id() == name) {
             return Ok(entries.swap_remove(exact));
         }
-        let mut fits: Vec<Entry> = entries.into_iter().filter(|entry| entry.id().starts_with(name)).collect();
+        let (mut fits, others): (Vec<Entry>, Vec<Entry>) =
+            entries.into_iter().partition(|entry| entry.id().starts_with(name));
+        if fits.is_empty() {
+            fits = others.into_iter().filter(|entry| entry.id().ends_with(name)).collect();
+        }
         match fits.len() {
             0 => Err(unknown()),
             1 => Ok(fits.swap_remove(0)),
@@ -161,6 +168,14 @@ impl Directory {
                 Err(StoreError::Ambiguous { name: name.to_owned(), fits })
             }
         }
+    }
+
+    /// What a person types for a debate: the last four characters of its id, or all of it where others end like that.
+    #[must_use]
+    pub fn short_name<'a>(&self, id: &'a DebateId) -> &'a str {
+        let id = id.as_str();
+        let short = id.char_indices().nth_back(LAST - 1).map_or(id, |(place, _)| &id[place..]);
+        if self.find(short).is_ok_and(|entry| entry.id() == id) { short } else { id }
     }
 
     /// All debates, newest first by id; none when the directory is missing.
@@ -326,6 +341,23 @@ mod tests {
         assert_eq!(directory.find("deb-20250101-010101-aaaa").unwrap().journal, None);
         assert!(matches!(directory.find("deb-2025"), Err(StoreError::Ambiguous { .. })));
         assert!(matches!(directory.find("x"), Err(StoreError::Unknown { .. })));
+    }
+
+    #[test]
+    fn a_debate_is_found_by_the_end_of_its_id() {
+        let (_keep, directory) = directory_with(&[
+            "deb-20250101-010101-aaaa.json",
+            "deb-20250202-010101-aaaa.json",
+            "deb-20250303-010101-b2c3.json",
+            "deb-20250404-010101-deb-.json",
+        ]);
+        assert_eq!(directory.find("b2c3").unwrap().id(), "deb-20250303-010101-b2c3");
+        assert!(matches!(directory.find("aaaa"), Err(StoreError::Ambiguous { .. })));
+        // A beginning goes before an ending.
+        assert!(matches!(directory.find("deb-"), Err(StoreError::Ambiguous { .. })));
+        let short = |id: &str| directory.short_name(&DebateId::new(id)).to_owned();
+        assert_eq!(short("deb-20250303-010101-b2c3"), "b2c3");
+        assert_eq!(short("deb-20250101-010101-aaaa"), "deb-20250101-010101-aaaa");
     }
 
     #[test]

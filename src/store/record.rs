@@ -157,6 +157,16 @@ impl Record {
         drop(std::fs::remove_file(self.journal.path()));
     }
 
+    /// Removes the files of a debate that was run, once nothing is being written any more, and says whether they are
+    /// gone.
+    pub fn remove(&mut self) -> bool {
+        let is_gone = |path: &std::path::Path| {
+            let removed = std::fs::remove_file(path);
+            removed.is_ok_and(|()| true) || !path.exists()
+        };
+        is_gone(&self.state_path) && is_gone(self.journal.path())
+    }
+
     fn saved(&self) -> Saved {
         Saved { debate: self.debate.clone(), journal: self.journal.mark().clone() }
     }

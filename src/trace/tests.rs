@@ -338,7 +338,7 @@ fn a_tool_is_a_span_with_its_arguments_and_what_it_read_is_content() {
             .event(Event::RoundBegun { round: 1, stage: SUMMARIZATION })
             .enter(PROPOSAL)
             .start(&propose)
-            .signal(&Signal::Warning { message: "time passes".to_owned() })
+            .signal(&Signal::Warning { message: "time passes".to_owned(), failed: None })
             .event(replied)
             .contribute(&propose, Some(record()))
             .end(&propose, Some(&record()))

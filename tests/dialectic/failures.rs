@@ -140,16 +140,53 @@ fn a_debate_without_the_key_fails() {
     --- stderr
     warning: agent-architect failed in the proposal: the key was refused (401): no such key
     warning: agent-kiss failed in the proposal: the key was refused (401): no such key
-    Saved debate to ./debates/[id].json
-    error: the debate [id] failed: round 1 has 0 of the 2 proposals that a debate needs
-    hint: what was said is kept; once the cause is gone: dialectic resume [id]
+    No record of this debate is kept: no model was reached, and nothing can have been billed.
+    error: all calls failed: the key was refused (401): check OPENAI_API_KEY
+    caused by: no such key
     ");
     assert_eq!(server.requests().len(), 2);
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    let state = sandbox.state(&id);
-    assert_eq!((&state["status"], state.get("outcome")), (&json!("failed"), None));
-    assert_eq!(state["failures"].as_array().unwrap().len(), 2);
+    assert_eq!(sandbox.debates().len(), 0);
+    assert_eq!(std::fs::read_dir(sandbox.directory().join("debates")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_debate_that_left_nothing_is_not_kept() {
+    let nothing_there = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let unreachable = Sandbox::new()
+        .env("OPENAI_BASE_URL", &format!("http://{nothing_there}/v1"))
+        .env("OPENAI_API_KEY", "sk-none")
+        .config(&config(&["architect", "kiss"], &json!({"maxRetries": 0})));
+    let finished = unreachable.run(["debate", "Design a queue", "--quiet"]).expect_code(3);
+    assert!(finished.stderr.contains("error: all calls failed: cannot reach the server"), "{finished}");
+    assert_eq!(unreachable.debates().len(), 0, "{finished}");
+    // An attempt that came to a model may be billed, whatever came of it and of the next.
+    let kept = |first: Reply| {
+        let server =
+            MockServer::with(
+                move |request| {
+                    if request.repeats == 0 { first.clone() } else { Reply::error(403, "not yours") }
+                },
+            );
+        let sandbox = two_agents(&server, &json!({"maxRetries": 1}));
+        let finished = sandbox.run(["debate", "Design a queue", "--quiet", "--report", "report.md"]).expect_code(3);
+        assert_eq!(sandbox.directory().join("report.md").exists(), sandbox.debates().len() == 1, "{finished}");
+        sandbox.debates().len()
+    };
+    assert_eq!(kept(Reply::error(403, "not yours")), 0);
+    assert_eq!(kept(Reply::error(404, "no such model `x`")), 0);
+    assert_eq!(kept(Reply::error(500, "oops").header("retry-after", "0")), 1);
+    assert_eq!(kept(Reply::error(400, "no")), 1);
+}
+
+#[test]
+fn what_the_user_said_is_kept_though_nobody_heard_it() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Clarify => Reply::json(json!({"questions": [{"id": "q1", "text": "How many?"}]})),
+        _ => Reply::error(401, "no such key"),
+    });
+    let sandbox = two_agents(&server, &json!({}));
+    sandbox.run_with_input(["debate", "Design a queue", "--clarify"], "seven\n").expect_code(3);
+    assert_eq!(sandbox.debates().len(), 1);
 }
 
 /// An agent of three whose model takes no request.

@@ -63,7 +63,7 @@ fn the_help_of_the_program() {
 
 #[test]
 fn the_help_of_debate() {
-    insta::assert_snapshot!(Sandbox::new().run(["debate", "-h"]).expect_code(0).stdout, @"
+    insta::assert_snapshot!(Sandbox::new().run(["debate", "-h"]).expect_code(0).stdout, @r"
     Debate a problem and print the solution
 
     Usage: dialectic debate [OPTIONS] [PROBLEM]
@@ -103,7 +103,11 @@ fn the_help_of_debate() {
           --events <PATH>              Write every event as a line of JSON to a file, or to standard
                                        output (`-`; nothing else goes there then)
           --strict                     Exit with 5 unless everything that was to be done was done
-          --quiet                      Show no progress
+          --watch <HOW>                How much of the debate to show: a line for each call, whole
+                                       texts, or nothing [default: compact] [possible values: compact,
+                                       full, quiet]
+          --quiet                      Show no progress: the same as `--watch quiet`
+          --no-pager                   Print the solution as it is, however long it is
           --color <WHEN>               When to use colour; `auto` also honours `NO_COLOR` [default:
                                        auto] [possible values: auto, always, never]
       -h, --help                       Print help (see more with '--help')

@@ -205,9 +205,9 @@ fn a_server_that_repeats_the_key_does_not_get_it_into_the_record() {
       usage: N/A
       duration: [time]
 
-    Saved debate to ./debates/[id].json
-    error: the debate [id] failed: round 1 has 0 of the 2 proposals that a debate needs
-    hint: what was said is kept; once the cause is gone: dialectic resume [id]
+    No record of this debate is kept: no model was reached, and nothing can have been billed.
+    error: all calls failed: the key was refused (401): check OPENAI_API_KEY
+    caused by: Incorrect API key provided: [redacted].
     ");
     server.set_script(|_| Reply::raw("text/html", format!("<p>No access with {TEST_KEY}</p>")).status(403));
     sandbox.run(["debate", "Design a queue", "-v"]).expect_code(3);

@@ -62,9 +62,11 @@ fn a_debate_is_named_by_its_path_its_id_the_beginning_of_it_or_as_the_latest() {
         ("deb-20250101-010203-ab12", "deb-20250101-010203-ab12"),
         ("deb-20250101", "deb-20250101-010203-ab12"),
         ("debates/deb-20250101-010203-ab12.json", "deb-20250101-010203-ab12"),
+        ("ab12", "deb-20250101-010203-ab12"),
         ("latest", "deb-20250202-010203-cd34"),
     ] {
         let finished = sandbox.run(["report", "-d", name]).expect_code(0);
+        assert_eq!(sandbox.run(["report", name]).expect_code(0).stdout, finished.stdout);
         assert!(finished.stdout.starts_with(&format!("# Debate: Problem of {id}\n")), "{name}: {finished}");
     }
     let ambiguous = sandbox.run(["report", "-d", "deb-2025"]).expect_code(2);
@@ -162,7 +164,7 @@ fn what_is_no_debate_is_refused_by_name() {
         }
     }
     let nothing = sandbox.run(["report"]).expect_code(2);
-    assert!(nothing.stderr.contains("--debate <PATH-OR-ID>"), "{nothing}");
+    assert!(nothing.stderr.contains("PATH-OR-ID"), "{nothing}");
     assert!(sandbox.files() == before, "nothing is written");
 }
 
@@ -348,10 +350,11 @@ fn on_a_terminal_a_report_is_rendered() {
     let shown = screen.text();
     let (_, rounds) = shown.split_once("Rounds\n").unwrap();
     insta::assert_snapshot!(rounds, @r"
+    ──────
 
-    Round 1
+    ▸ Round 1
 
-    Proposals
+    ▹ Proposals
     Agent a_b:
       ```rust
       let x;
@@ -359,14 +362,14 @@ fn on_a_terminal_a_report_is_rendered() {
 
       ## Mine
 
-    Critiques
+    ▹ Critiques
     a_b → *c:
       No.
 
-    Refinements
+    ▹ Refinements
     No refinements in this round.
 
-    Final Synthesis
+    ▸ Final Synthesis
       No final solution available.
     ");
 }

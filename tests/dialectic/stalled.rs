@@ -227,8 +227,8 @@ fn a_terminal_that_is_stopped_changes_nothing_and_catches_up() {
     let (code, output, screen) = terminal.finish();
     assert_eq!(code, 0, "{output}");
     assert!(screen.is_left_as_found(), "{output:?}");
-    assert!(screen.text().starts_with("Saved debate to"), "{}", screen.text());
-    assert!(screen.text().ends_with("Wrote the result to solution.md"), "{}", screen.text());
+    assert!(screen.text().contains("\nSaved debate to"), "{}", screen.text());
+    assert!(screen.text().contains("\nWrote the result to solution.md\n\n"), "{}", screen.text());
 }
 
 #[test]

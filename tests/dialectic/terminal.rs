@@ -24,21 +24,54 @@ fn sandbox(server: &MockServer) -> Sandbox {
     Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], &json!({})))
 }
 
+/// What a screen shows, without what every run shows otherwise.
+fn without_times(screen: &str, sandbox: &Sandbox) -> String {
+    let id = sandbox.only_debate();
+    let (_, short) = id.rsplit_once('-').unwrap();
+    let shown = screen.replace(&id, "[id]").replace(&format!("report {short}"), "report [id]");
+    let parts = shown.split('\n').map(|line| {
+        let parts: Vec<&str> = line.split(" · ").collect();
+        let is_time = |part: &&str| part.ends_with(" s") && part.starts_with(|c: char| c.is_ascii_digit());
+        let shown = parts.iter().map(|part| if is_time(part) { "[time]" } else { part });
+        shown.collect::<Vec<_>>().join(" · ")
+    });
+    let mut lines: Vec<String> = parts.collect();
+    // Answers that take the same time come in any order.
+    lines.iter_mut().for_each(|line| *line = line.replace("0:01", "0:00").replace("0:02", "0:00"));
+    let is_call = |line: &String| line.starts_with("✓ r");
+    let mut calls: Vec<String> = lines.iter().filter(|line| is_call(line)).cloned().collect();
+    calls.sort();
+    let mut calls = calls.into_iter();
+    lines.iter_mut().filter(|line| is_call(line)).for_each(|line| *line = calls.next().unwrap());
+    lines.join("\n")
+}
+
 #[test]
 fn the_live_block_comes_and_goes_and_the_solution_stays() {
     let server = MockServer::with(slowly);
     let sandbox = sandbox(&server);
     let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
-    terminal.wait_for("Round 1/1 · proposal");
+    terminal.wait_for("proposals");
     terminal.wait_for("The architect");
-    terminal.wait_for("critique");
+    terminal.wait_for("critiques");
+    terminal.wait_for("Round 1/1");
     let (code, output, screen) = terminal.finish();
     assert_eq!(code, 0, "{output}");
     assert!(screen.is_left_as_found(), "{output:?}");
-    let shown = screen.text().replace(&sandbox.only_debate(), "[id]");
-    insta::assert_snapshot!(shown, @"
+    let shown = without_times(&screen.text(), &sandbox);
+    insta::assert_snapshot!(shown, @r"
+    ✓ r1 critique The architect → The kiss · [time] · “Snapshot consumer commit queue policy…”
+    ✓ r1 critique The kiss → The architect · [time] · “Request queue failure batch worker st…”
+    ✓ r1 proposal The architect · [time] · “Consumer commit cursor gateway failure backoff.”
+    ✓ r1 proposal The kiss · [time] · “Snapshot schema deadline failure replica backoff.”
+    ✓ r1 refinement The architect · [time] · “Commit quorum deadline journal backoff limit.”
+    ✓ r1 refinement The kiss · [time] · “Index failure partition backoff latency commit.”
+    ── Round 1/1 · 720 tokens · cost unknown ────────────────────────────────────────────────
+    ✓ r1 synthesis The generalist · [time] · “Keep the order, and ack.”
     Saved debate to ./debates/[id].json
+
     Queue
+    ─────
 
     Keep the order, and ack.
 
@@ -48,8 +81,11 @@ fn the_live_block_comes_and_goes_and_the_solution_stays() {
     ――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――
 
     Judge Assessment
+    ────────────────
 
     Confidence Score: 82/100
+
+    ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 · dialectic report [id]
     ");
     // Bold and colours are for terminals.
     assert!(output.contains("\x1b[1m"), "{output:?}");
@@ -63,7 +99,7 @@ fn without_colour_the_screen_is_the_same() {
             Terminal::start(&sandbox, ["debate", "Design a queue"].iter().chain(arguments)).finish();
         assert_eq!(code, 0, "{output}");
         assert!(screen.is_left_as_found(), "{output:?}");
-        (screen.text().replace(&sandbox.only_debate(), "[id]"), output)
+        (without_times(&screen.text(), &sandbox), output)
     };
     let (coloured, _) = shown(sandbox(&server), &[]);
     for (sandbox, arguments) in
@@ -71,7 +107,7 @@ fn without_colour_the_screen_is_the_same() {
     {
         let (plain, output) = shown(sandbox, arguments);
         assert_eq!(plain, coloured);
-        for colour in ["\x1b[3", "\x1b[9"] {
+        for colour in ["\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[38;"] {
             assert!(!output.contains(colour), "{output:?}");
         }
     }
@@ -86,15 +122,37 @@ fn warnings_stand_above_the_block_and_stay() {
     let sandbox = sandbox(&server);
     let (code, output, screen) = Terminal::start(&sandbox, ["debate", "Design a queue"]).finish();
     assert_eq!(code, 0, "{output}");
-    let shown = screen.text().replace(&sandbox.only_debate(), "[id]");
-    let beginning: Vec<&str> = shown.lines().take(6).collect();
-    insta::assert_snapshot!(beginning.join("\n"), @"
-    warning: agent-kiss failed in the critique of agent-architect: the request was refused (40
-    0): no
+    let shown = without_times(&screen.text(), &sandbox);
+    insta::assert_snapshot!(shown, @r"
+    ✓ r1 critique The architect → The kiss · [time] · “Snapshot consumer commit queue policy…”
+    ✓ r1 proposal The architect · [time] · “Consumer commit cursor gateway failure backoff.”
+    ✓ r1 proposal The kiss · [time] · “Snapshot schema deadline failure replica backoff.”
+    ✗ r1 critique The kiss → The architect · the request was refused (400): no
+    ✓ r1 refinement The architect · [time] · “Audit index gateway schema audit limit.”
+    ✓ r1 refinement The kiss · [time] · “Index failure partition backoff latency commit.”
+    ── Round 1/1 · 600 tokens · cost unknown ────────────────────────────────────────────────
+    ✓ r1 synthesis The generalist · [time] · “Keep the order, and ack.”
     Saved debate to ./debates/[id].json
+
     Queue
+    ─────
 
     Keep the order, and ack.
+
+    • one
+    • two
+
+    ――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――――
+
+    Judge Assessment
+    ────────────────
+
+    Confidence Score: 82/100
+
+    ! degraded · 1 round · 6 calls · 0:00 · cost unknown · confidence 82
+      dialectic report [id]
+      agent-kiss failed in the critique of agent-architect of round 1: the request was
+      refused (400): no
     ");
 }
 
@@ -125,4 +183,127 @@ fn quiet_and_dumb_terminals_get_no_block() {
     let (code, output, _) = Terminal::start(&dumb, ["debate", "Design a queue"]).finish();
     assert!(code == 0 && output.contains("round 1/1 started"), "{output:?}");
     assert!(!output.contains('\x1b'), "a dumb terminal shows escape codes as they are: {output:?}");
+}
+
+#[test]
+fn the_end_fits_every_width() {
+    let server = MockServer::with(slowly);
+    for columns in [50, 80, 120] {
+        let sandbox = sandbox(&server);
+        let (code, output, screen) = Terminal::start_in(columns, 60, &sandbox, ["debate", "Design a queue"]).finish();
+        assert_eq!(code, 0, "{output}");
+        let shown = without_times(&screen.text(), &sandbox);
+        let (_, end) = shown.split_once("Confidence Score").unwrap();
+        match columns {
+            50 => insta::assert_snapshot!(end, @r"
+            : 82/100
+
+            ✓ full · 1 round · 7 calls · 0:00 · cost unknown
+              confidence 82 · dialectic report [id]
+            "),
+            80 => insta::assert_snapshot!(end, @r"
+            : 82/100
+
+            ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82
+              dialectic report [id]
+            "),
+            _ => insta::assert_snapshot!(end, @r"
+            : 82/100
+
+            ✓ full · 1 round · 7 calls · 0:00 · cost unknown · confidence 82 · dialectic report [id]
+            "),
+        }
+        assert!(screen.text().lines().all(|line| line.chars().count() <= columns), "{}", screen.text());
+    }
+}
+
+#[test]
+fn whole_texts_are_shown_where_they_are_wanted() {
+    let server = MockServer::with(slowly);
+    let sandbox = sandbox(&server);
+    let (code, output, screen) = Terminal::start(&sandbox, ["debate", "Design a queue", "--watch", "full"]).finish();
+    assert_eq!(code, 0, "{output}");
+    let shown = without_times(&screen.text(), &sandbox);
+    assert!(shown.contains("✓ r1 proposal The architect · [time]\n\n    "), "{shown}");
+}
+
+#[test]
+fn keys_pause_the_debate_and_let_it_go_on() {
+    let server = MockServer::with(slowly);
+    let sandbox = sandbox(&server);
+    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
+    terminal.wait_for("? for keys");
+    terminal.type_text("?");
+    terminal.wait_for("p pause or go on");
+    terminal.type_text("p");
+    terminal.wait_for("Paused");
+    let id = sandbox.only_debate();
+    assert_eq!(sandbox.state(&id)["status"], "paused");
+    // What was in flight was paid for, and is there.
+    let made = server.requests().len();
+    assert!((2..=4).contains(&made), "{made}");
+    terminal.type_text("p");
+    let (code, output, _) = terminal.finish();
+    assert_eq!(code, 0, "{output}");
+    sandbox.assert_state_is_the_fold(&id);
+    let state = sandbox.state(&id);
+    assert_eq!((&state["status"], &state["outcome"]["kind"]), (&json!("completed"), &json!("full")));
+}
+
+#[test]
+fn a_key_stops_the_debate_and_closes_it() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Critique => Reply::text("Well.").after(Duration::from_millis(1_500)),
+        _ => slowly(request),
+    });
+    let sandbox = sandbox(&server);
+    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
+    terminal.wait_for("critiquing");
+    terminal.type_text("s");
+    let (code, output, screen) = terminal.finish();
+    assert_eq!(code, 0, "{output}");
+    assert_eq!(sandbox.state(&sandbox.only_debate())["outcome"]["kind"], "stopped");
+    assert!(screen.text().contains("! stopped · 1 round"), "{}", screen.text());
+}
+
+#[test]
+fn an_interrupt_ends_a_pause() {
+    let server = MockServer::with(slowly);
+    let sandbox = sandbox(&server);
+    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
+    terminal.wait_for("? for keys");
+    terminal.type_text("p");
+    terminal.wait_for("Paused");
+    terminal.type_control('c');
+    let (code, output, screen) = terminal.finish();
+    assert_eq!(code, 130, "{output}");
+    assert!(screen.is_left_as_found() && screen.text().contains("is saved as paused"), "{}", screen.text());
+    sandbox.run(["resume", &sandbox.only_debate(), "--quiet"]).expect_code(0);
+}
+
+#[test]
+fn a_long_solution_is_paged_where_somebody_can_turn_the_page() {
+    let server = MockServer::with(slowly);
+    let paged = |arguments: &[&str], ci: Option<&str>| {
+        let sandbox = ci.iter().fold(sandbox(&server), |sandbox, ci| sandbox.env("CI", *ci));
+        let sandbox = sandbox.env("PAGER", "sed s/^/paged:/");
+        let arguments = ["debate", "Design a queue"].into_iter().chain(arguments.iter().copied());
+        let (code, output, screen) = Terminal::start_in(80, 12, &sandbox, arguments).finish();
+        assert_eq!(code, 0, "{output}");
+        screen.text().contains("paged:Queue")
+    };
+    assert!(paged(&[], None));
+    assert!(!paged(&["--no-pager"], None));
+    assert!(!paged(&[], Some("true")));
+}
+
+#[test]
+fn a_signal_to_quit_leaves_the_terminal_as_it_was() {
+    let server = MockServer::with(|_| Reply::hang());
+    let sandbox = sandbox(&server);
+    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
+    terminal.wait_for("? for keys");
+    terminal.signal(nix::sys::signal::Signal::SIGQUIT);
+    let (code, output, _) = terminal.finish();
+    assert_eq!(code, 131, "{output}");
 }

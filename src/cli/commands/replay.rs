@@ -1,7 +1,7 @@
 //! `dialectic replay`: shows a past debate again. Calls nothing and writes nothing.
 
-use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -10,10 +10,11 @@ use crate::cli::conclusion::tell_outcome;
 use crate::cli::interrupt::{Interrupts, end_soon, interrupt};
 use crate::cli::output::is_stdout;
 use crate::cli::session::{DEBATES, event_sink};
+use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
-use crate::debate::{Debate, Moment, PanelInfo, Status, fold, timeline};
-use crate::display::{DisplayOptions, EventSink, Speed, StreamEnd, play};
+use crate::debate::{Debate, Forecast, Made, Moment, PanelInfo, PlannedCall, Signal, Span, Status, fold, timeline};
+use crate::display::{DisplayOptions, EventSink, ProgressMode, Speed, StreamEnd, play};
 use crate::error::Error;
 use crate::signals::Signals;
 use crate::store::{Directory, StoreError, read_journal};
@@ -24,12 +25,14 @@ pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<
     let events = read_journal(journal).map_err(StoreError::from)?.events;
     let debate = fold(&events).map_err(|source| StoreError::Fold { path: journal.to_owned(), source })?;
     let Some(settings) = &debate.settings else { return Err(StoreError::NoJournal { id: debate.id }.into()) };
-    let options = DisplayOptions { progress: terminal.progress(args.quiet), color: terminal.color() };
+    let options = terminal.display(args.watch.watch());
     let sink = event_sink(args.events.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let log = Log { journal, before: 0 };
+    let moments = timeline(&events);
+    let took = moments.last().map(|moment| moment.at).unwrap_or_default();
     let shown = runtime.block_on(show(
-        timeline(&events),
+        moments,
         args.speed,
         PanelInfo::new(settings, Arc::clone(&debate.stages)),
         &log,
@@ -42,7 +45,7 @@ pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<
         None => Err(Error::ReplayInterrupted),
         Some(StreamEnd::ReaderGone) => Err(Error::PipeClosed),
         Some(end) => {
-            tell(&debate, args.events.as_deref(), terminal)?;
+            tell(&debate, args, took, terminal)?;
             if end == StreamEnd::Incomplete { Err(Error::EventsIncomplete) } else { Ok(()) }
         }
     }
@@ -62,6 +65,10 @@ async fn show(
     let signals = Signals::new(panel);
     let mut watchers = Watchers::start(&signals, log, options, events, None)?;
     tokio::spawn(interrupt(interrupts, cancel.clone(), watchers.view().clone()));
+    watchers.messages().expect(as_it_went(&moments));
+    if options.progress == ProgressMode::Live {
+        give_way(watchers.messages(), None);
+    }
     tokio::select! {
         biased;
         () = cancel.cancelled() => {}
@@ -79,14 +86,34 @@ async fn show(
 }
 
 /// Ends as the debate did: with the solution, or with how it can go on.
-fn tell(debate: &Debate, events: Option<&Path>, terminal: &mut Terminal) -> Result<(), Error> {
+fn tell(debate: &Debate, args: &ReplayArgs, took: Duration, terminal: &mut Terminal) -> Result<(), Error> {
     if debate.status != Status::Completed {
         let (id, status) = (&debate.id, debate.status.name());
         terminal.notice(&format!("The record ends here, with the debate {status}. Go on with: dialectic resume {id}"));
         return Ok(());
     }
     let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str()).unwrap_or_default();
-    let printed = if events.is_some_and(is_stdout) { Ok(()) } else { terminal.markdown(solution) };
-    tell_outcome(debate, terminal);
+    let is_streamed = args.events.as_deref().is_some_and(is_stdout);
+    let printed = if is_streamed { Ok(()) } else { terminal.solution(solution, !args.watch.no_pager) };
+    tell_outcome(debate, took, args.watch.watch(), terminal);
     printed
+}
+
+/// The calls of a past debate, for what is still to come of it at any time. What they cost together is known, and nothing
+/// that has to be foreseen.
+fn as_it_went(moments: &[Moment]) -> Forecast {
+    let settled = moments.iter().filter_map(|moment| match &moment.signal {
+        Signal::Recorded(recorded) => Some(recorded.event.settles()?.0.clone()),
+        _ => None,
+    });
+    let call = |key| PlannedCall {
+        key,
+        model: String::new(),
+        provider: String::new(),
+        made: Made::Always,
+        input: Span::default(),
+        output: Span::default(),
+        cost: None,
+    };
+    Forecast { calls: settled.map(call).collect(), assumptions: Vec::new(), purchase: None }
 }

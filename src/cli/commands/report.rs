@@ -15,7 +15,7 @@ use crate::store::{Directory, Entry};
 use super::debate::load_settings;
 
 pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let entry = Directory::at(DEBATES).find(&args.debate)?;
+    let entry = Directory::at(DEBATES).find(args.debate())?;
     if args.output.as_deref().is_some_and(|output| is_of(&entry, output)) {
         let message = "names the debate itself, which a report must not replace".to_owned();
         return Err(ConfigError::Argument { option: "--output", message }.into());

@@ -18,19 +18,30 @@ const PATIENCE: u64 = 30_000;
 pub(crate) struct Terminal {
     session: PtySession,
     output: String,
+    columns: usize,
 }
 
 impl Terminal {
     /// Starts the sandbox's program in a terminal of 90 columns and 30 rows.
     pub(crate) fn start<S: AsRef<OsStr>>(sandbox: &Sandbox, arguments: impl IntoIterator<Item = S>) -> Self {
+        Self::start_in(COLUMNS, 30, sandbox, arguments)
+    }
+
+    /// Starts the sandbox's program in a terminal of that size.
+    pub(crate) fn start_in<S: AsRef<OsStr>>(
+        columns: usize,
+        rows: usize,
+        sandbox: &Sandbox,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Self {
         let program = sandbox.command(arguments);
         let mut command = Command::new("/bin/sh");
-        let script = format!("stty rows 30 cols {COLUMNS} && exec \"$0\" \"$@\"");
+        let script = format!("stty rows {rows} cols {columns} && exec \"$0\" \"$@\"");
         command.args(["-c", &script]).arg(program.get_program()).args(program.get_args());
-        command.current_dir(sandbox.directory()).env_clear().env("TERM", "xterm-256color");
+        command.current_dir(sandbox.directory()).env_clear().env("TERM", "xterm-256color").env("PAGER", "cat");
         command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let session = spawn_command(command, Some(PATIENCE)).expect("a terminal can be opened");
-        Self { session, output: String::new() }
+        Self { session, output: String::new(), columns }
     }
 
     /// Waits until the program has written `text`, in one piece.
@@ -76,7 +87,7 @@ impl Terminal {
         let left = self.session.process().get_file_handle().map(tcgetattr);
         let left = left.expect("the terminal is still there").expect("a terminal has modes");
         assert_eq!(Modes::of(&left), Modes::fresh(), "the terminal is left in other modes: {output:?}");
-        let screen = Screen::showing(&output, COLUMNS);
+        let screen = Screen::showing(&output, self.columns);
         (code, output, screen)
     }
 }

@@ -1,0 +1,63 @@
+//! Ctrl-Z: the terminal is the shell's while the program is suspended, and nothing of the debate is on it.
+
+use crate::display::Messages;
+
+use super::keys::Keyboard;
+
+/// From now on a suspended debate leaves the terminal as it was found, and takes it again when it goes on; a signal to
+/// quit leaves it so too.
+#[cfg(unix)]
+pub(super) fn give_way(messages: Messages, keyboard: Option<Keyboard>) {
+    use std::time::Duration;
+
+    use rustix::process::{Signal, getpid, kill_process};
+    use tokio::signal::unix::{SignalKind, signal};
+    use tokio::time::timeout;
+
+    /// How long the block may take to leave the screen: a terminal may be stopped.
+    const TO_LEAVE: Duration = Duration::from_millis(200);
+    /// What the system reports of a program that was told to quit.
+    const QUIT: i32 = 131;
+
+    std::thread::spawn(move || {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+        runtime.block_on(async {
+            let suspend = SignalKind::from_raw(Signal::TSTP.as_raw());
+            let (Ok(mut suspended), Ok(mut quit)) = (signal(suspend), signal(SignalKind::quit())) else { return };
+            loop {
+                tokio::select! {
+                    _ = suspended.recv() => {}
+                    _ = quit.recv() => {
+                        super::modes::restore();
+                        #[expect(clippy::exit, reason = "that is what the signal asks for")]
+                        std::process::exit(QUIT);
+                    }
+                }
+                // Without somebody who could take it up again it would hang: then the signal means nothing.
+                if !has_shell() {
+                    continue;
+                }
+                let off = keyboard.as_ref().map(Keyboard::off);
+                drop(timeout(TO_LEAVE, messages.hide(true)).await);
+                let _ = kill_process(getpid(), Signal::STOP);
+                // It goes on.
+                drop(off);
+                drop(messages.hide(false));
+            }
+        });
+    });
+}
+
+/// Whether the program was started by a shell that lets programs go on that were suspended.
+#[cfg(unix)]
+fn has_shell() -> bool {
+    use rustix::process::{getpgid, getpgrp, getppid, getsid};
+    let Some(parent) = getppid() else { return false };
+    let session = |of| getsid(of).ok();
+    session(Some(parent)).is_some()
+        && session(Some(parent)) == session(None)
+        && getpgid(Some(parent)).is_ok_and(|group| group != getpgrp())
+}
+
+#[cfg(not(unix))]
+pub(super) fn give_way(_: Messages, _: Option<Keyboard>) {}
