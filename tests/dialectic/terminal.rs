@@ -37,7 +37,9 @@ fn without_times(screen: &str, sandbox: &Sandbox) -> String {
     });
     let mut lines: Vec<String> = parts.collect();
     // Answers that take the same time come in any order.
-    lines.iter_mut().for_each(|line| *line = line.replace("0:01", "0:00").replace("0:02", "0:00"));
+    for line in &mut lines {
+        *line = line.replace("0:01", "0:00").replace("0:02", "0:00");
+    }
     let is_call = |line: &String| line.starts_with("✓ r");
     let mut calls: Vec<String> = lines.iter().filter(|line| is_call(line)).cloned().collect();
     calls.sort();
@@ -285,7 +287,7 @@ fn an_interrupt_ends_a_pause() {
 fn a_long_solution_is_paged_where_somebody_can_turn_the_page() {
     let server = MockServer::with(slowly);
     let paged = |arguments: &[&str], ci: Option<&str>| {
-        let sandbox = ci.iter().fold(sandbox(&server), |sandbox, ci| sandbox.env("CI", *ci));
+        let sandbox = ci.iter().fold(sandbox(&server), |sandbox, ci| sandbox.env("CI", ci));
         let sandbox = sandbox.env("PAGER", "sed s/^/paged:/");
         let arguments = ["debate", "Design a queue"].into_iter().chain(arguments.iter().copied());
         let (code, output, screen) = Terminal::start_in(80, 12, &sandbox, arguments).finish();
