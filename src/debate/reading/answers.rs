@@ -155,21 +155,18 @@ impl<'a> Reader<'a> {
             }
         }
         for (title, at) in &self.titles {
+            let Some(start) = text.find(title.as_str()) else { continue };
             let of = self.raised[*at].critique.map(|(critique, _)| critique);
             let alike = self.titles.iter().filter(|(other, _)| other == title).count();
             let whose = critics.first().map(|(_, critique)| Some(*critique)).or(context.critique);
-            if alike > 1 && whose != Some(of) {
-                continue;
-            }
-            if let Some(start) = text.find(title.as_str()) {
-                let range = start..start + title.len();
-                // Its label is as good a name of it, or of another one.
-                if !groups.iter().any(|group| {
-                    group.range.end <= start && start <= group.range.end + 12
-                        || group.range.start >= range.end && group.range.start <= range.end + 4
-                }) {
-                    groups.push(Group { range, points: vec![*at], last: (of, self.raised[*at].number) });
-                }
+            // Its label is as good a name of it, or of another one.
+            let end = start + title.len();
+            let is_labelled = groups.iter().any(|group| {
+                (group.range.end..=group.range.end + 12).contains(&start)
+                    || (end..=end + 4).contains(&group.range.start)
+            });
+            if (alike == 1 || whose == Some(of)) && !is_labelled {
+                groups.push(Group { range: start..end, points: vec![*at], last: (of, self.raised[*at].number) });
             }
         }
         groups.sort_by_key(|group| group.range.start);
@@ -254,7 +251,7 @@ impl<'a> Reader<'a> {
                 let is_open = is_titled || self.verdict_of(&self.page.lower[group.range.end..line.end]).is_none();
                 let mut end = line.end;
                 while let Some(next) = lines.get(at) {
-                    let is_nested = next.depth > line.depth
+                    let is_nested = next.depth > line.depth && (line.depth > 0 || lead(self.page, next).mark.is_none())
                         || next.kind == Kind::Text && (next.depth == line.depth && line.depth > 0 || !next.first);
                     let is_below = is_open
                         && matches!(next.kind, Kind::Text | Kind::Item)
@@ -445,8 +442,8 @@ impl<'a> Reader<'a> {
                 (Some(apart), _) => Some(apart),
                 (None, Some(plain)) => Some(plain),
                 (None, None) => hits.iter().find(|hit| {
-                    let sentence =
-                        text[..hit.range.start].rsplit(['.', '\n', '。', ';']).next().unwrap_or_default().trim();
+                    let sentence = text[..hit.range.start].rsplit(['.', '\n', '。', ';']).next().unwrap_or_default();
+                    let sentence = sentence.trim_matches(|c: char| !c.is_alphanumeric());
                     sentence.split_whitespace().count() <= 4
                         && (sentence.is_empty() || words::begins(sentence, &words::SUBJECTS).is_some())
                 }),
@@ -467,6 +464,12 @@ impl<'a> Reader<'a> {
         let rest = &self.page.lower[from..end];
         for next in self.groups(rest, Context { critique: None, ..context }) {
             let before = rest[..next.range.start].trim_end_matches(['*', '_', ' ', '(', '-']);
+            // `As for P2, …`
+            let near_end = before.floor_char_boundary(before.len().saturating_sub(40));
+            let opening = before[near_end..].rfind(['.', ';', '!', '?', '\n']).map_or(near_end, |at| near_end + at + 1);
+            let phrase = before[opening..].trim_start();
+            let is_opening = words::begins(phrase, &words::LEAD_INS).is_some_and(|(end, _)| end == phrase.len());
+            let before = if is_opening { &before[..opening] } else { before };
             let after = rest[next.range.end..].trim_start_matches(|c: char| !c.is_alphanumeric());
             let near = &rest[next.range.end..];
             let decides =
@@ -832,7 +835,7 @@ fn link(text: &str) -> Option<(bool, usize)> {
 /// A reason without the punctuation and the markup around it.
 fn tidy(text: &str) -> String {
     text.trim_start_matches(|c: char| !c.is_alphanumeric() && !"`\"“„«'‘$€£<[(/".contains(c))
-        .trim_end_matches(['*', '_', ' ', '\n'])
+        .trim_end_matches(['*', '_', ' ', '\n', '|'])
         .to_owned()
 }
 

@@ -157,7 +157,7 @@ fn hostile_texts_cost_no_more_than_long_ones() {
         "[",
         "*a **a ",
         "1. [",
-        "P1 ",
+        "P1 x ",
         "1.1 accepted ",
         "<!-- ",
         "</think>",

@@ -98,7 +98,7 @@ pub(super) static RESPONSES: [(Verdict, List); 3] = [
         Verdict::Yes,
         List::new(
             "accept|accepts|accepted|accepting|~acceptance|adopt|adopted|adopting|~fixed|incorporated|~done|agree|agreed|\
-         implemented|~addressed|~resolved|~applied|~corrected|~yes|~valid|~integrated|~followed|followed|concede|conceded|\
+         implemented|~addressed|~resolved|~applied|~corrected|~yes|~valid|~acknowledged|~integrated|~followed|followed|concede|conceded|\
          akzeptier*|~annehmen|nehme ich an|angenommen|übernommen|übernehme*|umgesetzt|~behoben|zugestimmt|stimme zu|\
          stimmen zu|~erledigt|~ja|~eingearbeitet|anerkannt|accepté|acceptée|acceptés|acceptées|j'accepte|j’accepte|adopté*|\
          retenu*|~corrigé*|~intégré*|d'accord|~oui|aceptad*|acepto|aceptamos|se acepta*|adoptad*|~corregid*|~incorporad*|\
@@ -121,7 +121,7 @@ pub(super) static RESPONSES: [(Verdict, List); 3] = [
         List::new(
             "reject|rejects|rejected|rejecting|decline|declined|declines|disagree|disagreed|won't change|won’t change|won't fix|\
          won’t fix|won't do|won’t do|wontfix|~won't|~won’t|~will not change|refuse|refused|~denied|dismissed|~no change|\
-         ~not changed|~unchanged|~no|turned down|~disputed|is not$|are not$|ablehn*|lehne|abgelehnt*|lehne ich ab|lehnen wir ab|\
+         ~not changed|~unchanged|no,|no:|no.|no;|no –|no —|no$|~out of scope|kept as is|left as is|turned down|~disputed|is not$|are not$|ablehn*|lehne|abgelehnt*|lehne ich ab|lehnen wir ab|\
          zurückgewiesen*|verworfen*|weise ich zurück|~nein|refusé*|refuse|rejeté*|rejette|écarté*|~non|rechaz*|descartad*|\
          en desacuerdo|rejeit*|recusad*|recuso|descartad*|discordo|~não|respint*|rifiut*|respingo|non accolt*|afgewezen|\
          verworpen|geweigerd|odrzucon*|odrzucam|reddedil*|ret|отклон*|отверг*|отказ*|не принят*|не принима*|не согласен|\
