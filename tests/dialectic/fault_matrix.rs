@@ -61,6 +61,8 @@ enum End {
     Full,
     Degraded,
     Failed,
+    /// It fails before anything can have been billed, and nothing is left of it.
+    NeverBegun,
 }
 
 /// What must become of a debate of three agents whose calls have two attempts each.
@@ -70,6 +72,7 @@ fn expected(kind: Kind, when: When, phase: Purpose) -> End {
         // The judge is asked once: its third request never comes.
         (When::EveryThird, _, _) if judge_alone => End::Full,
         (When::First | When::EveryThird, Kind::Transient, _) => End::Full,
+        (When::Always, Kind::Final, Purpose::Propose) => End::NeverBegun,
         (_, _, Purpose::Synthesize) | (When::Always, _, Purpose::Propose) => End::Failed,
         _ => End::Degraded,
     }
@@ -107,6 +110,10 @@ impl Cell {
         // Many megabytes go through a server and a program that were not built for speed.
         let sandbox = sandbox.limit(Duration::from_mins(3));
         let finished = sandbox.run(["debate", "Design a queue", "--quiet"]);
+        if expected(self.fault.1, when, phase) == End::NeverBegun {
+            assert_eq!((finished.code, sandbox.debates()), (Some(3), Vec::new()), "{name}: {finished}");
+            return assert_attempts(&name, &server.requests());
+        }
         let state = sandbox.state(&sandbox.only_debate());
         let failures = state["failures"].as_array().map_or(0, Vec::len);
         let reasons = state["outcome"]["reasons"].as_array().cloned().unwrap_or_default();
@@ -124,7 +131,7 @@ impl Cell {
                     assert!(finished.stderr.contains(&format!("  - {reason}\n")), "{name}: {reason}\n{finished}");
                 }
             }
-            End::Failed => {
+            End::Failed | End::NeverBegun => {
                 assert_eq!(finished.code, Some(3), "{name}: {finished}");
                 assert_eq!((&state["status"], kind), (&json!("failed"), &Value::Null), "{name}");
                 assert!(finished.stderr.contains("hint: what was said is kept"), "{name}: {finished}");

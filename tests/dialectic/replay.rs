@@ -118,7 +118,6 @@ fn a_debate_that_was_not_finished_is_shown_as_far_as_it_went() {
         critique ended: 6 of 6
         refinement ended: 3 of 3
         round 1/1: 12 points · 12 unanswered
-        round 1/1: 12 points · 12 unanswered
         round 1/1 ended: 1,320 tokens, cost unknown so far
         synthesis started (1 expected)
         synthesis ended: 1 of 1
