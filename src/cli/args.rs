@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::output::ReportFormat;
 use crate::config::Change;
 use crate::debate::{DebateSettings, ForkPoint, TerminationKind, Usd};
 use crate::display::{ColorMode, Speed};
@@ -368,6 +369,10 @@ pub(super) struct ReportArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
 
+    /// In which form, whatever the file ends in [default: by the file's ending]
+    #[arg(long, value_name = "FORM", value_enum)]
+    pub(super) format: Option<Format>,
+
     /// Say of each contribution what it took: latency and tokens
     #[arg(short, long)]
     pub(super) verbose: bool,
@@ -377,6 +382,30 @@ impl ReportArgs {
     /// Which debate.
     pub(super) fn debate(&self) -> &str {
         self.debate.as_deref().or(self.named.as_deref()).unwrap_or_default()
+    }
+}
+
+/// The form of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// All that was said
+    Markdown,
+    /// What was decided and why, as a decision record to be committed (MADR)
+    Adr,
+    /// A page of its own
+    Html,
+    /// The state
+    Json,
+}
+
+impl From<Format> for ReportFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Markdown => Self::Markdown,
+            Format::Adr => Self::Decision,
+            Format::Html => Self::Page,
+            Format::Json => Self::State,
+        }
     }
 }
 

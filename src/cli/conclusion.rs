@@ -51,7 +51,7 @@ pub(super) fn conclude(
     let reported = match (files.report, ending) {
         // Of a failed debate, too: what happened is what one wants to know then. A paused one goes on.
         (Some(path), Ending::Completed | Ending::Failed) => {
-            write_report(&Entry::of_state(files.saved_to), None, Some(path), detail(args.verbose), terminal)
+            write_report(&Entry::of_state(files.saved_to), None, Some(path), detail(args.verbose), None, terminal)
         }
         _ => Ok(()),
     };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::debate::{Debate, DebateFile, Settings};
 use crate::error::Error;
 use crate::protocol::side;
-use crate::report::{Detail, View, html, markdown};
+use crate::report::{Detail, View, decision_record, html, markdown};
 use crate::store::{Entry, Wanted};
 
 use super::target::Target;
@@ -15,9 +15,11 @@ use super::terminal::Terminal;
 
 /// The form of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ReportFormat {
+pub(super) enum ReportFormat {
     Markdown,
     Page,
+    Decision,
+    State,
 }
 
 impl ReportFormat {
@@ -44,17 +46,18 @@ pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Resu
 }
 
 /// Writes the report of a saved debate: to `path`, as a page when that ends in `.html`, or to standard output.
-/// Who took part comes from `configured` where that is given.
+/// Who took part comes from `configured` where that is given; `format` goes before the path's ending.
 pub(super) fn write_report(
     entry: &Entry,
     configured: Option<&Settings>,
     path: Option<&Path>,
     detail: Detail,
+    format: Option<ReportFormat>,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
-    let format = path.map_or(ReportFormat::Markdown, ReportFormat::of);
+    let format = format.unwrap_or_else(|| path.map_or(ReportFormat::Markdown, ReportFormat::of));
     let saved = entry.load(match format {
-        ReportFormat::Markdown => Wanted::State,
+        ReportFormat::Markdown | ReportFormat::Decision | ReportFormat::State => Wanted::State,
         ReportFormat::Page => Wanted::Events,
     })?;
     for warning in &saved.warnings {
@@ -64,8 +67,18 @@ pub(super) fn write_report(
     let write = |out: &mut dyn Write| match format {
         ReportFormat::Markdown => markdown(&view, detail, out),
         ReportFormat::Page => out.write_all(html(&view).as_bytes()),
+        ReportFormat::Decision => decision_record(&view, out),
+        ReportFormat::State => {
+            serde_json::to_writer_pretty(&mut *out, &DebateFile::of(&saved.debate))?;
+            out.write_all(b"\n")
+        }
     };
-    let Some(path) = path else { return terminal.markdown_from(write) };
+    let Some(path) = path else {
+        return match format {
+            ReportFormat::Markdown | ReportFormat::Decision => terminal.markdown_from(write),
+            ReportFormat::Page | ReportFormat::State => terminal.result_from(write),
+        };
+    };
     Target::prepare(path)?.write(write)?;
     terminal.notice(&format!("Generated report: {}", path.display()));
     Ok(())

@@ -84,7 +84,7 @@ impl Terminal {
         clippy::unused_self,
         reason = "what is written goes through here, whether or not it depends on the terminal"
     )]
-    fn result_from(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+    pub(super) fn result_from(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
         let mut out = io::BufWriter::with_capacity(BUFFER, io::stdout().lock());
         match write(&mut out).and_then(|()| out.flush()) {
             Err(error) => {

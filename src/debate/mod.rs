@@ -18,6 +18,7 @@ mod money;
 mod number;
 mod outcome;
 mod participants;
+mod problem;
 mod progress;
 mod prompt_source;
 mod reading;
@@ -49,6 +50,7 @@ pub use ledger::{
 pub use money::Usd;
 pub use outcome::{Outcome, OutcomeKind};
 pub use participants::{PanelInfo, Participant, Spent};
+pub use problem::major_requirements;
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use reading::{

@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::debate::{AgentId, Contribution, Debate, Yield};
+use crate::debate::{AgentId, Contribution, Debate, Yield, major_requirements};
 
-/// Shorter lines are headings and fragments, whatever words they hold.
-const SHORTEST: usize = 10;
 /// The heading of the section in which agents say what they fulfil, in lower case.
 const COVERAGE: &str = "requirements coverage";
 
@@ -40,7 +38,7 @@ impl Requirements {
         }
         let solution = debate.final_solution.as_ref();
         Self {
-            major_requirements: debate.problem.lines().filter_map(major_requirement).collect(),
+            major_requirements: major_requirements(&debate.problem),
             judge_unfulfilled_requirements: solution
                 .map(|solution| solution.unfulfilled_major_requirements.clone())
                 .unwrap_or_default(),
@@ -56,28 +54,6 @@ fn latest(debate: &Debate) -> BTreeMap<&AgentId, (u32, &Contribution)> {
     let mut own: Vec<_> = texts.filter(|(_, one)| debate.yield_of(one) == Some(Yield::Proposal)).collect();
     own.sort_by_key(|(round, one)| (*round, debate.stage_rank(one.stage)));
     own.into_iter().map(|(round, one)| (&one.agent_id, (round, one.as_ref()))).collect()
-}
-
-/// The line without its bullet, when it states a major requirement.
-fn major_requirement(line: &str) -> Option<String> {
-    let line = without_bullet(line.trim());
-    let words: Vec<String> =
-        line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-    let has = |wanted: &str| words.iter().any(|word| word == wanted);
-    let is_major = ["must", "shall", "required", "critical", "essential"].into_iter().any(has)
-        || words.windows(2).any(|pair| pair == ["needs", "to"]);
-    (is_major && line.chars().count() > SHORTEST).then(|| line.to_owned())
-}
-
-/// Without `-`, `*`, `+`, `•`, `1.` or `1)` at the beginning, where white space follows.
-fn without_bullet(line: &str) -> &str {
-    let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let mark = if digits.len() < line.len() {
-        digits.strip_prefix(['.', ')'])
-    } else {
-        line.strip_prefix(['-', '*', '+', '•'])
-    };
-    mark.filter(|rest| rest.starts_with(char::is_whitespace)).map_or(line, str::trim)
 }
 
 /// What stands under the last heading that names the requirements coverage, up to the next heading of its level or a
@@ -129,30 +105,6 @@ fn heading(line: &str) -> Option<(usize, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_with_a_word_of_duty_are_major_requirements() {
-        let problem = "Design it.\n- It must be fast enough\n* Data SHALL stay in the EU\n 3. Access is required\n\
-                       10) It needs to last\n• Uptime is critical!\n**Must** be cheap\n- must do it\nA mustard store\n\
-                       It needs  to grow\nIt should be nice and tidy\nEssential: backups";
-        let found: Vec<String> = problem.lines().filter_map(major_requirement).collect();
-        assert_eq!(
-            found,
-            [
-                "It must be fast enough",
-                "Data SHALL stay in the EU",
-                "Access is required",
-                "It needs to last",
-                "Uptime is critical!",
-                "**Must** be cheap",
-                "It needs  to grow",
-                "Essential: backups",
-            ]
-        );
-        // Ten characters are not longer than ten.
-        assert_eq!(major_requirement("- must do 12"), None);
-        assert_eq!(major_requirement("- must do 123"), Some("must do 123".to_owned()));
-    }
 
     #[test]
     fn the_section_ends_with_the_next_heading_of_its_level() {

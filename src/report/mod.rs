@@ -3,12 +3,14 @@
 //! Formats take a [`View`] and make text of it, where it goes is not theirs to know; none of them asks the clock. Nothing that came from
 //! a model is trusted here: as Markdown it stands in fences that it cannot leave, as HTML it is escaped.
 
+mod decision;
 mod html;
 mod markdown;
 mod polls;
 mod stages;
 mod view;
 
+pub use decision::decision_record;
 pub use html::html;
 pub use markdown::{Detail, markdown};
 pub use view::{Participant, View};

@@ -188,6 +188,50 @@ fn resolved_ends_the_debate_in_the_round_in_which_nothing_grave_is_open_and_asks
 }
 
 #[test]
+fn the_decision_record_says_what_was_rejected_and_why_and_stays_in_its_form() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Synthesize => Reply::text(
+            "# Answer\n\nUse tokens. <script>alert(1)</script>\n\n</details>\n\n## Parts\n\n- a store\n\n```json\n\
+             {\"tradeoffs\":[\"Latency for safety\"],\"recommendations\":[\"Load test\"],\
+             \"unfulfilledMajorRequirements\":[],\"openQuestions\":[],\"rulings\":[{\"point\":1,\"decision\":\
+             \"dismissed\",\"handledIn\":\"\",\"reason\":\"Clients fence.\"}],\"confidence\":90}\n```",
+        ),
+        _ => script(request),
+    });
+    let (sandbox, id, _) = run(&server, &json!({"rounds": 3, "seed": 1}));
+    let record = sandbox.run(["report", &id, "--format", "adr"]).expect_code(0).stdout;
+    let headings: Vec<&str> = record.lines().filter(|line| line.starts_with('#')).collect();
+    assert_eq!(
+        headings,
+        [
+            "# Design a lock service",
+            "## Context and Problem Statement",
+            "## Considered Options",
+            "## Decision Outcome",
+            "### Answer",
+            "#### Parts",
+            "## Consequences",
+            "## Next Steps",
+            "## Rejected Objections",
+        ],
+        "{record}"
+    );
+    let rejected = &record[record.find("## Rejected Objections").unwrap()..];
+    assert!(rejected.contains("two workers hold one lease at once") && rejected.contains("it is there"), "{rejected}");
+    assert!(rejected.contains("dismissed by the judge: Clients fence."), "{rejected}");
+    assert!(rejected.contains("Retries") && rejected.contains("the budget rules it out"), "{rejected}");
+    assert!(!rejected.contains("Clocks"), "it was accepted in part: {rejected}");
+    assert!(record.contains("- Latency for safety") && !record.contains("Judge Assessment"), "{record}");
+    assert!(!record.contains("<script>alert"), "{record}");
+    assert_eq!(record.lines().filter(|line| *line == "</details>").count(), 1, "the record's own: {record}");
+    let json: Value =
+        serde_json::from_str(&sandbox.run(["report", &id, "--format", "json"]).expect_code(0).stdout).unwrap();
+    assert_eq!(json["ledger"].as_array().unwrap().len(), 4);
+    let page = sandbox.run(["report", &id, "--format", "html"]).expect_code(0).stdout;
+    assert!(page.starts_with("<!DOCTYPE html>"));
+}
+
+#[test]
 fn objections_that_were_never_rechecked_cap_nothing() {
     let server = MockServer::with(script);
     // In one round nobody looks at an answer again; the judge upholds the first point by itself.

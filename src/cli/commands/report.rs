@@ -21,7 +21,8 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
         return Err(ConfigError::Argument { option: "--output", message }.into());
     }
     let configured = args.config.as_deref().map(|path| configured(path, terminal)).transpose()?.flatten();
-    write_report(&entry, configured.as_ref(), args.output.as_deref(), detail(args.verbose), terminal)
+    let (output, format) = (args.output.as_deref(), args.format.map(Into::into));
+    write_report(&entry, configured.as_ref(), output, detail(args.verbose), format, terminal)
 }
 
 /// Whether `path` is one of the debate's own files, whatever it is written like.

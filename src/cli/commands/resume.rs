@@ -82,5 +82,5 @@ fn finished(id: &DebateId, entry: &Entry, args: &ResumeArgs, terminal: &mut Term
     terminal.notice(&format!("The debate {id} is finished; nothing is left to do."));
     let Some(path) = &args.run.report else { return Ok(()) };
     let path = report_path(path, terminal);
-    write_report(entry, None, Some(&path), detail(args.run.verbose), terminal)
+    write_report(entry, None, Some(&path), detail(args.run.verbose), None, terminal)
 }
