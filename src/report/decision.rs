@@ -21,8 +21,8 @@ const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment";
 const RENDERED_BYTES: usize = 128 * 1024;
 /// Characters of an option's first sentence.
 const SKETCH: usize = 200;
-/// How far the headings of the solution are moved: below those of the record's parts.
-const BELOW: u8 = 2;
+/// The level of the highest headings of a text within the record: below that of the record's parts.
+const TOP: u8 = 3;
 
 /// Writes the decision record of a debate to `out`.
 ///
@@ -149,10 +149,15 @@ fn below(text: &str) -> String {
     options.extension.strikethrough = true;
     let arena = Arena::new();
     let root = parse_document(&arena, text, &options);
+    let levels = root.descendants().filter_map(|node| match &node.data.borrow().value {
+        NodeValue::Heading(heading) => Some(heading.level),
+        _ => None,
+    });
+    let highest = levels.min().unwrap_or(TOP);
     for node in root.descendants() {
         let mut data = node.data.borrow_mut();
         match &mut data.value {
-            NodeValue::Heading(heading) => heading.level = (heading.level + BELOW).min(6),
+            NodeValue::Heading(heading) => heading.level = (heading.level - highest + TOP).min(6),
             NodeValue::HtmlInline(markup) => data.value = NodeValue::Text(std::mem::take(markup).into()),
             NodeValue::HtmlBlock(block) => {
                 let literal = std::mem::take(&mut block.literal);
