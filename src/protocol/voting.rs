@@ -136,7 +136,7 @@ fn listed<'a>(ids: impl IntoIterator<Item = &'a AgentId>) -> String {
 
 /// The winner's text, and behind it how the vote went.
 fn describe(winner: &Contribution, voting: &Voting, ballots: &[&Arc<Contribution>]) -> String {
-    let mut text = format!("{}\n\n---\n\n## Vote\n\n", winner.content.trim_end());
+    let mut text = format!("{}\n\n---\n\n## Vote\n\n", winner.without_answers().trim_end());
     // Writing to a String cannot fail.
     for (candidate, count) in &voting.tally {
         let _ = writeln!(text, "- {candidate}: {count}");

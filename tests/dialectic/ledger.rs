@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+use crate::synthesis::label_of;
 use crate::timing::without_times;
 
 /// Three rounds in which `architect` criticises `kiss`, who has nothing to say against `architect`. What is said depends
@@ -229,6 +230,19 @@ fn the_decision_record_says_what_was_rejected_and_why_and_stays_in_its_form() {
     assert_eq!(json["ledger"].as_array().unwrap().len(), 4);
     let page = sandbox.run(["report", &id, "--format", "html"]).expect_code(0).stdout;
     assert!(page.starts_with("<!DOCTYPE html>"));
+}
+
+#[test]
+fn a_text_that_is_chosen_comes_without_its_answers_to_critics() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Vote => {
+            Reply::json(json!({"choice": label_of(request, "# K one"), "confidence": 70, "reason": "It holds."}))
+        }
+        _ => script(request),
+    });
+    let (_, _, state) = run(&server, &json!({"rounds": 1, "synthesisMethod": "voting"}));
+    let description = state["finalSolution"]["description"].as_str().unwrap();
+    assert!(description.starts_with("# K one\n\n## Requirements Coverage\n\nAll.\n\n---\n\n## Vote"), "{description}");
 }
 
 #[test]
