@@ -128,6 +128,15 @@ pub enum Error {
         /// The debate.
         id: DebateId,
     },
+    /// The server was stopped.
+    #[error("stopped; what was running is saved")]
+    Stopped,
+    /// A question about a debate was interrupted.
+    #[error("interrupted; the question about {id} is on record, without an answer")]
+    QuestionInterrupted {
+        /// The debate.
+        id: DebateId,
+    },
     /// The debate was interrupted and saved.
     #[error("interrupted; the debate {id} is saved as paused")]
     Interrupted {
@@ -178,7 +187,9 @@ impl Error {
             Self::NotFull { .. } => return 5,
             Self::Interrupted { .. }
             | Self::InterruptedAtEnd { .. }
+            | Self::QuestionInterrupted { .. }
             | Self::EvaluationInterrupted
+            | Self::Stopped
             | Self::ReplayInterrupted => return 130,
         };
         match blame {
@@ -211,9 +222,11 @@ impl Error {
                 format!("with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>")
             }
             Self::Interrupted { id } => format!("go on with: dialectic resume {id}"),
+            Self::QuestionInterrupted { id } => format!("to ask it again: dialectic ask {id}"),
             Self::AllCallsFailed { is_kept: false, .. }
             | Self::NotEvaluated { .. }
             | Self::EvaluationInterrupted
+            | Self::Stopped
             | Self::NotWhole { .. }
             | Self::Stdout(_)
             | Self::Stdin(_)

@@ -9,12 +9,15 @@
 //! | [`report`] | what is written about a debate: Markdown and HTML, from one view of it |
 //! | [`evaluation`] | has the solutions of saved debates scored, and writes the scores down |
 //! | [`runner`] | the one door to a debate: start, resume or fork it, and get a handle to the run |
+//! | [`serve`] | the debates in a browser, and an API for programs |
 //! | [`engine`] | runs a debate by its protocol: starts the calls that are ready, records results, keeps the budget |
 //! | [`agent`] | debaters and judge: from a step to a request, from a reply to a value |
 //! | [`protocol`] | the declarations: stages, the calls of each, and where each leads; one file a protocol |
+//! | [`archive`] | what past debates have shown: ratings of models, and a memory of what was decided |
 //! | [`store`] | debates on disk: journal, state file, lock, finding one by its id |
 //! | [`trace`] | sends the spans of a running debate to Langfuse or any OTLP collector |
 //! | [`tools`] | what agents may look up while they write, and the sandbox around it |
+//! | [`process`] | commands of the user's, run through the shell within bounds |
 //! | [`prompt`] | the files of `prompts/`, and their rendering |
 //! | [`llm`] | calls of models: providers, retry, time-out, price; the offline provider |
 //! | [`config`] | from file, environment and command line to settings |
@@ -37,6 +40,7 @@
 //! and `protocol` do no input or output.
 
 pub mod agent;
+pub mod archive;
 pub mod cli;
 pub mod config;
 pub mod debate;
@@ -49,12 +53,14 @@ pub mod evaluation;
 pub mod figures;
 pub mod llm;
 pub mod markdown;
+pub mod process;
 pub mod prompt;
 pub mod protocol;
 pub mod report;
 pub mod runner;
 pub mod sanitize;
 pub mod secrets;
+pub mod serve;
 pub mod signals;
 pub mod store;
 pub mod tools;

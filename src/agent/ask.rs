@@ -6,13 +6,15 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
 use crate::debate::{
-    AgentId, CallRecord, Cut, Judgement, Metadata, Reading, Solution, StoredReply, ToolCall, ToolResult,
+    AgentId, CallRecord, Challenge, Cut, Judgement, Metadata, Observation, Reading, Relations, Solution, StoredReply,
+    ToolCall, ToolResult,
 };
 use crate::llm::{Caller, FailedCall, ModelError, Request, Turn};
 use crate::prompt::{Fill, NoSolution, PromptError, SecondChance};
 use crate::protocol::{Answer, Authorship};
 use crate::tools::Toolbox;
 
+use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::reply::{Ballot, Cast, Questions, RawJudgement, Score};
 use super::{AnswerError, Assessment, Call, Written};
 
@@ -126,7 +128,13 @@ pub enum Value {
     Choice(Cast<AgentId>),
     /// A vote for a word.
     Word(Cast<&'static str>),
-    /// Scores of the debaters.
+    /// How decisions relate.
+    Relations(Relations),
+    /// What stands against an agreement.
+    Challenge(Challenge),
+    /// The kinds of argument in texts.
+    Kinds(Vec<Observation>),
+    /// Scores of the debaters, or of their texts.
     Judgement(Judgement),
     /// The answer of the debate. Some of its assessment may be missing, which it says.
     Solution(Box<Solution>),
@@ -147,6 +155,9 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, 
         | Value::Questions(_)
         | Value::Score(_)
         | Value::Choice(_)
+        | Value::Relations(_)
+        | Value::Challenge(_)
+        | Value::Kinds(_)
         | Value::Judgement(_)
         | Value::Solution(_)
         | Value::Unreadable(_) => None,
@@ -158,7 +169,7 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, 
 async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
     let labels = &call.labels;
     match &call.step.answer {
-        Answer::Text | Answer::Summary => {
+        Answer::Text | Answer::Summary | Answer::FollowUp => {
             let Said { text, call, metadata } = ask.text().await?;
             Ok(Answered { value: Value::Text(text), call, metadata, reading: None })
         }
@@ -169,6 +180,16 @@ async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, Faile
         Answer::Judgement => {
             let pass = call.step.key.pass;
             ask.value(|text| RawJudgement::read(text, labels, pass), Value::Judgement).await
+        }
+        Answer::Relations => {
+            let read = |text: &str| RawRelations::read(text, &call.decisions, &call.requirements);
+            ask.value(read, Value::Relations).await
+        }
+        Answer::Challenge => ask.value(|text| RawChallenge::read(text, &call.listed), Value::Challenge).await,
+        Answer::Kinds => ask.value(|text| RawKinds::read(text, &call.numbered), Value::Kinds).await,
+        Answer::Scores(_) => {
+            let (pass, criteria) = (call.step.key.pass, call.criteria.iter().map(String::as_str).collect::<Vec<_>>());
+            ask.value(|text| RawScores::read(text, labels, &criteria, pass), Value::Judgement).await
         }
         Answer::Solution(Authorship::Kept(key)) => {
             let read = |text: &str| match Assessment::read(text) {
@@ -194,7 +215,14 @@ async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, Faile
                 (true, Some(base)) => labels.author(base).map(drop),
                 (true, None) => Err(AnswerError::Unfit { message: "it has no `base`".to_owned() }),
             };
-            let (Solved { written, cut }, record) = ask.written(assess, check).await?;
+            let (Solved { mut written, cut }, record) = ask.written(assess, check).await?;
+            let is_amended = if let Authorship::Based(base) = authorship {
+                let label = labels.iter().find(|(_, author)| **author == base.agent_id);
+                written.assessment.base = label.map(|(label, _)| label.to_owned());
+                true
+            } else {
+                is_amended
+            };
             let solution = if is_amended {
                 written.into_amended_solution(judge, labels, &call.listed)
             } else {

@@ -2,26 +2,30 @@
 
 use std::sync::Arc;
 
-use crate::debate::{AgentId, Contribution, Debate, Objection, Position, Reads};
+use crate::debate::{AgentId, CallKey, Contribution, Debate, Objection, Position, Reads, major_requirements};
 use crate::llm::{AnswerSchema, Request};
 use crate::prompt::{
-    self, Assess, Authored, Beginning, Candidate, Clarification, Entry, Fill, History, MaterialPart, OwnHistory,
-    PromptError, Values,
+    self, Assess, Attached, Authored, Beginning, Candidate, Clarification, Entry, Fill, History, MaterialPart,
+    OwnHistory, PromptError, Values,
 };
 use crate::protocol::motion::debaters;
-use crate::protocol::{Answer, Authorship, Shows, Step, criteria, side};
+use crate::protocol::{Answer, Authorship, Shows, Step, criteria, criteria_or, side};
 
+use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
+use super::dispute::dispute;
 use super::excerpt::{Titled, bounded, length, shorten, total};
 use super::points::Listed;
 use super::reply::{self, Ballot, Questions, RawJudgement, Score};
 use super::texts::{
-    Earlier, anonymous, anonymous_transcript, earlier_texts, final_texts, history, newest_summary, own_rounds,
-    transcript, whole_length,
+    Earlier, anonymous, anonymous_transcript, earlier_answers, earlier_texts, final_texts, history, material,
+    newest_summary, own_rounds, transcript, who_is_who, whole_length,
 };
 use super::{Agent, Labels, Panel, shuffled};
 
 /// Characters that texts may take which are only mentioned.
 const MENTIONS: usize = 8000;
+/// Characters of a text that is looked through for its kinds of argument, and of all of them together.
+const OBSERVED: usize = 24_000;
 /// Where the texts belong in a summary prompt of the user's.
 const CONTENT: &str = "{content}";
 
@@ -47,6 +51,14 @@ pub struct Call {
     pub(super) kept: Arc<str>,
     /// What the answer is read for beside what it is.
     pub(super) reads: Option<Reads>,
+    /// The decisions that are shown, in their order.
+    pub(super) decisions: Vec<String>,
+    /// The major requirements that are shown, in their order.
+    pub(super) requirements: Vec<String>,
+    /// The calls whose texts are shown under numbers, in their order.
+    pub(super) numbered: Vec<CallKey>,
+    /// What is scored.
+    pub(super) criteria: Vec<String>,
     /// The open points that the judge rules on, in the order of its list.
     pub(super) listed: Vec<Objection>,
     /// Makes the request for the assessment alone of a solution that came without one.
@@ -74,9 +86,18 @@ impl SharedPrompt {
             .collect();
         let context_dir = debate.settings.as_ref().and_then(|settings| settings.context_dir.as_ref());
         let context_dir = context_dir.map(|path| path.display().to_string());
+        let attachments: Vec<_> = debate
+            .attachments
+            .iter()
+            .map(|one| Attached { name: &one.name, sha256: &one.sha256, text: &one.text })
+            .collect();
+        let material = material(debate);
+        let gathered: Vec<_> = material.iter().map(Titled::entry).collect();
         let beginning = Beginning {
             problem: &debate.problem,
+            attachments: &attachments,
             context_dir: context_dir.as_deref(),
+            gathered: &gathered,
             clarifications: &clarifications,
         };
         Ok(Self { system: prompt::system(), beginning: beginning.render()?.into() })
@@ -111,6 +132,11 @@ struct Shown<'a> {
     rounds: Vec<prompt::OwnRound<'a>>,
     entries: Vec<Titled<'a>>,
     parts: Vec<(&'static str, Vec<Titled<'a>>)>,
+    question: Option<&'a str>,
+    dispute: Option<String>,
+    decisions: Vec<String>,
+    requirements: Vec<String>,
+    numbered: Vec<CallKey>,
     length: usize,
 }
 
@@ -135,8 +161,19 @@ impl<'a> Shown<'a> {
                 let inputs = unread(inputs, step);
                 Self { inputs, points: points(&|_| None), own_summary: own_summary(), history, ..Self::default() }
             }
-            Shows::Candidates { salt } => {
-                let order = shuffled(inputs, debate.seed.unwrap_or_default(), salt);
+            Shows::InputsAndDispute => Self {
+                inputs: unread(inputs, step),
+                points: points(&|_| None),
+                dispute: dispute(debate, agent, round),
+                ..Self::default()
+            },
+            Shows::Decisions => Self::of_decisions(debate, step),
+            Shows::Numbered => Self::of_numbered(debate, step, room),
+            Shows::Candidates { salt } | Shows::CandidatesReversed { salt } => {
+                let mut order = shuffled(inputs, debate.seed.unwrap_or_default(), salt);
+                if matches!(step.shows, Shows::CandidatesReversed { .. }) {
+                    order.reverse();
+                }
                 let labels = Labels::of(order.iter().map(|one| one.agent_id.clone()));
                 let named = labels.iter().map(|(label, _)| label.to_owned()).zip(&order);
                 let mut candidates: Vec<_> = named.map(|(label, one)| Titled::new(label, &*one.content)).collect();
@@ -172,25 +209,47 @@ impl<'a> Shown<'a> {
                 Self { entries, length: debate.earlier_text_length(), ..Self::default() }
             }
             Shows::WholeDebate => {
-                let mut last = final_texts(debate);
-                let left = room.saturating_sub(total(&last));
-                shorten(&mut last, room);
-                let limit = debate.settings.as_ref().map_or(usize::MAX, |settings| settings.debate.history_limit);
-                let earlier = match &debate.judge_summary {
-                    Some(summary) if length(&summary.summary) <= left => {
-                        vec![Titled::new("Your summary of them", &*summary.summary)]
-                    }
-                    None if left > MENTIONS => {
-                        bounded(earlier_texts(debate, Earlier::Whole), limit.min(left - MENTIONS))
-                    }
-                    Some(_) | None => Vec::new(),
-                };
-                let mut parts = vec![("Earlier rounds", earlier), ("The final round", last)];
-                parts.retain(|(_, texts)| !texts.is_empty());
                 let points = points(&|author| Some(anonymous(debate, author)));
-                Self { points, parts, length: whole_length(debate), ..Self::default() }
+                Self { points, parts: whole_debate(debate, room), length: whole_length(debate), ..Self::default() }
+            }
+            Shows::Record => {
+                let mut behind = vec![("Who is who", vec![Titled::new("The agents", who_is_who(debate))])];
+                if let Some(solution) = &debate.final_solution {
+                    behind.push(("The solution", vec![Titled::new("As the user has it", &*solution.description)]));
+                }
+                let number = usize::from(step.key.pass);
+                let (earlier, asked) =
+                    debate.follow_ups.split_at(number.saturating_sub(1).min(debate.follow_ups.len()));
+                behind.push(("What the user asked before", earlier_answers(earlier)));
+                behind.retain(|(_, texts)| !texts.is_empty());
+                let taken: usize = behind.iter().map(|(_, texts)| total(texts)).sum();
+                let mut parts = whole_debate(debate, room.saturating_sub(taken));
+                parts.extend(behind);
+                let question = asked.first().map(|asked| &*asked.question);
+                Self { question, parts, length: whole_length(debate) + taken, ..Self::default() }
             }
         })
+    }
+
+    /// What the inputs of a step decide.
+    fn of_decisions(debate: &'a Debate, step: &Step) -> Self {
+        let wordings = debate.decisions_of(&step.inputs).wordings;
+        let decisions: Vec<String> = wordings.into_iter().map(|wording| wording.decision).collect();
+        let length = decisions.iter().map(|decision| length(decision)).sum();
+        Self { decisions, requirements: major_requirements(&debate.problem), length, ..Self::default() }
+    }
+
+    /// The inputs of a step under numbers.
+    fn of_numbered(debate: &'a Debate, step: &Step, room: usize) -> Self {
+        let there: Vec<_> = step.inputs.iter().filter_map(|key| Some((key, debate.contribution(key)?))).collect();
+        let title = |(number, (_, one)): (usize, &(&CallKey, &'a Arc<Contribution>))| {
+            Titled::new(format!("Text {number}: {}", debate.words(one.stage).noun), one.without_answers())
+        };
+        let mut entries: Vec<_> = (1..).zip(&there).map(title).collect();
+        let length = total(&entries);
+        shorten(&mut entries, OBSERVED.min(room));
+        let numbered = there.iter().map(|(key, _)| (*key).clone()).collect();
+        Self { entries, numbered, length, ..Self::default() }
     }
 
     fn listed(&self) -> Option<&str> {
@@ -243,7 +302,15 @@ pub fn prepare(
         role.focus = &focus;
     }
     let target = step.key.target_agent_id.as_ref().and_then(|id| panel.agent(id)).map(|one| one.settings.name.as_str());
-    let criteria = debate.settings.as_ref().map(criteria).unwrap_or_default();
+    let criteria = debate.settings.as_ref().map(|settings| {
+        if let Answer::Scores(default) = &step.answer { criteria_or(settings, default) } else { criteria(settings) }
+    });
+    let criteria = criteria.unwrap_or_default();
+    let base = if let Answer::Solution(Authorship::Based(key)) = &step.answer {
+        shown.labels.iter().find(|(_, author)| **author == key.agent_id)
+    } else {
+        None
+    };
     let texts: Vec<_> = shown.inputs.iter().map(|one| (one.agent_id.as_str(), one.without_answers())).collect();
     let values = Values {
         role,
@@ -258,6 +325,11 @@ pub fn prepare(
             .map(|(heading, texts)| MaterialPart { heading, entries: texts.iter().map(Titled::entry).collect() })
             .collect(),
         points: shown.listed(),
+        question: shown.question,
+        dispute: shown.dispute.as_deref(),
+        decisions: shown.decisions.iter().map(String::as_str).collect(),
+        requirements: shown.requirements.clone(),
+        base: base.map(|(label, _)| label),
         side: debate.settings.as_ref().map_or(Position::Neutral, |settings| side(settings, &agent.settings.id)).name(),
         target,
         debaters: shown.labels.iter().map(|(label, _)| label).collect(),
@@ -267,14 +339,21 @@ pub fn prepare(
     };
     let body = step.prompt.render(&values)?;
     let answer = match &step.answer {
-        Answer::Text | Answer::Summary | Answer::Solution(Authorship::Judge | Authorship::Amended) => None,
+        Answer::Text
+        | Answer::Summary
+        | Answer::FollowUp
+        | Answer::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => None,
         // The judge adds its assessment to a text that stands as it is.
         Answer::Solution(Authorship::Kept(_)) => Some(reply::assessment(false, shown.points.is_some())),
         Answer::Questions { .. } => Some(Arc::new(Questions::schema())),
         Answer::Score(_) => Some(Arc::new(Score::schema())),
         Answer::Choice => Some(Arc::new(Ballot::schema())),
         Answer::Word(words) => Some(Arc::new(Ballot::schema_of(words))),
+        Answer::Relations => Some(Arc::new(RawRelations::schema(!shown.requirements.is_empty()))),
+        Answer::Challenge => Some(Arc::new(RawChallenge::schema())),
+        Answer::Kinds => Some(Arc::new(RawKinds::schema())),
         Answer::Judgement => Some(Arc::new(RawJudgement::schema(&shown.labels, &criteria))),
+        Answer::Scores(_) => Some(Arc::new(RawScores::schema(&shown.labels, &criteria))),
     };
     let request = shared.request(agent, shown.history.as_deref(), &body, answer);
     let (kept, assess) = match &step.answer {
@@ -284,17 +363,54 @@ pub fn prepare(
         Answer::Solution(authorship) => (None, Some(assessing(shared, agent, authorship, &shown))),
         Answer::Text
         | Answer::Summary
+        | Answer::FollowUp
         | Answer::Questions { .. }
         | Answer::Score(_)
         | Answer::Choice
         | Answer::Word(_)
-        | Answer::Judgement => (None, None),
+        | Answer::Relations
+        | Answer::Challenge
+        | Answer::Kinds
+        | Answer::Judgement
+        | Answer::Scores(_) => (None, None),
     };
     let kept = kept.unwrap_or_default();
-    let is_solution = matches!(step.answer, Answer::Solution(_));
-    let listed = shown.points.filter(|_| is_solution).map(|listed| listed.points).unwrap_or_default();
-    let (labels, length) = (shown.labels, shown.length);
-    Ok(Call { step: step.clone(), request, labels, length, kept, reads: None, listed, assess })
+    let is_solution = matches!(step.answer, Answer::Solution(_) | Answer::Challenge);
+    let criteria = criteria.into_iter().map(str::to_owned).collect();
+    let listed = shown.points.as_ref().filter(|_| is_solution).map(|listed| listed.points.clone()).unwrap_or_default();
+    let Shown { labels, length, decisions, requirements, numbered, .. } = shown;
+    Ok(Call {
+        step: step.clone(),
+        request,
+        labels,
+        length,
+        kept,
+        reads: None,
+        decisions,
+        requirements,
+        numbered,
+        criteria,
+        listed,
+        assess,
+    })
+}
+
+/// The last round and what came before it, in parts. There is room for so many characters.
+fn whole_debate(debate: &Debate, room: usize) -> Vec<(&'static str, Vec<Titled<'_>>)> {
+    let mut last = final_texts(debate);
+    let left = room.saturating_sub(total(&last));
+    shorten(&mut last, room);
+    let limit = debate.settings.as_ref().map_or(usize::MAX, |settings| settings.debate.history_limit);
+    let earlier = match &debate.judge_summary {
+        Some(summary) if length(&summary.summary) <= left => {
+            vec![Titled::new("Your summary of them", &*summary.summary)]
+        }
+        None if left > MENTIONS => bounded(earlier_texts(debate, Earlier::Whole), limit.min(left - MENTIONS)),
+        Some(_) | None => Vec::new(),
+    };
+    let mut parts = vec![("Earlier rounds", earlier), ("The final round", last)];
+    parts.retain(|(_, texts)| !texts.is_empty());
+    parts
 }
 
 /// The texts of a step without the earlier critiques that its list of points says everything of: a critic looks at

@@ -6,6 +6,8 @@
 mod answer;
 mod ask;
 mod call;
+mod compare;
+mod dispute;
 mod excerpt;
 mod labels;
 mod mend;

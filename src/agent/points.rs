@@ -29,6 +29,15 @@ impl Listed {
         let key = &step.key;
         let yields = debate.stage(key.stage).and_then(|stage| stage.yields);
         let listed = match (&step.answer, &key.target_agent_id, yields) {
+            (Answer::Challenge, ..) => {
+                let ledger = Ledger::of(debate);
+                let mut points = ledger.to_decide();
+                points.retain(|one| one.answer == Answered::Unanswered);
+                Self::new(&points, |number, one| {
+                    let on = label(&one.target_id).map(|label| format!("{label}: ")).unwrap_or_default();
+                    format!("{number}. [{}] {on}", one.point.severity.name())
+                })
+            }
             (Answer::Solution(_), ..) => {
                 let ledger = Ledger::of(debate);
                 let points = ledger.to_decide();
@@ -61,7 +70,11 @@ impl Listed {
                 | Answer::Score(_)
                 | Answer::Choice
                 | Answer::Word(_)
-                | Answer::Judgement,
+                | Answer::Judgement
+                | Answer::FollowUp
+                | Answer::Relations
+                | Answer::Kinds
+                | Answer::Scores(_),
                 ..,
             ) => return None,
         };

@@ -194,7 +194,9 @@ impl RawJudgement {
         let winner = leading.next().filter(|_| leading.next().is_none()).cloned();
         let named = |text: &str| labels.reveal("debater", &labels.reveal(DEBATER, text));
         let criteria = criteria.into_iter().map(|one| (one.name, named(&one.assessment))).collect();
-        Ok(Judgement { pass, winner, scores, criteria, reasoning: named(&reasoning) })
+        let reasoning = named(&reasoning);
+        let (by_criterion, missing) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Judgement { pass, winner, scores, criteria, reasoning, by_criterion, missing })
     }
 }
 

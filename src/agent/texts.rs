@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::debate::{AgentId, Contribution, Debate, DebateSettings, Position, Round, Summary, Yield};
+use crate::debate::{
+    AgentId, Contribution, Debate, DebateSettings, FollowUp, Material, MaterialSource, Position, Round, Summary, Yield,
+};
 use crate::markdown::letters;
 use crate::prompt::{Authored, OwnRound};
 use crate::protocol::side;
@@ -44,6 +46,23 @@ pub(super) fn authored(one: &Contribution) -> Authored<'_> {
     Authored { author: one.agent_id.as_str(), text: &one.content }
 }
 
+/// What was collected for the debate, as far as it is there, each text under its source.
+pub(super) fn material<'a>(debate: &'a Debate) -> Vec<Titled<'a>> {
+    let all = debate.gathered.iter().flat_map(|gathered| &gathered.material);
+    let there = all.filter(|one| !one.text.trim().is_empty());
+    let titled = |one: &'a Material| {
+        let Material { source, name, text, cut, .. } = one;
+        let source = match source {
+            MaterialSource::Outline => "Files of".to_owned(),
+            MaterialSource::Readme => "Readme:".to_owned(),
+            MaterialSource::Command => "Output of".to_owned(),
+            MaterialSource::Memory => "From an earlier debate:".to_owned(),
+        };
+        Titled::new(format!("{source} {name}{}", if *cut { " (the beginning)" } else { "" }), text.as_str())
+    };
+    there.map(titled).collect()
+}
+
 /// The newest summary that an agent has made of its own history, with the round in which it did.
 pub(super) fn newest_summary<'a>(debate: &'a Debate, agent: &AgentId) -> Option<(u32, &'a Summary)> {
     let summary_of = |round: &'a Round| Some((round.round_number, round.summaries.as_ref()?.get(agent)?));
@@ -73,7 +92,12 @@ pub(super) fn own_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) ->
                 }
                 Some(Yield::Proposal) => part.refinement = Some(text),
                 Some(
-                    Yield::Questions
+                    Yield::Material
+                    | Yield::Team
+                    | Yield::Agreement
+                    | Yield::Challenge
+                    | Yield::Kinds
+                    | Yield::Questions
                     | Yield::Summary
                     | Yield::Speech
                     | Yield::Ballot
@@ -114,6 +138,11 @@ fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<
         Yield::Critique
         | Yield::Speech
         | Yield::Ballot
+        | Yield::Material
+        | Yield::Team
+        | Yield::Agreement
+        | Yield::Challenge
+        | Yield::Kinds
         | Yield::Questions
         | Yield::Summary
         | Yield::Score
@@ -201,6 +230,29 @@ impl<'a> Names<'a> {
 /// The name under which the judge sees an agent.
 pub(super) fn anonymous(debate: &Debate, id: &AgentId) -> String {
     Names::of(debate).name(id)
+}
+
+/// Whom the judge's names for the agents stand for, a line each.
+pub(super) fn who_is_who(debate: &Debate) -> String {
+    let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
+    let lines =
+        agents.into_iter().map(|agent| format!("{}: {} ({})", anonymous(debate, &agent.id), agent.name, agent.role));
+    let mut lines: Vec<String> = lines.collect();
+    lines.sort();
+    lines.join("\n")
+}
+
+/// Earlier questions of the user's about the finished debate, each with its answer. One without an answer says nothing.
+pub(super) fn earlier_answers(asked: &[FollowUp]) -> Vec<Titled<'_>> {
+    let answered = (1..).zip(asked.iter().filter_map(|one| Some((&one.question, one.answer.as_ref()?))));
+    answered
+        .flat_map(|(number, (question, answer))| {
+            [
+                Titled::new(format!("Question {number}"), &**question),
+                Titled::new(format!("Your answer {number}"), &**answer),
+            ]
+        })
+        .collect()
 }
 
 /// The round that the answer rests on: where each agent stands, then what was said about that. Speeches stand by

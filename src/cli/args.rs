@@ -5,35 +5,52 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod archive;
+mod handling;
+
 use super::output::ReportFormat;
 use crate::config::Change;
 use crate::debate::{DebateSettings, ForkPoint, TerminationKind, Usd};
 use crate::display::{ColorMode, Speed};
 
+pub(super) use archive::{MemoryArgs, MemoryCommand, RatingsArgs};
+pub(super) use handling::{AskArgs, DebateArg, DiffArgs, ListArgs, Part, RateArgs, RmArgs, ShowArgs, TagArgs};
+
 /// Language-model agents debate a problem, and a judge hands back one answer.
 #[derive(Debug, Parser)]
 #[command(name = "dialectic", version, propagate_version = true, max_term_width = 100, args_override_self = true)]
-#[command(after_help = "Try it without a key: dialectic debate --offline \"Design a rate limiting system\"")]
 pub(super) struct Cli {
     #[command(subcommand)]
     pub(super) command: Command,
 
-    /// When to use colour; `auto` also honours `NO_COLOR`
+    /// When to use colour; `auto` also honours `NO_COLOR` [default: auto]
     // Behind every command's own options: unset, its place would depend on how many commands there are.
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", display_order = 900)]
-    pub(super) color: Color,
+    #[arg(long, global = true, value_enum, value_name = "WHEN", display_order = 900)]
+    pub(super) color: Option<Color>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// Answer a few questions, and have a configuration of your own for all directories
+    Init(InitArgs),
     /// Debate a problem and print the solution
     Debate(Box<DebateArgs>),
     /// Carry a paused, failed or killed debate on from its last finished call
     Resume(ResumeArgs),
     /// List the saved debates, newest first
     List(ListArgs),
-    /// Print a part of a saved debate, such as its objections
+    /// Read a saved debate, or a part of it
     Show(ShowArgs),
+    /// Ask the judge something about a finished debate
+    Ask(AskArgs),
+    /// Compare two debates
+    Diff(DiffArgs),
+    /// Rate a debate
+    Rate(RateArgs),
+    /// Tag a debate, to find it again
+    Tag(TagArgs),
+    /// Remove debates
+    Rm(RmArgs),
     /// Write a report of a saved debate, as Markdown or as a page
     Report(ReportArgs),
     /// Have the solutions of saved debates scored by evaluators
@@ -44,8 +61,16 @@ pub(super) enum Command {
     Fork(Box<ForkArgs>),
     /// Check that the record of a debate is whole
     Verify(VerifyArgs),
+    /// Show the debates in a browser, and start and steer them there; an API for programs
+    Serve(ServeArgs),
     /// Write, check and show configurations
     Config(ConfigArgs),
+    /// Rank models by the debates in which a judge scored them
+    Ratings(RatingsArgs),
+    /// Look up what past debates decided
+    Memory(MemoryArgs),
+    /// Show which models can be asked, with context and price
+    Models(ModelsArgs),
     /// Show the protocols that a debate can follow
     Protocols(ProtocolsArgs),
     /// Print a completion script for a shell
@@ -76,74 +101,112 @@ impl From<Color> for ColorMode {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "they are what can be typed")]
 pub(super) struct DebateArgs {
-    /// The problem as text; `-` reads it from standard input
+    /// The problem as text; `-`, or a pipe where nothing else says it, is standard input
     pub(super) problem: Option<String>,
 
     /// Read the problem from a UTF-8 file
-    #[arg(
+    #[arg(help_heading = "Problem", 
         short = 'p',
-        long = "problemDescription",
-        alias = "problem-description",
+        long,
+        aliases = ["problemDescription", "problem-description"],
         value_name = "PATH",
         allow_hyphen_values = true
     )]
-    pub(super) problem_description: Option<PathBuf>,
+    pub(super) problem_file: Option<PathBuf>,
 
-    /// Keep only the agents with these roles, separated by commas
-    #[arg(short, long, value_name = "ROLES", value_delimiter = ',')]
+    /// Write the problem in your editor, `VISUAL` or `EDITOR`; begins with the text or file that is given
+    #[arg(help_heading = "Problem", long)]
+    pub(super) edit: bool,
+
+    /// Put a text file beside the problem: all agents and the judge read it. Repeatable; `-` is standard input
+    #[arg(help_heading = "Problem", long, value_name = "PATH")]
+    pub(super) attach: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) models: ModelArgs,
+
+    /// Who debates: `cheap`, `strong` or `mixed` models, or a file with agents and a judge
+    #[arg(help_heading = "Who debates", long, value_name = "PANEL")]
+    pub(super) panel: Option<String>,
+
+    /// The roles that debate, separated by commas: the configuration's agents of that role, else built-in ones
+    #[arg(help_heading = "Who debates", short, long, value_name = "ROLES", value_delimiter = ',')]
     pub(super) agents: Option<Vec<String>>,
 
     /// How many rounds, from 1 to 100 [default: the configuration's, else 3]
-    #[arg(short, long, value_name = "N", value_parser = rounds, allow_negative_numbers = true)]
+    #[arg(help_heading = "Debate", short, long, value_name = "N", value_parser = rounds, allow_negative_numbers = true)]
     pub(super) rounds: Option<u32>,
 
     /// When to end before the last round [default: the configuration's, else fixed]
-    #[arg(long, value_name = "CONDITION", value_enum)]
+    #[arg(hide_short_help = true, help_heading = "Debate", long, value_name = "CONDITION", value_enum)]
     pub(super) until: Option<Until>,
 
     /// The configuration file [default: ./debate-config.json]
-    #[arg(short, long, value_name = "PATH")]
+    #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
     pub(super) config: Option<PathBuf>,
 
     /// The directory that the agents' file tools may read [default: the working directory]
-    #[arg(long, value_name = "DIR")]
+    #[arg(help_heading = "Problem", long, value_name = "DIR")]
     pub(super) context: Option<PathBuf>,
 
     /// The protocol that the debate follows; see `dialectic protocols`
-    #[arg(long, value_name = "NAME")]
+    #[arg(help_heading = "Debate", long, value_name = "NAME")]
     pub(super) protocol: Option<String>,
 
     /// Let the agents ask you what is unclear before they begin
-    #[arg(long)]
+    #[arg(help_heading = "Debate", long)]
     pub(super) clarify: bool,
 
     /// Call no model: all answers come from the embedded rule-based rehearsal, without key, network or cost
-    #[arg(long)]
+    #[arg(help_heading = "Who debates", long)]
     pub(super) offline: bool,
 
     /// Close the debate before it costs more than this many dollars; the judge's answer is within it
-    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    #[arg(help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) max_cost: Option<Usd>,
 
     /// Warn once when the debate has cost this many dollars
-    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true, help_heading = "Cost", long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(super) warn_cost: Option<Usd>,
 
     /// Shuffle what the judge and voters read as every debate with this seed does
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(hide_short_help = true, help_heading = "Debate", long, value_name = "NUMBER")]
     pub(super) seed: Option<u32>,
 
     /// Print each call that the debate would make, its tokens and its cost; call nothing
-    #[arg(long)]
+    #[arg(help_heading = "Cost", long)]
     pub(super) dry_run: bool,
+
+    /// Let this debate be watched and steered in a browser; Ctrl-C ends that when the debate is over
+    #[arg(help_heading = "Output", long)]
+    pub(super) serve: bool,
 
     #[command(flatten)]
     pub(super) run: RunArgs,
 }
 
+/// Which models are asked.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Who debates")]
+pub(super) struct ModelArgs {
+    /// The model of all agents and the judge
+    #[arg(short, long, value_name = "MODEL")]
+    pub(super) model: Option<String>,
+
+    /// The judge's model
+    #[arg(hide_short_help = true, long, value_name = "MODEL")]
+    pub(super) judge_model: Option<String>,
+
+    /// Who serves these models: a built-in provider, or a name from `providers`
+    #[arg(long, value_name = "NAME")]
+    pub(super) provider: Option<String>,
+}
+
 /// What a run takes, new or resumed.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub(super) struct RunArgs {
     /// Write the result to a file: `.json` the whole state, anything else the solution's text
     #[arg(short, long, value_name = "PATH")]
@@ -154,7 +217,7 @@ pub(super) struct RunArgs {
     pub(super) report: Option<PathBuf>,
 
     /// The environment file with the keys [default: .env, if it is there]
-    #[arg(short, long, value_name = "PATH")]
+    #[arg(help_heading = "Who debates", short, long, value_name = "PATH")]
     pub(super) env_file: Option<PathBuf>,
 
     /// Say who takes part and what each call took, on standard error
@@ -162,11 +225,11 @@ pub(super) struct RunArgs {
     pub(super) verbose: bool,
 
     /// Write every event as a line of JSON to a file, or to standard output (`-`; nothing else goes there then)
-    #[arg(long, value_name = "PATH")]
+    #[arg(hide_short_help = true, long, value_name = "PATH")]
     pub(super) events: Option<PathBuf>,
 
     /// Exit with 5 unless everything that was to be done was done
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     pub(super) strict: bool,
 
     #[command(flatten)]
@@ -175,6 +238,7 @@ pub(super) struct RunArgs {
 
 /// How a debate is watched.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub(super) struct WatchArgs {
     /// How much of the debate to show: a line for each call, whole texts, or nothing
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Watch::Compact)]
@@ -185,7 +249,7 @@ pub(super) struct WatchArgs {
     quiet: bool,
 
     /// Print the solution as it is, however long it is
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     pub(super) no_pager: bool,
 }
 
@@ -209,6 +273,7 @@ impl WatchArgs {
 
 /// What the user vouches for of a record that may be somebody else's.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Trust")]
 pub(super) struct VouchArgs {
     /// The configuration that the debate was begun with: what the record says as it does is trusted with keys
     #[arg(short, long, value_name = "PATH")]
@@ -221,9 +286,14 @@ pub(super) struct VouchArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ResumeArgs {
-    /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`
+    /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`; without one, the
+    /// newest that can be resumed, once you have agreed
     #[arg(value_name = "PATH-OR-ID")]
-    pub(super) debate: String,
+    pub(super) debate: Option<String>,
+
+    /// Do not ask whether to resume the newest debate; needed where nobody can be asked and none is named
+    #[arg(short, long, conflicts_with = "debate")]
+    pub(super) yes: bool,
 
     /// Go straight to the solution, with what has been said so far
     #[arg(long)]
@@ -242,9 +312,14 @@ pub(super) struct EvalArgs {
     #[arg(short, long, value_name = "PATH", required_unless_present = "offline")]
     pub(super) config: Option<PathBuf>,
 
-    /// The debates: state files, ids, beginnings of ids, `latest`, or patterns such as './debates/*.json'
-    #[arg(short, long = "debate", value_name = "PATH-OR-ID", required = true, num_args = 1..)]
-    pub(super) debates: Vec<String>,
+    /// The debates: state files, ids, beginnings or last four characters of ids, `latest`, or patterns such as
+    /// './debates/*.json'
+    #[arg(value_name = "PATH-OR-ID")]
+    debates: Vec<String>,
+
+    /// The same, as an option
+    #[arg(short = 'd', long = "debate", value_name = "PATH-OR-ID", num_args = 1.., required_unless_present = "debates")]
+    named: Vec<String>,
 
     /// Write the scores to a file: `.json`, `.csv` (rows are appended), anything else the table
     #[arg(short, long, value_name = "PATH")]
@@ -267,11 +342,17 @@ pub(super) struct EvalArgs {
     pub(super) offline: bool,
 }
 
+impl EvalArgs {
+    /// Which debates, in the order in which they are written.
+    pub(super) fn debates(&self) -> impl Iterator<Item = &str> {
+        self.debates.iter().chain(&self.named).map(String::as_str)
+    }
+}
+
 #[derive(Debug, Args)]
 pub(super) struct ReplayArgs {
-    /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`
-    #[arg(value_name = "PATH-OR-ID")]
-    pub(super) debate: String,
+    #[command(flatten)]
+    pub(super) which: DebateArg,
 
     /// How many times as fast as it was; `max` does not wait
     #[arg(long, value_name = "FACTOR", default_value = "1", allow_negative_numbers = true)]
@@ -287,9 +368,8 @@ pub(super) struct ReplayArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ForkArgs {
-    /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`
-    #[arg(value_name = "PATH-OR-ID")]
-    pub(super) debate: String,
+    #[command(flatten)]
+    pub(super) which: DebateArg,
 
     /// The first stage that is made anew, such as `2.critique` or `3.rebuttal`: a stage of the debate's protocol that
     /// makes calls. Everything before it is taken over; `start` takes over nothing
@@ -299,6 +379,9 @@ pub(super) struct ForkArgs {
     /// Change a setting, such as `debate.rounds=4`, `judge.model=gpt-4o`, `agents.agent-kiss.temperature=0.2`
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<Change>,
+
+    #[command(flatten)]
+    pub(super) models: ModelArgs,
 
     /// Call no model: all answers come from the embedded rule-based rehearsal, without key, network or cost
     #[arg(long)]
@@ -313,42 +396,12 @@ pub(super) struct ForkArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
-    /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`
-    #[arg(value_name = "PATH-OR-ID")]
-    pub(super) debate: String,
+    #[command(flatten)]
+    pub(super) which: DebateArg,
 
     /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct ListArgs {
-    /// Print JSON
-    #[arg(long)]
-    pub(super) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct ShowArgs {
-    /// The debate: a state file, an id, the beginning of one, or `latest`
-    #[arg(value_name = "PATH-OR-ID")]
-    pub(super) debate: String,
-
-    /// What to print of it
-    #[arg(value_enum)]
-    pub(super) part: Part,
-
-    /// Print JSON
-    #[arg(long)]
-    pub(super) json: bool,
-}
-
-/// A part of a debate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Part {
-    /// Every objection and what became of it
-    Points,
 }
 
 #[derive(Debug, Args)]
@@ -365,13 +418,18 @@ pub(super) struct ReportArgs {
     #[arg(short, long, value_name = "PATH")]
     pub(super) config: Option<PathBuf>,
 
-    /// Write to a file: `.html` a page, anything else Markdown [default: Markdown to standard output]
+    /// Write to a file: `.html` a page, `.json` the state, `.md`, `.txt` or no ending Markdown [default: Markdown to
+    /// standard output]
     #[arg(short, long, value_name = "PATH")]
     pub(super) output: Option<PathBuf>,
 
     /// In which form, whatever the file ends in [default: by the file's ending]
     #[arg(long, value_name = "FORM", value_enum)]
     pub(super) format: Option<Format>,
+
+    /// Open the page in a browser; without `--output` it is written beside the debate
+    #[arg(long)]
+    pub(super) open: bool,
 
     /// Say of each contribution what it took: latency and tokens
     #[arg(short, long)]
@@ -407,6 +465,49 @@ impl From<Format> for ReportFormat {
             Format::Json => Self::State,
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ServeArgs {
+    /// The port; 0 takes one that is free
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub(super) port: u16,
+
+    /// The address to listen at; beyond this machine only with `DIALECTIC_TOKEN` and both limits of the cost
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(super) host: String,
+
+    /// Another origin that the server is reached by, such as `https://debates.example` behind a proxy
+    #[arg(long = "origin", value_name = "URL")]
+    pub(super) origins: Vec<String>,
+
+    /// Open the page in a browser
+    #[arg(long)]
+    pub(super) open: bool,
+
+    /// Where debates are kept [default: ./debates, unless your own configuration says otherwise]
+    #[arg(long, value_name = "DIR")]
+    pub(super) dir: Option<PathBuf>,
+
+    /// The configuration file [default: ./debate-config.json]
+    #[arg(short, long, value_name = "PATH")]
+    pub(super) config: Option<PathBuf>,
+
+    /// The environment file with the keys [default: .env, if it is there]
+    #[arg(short, long, value_name = "PATH")]
+    pub(super) env_file: Option<PathBuf>,
+
+    /// What a debate that is started here may cost at most, in dollars
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    pub(super) max_cost: Option<Usd>,
+
+    /// What all debates of a day (UTC) may cost at most, in dollars: beyond that none is started here
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    pub(super) max_cost_per_day: Option<Usd>,
+
+    /// How many debates run at once; others wait
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub(super) max_debates: u16,
 }
 
 #[derive(Debug, Args)]
@@ -449,6 +550,51 @@ pub(super) struct ConfigFileArgs {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct InitArgs {
+    /// Ask nothing: take what the options say, and for the rest what would be proposed
+    #[arg(short, long)]
+    pub(super) yes: bool,
+
+    /// A server of your own that speaks OpenAI's API, such as `http://127.0.0.1:8000/v1`
+    #[arg(long, value_name = "URL", conflicts_with = "provider")]
+    pub(super) server: Option<String>,
+
+    /// The environment variable that holds the key of that server [default: it needs none]
+    #[arg(long, value_name = "NAME", requires = "server")]
+    pub(super) key_variable: Option<String>,
+
+    /// Who is asked: a built-in provider
+    #[arg(long, value_name = "NAME")]
+    pub(super) provider: Option<String>,
+
+    /// Which model is asked
+    #[arg(short, long, value_name = "MODEL")]
+    pub(super) model: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ModelsArgs {
+    /// Only these, by their names or as provider:name; `*` stands for anything
+    #[arg(value_name = "MODEL")]
+    pub(super) models: Vec<String>,
+
+    /// Have each configured model, or those named, say a word; asks before it costs anything
+    #[arg(long)]
+    pub(super) probe: bool,
+
+    /// Do not ask
+    #[arg(short, long, requires = "probe")]
+    pub(super) yes: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+
+    #[command(flatten)]
+    pub(super) file: ConfigFileArgs,
+}
+
+#[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub(super) struct ProtocolsArgs {
     #[command(subcommand)]
@@ -472,6 +618,13 @@ pub(super) enum ProtocolsCommand {
 }
 
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+The script asks the program for what can be typed: debates, roles, protocols and stages as well as commands and options.
+  bash        echo 'source <(dialectic completions bash)' >> ~/.bashrc
+  zsh         echo 'source <(dialectic completions zsh)' >> ~/.zshrc
+  fish        dialectic completions fish > ~/.config/fish/completions/dialectic.fish
+  elvish      echo 'eval (dialectic completions elvish | slurp)' >> ~/.elvish/rc.elv
+  powershell  dialectic completions powershell | Out-String | Invoke-Expression")]
 pub(super) struct CompletionsArgs {
     /// The shell
     pub(super) shell: clap_complete::Shell,

@@ -8,12 +8,11 @@ use crate::debate::{Debate, Failure, ForkPoint, OutcomeKind, Settled, StopReason
 use crate::display::{Ended, StreamEnd, summary};
 use crate::engine::Ending;
 use crate::error::{Error, Said};
-use crate::llm::presets::OFFLINE;
-use crate::store::{Directory, Entry};
+use crate::store::Entry;
 
 use super::args::{RunArgs, Watch};
 use super::output::{detail, is_stdout, write_output, write_report};
-use super::session::{DEBATES, Over};
+use super::session::{Over, debates};
 use super::terminal::Terminal;
 use super::watchers::Waited;
 
@@ -135,11 +134,11 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
 /// Says everything that kept a finished debate from being a full one.
 pub(super) fn tell_outcome(debate: &Debate, took: Duration, watch: Watch, terminal: &mut Terminal) {
     if terminal.shows_footer(watch) {
-        let directory = Directory::at(DEBATES);
-        let name = directory.short_name(&debate.id);
-        return terminal.footer(Ended { debate, took, name, is_offline: is_offline(debate) });
+        let name =
+            debates().map_or_else(|_| debate.id.to_string(), |directory| directory.short_name(&debate.id).to_owned());
+        return terminal.footer(Ended { debate, took, name: &name, is_offline: debate.is_offline() });
     }
-    if is_offline(debate) {
+    if debate.is_offline() {
         terminal.notice("No model was called: the offline provider works by rules. For a real debate see the README.");
     }
     if let Some(outcome) = debate.outcome.as_ref().filter(|outcome| outcome.kind != OutcomeKind::Full) {
@@ -160,12 +159,6 @@ fn without_room_to_close(debate: &Debate) -> Option<ForkPoint> {
     }
     let at_the_closing = |_| ForkPoint::before(debate.current_round, closing);
     Some(debate.final_round().map_or(ForkPoint::START, at_the_closing))
-}
-
-/// Whether no agent and no judge of this debate is a model.
-fn is_offline(debate: &Debate) -> bool {
-    let settings = debate.settings.iter();
-    settings.flat_map(|settings| settings.agents.iter().chain([&settings.judge])).all(|agent| agent.provider == OFFLINE)
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ fn takes_path(command: &Command, option: &str) -> bool {
             .is_some_and(|short| argument.get_short().is_some_and(|own| short.chars().eq([own]))),
     };
     let is_path = |argument: &Arg| {
-        matches!(argument.get_action(), ArgAction::Set)
+        matches!(argument.get_action(), ArgAction::Set | ArgAction::Append)
             && argument.get_value_parser().type_id() == TypeId::of::<PathBuf>()
     };
     command.get_arguments().any(|argument| is_named(argument) && is_path(argument))
@@ -72,6 +72,7 @@ mod tests {
             &["dialectic", "debate", "--output", "", "x"],
             &["dialectic", "debate", "--output=", "x"],
             &["dialectic", "debate", "--problem-description", "", "x"],
+            &["dialectic", "debate", "--problem-file", "", "--attach", "", "x"],
         ] {
             assert_eq!(kept(line), ["dialectic", "debate", "x"], "{line:?}");
         }

@@ -11,6 +11,8 @@ use console::{Key, Term, measure_text_width};
 pub(super) enum Typed {
     /// A line.
     Line(String),
+    /// Ctrl-G: what was typed so far is to be gone on with in an editor.
+    Editor(String),
     /// Ctrl-D on an empty line: there will be no further one.
     End,
 }
@@ -37,6 +39,7 @@ struct Line {
 enum Pressed {
     Edited,
     Enter,
+    Editor,
     End,
 }
 
@@ -53,6 +56,10 @@ impl LineReader {
         loop {
             match line.press(&term.read_key()?, &self.earlier) {
                 Pressed::Edited => row = line.draw(&term, prompt, row)?,
+                Pressed::Editor => {
+                    term.write_str("\r\n")?;
+                    return Ok(Typed::Editor(line.text.iter().collect()));
+                }
                 Pressed::End => {
                     term.write_str("\r\n")?;
                     return Ok(Typed::End);
@@ -77,6 +84,7 @@ impl Line {
         match key {
             Key::Enter => return Pressed::Enter,
             Key::Char('\u{4}') if self.text.is_empty() => return Pressed::End,
+            Key::Char('\u{7}') => return Pressed::Editor,
             Key::Char('\u{15}') => drop(self.text.drain(..std::mem::take(&mut self.cursor))),
             Key::Char('\u{17}') => {
                 let end = self.cursor;

@@ -2,10 +2,16 @@
 
 #![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
 
+mod after;
 mod args;
 mod commands;
+mod completion;
 mod conclusion;
+mod confirm;
+mod dialogue;
+mod edit;
 mod empty;
+mod examples;
 mod interrupt;
 mod keys;
 mod line;
@@ -14,7 +20,9 @@ mod output;
 mod pager;
 mod questions;
 mod session;
+mod stdin;
 mod suspend;
+mod table;
 mod target;
 mod terminal;
 mod watchers;
@@ -24,7 +32,9 @@ use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{CommandFactory, Parser};
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::error::Error;
 use crate::sanitize::sanitize;
@@ -35,13 +45,14 @@ use terminal::Terminal;
 /// Runs the program with the process's arguments. Returns its exit code.
 #[must_use]
 pub fn main() -> ExitCode {
+    completion::answer();
     std::panic::set_hook(Box::new(report_defect));
-    let mut command = command();
-    // Aliases and the options that all commands have are in their places only then.
-    command.build();
-    let cli = match Cli::try_parse_from(empty::without_empty(&command, std::env::args_os())) {
+    let command = command();
+    let arguments = empty::without_empty(&command, std::env::args_os());
+    let parsed = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
-        Err(error) => return refused(&error),
+        Err(error) => return refused(error),
     };
     let mut terminal = Terminal::new(cli.color);
     match run(&cli, &mut terminal) {
@@ -56,7 +67,8 @@ pub fn main() -> ExitCode {
 }
 
 /// Says what is wrong with the arguments, or what help was asked for. Arguments may be names of files that others made.
-fn refused(error: &clap::Error) -> ExitCode {
+fn refused(mut error: clap::Error) -> ExitCode {
+    suggest_debate(&mut error);
     let text = error.render().to_string();
     if sanitize(&text) == text {
         error.exit();
@@ -64,6 +76,17 @@ fn refused(error: &clap::Error) -> ExitCode {
     // Nobody reading standard error is no reason to fail twice.
     drop(io::stderr().write_all(sanitize(&text).as_bytes()));
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// Who writes a problem where a command belongs wants it debated.
+fn suggest_debate(error: &mut clap::Error) {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return };
+    if typed.split_whitespace().count() > 1 {
+        let tip = StyledStr::from("to have it debated, put the command before it: dialectic debate \"...\"");
+        // What is near another command is so by chance.
+        error.remove(ContextKind::SuggestedSubcommand);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
 }
 
 /// What a user sees of a defect of the program: one line and no backtrace. Whatever panicked does not wait for a
@@ -83,21 +106,34 @@ fn report_defect(defect: &PanicHookInfo<'_>) {
 /// The whole command line, for completions, the manual and the documentation.
 #[must_use]
 pub fn command() -> clap::Command {
-    Cli::command()
+    let mut command = Cli::command();
+    // Aliases and the options that all commands have are in their places only then.
+    command.build();
+    examples::finished(command)
 }
 
 fn run(cli: &Cli, terminal: &mut Terminal) -> Result<(), Error> {
     match &cli.command {
+        Command::Init(args) => commands::init::run(args, terminal),
         Command::Debate(args) => commands::debate::run(args, terminal),
         Command::Resume(args) => commands::resume::run(args, terminal),
         Command::Show(args) => commands::show::run(args, terminal),
+        Command::Ask(args) => commands::ask::run(args, terminal),
+        Command::Diff(args) => commands::diff::run(args, terminal),
+        Command::Rate(args) => commands::rate::run(args, terminal),
+        Command::Tag(args) => commands::tag::run(args, terminal),
+        Command::Rm(args) => commands::rm::run(args, terminal),
         Command::Eval(args) => commands::eval::run(args, terminal),
         Command::Replay(args) => commands::replay::run(args, terminal),
         Command::Fork(args) => commands::fork::run(args, terminal),
         Command::Verify(args) => commands::verify::run(args, terminal),
         Command::List(args) => commands::list::run(args, terminal),
         Command::Report(args) => commands::report::run(args, terminal),
+        Command::Serve(args) => commands::serve::run(args, terminal),
         Command::Config(args) => commands::config::run(args, terminal),
+        Command::Ratings(args) => commands::ratings::run(args, terminal),
+        Command::Memory(args) => commands::memory::run(args, terminal),
+        Command::Models(args) => commands::models::run(args, terminal),
         Command::Protocols(args) => commands::protocols::run(args, terminal),
         Command::Completions(args) => commands::completions::run(args, terminal),
         Command::Man(args) => commands::man::run(args, terminal),

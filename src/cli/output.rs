@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::config::{ConfigError, Environment};
 use crate::debate::{Debate, DebateFile, Settings};
 use crate::error::Error;
 use crate::protocol::side;
@@ -22,9 +23,33 @@ pub(super) enum ReportFormat {
     State,
 }
 
+/// What reports end in, and the form that each means.
+const ENDINGS: [(&str, ReportFormat); 6] = [
+    ("md", ReportFormat::Markdown),
+    ("markdown", ReportFormat::Markdown),
+    ("txt", ReportFormat::Markdown),
+    ("html", ReportFormat::Page),
+    ("htm", ReportFormat::Page),
+    ("json", ReportFormat::State),
+];
+
 impl ReportFormat {
-    fn of(path: &Path) -> Self {
-        if has_extension(path, "html") { Self::Page } else { Self::Markdown }
+    /// The form that a path asks for by its ending; Markdown where it has none.
+    ///
+    /// # Errors
+    /// When the ending means nothing. `option` is what the path was given by.
+    pub(super) fn of(option: &'static str, path: &Path) -> Result<Self, Error> {
+        if path.extension().is_none() {
+            return Ok(Self::Markdown);
+        }
+        let known = ENDINGS.iter().find(|(ending, _)| has_extension(path, ending));
+        known.map(|(_, format)| *format).ok_or_else(|| {
+            let message = format!(
+                "names `{}`, which is no form of a report: end the name in .md, .txt, .html or .json",
+                path.display()
+            );
+            ConfigError::Argument { option, message }.into()
+        })
     }
 }
 
@@ -45,7 +70,7 @@ pub(super) fn write_output(path: &Path, debate: &Debate, solution: &str) -> Resu
     })
 }
 
-/// Writes the report of a saved debate: to `path`, as a page when that ends in `.html`, or to standard output.
+/// Writes the report of a saved debate: to `path`, in the form that its ending says, or to standard output.
 /// Who took part comes from `configured` where that is given; `format` goes before the path's ending.
 pub(super) fn write_report(
     entry: &Entry,
@@ -55,7 +80,8 @@ pub(super) fn write_report(
     format: Option<ReportFormat>,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
-    let format = format.unwrap_or_else(|| path.map_or(ReportFormat::Markdown, ReportFormat::of));
+    let by_ending = || path.map_or(Ok(ReportFormat::Markdown), |path| ReportFormat::of("--output", path));
+    let format = format.map_or_else(by_ending, Ok)?;
     let saved = entry.load(match format {
         ReportFormat::Markdown | ReportFormat::Decision | ReportFormat::State => Wanted::State,
         ReportFormat::Page => Wanted::Events,
@@ -89,17 +115,37 @@ pub(super) fn detail(verbose: bool) -> Detail {
     if verbose { Detail::Verbose } else { Detail::Plain }
 }
 
-/// Where `--report` writes to: a path that ends in neither `.md` nor `.html` gets `.md` behind it.
-pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> PathBuf {
-    if has_extension(path, "md") || has_extension(path, "html") {
-        return path.to_owned();
+/// Where `--report` writes to: a path without an ending, or one in `.txt`, gets `.md` behind it, as it always did.
+///
+/// # Errors
+/// When the ending means nothing.
+pub(super) fn report_path(path: &Path, terminal: &mut Terminal) -> Result<PathBuf, Error> {
+    ReportFormat::of("--report", path)?;
+    if path.extension().is_some() && !has_extension(path, "txt") {
+        return Ok(path.to_owned());
     }
     let mut named = path.as_os_str().to_owned();
     named.push(".md");
     let named = PathBuf::from(named);
     let (given, written) = (path.display(), named.display());
     terminal.warning(&format!("the report `{given}` ends in neither .md nor .html: it is written to {written}"));
-    named
+    Ok(named)
+}
+
+/// Opens a page in the user's browser. Where that cannot be done it says so, and where the page is.
+pub(super) fn open_page(path: &Path, environment: &Environment, terminal: &mut Terminal) {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let has_display =
+        ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"].iter().any(|name| environment.has(name));
+    let why = if cfg!(target_os = "linux") && !has_display {
+        "there is no display here (neither DISPLAY nor WAYLAND_DISPLAY is set)".to_owned()
+    } else {
+        match opener::open_browser(&path) {
+            Ok(()) => return,
+            Err(error) => error.to_string(),
+        }
+    };
+    terminal.warning(&format!("the page could not be opened: {why}. It is in {}", path.display()));
 }
 
 /// Whether what is written to `path` goes to standard output, under whatever name.

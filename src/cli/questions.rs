@@ -11,8 +11,9 @@ use crate::debate::{AgentId, Debate, NO_ANSWER};
 use crate::display::Messages;
 use crate::error::Error;
 use crate::runner::Run;
-use crate::sanitize::one_line;
+use crate::sanitize::{one_line, sanitize};
 
+use super::edit::{EditError, edit};
 use super::line::{LineReader, Typed};
 use super::modes;
 
@@ -40,6 +41,8 @@ enum Line {
     /// End of input: there will be no further answer.
     End,
     Interrupted,
+    /// The editor did not bring back a text.
+    Unwritten(EditError),
 }
 
 /// Asks every open question; each answer is recorded as soon as it is given. An empty answer is `NA`, and at the end
@@ -70,34 +73,41 @@ pub(super) async fn ask(
         Asked::Interrupted
     };
     let total = questions.len();
-    for (index, question) in questions.into_iter().enumerate() {
+    'questions: for (index, question) in questions.into_iter().enumerate() {
         let (number, from) = (index + 1, listed(&question.from));
         let shown = messages.say(&format!("\n{kind} {number} of {total}, from {from}:\n{}\n", question.text));
-        let reading = async {
-            if on_terminal {
-                // The view draws nothing now, and what is typed comes behind the question. A pipe is read whether or
-                // not anybody reads the questions.
-                shown.await;
+        let mut shown = Some(shown);
+        let answer = loop {
+            let said = shown.take();
+            let text = sanitize(&question.text).into_owned();
+            let reading = async {
+                if let Some(said) = said.filter(|_| on_terminal) {
+                    // The view draws nothing now, and what is typed comes behind the question. A pipe is read whether
+                    // or not anybody reads the questions.
+                    said.await;
+                }
+                spawn_blocking(move || {
+                    let line = source.read(&text);
+                    (source, line)
+                })
+                .await
+            };
+            let (same, line) = tokio::select! {
+                read = reading => read.map_err(|error| Error::Stdin(io::Error::other(error)))?,
+                () = cancel.cancelled() => return Ok(leave()),
+            };
+            source = same;
+            match line.map_err(Error::Stdin)? {
+                Line::Text(text) if text.trim().is_empty() => break NO_ANSWER.to_owned(),
+                Line::Text(text) => break text.trim().to_owned(),
+                Line::End => {
+                    run.end_questions();
+                    break 'questions;
+                }
+                Line::Interrupted => return Ok(leave()),
+                // It can be typed all the same.
+                Line::Unwritten(error) => shown = Some(messages.say(&format!("{error}\n"))),
             }
-            spawn_blocking(move || {
-                let line = source.read();
-                (source, line)
-            })
-            .await
-        };
-        let (same, line) = tokio::select! {
-            read = reading => read.map_err(|error| Error::Stdin(io::Error::other(error)))?,
-            () = cancel.cancelled() => return Ok(leave()),
-        };
-        source = same;
-        let answer = match line.map_err(Error::Stdin)? {
-            Line::Text(text) if text.trim().is_empty() => NO_ANSWER.to_owned(),
-            Line::Text(text) => text.trim().to_owned(),
-            Line::End => {
-                run.end_questions();
-                break;
-            }
-            Line::Interrupted => return Ok(leave()),
         };
         for (agent_id, item_id) in question.items {
             run.answer(agent_id, item_id, answer.clone());
@@ -170,17 +180,24 @@ impl Source {
         }
     }
 
-    fn read(&mut self) -> io::Result<Line> {
+    /// The answer to `question`.
+    fn read(&mut self, question: &str) -> io::Result<Line> {
         match self {
-            Self::Terminal(lines) => match lines.read("Answer (empty: none, Ctrl-D: skip the rest): ") {
-                Ok(Typed::Line(text)) => Ok(Line::Text(text)),
-                Ok(Typed::End) => Ok(Line::End),
-                Err(error) => match error.kind() {
-                    io::ErrorKind::Interrupted => Ok(Line::Interrupted),
-                    io::ErrorKind::UnexpectedEof => Ok(Line::End),
-                    _ => Err(error),
-                },
-            },
+            Self::Terminal(lines) => {
+                match lines.read("Answer (empty: none, Ctrl-G: editor, Ctrl-D: skip the rest): ") {
+                    Ok(Typed::Line(text)) => Ok(Line::Text(text)),
+                    Ok(Typed::Editor(text)) => match edit(&text, question) {
+                        Ok(text) => Ok(Line::Text(text)),
+                        Err(error) => Ok(Line::Unwritten(error)),
+                    },
+                    Ok(Typed::End) => Ok(Line::End),
+                    Err(error) => match error.kind() {
+                        io::ErrorKind::Interrupted => Ok(Line::Interrupted),
+                        io::ErrorKind::UnexpectedEof => Ok(Line::End),
+                        _ => Err(error),
+                    },
+                }
+            }
             Self::Pipe => {
                 let mut bytes = Vec::new();
                 let read = io::stdin().lock().read_until(b'\n', &mut bytes)?;

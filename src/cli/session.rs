@@ -1,6 +1,7 @@
 //! A run of a debate on a terminal: what it writes beside the debate, who watches it, and how it ends.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
@@ -8,18 +9,23 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{ConfigError, ConfigPath, EnvFile, Environment, Overrides, Provenance};
+use crate::archive::PastDebates;
+use crate::config::{
+    ConfigError, ConfigPath, EnvFile, Environment, Hooks, Overrides, Provenance, debates_directory, user_settings,
+};
 use crate::debate::{Debate, Forecast, Settings};
 use crate::display::{EventSink, KeysMeaning, Messages, ProgressMode, StreamEnd, participants};
 use crate::engine::{Ending, EngineError, ForecastError};
 use crate::error::Error;
 use crate::llm::openai::http_client;
-use crate::runner::{Failed, Finished, Ready, Run, Runner, Services};
+use crate::runner::{Failed, Finished, Ready, Run, Runner, Services, load_settings, with_vocabulary};
+use crate::serve::{Server, Watched};
 use crate::store::{Directory, Entry};
 use crate::trace::{Destination, TraceConfigError, Tracer};
 
+use super::after::After;
 use super::args::{RunArgs, VouchArgs};
-use super::commands::debate::load_settings;
+use super::commands::serve::Served;
 use super::conclusion::{Files, conclude};
 use super::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use super::keys::{Key, Keyboard};
@@ -32,7 +38,9 @@ use super::terminal::Terminal;
 use super::watchers::{Log, Seen, Waited, Watchers};
 
 /// Where debates are kept.
-pub(super) const DEBATES: &str = "./debates";
+pub(super) fn debates() -> Result<Directory, Error> {
+    Ok(Directory::at(debates_directory(&Environment::of_process())?))
+}
 
 /// What a run writes besides the debate itself.
 pub(super) struct Session<'a> {
@@ -40,11 +48,21 @@ pub(super) struct Session<'a> {
     report: Option<PathBuf>,
     events: Option<EventSink>,
     trace: Option<(Destination, reqwest::Client)>,
+    after: After,
+    server: Option<Server>,
 }
 
 /// Which environment file was asked for.
 pub(super) fn env_file(path: Option<&PathBuf>) -> EnvFile {
     path.map_or(EnvFile::Default, |path| EnvFile::Named(path.clone()))
+}
+
+/// The commands that may run behind a debate that was saved: those of the file that the user names, else the user's own.
+pub(super) fn hooks(args: &VouchArgs, environment: &Environment) -> Result<Hooks, Error> {
+    if let Some(path) = &args.config {
+        return Ok(load_settings(&ConfigPath::Named(path.clone()), environment, &Overrides::default())?.hooks);
+    }
+    Ok(with_vocabulary(|vocabulary| Hooks::of_user(environment, vocabulary))?)
 }
 
 /// What the user vouches for with options, beside what the settings may do by their own word.
@@ -53,6 +71,9 @@ pub(super) fn vouched(
     args: &VouchArgs,
     environment: &Environment,
 ) -> Result<Provenance, Error> {
+    if let Some(user) = with_vocabulary(|vocabulary| user_settings(environment, vocabulary))? {
+        provenance = provenance.and_providers(&user);
+    }
     if let Some(path) = &args.config {
         let named = load_settings(&ConfigPath::Named(path.clone()), environment, &Overrides::default())?;
         provenance = provenance.and_config(&named.settings);
@@ -81,10 +102,11 @@ impl<'a> Session<'a> {
     pub(super) fn open(
         args: &'a RunArgs,
         settings: &Settings,
+        hooks: Hooks,
         environment: &Environment,
         terminal: &mut Terminal,
     ) -> Result<Self, Error> {
-        let report = args.report.as_deref().map(|path| report_path(path, terminal));
+        let report = args.report.as_deref().map(|path| report_path(path, terminal)).transpose()?;
         let events = args.events.as_deref().filter(|path| !is_stdout(path));
         let mut targets: Vec<(&str, Target)> = Vec::new();
         for (option, path) in
@@ -115,12 +137,18 @@ impl<'a> Session<'a> {
                 Err(invalid) => return Err(invalid.into()),
             },
         };
-        Ok(Self { args, report, events, trace })
+        Ok(Self { args, report, events, trace, after: After::of(settings, hooks), server: None })
+    }
+
+    /// With a server that lets the debate be watched and steered in a browser, until the user interrupts.
+    pub(super) fn watched_by(self, server: Option<Server>) -> Self {
+        Self { server, ..self }
     }
 
     /// Runs the debate, shows it and says how it ended.
     pub(super) fn run(self, ready: Ready, terminal: &mut Terminal) -> Result<(), Error> {
-        let Self { args, report, events, trace } = self;
+        let Self { args, report, events, trace, after, server } = self;
+        let served = server.map(|server| Served::start(server, &ready.debate().id, terminal)).transpose()?;
         let begun = Instant::now();
         let saved_to = ready.state_path().to_owned();
         if args.verbose {
@@ -159,7 +187,10 @@ impl<'a> Session<'a> {
                 give_way(messages, keyboard.clone());
             }
             let user = User { keys: &mut keys, keyboard: keyboard.as_ref() };
-            let ended = run_while_shown(ready.run(), watchers, &cancel, user, &saved_to).await;
+            let signals = ready.signals().clone();
+            let run = ready.run();
+            let watched = served.as_ref().map(|served| served.stage.show(&run, signals));
+            let ended = run_while_shown(run, watchers, &cancel, user, &saved_to, watched).await;
             // From here on the terminal is whoever's comes next.
             if let Some(keyboard) = &keyboard {
                 std::mem::forget(keyboard.off());
@@ -169,14 +200,20 @@ impl<'a> Session<'a> {
         });
         // A thread that waits for a line of standard input must not keep the program.
         runtime.shutdown_background();
-        end_on_interrupt();
+        if served.is_none() {
+            end_on_interrupt();
+        }
         if cancel.is_cancelled() {
             // What is left to say is said, or somebody does not read it.
             end_soon();
         }
         let took = begun.elapsed();
         let files = Files { saved_to: &saved_to, report: report.as_deref(), took };
+        let is_over = ended.as_ref().is_ok_and(Over::is_over);
         let result = ended.and_then(|ended| conclude(ended, &files, args, terminal));
+        if is_over && !matches!(result, Err(Error::PipeClosed)) {
+            after.run(&saved_to, terminal);
+        }
         // Last, so that nobody waits for a result because a collector is slow.
         if let Some(Err(undelivered)) = tracer.map(Tracer::finish)
             && !matches!(result, Err(Error::PipeClosed))
@@ -187,13 +224,18 @@ impl<'a> Session<'a> {
             // Once more: an interrupt that comes with the question finds the modes not yet changed.
             modes::restore();
         }
-        result
+        match served {
+            Some(served) if result.is_ok() => served.stay(terminal),
+            _ => result,
+        }
     }
 }
 
 /// The runner of the debates of this directory.
-pub(super) fn runner(environment: Environment) -> Runner {
-    Runner::new(Directory::at(DEBATES), Services::new(environment))
+pub(super) fn runner(environment: Environment) -> Result<Runner, Error> {
+    let directory = debates()?;
+    let past = PastDebates::of(&directory);
+    Ok(Runner::new(directory, Services::new(environment).with_past(Arc::new(past))))
 }
 
 /// How a run went, before anything is said of it.
@@ -208,6 +250,13 @@ pub(super) struct Over {
     pub(super) stream: StreamEnd,
     /// Whether the user waited until all was shown.
     pub(super) waited: Waited,
+}
+
+impl Over {
+    /// Whether the debate is on record and nothing more comes of it by itself.
+    fn is_over(&self) -> bool {
+        self.is_kept && matches!(self.ending, Ending::Completed | Ending::Failed)
+    }
 }
 
 /// How the user takes part: with keys, where there are some.
@@ -259,6 +308,7 @@ async fn run_while_shown(
     cancel: &CancellationToken,
     user: User<'_>,
     saved_to: &Path,
+    watched: Option<Watched>,
 ) -> (Result<Over, Error>, Option<Tracer>) {
     let messages = watchers.messages();
     let mut is_held = false;
@@ -266,6 +316,11 @@ async fn run_while_shown(
         tokio::select! {
             waiting = run.questions() => {
                 let Some(debate) = waiting else { break Ok(()) };
+                if watched.is_some() {
+                    // Nobody is asked twice.
+                    drop(messages.say("The agents have questions: answer them in the browser.\n"));
+                    continue;
+                }
                 let keyboard = user.keyboard.cloned();
                 // The keyboard may have to be waited for, and not by the debate.
                 let off = spawn_blocking(move || keyboard.map(|keyboard| keyboard.off())).await.ok();
@@ -291,6 +346,8 @@ async fn run_while_shown(
         }
     };
     let ended = run.wait().await;
+    // Whoever watches finds the end when nobody has the run any more.
+    drop(watched);
     let Seen { stream, tracer, waited } = watchers.finish(cancel).await;
     let ended = asked.and(ended.map_err(|Failed { debate, source }| match source {
         EngineError::Store(source) => {

@@ -6,9 +6,10 @@ use std::error::Error as StdError;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
+use clap::ValueEnum;
 use serde::Serialize;
 
-use crate::config::Environment;
+use crate::config::{Environment, usual_color};
 use crate::display::{
     ColorMode, Detail, DisplayOptions, Ended, Layout, Notices, ProgressMode, footer, render_markdown,
 };
@@ -31,12 +32,16 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    pub(super) fn new(color: Color) -> Self {
+    pub(super) fn new(color: Option<Color>) -> Self {
         let environment = Environment::of_process();
         let dumb = environment.get("TERM") == Some("dumb");
-        let color = match ColorMode::from(color) {
-            ColorMode::Auto if dumb || environment.get("NO_COLOR").is_some() => ColorMode::Never,
-            color => color,
+        let color = match color.map(ColorMode::from) {
+            Some(ColorMode::Auto) | None if dumb || environment.get("NO_COLOR").is_some() => ColorMode::Never,
+            Some(color) => color,
+            None => usual_color(&environment)
+                .and_then(|name| Color::from_str(name, true).ok())
+                .unwrap_or(Color::Auto)
+                .into(),
         };
         Self { color, dumb }
     }
@@ -109,6 +114,11 @@ impl Terminal {
         Layout { width: self.columns().map(|columns| columns.min(TEXT_WIDTH)), color }
     }
 
+    /// [`Self::layout`] of what may be as wide as the terminal is: tables.
+    pub(super) fn screen(&self) -> Layout {
+        Layout { width: self.columns(), ..self.layout() }
+    }
+
     /// Writes as the result what was laid out for a terminal and is clean already.
     pub(super) fn clean(&self, text: &str) -> Result<(), Error> {
         self.result(text)
@@ -145,16 +155,30 @@ impl Terminal {
             return self.result(text);
         }
         let rendered = self.rendered(text);
+        if may_page && self.is_paged(&rendered) { Ok(()) } else { self.result(&format!("\n{rendered}")) }
+    }
+
+    /// Writes Markdown as the result, as [`Self::markdown`] does; in a pager where it is longer than the screen and
+    /// `may_page`.
+    pub(super) fn pages(&self, text: &str, may_page: bool) -> Result<(), Error> {
+        let is_rendered = io::stdout().is_terminal();
+        self.clean_pages(&if is_rendered { self.rendered(text) } else { text.to_owned() }, may_page)
+    }
+
+    /// Writes as the result what was laid out for a terminal and is clean already; in a pager where it is longer than
+    /// the screen and `may_page`.
+    pub(super) fn clean_pages(&self, text: &str, may_page: bool) -> Result<(), Error> {
+        let is_paged = may_page && io::stdout().is_terminal() && self.is_paged(text);
+        if is_paged { Ok(()) } else { self.result(text) }
+    }
+
+    /// Shows a text in a pager, where it is longer than the screen and there is a pager and somebody to turn pages. Says
+    /// whether it did.
+    fn is_paged(&self, text: &str) -> bool {
         let rows = console::Term::stdout().size_checked().map_or(usize::MAX, |(rows, _)| usize::from(rows));
         let environment = Environment::of_process();
-        let pager = pager::wanted(&environment).filter(|_| may_page && !self.dumb && io::stdin().is_terminal());
-        if let Some(pager) = pager
-            && rendered.lines().count() >= rows
-            && pager::page(&pager, &rendered, &environment)
-        {
-            return Ok(());
-        }
-        self.result(&format!("\n{rendered}"))
+        let pager = pager::wanted(&environment).filter(|_| !self.dumb && io::stdin().is_terminal());
+        pager.is_some_and(|pager| text.lines().count() >= rows && pager::page(&pager, text, &environment))
     }
 
     /// Says on a terminal how a debate ended, in its last line.

@@ -1,6 +1,5 @@
 //! Agents and judge: from entries of the file to settings, and which of the agents take part.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::debate::{AgentId, AgentSettings, SummarizationSettings, ToolSettings};
@@ -13,7 +12,6 @@ use super::findings::{Findings, unknown};
 use super::overrides::Vocabulary;
 use super::place::KeyPath;
 use super::shapes::Object;
-use super::suggest::suggestion;
 
 /// Above this answers tend to become erratic, which is allowed but rarely meant.
 const WARM: f64 = 1.0;
@@ -223,16 +221,36 @@ pub(super) fn file_path(raw: Option<String>) -> Option<PathBuf> {
     raw.filter(|path| !path.trim().is_empty()).map(PathBuf::from)
 }
 
-/// Keeps the agents with one of the roles asked for; warns of roles that nobody has.
-pub(super) fn keep_roles(agents: Vec<Placed>, asked: &[String], findings: &mut Findings) -> Vec<Placed> {
-    let here: BTreeSet<&str> = agents.iter().map(|(_, agent)| agent.role.as_str()).collect();
-    for role in asked.iter().map(|role| role.trim()).filter(|role| !role.is_empty()) {
-        if !here.iter().any(|known| known.eq_ignore_ascii_case(role)) {
-            findings.warn(format!("no enabled agent has the role `{role}` {}", suggestion(role, here.iter().copied())));
+/// The roles that `--agents` names, each once and as it is known; an error for one that does not exist.
+pub(super) fn asked_roles(asked: &[String], scope: &AgentScope) -> Result<Vec<String>, String> {
+    let known: Vec<&str> =
+        scope.vocabulary.roles.iter().copied().chain(scope.own_roles.iter().map(String::as_str)).collect();
+    let mut roles: Vec<String> = Vec::new();
+    for name in asked.iter().map(|role| role.trim()).filter(|role| !role.is_empty()) {
+        let role = known.iter().find(|known| known.eq_ignore_ascii_case(name));
+        let role = role.ok_or_else(|| format!("names an {}", unknown("role", name, &known)))?;
+        if !roles.iter().any(|one| one == role) {
+            roles.push((*role).to_owned());
         }
     }
-    let wanted = |role: &str| asked.iter().any(|asked| asked.trim().eq_ignore_ascii_case(role));
-    agents.into_iter().filter(|(_, agent)| wanted(&agent.role)).collect()
+    Ok(roles)
+}
+
+/// The agents with one of `roles`, in their order, then a built-in one of each role that none of them has.
+pub(super) fn of_roles(agents: Vec<Placed>, roles: &[String], scope: &AgentScope) -> Vec<Placed> {
+    let mut agents: Vec<Placed> = agents.into_iter().filter(|(_, agent)| roles.contains(&agent.role)).collect();
+    for role in roles {
+        if agents.iter().any(|(_, agent)| agent.role == *role) {
+            continue;
+        }
+        let mut agent = defaults::agent_of(role);
+        while agents.iter().any(|(_, other)| other.id == agent.id) {
+            agent.id = AgentId::new(format!("{}-built-in", agent.id));
+        }
+        agent.summarization = scope.summarization.clone();
+        agents.push((None, agent));
+    }
+    agents
 }
 
 /// Reports every id that is used twice, at its second place.

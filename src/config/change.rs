@@ -15,7 +15,7 @@ use super::load::role_files;
 use super::overrides::{Overrides, Vocabulary};
 use super::place::{KeyPath, Place, Segment};
 use super::read::parse;
-use super::resolve::{Layers, resolve};
+use super::resolve::{Layers, Usual, resolve};
 use super::schema::{keys_at, plain_schema};
 use super::sources::same;
 use super::suggest::suggestion;
@@ -67,7 +67,10 @@ pub fn change(
             own_roles.push(agent.role.clone());
         }
     }
-    let layers = Layers { environment, overrides, vocabulary, own_roles: &own_roles };
+    let usual = Usual::default();
+    let own_roles = own_roles.as_slice();
+    let layers =
+        Layers { environment, overrides, vocabulary, own_roles, panel: None, usual: &usual, has_project: true };
     let before = as_file(settings);
     let schema = plain_schema::<ConfigFile>();
     let mut file = before.clone();
@@ -187,6 +190,9 @@ fn resolved(file: &Value, layers: &Layers) -> Result<(Settings, Findings), Confi
             Place::Variable(_) => problem.to_string(),
         })
         .collect();
+    if let Some(refusal) = resolved.findings.refusal {
+        return Err(refusal);
+    }
     if problems.is_empty() { Ok((resolved.settings, resolved.findings)) } else { Err(fault(problems.join("; "))) }
 }
 
@@ -292,7 +298,7 @@ mod tests {
         --set agents[2].role has no effect as "alchemist": unknown role `alchemist` (known: `architect`, `performance`, `kiss`, `generalist`, `security`) at `agents[2].role`; architect is used
         --set agents[2].id: `agent-architect` is already the id of `agents[0]`
         --set judge.model: expected a string, found a number
-        --set baseDir: unknown key `baseDir` (known: `agents`, `debate`, `judge`, `models`, `prices`, `providers`)
+        --set baseDir: unknown key `baseDir` (known: `agents`, `debate`, `hooks`, `judge`, `models`, `prices`, `providers`)
         expected `<key>=<value>`, such as `debate.rounds=4`
         `` is no key; write `debate.rounds`
         "#);

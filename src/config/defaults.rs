@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::debate::{
-    AgentFailurePolicy, AgentId, AgentSettings, BudgetSettings, Critics, DebateSettings, Settings,
+    AgentFailurePolicy, AgentId, AgentSettings, ArenaSettings, BudgetSettings, Critics, DebateSettings, Settings,
     SummarizationSettings, SynthesisMethod, TerminationKind, TerminationSettings,
 };
 use crate::llm::presets::DEFAULT_MODELS;
@@ -31,11 +31,22 @@ pub fn default_settings() -> Settings {
 }
 
 pub(super) fn agents() -> Vec<AgentSettings> {
-    vec![
-        agent("agent-architect", "System Architect", "architect", 0.5),
-        agent("agent-performance", "Performance Engineer", "performance", 0.5),
-        agent("agent-kiss", "Simplicity Advocate", "kiss", 0.5),
-    ]
+    ["architect", "performance", "kiss"].map(agent_of).into()
+}
+
+/// An agent of a role that is asked for and that nobody configured.
+pub(super) fn agent_of(role: &str) -> AgentSettings {
+    let name = match role {
+        "architect" => "System Architect",
+        "performance" => "Performance Engineer",
+        "kiss" => "Simplicity Advocate",
+        "security" => "Security Engineer",
+        "testing" => "Test Engineer",
+        "datamodeling" => "Data Modeler",
+        "generalist" => "Generalist",
+        own => own,
+    };
+    agent(&format!("agent-{role}"), name, role, 0.5)
 }
 
 pub(super) fn judge() -> AgentSettings {
@@ -87,6 +98,7 @@ pub(super) fn debate() -> DebateSettings {
         synthesis_method: SynthesisMethod::Judge,
         include_full_history: true,
         history_limit: DebateSettings::DEFAULT_HISTORY_LIMIT,
+        attachment_limit: DebateSettings::DEFAULT_ATTACHMENT_LIMIT,
         seed: None,
         timeout_per_round: 300_000,
         summarization: summarization(),
@@ -99,8 +111,10 @@ pub(super) fn debate() -> DebateSettings {
         max_retries: 3,
         on_agent_failure: AgentFailurePolicy::Continue,
         budget: BudgetSettings::default(),
+        arena: ArenaSettings::default(),
         trace: None,
         trace_content: false,
+        memory: false,
         orchestrator_type: "state-machine".to_owned(),
     }
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use etcetera::BaseStrategy;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::diagnostic::{Blame, Diagnostic};
@@ -16,6 +17,9 @@ use super::stranger::Author;
 
 /// The file that is read when none is named.
 const DEFAULT_FILE: &str = ".env";
+
+/// The user's own keys, in the user's directory.
+const KEYS_FILE: &str = "keys.env";
 
 /// Which environment file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +81,9 @@ pub struct Environment {
     variables: BTreeMap<String, Variable>,
     file: Option<PathBuf>,
     warnings: Vec<String>,
+    /// Where the user's own configuration lies.
+    user_directory: Option<PathBuf>,
+    home: Option<PathBuf>,
 }
 
 #[derive(Clone)]
@@ -86,27 +93,79 @@ struct Variable {
 }
 
 impl Environment {
-    /// Reads the process's variables and the file's. The process wins; an empty variable counts as unset. The
-    /// process's own environment is not changed.
+    /// Reads the process's variables, those of the environment file, and the user's own keys. The process wins, then
+    /// the file; an empty variable counts as unset. The process's own environment is not changed.
     ///
     /// # Errors
     /// The file cannot be read: only a default one may be missing, or be a directory (as virtual environments of
     /// other tools are).
     pub fn capture(file: &EnvFile) -> Result<Self, EnvError> {
         let default = Path::new(DEFAULT_FILE);
-        let mut environment = match file {
+        let file = match file {
             EnvFile::Named(path) => Self::from_file(path, &Author::User)?,
             EnvFile::Default if default.is_file() => Self::from_file(default, &Author::EnvFile(default.into()))?,
             EnvFile::Default => Self::default(),
         };
+        let mut environment = Self::of_own_keys()?;
+        environment.warnings.extend(file.warnings);
+        environment.variables.extend(file.variables);
+        environment.file = file.file;
         environment.extend(process_variables(), &Author::User);
         Ok(environment)
+    }
+
+    /// The process's variables over the user's own keys, without the environment file of any directory.
+    ///
+    /// # Errors
+    /// The file with the keys cannot be read.
+    pub fn of_user() -> Result<Self, EnvError> {
+        let mut environment = Self::of_own_keys()?;
+        environment.extend(process_variables(), &Author::User);
+        Ok(environment)
+    }
+
+    /// The user's own keys, below everything else.
+    fn of_own_keys() -> Result<Self, EnvError> {
+        let places = Self::default().with_user_places();
+        let keys = places.keys_path().filter(|path| path.is_file());
+        let Some(path) = keys else { return Ok(places) };
+        let mut keys = Self::from_file(&path, &Author::User)?;
+        if let Some(mode) = open_to_others(&path) {
+            let path = path.display();
+            keys.warnings.push(format!("others can read your keys in {path} (mode {mode:04o}): chmod 600 {path}"));
+        }
+        Ok(Self { variables: keys.variables, warnings: keys.warnings, ..places })
+    }
+
+    fn with_user_places(self) -> Self {
+        let strategy = etcetera::choose_base_strategy().ok();
+        Self {
+            user_directory: strategy.as_ref().map(|strategy| strategy.config_dir().join("dialectic")),
+            home: strategy.map(|strategy| strategy.home_dir().to_owned()),
+            ..self
+        }
+    }
+
+    /// Where the user's own configuration and keys lie, whether or not they are there.
+    #[must_use]
+    pub fn user_directory(&self) -> Option<&Path> {
+        self.user_directory.as_deref()
+    }
+
+    /// The file of the user's own keys, whether or not it is there.
+    #[must_use]
+    pub fn keys_path(&self) -> Option<PathBuf> {
+        Some(self.user_directory()?.join(KEYS_FILE))
+    }
+
+    pub(super) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
     }
 
     /// The process's variables alone, for what concerns the terminal.
     #[must_use]
     pub fn of_process() -> Self {
-        let mut environment = Self::default();
+        let mut environment = Self::default().with_user_places();
         environment.extend(process_variables(), &Author::User);
         environment
     }
@@ -223,6 +282,19 @@ impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Environment").field("variables", &self.variables.len()).finish_non_exhaustive()
     }
+}
+
+/// The mode of a file that others than its owner can read.
+#[cfg(unix)]
+fn open_to_others(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o7777;
+    (mode & 0o077 != 0).then_some(mode)
+}
+
+#[cfg(not(unix))]
+fn open_to_others(_: &Path) -> Option<u32> {
+    None
 }
 
 /// A variable that is not Unicode can be neither a name nor a value that we know.

@@ -68,6 +68,18 @@ pub enum ConfigError {
         /// What is wrong, at least one.
         problems: Vec<Problem>,
     },
+    /// It was named and is not there.
+    #[error("there is no configuration `{}`", path.display())]
+    Missing {
+        /// The path, as given.
+        path: PathBuf,
+    },
+    /// What was asked for needs something that is not there.
+    #[error("{message}")]
+    Unmet {
+        /// What is needed, and by whom.
+        message: String,
+    },
     /// An option of the command line has a value that cannot be used.
     #[error("{option} {message}")]
     Argument {
@@ -194,6 +206,8 @@ impl Diagnostic for ConfigError {
         match self {
             Self::Argument { .. } | Self::ContextDir { .. } => Blame::Arguments,
             Self::Unreadable { .. }
+            | Self::Missing { .. }
+            | Self::Unmet { .. }
             | Self::Directory { .. }
             | Self::NotUtf8 { .. }
             | Self::Syntax { .. }
@@ -206,6 +220,7 @@ impl Diagnostic for ConfigError {
         let hint = match self {
             Self::Directory { .. } => "give the path of a JSON file, e.g. `--config ./debate-config.json`",
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
+            Self::Missing { .. } => "see that the path is right, or write one with `dialectic config init <path>`",
             Self::Syntax { fault: SyntaxFault::Empty, .. } => "write a starter with `dialectic config init`",
             Self::Syntax { fault: SyntaxFault::Comment, .. } => {
                 "JSON has no comments; keys named `$comment` or `//` are not read and can hold remarks"
@@ -219,9 +234,11 @@ impl Diagnostic for ConfigError {
             Self::WrongType { .. } | Self::Invalid { .. } => {
                 "`dialectic config schema` prints every key with its type; `dialectic config check` checks a file"
             }
-            Self::Unreadable { .. } | Self::Syntax { .. } | Self::Argument { .. } | Self::ContextDir { .. } => {
-                return None;
-            }
+            Self::Unreadable { .. }
+            | Self::Unmet { .. }
+            | Self::Syntax { .. }
+            | Self::Argument { .. }
+            | Self::ContextDir { .. } => return None,
         };
         Some(hint.to_owned())
     }

@@ -6,7 +6,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::debate::{AgentFailurePolicy, AllCritics, ApiKind, Position, SynthesisMethod, TerminationKind, TraceTarget};
+use crate::debate::{
+    AgentFailurePolicy, AllCritics, ApiKind, Position, SimilarityMethod, SynthesisMethod, TerminationKind, TraceTarget,
+    VotingRule,
+};
 
 use super::shapes::{Named, Object, Whole};
 
@@ -28,6 +31,27 @@ pub(super) struct ConfigFile {
     pub(super) prices: Option<Named<Object<PriceEntry>>>,
     /// Limits by model name, over the built-in table.
     pub(super) models: Option<Named<Object<ModelEntry>>>,
+    /// Commands of the user's. They run only from a file that the user named, or from the user's own configuration.
+    pub(super) hooks: Option<Object<HooksSection>>,
+}
+
+/// Commands of the user's.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Hooks")]
+pub(super) struct HooksSection {
+    /// Commands that run when a debate has ended, one after the other; each gets the state as JSON on its standard input.
+    pub(super) after_debate: Option<Vec<String>>,
+}
+
+/// A panel of the user's: who debates, and who decides.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PanelFile {
+    /// The agents that debate.
+    pub(super) agents: Option<Vec<Option<Object<AgentEntry>>>>,
+    /// The judge that scores and writes the solution.
+    pub(super) judge: Option<Object<AgentEntry>>,
 }
 
 /// An agent, or the judge.
@@ -102,6 +126,8 @@ pub(super) struct DebateSection {
     pub(super) include_full_history: Option<bool>,
     /// Characters of finished rounds that a prompt shows in full at most; what is beyond is mentioned in a line each.
     pub(super) history_limit: Option<Whole>,
+    /// Characters that all attachments may have together; every call shows all of them.
+    pub(super) attachment_limit: Option<Whole>,
     /// The seed of every shuffle: with the same one, texts are shown in the same order. Absent: it is drawn.
     #[schemars(range(max = 4_294_967_295_u32))]
     pub(super) seed: Option<Whole>,
@@ -134,12 +160,93 @@ pub(super) struct DebateSection {
     pub(super) on_agent_failure: Option<AgentFailurePolicy>,
     /// Limits of the estimated cost.
     pub(super) budget: Option<Object<BudgetSection>>,
+    /// How the protocol `arena` runs; other protocols do not read it.
+    pub(super) arena: Option<Object<ArenaSection>>,
     /// Where to send traces.
     pub(super) trace: Option<TraceTarget>,
     /// Whether traces carry prompts, answers and the results of tools.
     pub(super) trace_content: Option<bool>,
+    /// Whether the arena shows its agents what past debates on the same subject decided.
+    pub(super) memory: Option<bool>,
     /// From older configurations; both values mean the same engine.
     pub(super) orchestrator_type: Option<OrchestratorType>,
+}
+
+/// How the arena runs.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Arena")]
+pub(super) struct ArenaSection {
+    /// Who takes part.
+    pub(super) team: Option<Object<TeamSection>>,
+    /// When the texts have converged.
+    pub(super) convergence: Option<Object<ConvergenceSection>>,
+    /// When a vote has a winner.
+    pub(super) voting: Option<Object<VotingSection>>,
+    /// Whether the judge looks for what stands against an agreement before it counts.
+    pub(super) trickster: Option<bool>,
+    /// Whether the judge marks the kinds of argument in each round.
+    pub(super) observer: Option<bool>,
+    /// How often the debate goes on when the winner misses a major requirement.
+    #[schemars(range(max = 10))]
+    pub(super) extended_rounds: Option<Whole>,
+    /// Commands of yours whose output the debate starts from. They run only from a file that you name with `--config`.
+    pub(super) context_commands: Option<Vec<String>>,
+    /// Calls in flight at most, by stage, within the limit for all.
+    pub(super) max_concurrency: Option<Object<StageLimits>>,
+}
+
+/// Who takes part in an arena.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Team")]
+pub(super) struct TeamSection {
+    /// How many of the agents; all of them where it is absent.
+    #[schemars(range(min = 2))]
+    pub(super) size: Option<Whole>,
+}
+
+/// When texts have converged.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Convergence")]
+pub(super) struct ConvergenceSection {
+    /// The share of matters, in percent, on which all have to decide the same.
+    #[schemars(range(min = 0, max = 100))]
+    pub(super) threshold: Option<f64>,
+    /// How the similarity of texts is measured. It is shown, and decides nothing.
+    pub(super) method: Option<SimilarityMethod>,
+}
+
+/// When a vote has a winner.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Voting")]
+pub(super) struct VotingSection {
+    /// How many of the ballots that were cast it needs: more than half, two thirds, or all.
+    pub(super) rule: Option<VotingRule>,
+}
+
+/// Calls in flight at most, by stage.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "StageLimits")]
+pub(super) struct StageLimits {
+    /// Of the proposals.
+    #[schemars(range(min = 1))]
+    pub(super) proposal: Option<Whole>,
+    /// Of the critiques.
+    #[schemars(range(min = 1))]
+    pub(super) critique: Option<Whole>,
+    /// Of the revisions.
+    #[schemars(range(min = 1))]
+    pub(super) revision: Option<Whole>,
+    /// Of the final refinements.
+    #[schemars(range(min = 1))]
+    pub(super) final_refinement: Option<Whole>,
+    /// Of the votes.
+    #[schemars(range(min = 1))]
+    pub(super) voting: Option<Whole>,
 }
 
 /// When a debate ends before its last round.

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use crate::debate::DebateSettings;
 
-use super::error::Problem;
+use super::error::{ConfigError, Problem};
 use super::place::{KeyPath, Location, Place};
 use super::shapes::{Whole, Written};
 use super::suggest::{list, suggestion};
@@ -14,6 +14,8 @@ use super::suggest::{list, suggestion};
 pub(super) struct Findings {
     pub(super) problems: Vec<Problem>,
     pub(super) warnings: Vec<String>,
+    /// What is wrong and is no fault of a file.
+    pub(super) refusal: Option<ConfigError>,
 }
 
 impl Findings {
@@ -23,6 +25,16 @@ impl Findings {
 
     pub(super) fn variable_problem(&mut self, name: &str, message: impl Into<String>) {
         self.problems.push(Problem { place: Place::Variable(name.to_owned()), message: message.into() });
+    }
+
+    /// An option of the command line cannot be what it is. The first one is kept.
+    pub(super) fn argument(&mut self, option: &'static str, message: String) {
+        self.refusal.get_or_insert(ConfigError::Argument { option, message });
+    }
+
+    /// Models cannot be chosen as they should be. The first fault is kept.
+    pub(super) fn unmet(&mut self, message: String) {
+        self.refusal.get_or_insert(ConfigError::Unmet { message });
     }
 
     pub(super) fn warn(&mut self, warning: impl Into<String>) {

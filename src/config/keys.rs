@@ -1,14 +1,23 @@
 //! Whether the environment holds what the providers in use need, before anything is paid for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+
+use secrecy::ExposeSecret;
 
 use crate::debate::{ProviderSettings, Settings};
 use crate::diagnostic::{Blame, Diagnostic};
+use crate::llm::presets::PRESETS;
 
 use super::endpoint::Outline;
 use super::env::Environment;
 use super::headers;
+
+/// What opens the destinations of traces.
+const OF_TRACES: [&str; 4] =
+    ["LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
+/// Shorter values stand in texts by chance: servers on the own machine take any key, such as `none`.
+const SHORTEST_KEY: usize = 8;
 
 /// Environment variables that are needed and unset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -76,6 +85,34 @@ pub fn missing_keys(settings: &Settings, environment: &Environment) -> Result<()
 #[must_use]
 pub fn key_variable<'a>(provider: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<&'a str> {
     Outline::of(provider, providers)?.api_key_env()
+}
+
+/// The variables that hold what a program of the user's has no business with: keys of providers, what their headers
+/// carry, and what opens the destinations of traces.
+#[must_use]
+pub fn secret_variables(providers: &BTreeMap<String, ProviderSettings>) -> BTreeSet<String> {
+    let presets = PRESETS.iter().filter_map(|preset| preset.api_key_env).map(str::to_owned);
+    let configured = providers.values().flat_map(|provider| {
+        let in_headers = provider.headers.values().flat_map(|value| headers::variables(value)).map(str::to_owned);
+        provider.api_key_env.clone().into_iter().chain(in_headers)
+    });
+    presets.chain(configured).chain(OF_TRACES.map(str::to_owned)).collect()
+}
+
+/// The variable whose value, a provider's key, stands in a text.
+#[must_use]
+pub fn key_in(
+    text: &str,
+    configured: &BTreeMap<String, ProviderSettings>,
+    environment: &Environment,
+) -> Option<String> {
+    let names = super::providers::names(configured);
+    let variables = names.into_iter().filter_map(|name| key_variable(name, configured));
+    let is_there = |variable: &&str| {
+        let key = environment.secret(variable);
+        key.is_some_and(|key| key.expose_secret().len() >= SHORTEST_KEY && text.contains(key.expose_secret()))
+    };
+    variables.into_iter().find(is_there).map(str::to_owned)
 }
 
 /// Like [`missing_keys`], for any users of providers: pairs of an id and the provider it uses.

@@ -9,18 +9,21 @@ use crate::tools::FILE_TOOLS;
 use super::choice::ModelChoice;
 use super::env::Environment;
 use super::error::ConfigError;
-use super::file::ConfigFile;
+use super::file::{ConfigFile, PanelFile};
 use super::findings::unknown;
-use super::overrides::{Overrides, Vocabulary};
-use super::read::{Document, read};
+use super::hooks::Hooks;
+use super::overrides::{Overrides, PanelChoice, PanelName, Vocabulary};
+use super::read::{Document, parse, read};
 use super::resolve::{Layers, resolve};
 use super::sources::{Origin, Sources};
 use super::stranger::Provenance;
+use super::user::{UserConfig, merged, read_user};
 
 /// The file that is read when none is named.
 pub const DEFAULT_PATH: &str = "./debate-config.json";
 
-/// Which configuration file to read. Either may be absent: the built-in defaults are used then, with a warning.
+/// Which configuration file to read. The default one may be absent: the user's own holds then, or the built-in defaults
+/// do, with a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigPath {
     /// [`DEFAULT_PATH`].
@@ -55,6 +58,8 @@ pub struct Loaded {
     pub provenance: Provenance,
     /// The model that was chosen for agents without a configuration; nothing when none was needed.
     pub choice: Option<ModelChoice>,
+    /// The commands that may run when the debate has ended.
+    pub hooks: Hooks,
 }
 
 /// Reads and resolves all layers. API keys are not asked for here but by [`missing_keys`](super::missing_keys()):
@@ -72,10 +77,41 @@ pub fn load(
     check_arguments(overrides, vocabulary)?;
     let context_dir = overrides.context_dir.as_deref().map(open_directory).transpose()?;
     let document = read::<ConfigFile>(path.as_path())?;
-    let base_dir = parent(path.as_path());
-    let own_roles = document.as_ref().map(|_| role_files(&base_dir)).unwrap_or_default();
-    let layers = Layers { environment, overrides, vocabulary, own_roles: &own_roles };
-    let mut loaded = assemble(path, document, &layers)?;
+    if let (ConfigPath::Named(path), None) = (path, &document) {
+        return Err(ConfigError::Missing { path: path.clone() });
+    }
+    let user = read_user(environment, vocabulary)?;
+    let panel = match &overrides.panel {
+        Some(PanelChoice::File(path)) => Some((path, read_panel(path)?)),
+        Some(PanelChoice::Named(_)) | None => None,
+    };
+    let base_dir = match (&panel, &document, &user) {
+        (Some((path, _)), ..) => parent(path),
+        (None, None, Some(user)) => parent(&user.path),
+        (None, Some(_), _) | (None, None, None) => parent(path.as_path()),
+    };
+    let has_roles = panel.is_some() || document.is_some() || user.is_some();
+    let own_roles = if has_roles { role_files(&base_dir) } else { Vec::new() };
+    let usual = user.as_ref().map(|user| user.usual.clone()).unwrap_or_default();
+    let layers = Layers {
+        environment,
+        overrides,
+        vocabulary,
+        own_roles: &own_roles,
+        panel: panel.as_ref().map(|(_, panel)| &panel.content),
+        usual: &usual,
+        has_project: document.is_some(),
+    };
+    let is_elsewhere = panel.is_some() && document.is_some();
+    let mut loaded = assemble(path, document, user.as_ref(), &layers)?;
+    if let Some((file, panel)) = &panel {
+        loaded.warnings.extend(panel.warnings.iter().map(|warning| format!("{warning} ({})", file.display())));
+        loaded.provenance = loaded.provenance.and_panel(&loaded.settings, &base_dir);
+        if is_elsewhere {
+            let summary = &mut loaded.settings.debate.summarization.prompt_path;
+            *summary = summary.take().map(|relative| parent(path.as_path()).join(relative));
+        }
+    }
     loaded.settings.base_dir = Some(base_dir);
     // Without `--context` file tools see the working directory, and prompts have to say so.
     let reads_files = |agent: &AgentSettings| agent.tools.iter().any(|tool| FILE_TOOLS.contains(&tool.name.as_str()));
@@ -85,37 +121,70 @@ pub fn load(
     Ok(loaded)
 }
 
+fn read_panel(path: &Path) -> Result<Document<PanelFile>, ConfigError> {
+    if let Some(panel) = read::<PanelFile>(path)? {
+        return Ok(panel);
+    }
+    let name = path.display().to_string();
+    let names: Vec<&str> = PanelName::ALL.iter().map(|panel| panel.name()).collect();
+    let message = format!("names an {}, and there is no such file", unknown("panel", &name, &names));
+    Err(ConfigError::Argument { option: "--panel", message })
+}
+
 /// [`load`](load()) without the file system.
 pub(super) fn assemble(
     path: &ConfigPath,
     document: Option<Document<ConfigFile>>,
+    user: Option<&UserConfig>,
     layers: &Layers,
 ) -> Result<Loaded, ConfigError> {
     let mut warnings = layers.environment.warnings().to_vec();
     let file = document.is_some().then(|| path.as_path().to_owned());
-    if file.is_none() {
+    if file.is_none() && user.is_none() {
         let path = path.as_path().display();
         warnings.push(format!("Config not found at {path}. Using built-in defaults."));
     }
-    let (content, document) = match document {
-        Some(document) => (Some(document.content.clone()), document),
-        None => (None, Document::default()),
+    let content = match (&document, user) {
+        (None, None) => None,
+        (Some(document), None) => Some(document.content.clone()),
+        (None, Some(user)) => Some(user.document.content.clone()),
+        (Some(document), Some(user)) => {
+            let all = merged(user.defaults(), &document.value).to_string();
+            Some(parse::<ConfigFile>(path.as_path(), all.as_bytes())?.content)
+        }
     };
     let mut resolved = resolve(content, layers);
-    if !resolved.findings.problems.is_empty() {
-        resolved.findings.locate(|key| document.locate(key));
-        return Err(ConfigError::Invalid { path: path.as_path().to_owned(), problems: resolved.findings.problems });
+    if let Some(refusal) = resolved.findings.refusal {
+        return Err(refusal);
     }
+    if !resolved.findings.problems.is_empty() {
+        let (path, document) = match (&document, user) {
+            (Some(document), _) => (path.as_path().to_owned(), Some(document)),
+            (None, Some(user)) => (user.path.clone(), Some(&user.document)),
+            (None, None) => (path.as_path().to_owned(), None),
+        };
+        resolved.findings.locate(|key| document?.locate(key));
+        return Err(ConfigError::Invalid { path, problems: resolved.findings.problems });
+    }
+    let hooks = Hooks::allowed(path, document.as_ref(), user, &mut warnings);
+    let document = document.unwrap_or_default();
     warnings.extend(document.warnings);
+    warnings.extend(user.iter().flat_map(|user| &user.warnings).cloned());
     warnings.extend(resolved.findings.warnings);
     let choice = resolved.choice;
-    let origin = Origin { path, agents: resolved.origins, file: document.value, choice: choice.clone() };
+    let origin = Origin { path, agents: resolved.origins, file: document.value, choice: choice.clone(), user };
     let sources = Sources::new(origin, layers.overrides);
-    let provenance = match path {
+    let mut provenance = match path {
         ConfigPath::Default if file.is_some() => Provenance::of_found_config(path.as_path()),
         ConfigPath::Default | ConfigPath::Named(_) => Provenance::of_user(),
     };
-    Ok(Loaded { settings: resolved.settings, warnings, sources, file, provenance, choice })
+    if let Some(user) = user {
+        provenance = provenance.and_providers(&user.settings);
+        if let Some(prompt) = user.summary_prompt() {
+            provenance = provenance.and_directory(&prompt);
+        }
+    }
+    Ok(Loaded { settings: resolved.settings, warnings, sources, file, provenance, choice, hooks })
 }
 
 /// The command line's own mistakes, which are not the file's.
@@ -150,7 +219,8 @@ pub(super) fn parent(path: &Path) -> PathBuf {
 }
 
 /// The roles that the user has files for. A directory that is missing or closed has none.
-pub(super) fn role_files(base_dir: &Path) -> Vec<String> {
+#[must_use]
+pub fn role_files(base_dir: &Path) -> Vec<String> {
     let role = |entry: io::Result<std::fs::DirEntry>| {
         let path = entry.ok()?.path();
         let is_role = path.extension().is_some_and(|extension| extension == "md") && path.is_file();

@@ -9,6 +9,7 @@
 
 mod advice;
 mod agents;
+mod cast;
 mod change;
 mod choice;
 mod defaults;
@@ -20,6 +21,7 @@ mod evaluators;
 mod file;
 mod findings;
 mod headers;
+mod hooks;
 mod keys;
 mod load;
 mod overrides;
@@ -33,13 +35,14 @@ mod sources;
 mod starter;
 mod stranger;
 mod suggest;
+mod user;
 
 #[cfg(test)]
 mod tests;
 
 pub use advice::{model_warnings, one_family, related_reviewers};
 pub use change::{Change, Changed, change};
-pub use choice::{Because, ModelChoice, NoKey};
+pub use choice::{Because, ModelChoice, NoKey, default_models};
 pub use defaults::{OFFLINE_MODEL, default_settings};
 pub use endpoint::{EndpointError, elsewhere, endpoint, is_elsewhere, routed_providers};
 pub use env::{EnvError, EnvFile, Environment};
@@ -47,10 +50,12 @@ pub use error::{ConfigError, Expected, Found, Problem, SyntaxFault};
 pub use evaluators::{
     EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, load_evaluators, offline_evaluator,
 };
-pub use keys::{MissingKey, MissingKeys, key_variable, missing_keys, missing_keys_of};
-pub use load::{ConfigPath, DEFAULT_PATH, Loaded, load};
-pub use overrides::{Overrides, Switch, Vocabulary};
+pub use hooks::Hooks;
+pub use keys::{MissingKey, MissingKeys, key_in, key_variable, missing_keys, missing_keys_of, secret_variables};
+pub use load::{ConfigPath, DEFAULT_PATH, Loaded, load, role_files};
+pub use overrides::{Overrides, PanelChoice, PanelName, Switch, Vocabulary};
 pub use place::{KeyPath, Location, Place, Segment};
+pub use providers::url_fault;
 pub use read::{Document, read};
 pub use resolve::go_offline;
 pub use schema::schema;
@@ -59,3 +64,4 @@ pub use sources::{Row, Source, Sources, show};
 pub use starter::starter;
 pub use stranger::{Author, PromptFault, Provenance, StrangerError};
 pub use suggest::nearest;
+pub use user::{debates_directory, user_path, user_settings, usual_color};

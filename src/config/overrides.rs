@@ -14,11 +14,60 @@ pub enum Switch {
     On,
 }
 
+/// A ready panel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PanelName {
+    /// Inexpensive models of one provider.
+    Cheap,
+    /// The best models of one provider.
+    Strong,
+    /// Models of several providers.
+    Mixed,
+}
+
+impl PanelName {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Cheap, Self::Strong, Self::Mixed];
+
+    /// The name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cheap => "cheap",
+            Self::Strong => "strong",
+            Self::Mixed => "mixed",
+        }
+    }
+
+    /// The panel of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|panel| panel.name() == name)
+    }
+}
+
+/// What `--panel` names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PanelChoice {
+    /// A ready one.
+    Named(PanelName),
+    /// A file of the user's with agents and judge.
+    File(PathBuf),
+}
+
 /// The command line's layer. What is absent there is absent here.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Overrides {
     /// `--agents`: roles to keep.
     pub agents: Option<Vec<String>>,
+    /// `--model`.
+    pub model: Option<String>,
+    /// `--judge-model`.
+    pub judge_model: Option<String>,
+    /// `--provider`.
+    pub provider: Option<String>,
+    /// `--panel`.
+    pub panel: Option<PanelChoice>,
     /// `--rounds`.
     pub rounds: Option<u32>,
     /// `--protocol`.

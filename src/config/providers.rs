@@ -70,7 +70,8 @@ fn provider(name: &str, entry: ProviderEntry, path: &KeyPath, findings: &mut Fin
 }
 
 /// Why a text cannot be the base of a provider's URLs; the text is not quoted, it may hold a password.
-pub(super) fn url_fault(text: &str) -> Option<&'static str> {
+#[must_use]
+pub fn url_fault(text: &str) -> Option<&'static str> {
     let Ok(url) = reqwest::Url::parse(text.trim()) else {
         return Some("is not a URL, e.g. `http://127.0.0.1:8000/v1`");
     };

@@ -1,28 +1,34 @@
 //! From what the file says to what a debate runs with. Pure: everything from outside comes in as an argument.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use crate::debate::{
-    AgentSettings, AllCritics, BudgetSettings, Critics, DebateSettings, ModelLimits, Price, Settings,
-    TerminationSettings, Usd,
+    AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
+    ModelLimits, Price, Settings, TeamSettings, TerminationSettings, Usd, VotingSettings,
 };
 use crate::llm::presets::OFFLINE;
 use crate::protocol::Protocol;
 
-use super::agents::{self, AgentScope, Placed};
-use super::choice::{ModelChoice, Served};
+use super::agents;
+use super::cast::{Cast, Described, cast};
+use super::choice::{ModelChoice, Wish};
 use super::defaults::{self, OFFLINE_MODEL};
 use super::endpoint::{Outline, elsewhere};
 use super::env::Environment;
 use super::file::{
-    BudgetSection, ConfigFile, CriticsEntry, DebateSection, ModelEntry, OrchestratorType, PriceEntry,
-    TerminationSection,
+    ArenaSection, BudgetSection, ConfigFile, CriticsEntry, DebateSection, ModelEntry, OrchestratorType, PanelFile,
+    PriceEntry, TerminationSection,
 };
 use super::findings::Findings;
-use super::overrides::{Overrides, Switch, Vocabulary};
+use super::hooks;
+use super::overrides::{Overrides, PanelChoice, PanelName, Switch, Vocabulary};
 use super::place::KeyPath;
 use super::providers;
 use super::shapes::{Named, Object};
+
+/// How often a debate may go on behind its judgement at most: each time costs as much as a debate.
+const MOST_EXTENSIONS: u32 = 10;
 
 /// The layers over the file, and what names mean.
 pub(super) struct Layers<'a> {
@@ -31,6 +37,23 @@ pub(super) struct Layers<'a> {
     pub(super) vocabulary: &'a Vocabulary<'a>,
     /// Roles that the user has files for.
     pub(super) own_roles: &'a [String],
+    /// Who takes part by a file that `--panel` names.
+    pub(super) panel: Option<&'a PanelFile>,
+    /// What the user's own configuration says where nothing else does.
+    pub(super) usual: &'a Usual,
+    /// Whether there is a file that is not the user's own.
+    pub(super) has_project: bool,
+}
+
+/// What a user wants wherever nothing else is said.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Usual {
+    /// Which model is asked.
+    pub(super) wish: Wish,
+    /// Which panel it is.
+    pub(super) panel: Option<PanelName>,
+    /// The file that says so.
+    pub(super) path: Option<PathBuf>,
 }
 
 /// Settings, sound only when there are no problems.
@@ -46,9 +69,11 @@ pub(super) struct Resolved {
 /// Decides every value. Without a file all is built in, and only the command line is laid over it.
 pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
     let mut findings = Findings::default();
-    let has_file = file.is_some();
+    // A user's own configuration need not say who takes part.
+    let has_file = layers.has_project || file.as_ref().is_some_and(|file| file.agents.is_some());
     let file = file.unwrap_or_default();
     let providers = providers::resolve(file.providers, &mut findings);
+    hooks::check(file.hooks.as_ref(), &mut findings);
     let prices = prices(file.prices, &mut findings);
     let models = models(file.models, &mut findings);
     let names_rounds = file.debate.as_ref().is_some_and(|Object(section)| section.rounds.is_some());
@@ -57,63 +82,14 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
     if let Some(protocol) = protocol.filter(|_| !names_rounds) {
         debate.rounds = protocol.default_rounds;
     }
-    let names = providers::names(&providers);
-    let scope = AgentScope {
-        vocabulary: layers.vocabulary,
-        own_roles: layers.own_roles,
-        providers: &names,
-        summarization: &debate.summarization,
-    };
-    let judge_is_configured = file.judge.is_some();
-    let judge_entry = file.judge.map(|Object(entry)| entry);
-    if has_file && judge_entry.is_none() {
-        let has_agents = file.agents.iter().flatten().any(Option::is_some);
-        findings.warn(if has_agents {
-            "no judge is configured; the default judge is used, with the provider and model of the first agent"
-        } else {
-            "no judge is configured; the default judge is used"
-        });
-    }
-    // A configured judge says whom the user means: agents without a configuration of their own are asked there too.
-    let of_judge = judge_entry.as_ref().and_then(agents::served);
-    let mut choice = None;
-    let mut built_in = || {
-        let served = of_judge.clone().unwrap_or_else(|| {
-            let choice: &ModelChoice = choice.get_or_insert_with(|| ModelChoice::of(&providers, layers.environment));
-            choice.into()
-        });
-        // Whoever names roles chooses among all of them.
-        let most = protocol.filter(|_| layers.overrides.agents.is_none()).and_then(|protocol| protocol.built_in_agents);
-        built_in_agents(&debate, &served, most)
-    };
-    let configured = match file.agents {
-        Some(entries) if entries.iter().any(Option::is_some) => agents::enabled_agents(entries, &scope, &mut findings),
-        _ => {
-            if has_file {
-                findings.warn("no agents are configured; the built-in agents are used");
-            }
-            built_in()
+    let described = match layers.panel {
+        Some(panel) => Described { agents: panel.agents.clone(), judge: panel.judge.clone(), is_expected: true },
+        None if matches!(layers.overrides.panel, Some(PanelChoice::Named(_))) => {
+            Described { agents: None, judge: None, is_expected: false }
         }
+        None => Described { agents: file.agents, judge: file.judge, is_expected: has_file },
     };
-    let mut agents = match &layers.overrides.agents {
-        Some(roles) => agents::keep_roles(configured, roles, &mut findings),
-        None => configured,
-    };
-    if agents.is_empty() {
-        findings.warn("no agent is left; the built-in agents are used");
-        agents = built_in();
-    }
-    let of_first = Served::like(&agents[0].1);
-    let mut judge = if let Some(entry) = judge_entry {
-        agents::judge(entry, &of_first, &scope, &mut findings)
-    } else {
-        of_first.lent_to(AgentSettings { summarization: debate.summarization.clone(), ..defaults::judge() })
-    };
-    agents::check_ids(&agents, &judge, judge_is_configured, &mut findings);
-    if layers.overrides.offline == Switch::On {
-        agents.iter_mut().map(|(_, agent)| agent).chain([&mut judge]).for_each(go_offline);
-        choice = None;
-    }
+    let Cast { agents, judge, choice } = cast(described, &debate, protocol, &providers, layers, &mut findings);
     override_debate(&mut debate, layers.overrides);
     let (origins, agents) = agents.into_iter().unzip();
     let mut settings = Settings {
@@ -136,12 +112,6 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
 pub fn go_offline(agent: &mut AgentSettings) {
     OFFLINE.clone_into(&mut agent.provider);
     OFFLINE_MODEL.clone_into(&mut agent.model);
-}
-
-fn built_in_agents(debate: &DebateSettings, served: &Served, most: Option<usize>) -> Vec<Placed> {
-    let summarized = |agent| AgentSettings { summarization: debate.summarization.clone(), ..agent };
-    let agents = defaults::agents().into_iter().take(most.unwrap_or(usize::MAX));
-    agents.map(|agent| (None, served.lent_to(summarized(agent)))).collect()
 }
 
 fn override_debate(debate: &mut DebateSettings, overrides: &Overrides) {
@@ -191,6 +161,7 @@ fn debate(section: Option<Object<DebateSection>>, vocabulary: &Vocabulary, findi
         synthesis_method: section.synthesis_method.unwrap_or(default.synthesis_method),
         include_full_history: section.include_full_history.unwrap_or(default.include_full_history),
         history_limit: findings.whole(at("historyLimit"), section.history_limit, 0, default.history_limit),
+        attachment_limit: findings.whole(at("attachmentLimit"), section.attachment_limit, 0, default.attachment_limit),
         seed: section.seed.map(|seed| findings.whole(at("seed"), Some(seed), 0, 0)),
         timeout_per_round: findings.whole(
             at("timeoutPerRound"),
@@ -224,8 +195,10 @@ fn debate(section: Option<Object<DebateSection>>, vocabulary: &Vocabulary, findi
         max_retries: findings.whole(at("maxRetries"), section.max_retries, 0, default.max_retries),
         on_agent_failure: section.on_agent_failure.unwrap_or(default.on_agent_failure),
         budget: budget(section.budget, &at("budget"), findings),
+        arena: arena(section.arena, &at("arena"), findings),
         trace: section.trace.or(default.trace),
         trace_content: section.trace_content.unwrap_or(default.trace_content),
+        memory: section.memory.unwrap_or(default.memory),
         orchestrator_type: match section.orchestrator_type {
             Some(OrchestratorType::Classic) => "classic".to_owned(),
             Some(OrchestratorType::StateMachine) | None => default.orchestrator_type,
@@ -244,6 +217,57 @@ fn termination(
         kind: section.kind.unwrap_or(default.kind),
         threshold: findings.within(path.key("threshold"), section.threshold, &(0.0..=100.0), default.threshold),
         min_rounds: findings.rounds(path.key("minRounds"), section.min_rounds, default.min_rounds),
+    }
+}
+
+fn arena(section: Option<Object<ArenaSection>>, path: &KeyPath, findings: &mut Findings) -> ArenaSettings {
+    let Object(section) = section.unwrap_or_default();
+    let default = ArenaSettings::default();
+    let at = |key: &str| path.key(key);
+    let Object(team) = section.team.unwrap_or_default();
+    let size = team.size.map(|size| findings.whole(at("team").key("size"), Some(size), 2, 2));
+    let Object(convergence) = section.convergence.unwrap_or_default();
+    let threshold = findings.within(
+        at("convergence").key("threshold"),
+        convergence.threshold,
+        &(0.0..=100.0),
+        default.convergence.threshold,
+    );
+    let Object(voting) = section.voting.unwrap_or_default();
+    let extended = findings.whole(at("extendedRounds"), section.extended_rounds, 0, default.extended_rounds);
+    if extended > MOST_EXTENSIONS {
+        findings.problem(at("extendedRounds"), format!("is {extended}, and {MOST_EXTENSIONS} is the most"));
+    }
+    let context_commands = section.context_commands.unwrap_or_default();
+    for (place, command) in context_commands.iter().enumerate() {
+        if command.trim().is_empty() {
+            findings.problem(at("contextCommands").index(place), "is empty");
+        }
+    }
+    let Object(limits) = section.max_concurrency.unwrap_or_default();
+    let limits = [
+        ("proposal", limits.proposal),
+        ("critique", limits.critique),
+        ("revision", limits.revision),
+        ("final-refinement", limits.final_refinement),
+        ("voting", limits.voting),
+    ];
+    let limits = limits.into_iter().filter_map(|(stage, limit)| {
+        limit.map(|limit| (stage.to_owned(), findings.whole(at("maxConcurrency").key(stage), Some(limit), 1, 1)))
+    });
+    let max_concurrency = limits.collect();
+    ArenaSettings {
+        team: TeamSettings { size },
+        convergence: ConvergenceSettings {
+            threshold,
+            method: convergence.method.unwrap_or(default.convergence.method),
+        },
+        voting: VotingSettings { rule: voting.rule.unwrap_or(default.voting.rule) },
+        trickster: section.trickster.unwrap_or(default.trickster),
+        observer: section.observer.unwrap_or(default.observer),
+        extended_rounds: extended,
+        context_commands,
+        max_concurrency,
     }
 }
 

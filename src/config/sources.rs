@@ -14,6 +14,7 @@ use super::env::Environment;
 use super::load::{ConfigPath, Loaded};
 use super::overrides::{Overrides, Switch};
 use super::place::{KeyPath, Segment};
+use super::user::UserConfig;
 
 /// The layer that decided a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +55,9 @@ pub struct Sources {
     file: Value,
     overrides: Overrides,
     choice: Option<ModelChoice>,
+    /// The user's own configuration: where it is, what holds of it, and its own keys.
+    user: Option<(PathBuf, Value)>,
+    own: Vec<(&'static str, String)>,
 }
 
 /// What resolution knows about the origin of values.
@@ -65,11 +69,17 @@ pub(super) struct Origin<'a> {
     pub(super) file: Value,
     /// What was chosen for agents without a configuration.
     pub(super) choice: Option<ModelChoice>,
+    /// The user's own configuration.
+    pub(super) user: Option<&'a UserConfig>,
 }
 
 impl Sources {
     pub(super) fn new(origin: Origin, overrides: &Overrides) -> Self {
+        let has_project = !origin.file.is_null();
+        let holding = |user: &UserConfig| if has_project { user.defaults() } else { user.document.value.clone() };
         Self {
+            user: origin.user.map(|user| (user.path.clone(), holding(user))),
+            own: origin.user.map(UserConfig::own_rows).unwrap_or_default(),
             path: origin.path.as_path().to_owned(),
             named: matches!(origin.path, ConfigPath::Named(_)),
             agents: origin.agents,
@@ -86,8 +96,15 @@ impl Sources {
             return Source::Option(option);
         }
         // A value of the file that was replaced, such as an unknown role, decided nothing.
-        if self.in_file(path).is_some_and(|written| same(written, value)) {
+        if self.in_file(path, &self.file).is_some_and(|written| same(written, value)) {
             return Source::File(self.path.clone());
+        }
+        if let Some((file, _)) = self
+            .user
+            .as_ref()
+            .filter(|(_, written)| self.in_file(path, written).is_some_and(|written| same(written, value)))
+        {
+            return Source::File(file.clone());
         }
         match path.0.iter().position(|segment| *segment == Segment::Key("summarization".to_owned())) {
             Some(position) if path.0[0] != Segment::Key("debate".to_owned()) => {
@@ -108,12 +125,17 @@ impl Sources {
         let built_in = self.agents.first().is_some_and(Option::is_none);
         match (section.as_str(), &self.choice) {
             ("agents", None) if built_in => Some(Source::Like("the judge")),
-            ("judge", None) if self.in_file(&KeyPath::root().key("judge").key("model")).is_none() => {
-                Some(Source::Like("the first agent"))
-            }
+            ("judge", None) if !self.names_judge() => Some(Source::Like("the first agent")),
             (_, Some(choice)) => Some(Source::Chosen(choice.because.clone())),
             _ => None,
         }
+    }
+
+    /// Whether a file says which model the judge is.
+    fn names_judge(&self) -> bool {
+        let path = KeyPath::root().key("judge").key("model");
+        let of_user = self.user.as_ref().and_then(|(_, written)| self.in_file(&path, written));
+        of_user.or_else(|| self.in_file(&path, &self.file)).is_some()
     }
 
     fn option(&self, path: &KeyPath) -> Option<&'static str> {
@@ -130,7 +152,13 @@ impl Sources {
             "debate.budget.warnCostUsd" => (given.warn_cost.is_some(), "--warn-cost"),
             _ => match path.0.as_slice() {
                 [Segment::Key(section), .., Segment::Key(key)] if is_agent(section) && is_model(key) => {
-                    (given.offline == Switch::On, "--offline")
+                    let by_option = [
+                        (given.offline == Switch::On, "--offline"),
+                        (section == "judge" && given.judge_model.is_some(), "--judge-model"),
+                        (given.model.is_some(), "--model"),
+                        (given.provider.is_some(), "--provider"),
+                    ];
+                    by_option.into_iter().find(|(decided, _)| *decided)?
                 }
                 _ => return None,
             },
@@ -138,15 +166,24 @@ impl Sources {
         decided.then_some(option)
     }
 
-    /// What the file says at a path into the effective settings.
-    fn in_file(&self, path: &KeyPath) -> Option<&Value> {
+    /// The file that has something at a path.
+    fn wrote(&self, path: &KeyPath) -> Option<PathBuf> {
+        let of_user = || {
+            let (file, written) = self.user.as_ref()?;
+            self.in_file(path, written).map(|_| file.clone())
+        };
+        self.in_file(path, &self.file).map(|_| self.path.clone()).or_else(of_user)
+    }
+
+    /// What a file says at a path into the effective settings.
+    fn in_file<'a>(&self, path: &KeyPath, file: &'a Value) -> Option<&'a Value> {
         let mut segments = path.0.clone();
         if let [Segment::Key(section), Segment::Index(index), ..] = segments.as_mut_slice()
             && section == "agents"
         {
             *index = (*self.agents.get(*index)?)?;
         }
-        let value = segments.iter().try_fold(&self.file, |value, segment| match segment {
+        let value = segments.iter().try_fold(file, |value, segment| match segment {
             Segment::Key(key) => value.get(key),
             Segment::Index(index) => value.get(index),
         });
@@ -195,6 +232,13 @@ pub fn show(loaded: &Loaded, environment: &Environment) -> Vec<Row> {
             add_leaves(&KeyPath::root().key(section), value, &loaded.sources, &mut rows);
         }
     }
+    let own_file = loaded.sources.user.as_ref().map(|(path, _)| Source::File(path.clone()));
+    let own = loaded.sources.own.iter().zip(own_file.iter().cycle());
+    rows.extend(own.map(|((key, value), source)| Row {
+        path: (*key).to_owned(),
+        value: value.clone(),
+        source: source.clone(),
+    }));
     let everybody = loaded.settings.agents.iter().chain([&loaded.settings.judge]);
     let used: BTreeSet<&str> = everybody.map(|agent| agent.provider.as_str()).filter(|name| *name != OFFLINE).collect();
     for provider in used {
@@ -234,9 +278,9 @@ fn shown(leaf: &Value) -> String {
 fn add_endpoint(provider: &str, loaded: &Loaded, environment: &Environment, rows: &mut Vec<Row>) {
     let Some(outline) = Outline::of(provider, &loaded.settings.providers) else { return };
     let path = KeyPath::root().key("endpoints").key(provider);
+    let entry = KeyPath::root().key("providers").key(provider);
     let from_file = |has: bool| {
-        let file = loaded.file.clone().filter(|_| has);
-        file.map_or(Source::BuiltIn, Source::File)
+        if has { loaded.sources.wrote(&entry).map_or(Source::BuiltIn, Source::File) } else { Source::BuiltIn }
     };
     let moved = outline.moved_by().filter(|name| environment.has(name));
     let own_url = outline.entry.is_some_and(|entry| entry.base_url.is_some());

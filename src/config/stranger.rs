@@ -191,7 +191,27 @@ impl Provenance {
         directory.map_or(self.clone(), |directory| self.and_directory(&directory))
     }
 
-    /// The user named a directory that may be read, too.
+    /// What the user's own configuration says of providers is the user's.
+    #[must_use]
+    pub fn and_providers(mut self, user: &Settings) -> Self {
+        self.vouched.extend(user.providers.clone());
+        self
+    }
+
+    /// The user named a panel that lies in `directory`: the prompt files that its agents name may be read, wherever
+    /// they are, and roles beside it.
+    pub(super) fn and_panel(mut self, settings: &Settings, directory: &Path) -> Self {
+        self = self.and_directory(&directory.join("prompts").join("roles"));
+        for agent in settings.agents.iter().chain([&settings.judge]) {
+            let paths = [&agent.system_prompt_path, &agent.summary_prompt_path, &agent.clarification_prompt_path];
+            for path in paths.into_iter().flatten() {
+                self = self.and_directory(&directory.join(path));
+            }
+        }
+        self
+    }
+
+    /// The user named a directory or a file that may be read, too.
     #[must_use]
     pub fn and_directory(mut self, directory: &Path) -> Self {
         self.directories.extend(directory.canonicalize());
@@ -356,7 +376,29 @@ impl Provenance {
     /// It is the record's, and neither the working directory, nor inside it, nor named.
     pub fn check_context(&self, settings: &Settings) -> Result<(), StrangerError> {
         let has_tools = settings.agents.iter().chain([&settings.judge]).any(|agent| !agent.tools.is_empty());
-        let Some(path) = settings.context_dir.as_ref().filter(|_| has_tools) else { return Ok(()) };
+        if has_tools { self.check_reading(settings) } else { Ok(()) }
+    }
+
+    /// Why commands of the settings are not run; nothing where they are the user's own.
+    #[must_use]
+    pub fn forbids_commands(&self) -> Option<String> {
+        match &self.author {
+            Author::User => None,
+            Author::EnvFile(path) | Author::Config(path) => Some(format!(
+                "`{}` was found and not named, and such a file runs no commands; if you trust it, name it: --config {}",
+                path.display(),
+                path.display()
+            )),
+            Author::Record(_) => Some("the commands of a saved debate are not run".to_owned()),
+        }
+    }
+
+    /// Holds the context directory against who named it, where it is read without a tool.
+    ///
+    /// # Errors
+    /// It is the record's, and neither the working directory, nor inside it, nor named.
+    pub fn check_reading(&self, settings: &Settings) -> Result<(), StrangerError> {
+        let Some(path) = &settings.context_dir else { return Ok(()) };
         let Author::Record(_) = self.author else { return Ok(()) };
         let Ok(real) = path.canonicalize() else { return Ok(()) };
         if self.directories.iter().any(|directory| real.starts_with(directory)) {

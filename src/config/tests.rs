@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::file::ConfigFile;
 use super::load::assemble;
 use super::read::parse;
-use super::resolve::Layers;
+use super::resolve::{Layers, Usual};
 use super::*;
 use crate::debate::{ApiKind, Position, Settings, SynthesisMethod, TerminationKind, TraceTarget, Usd};
 use crate::diagnostic::{Blame, Diagnostic};
@@ -28,8 +28,16 @@ fn load_with(bytes: &[u8], overrides: &Overrides, environment: &Environment) -> 
     let path = ConfigPath::Named("c.json".into());
     let document = parse::<ConfigFile>(path.as_path(), bytes)?;
     let own_roles = ["skeptic".to_owned()];
-    let layers = Layers { environment, overrides, vocabulary: &VOCABULARY, own_roles: &own_roles };
-    assemble(&path, Some(document), &layers)
+    let layers = Layers {
+        environment,
+        overrides,
+        vocabulary: &VOCABULARY,
+        own_roles: &own_roles,
+        panel: None,
+        usual: &Usual::default(),
+        has_project: true,
+    };
+    assemble(&path, Some(document), None, &layers)
 }
 
 fn load_text(text: &str) -> Result<Loaded, ConfigError> {

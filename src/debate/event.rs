@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentClarifications, AgentId, CallKey, CallRecord, Contribution, DebateId, Evaluation, Failure, ForkedFrom,
-    Judgement, PromptSources, Settings, Settled, Solution, StageId, StageInfo, StopReason, Summary, Timestamp,
-    ToolCall, Usd, Verdict, Voting,
+    AgentClarifications, AgentId, Attachment, CallKey, CallRecord, Challenge, Contribution, Convergence, DebateId,
+    Evaluation, Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, PromptSources, Relations, Selection,
+    Settings, Settled, Solution, StageId, StageInfo, StopReason, Summary, Timestamp, ToolCall, Usd, Verdict, Voting,
 };
 
 /// An event in its place: the content of one journal line.
@@ -42,6 +42,62 @@ pub enum Event {
         /// The stage that it begins with, which is entered next.
         #[serde(rename = "node")]
         stage: StageId,
+    },
+    /// What the debate starts from was collected. It is never collected again.
+    #[serde(rename = "context-gathered")]
+    Gathered {
+        /// What there is.
+        #[serde(flatten)]
+        gathered: Gathered,
+    },
+    /// It was decided who takes part.
+    TeamSelected {
+        /// Who, and why.
+        #[serde(flatten)]
+        selection: Selection,
+    },
+    /// The judge said how the decisions of a round relate.
+    Related {
+        /// Which call.
+        key: CallKey,
+        /// How.
+        relations: Relations,
+        /// What the call took.
+        call: CallRecord,
+    },
+    /// It was measured how far the texts of a round agree.
+    Measured {
+        /// Which round.
+        round: u32,
+        /// How far.
+        convergence: Convergence,
+    },
+    /// The judge looked for what stands against an agreement.
+    Challenged {
+        /// Which call.
+        key: CallKey,
+        /// What does.
+        challenge: Challenge,
+        /// What the call took.
+        call: CallRecord,
+    },
+    /// The kinds of argument in a round were marked.
+    Observed {
+        /// Which call.
+        key: CallKey,
+        /// The kinds, by contribution.
+        observations: Vec<Observation>,
+        /// What the call took.
+        call: CallRecord,
+    },
+    /// The debate goes on, because what won lacks something that it must not lack.
+    Extended {
+        /// The round behind which.
+        round: u32,
+        /// Whose text had won.
+        winner: AgentId,
+        /// The major requirements that it misses.
+        missing: Vec<String>,
     },
     /// A call came back whose reply is not yet a result: tool calls, or JSON that cannot be read. Kept so that it is
     /// never made again.
@@ -216,6 +272,35 @@ pub enum Event {
     },
     /// The debate ended with an answer.
     Completed,
+    /// The user asks something about a finished debate.
+    FollowUpAsked {
+        /// What.
+        question: Arc<str>,
+    },
+    /// The judge answered a question of the user's about the finished debate.
+    FollowUpAnswered {
+        /// Which call; its pass is the number of the question, counted from 1.
+        key: CallKey,
+        /// The answer.
+        answer: Arc<str>,
+        /// How it came about.
+        metadata: Metadata,
+        /// What its last request took.
+        call: CallRecord,
+    },
+    /// The user rated the debate. A later rating takes the place of an earlier one.
+    Rated {
+        /// 1 for good, -1 for bad.
+        rating: i8,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
+    /// The user tagged the debate.
+    Tagged {
+        /// All tags that it has from now on, sorted.
+        tags: Vec<String>,
+    },
 }
 
 /// The format of journal and state that this version writes, and the latest that it reads.
@@ -234,6 +319,9 @@ pub struct Created {
     /// What the user added to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
+    /// Files that the user put beside the problem.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub attachments: Arc<[Attachment]>,
     /// The effective configuration.
     pub settings: Settings,
     /// The stages of its protocol, in the order in which they are shown.
@@ -257,6 +345,10 @@ impl Event {
             | Self::QuestionsAsked { call, .. }
             | Self::Summarized { call, .. }
             | Self::Polled { call, .. }
+            | Self::FollowUpAnswered { call, .. }
+            | Self::Related { call, .. }
+            | Self::Challenged { call, .. }
+            | Self::Observed { call, .. }
             | Self::Judged { call, .. } => Some(call),
             Self::Contributed { call, .. }
             | Self::CallFailed { call, .. }
@@ -267,6 +359,10 @@ impl Event {
             | Self::StageEntered { .. }
             | Self::Decided { .. }
             | Self::RoundBegun { .. }
+            | Self::Gathered { .. }
+            | Self::TeamSelected { .. }
+            | Self::Measured { .. }
+            | Self::Extended { .. }
             | Self::QuestionAnswered { .. }
             | Self::QuestionsEnded
             | Self::RoundTimedOut { .. }
@@ -278,7 +374,10 @@ impl Event {
             | Self::Paused
             | Self::Resumed
             | Self::Failed { .. }
-            | Self::Completed => None,
+            | Self::Completed
+            | Self::FollowUpAsked { .. }
+            | Self::Rated { .. }
+            | Self::Tagged { .. } => None,
         }
     }
 
@@ -290,6 +389,10 @@ impl Event {
             | Self::QuestionsAsked { call, .. }
             | Self::Summarized { call, .. }
             | Self::Polled { call, .. }
+            | Self::FollowUpAnswered { call, .. }
+            | Self::Related { call, .. }
+            | Self::Challenged { call, .. }
+            | Self::Observed { call, .. }
             | Self::Judged { call, .. } => Some(call),
             Self::Contributed { call, .. }
             | Self::CallFailed { call, .. }
@@ -298,6 +401,15 @@ impl Event {
             | Self::Synthesized { call, .. } => call.as_mut(),
             _ => None,
         }
+    }
+
+    /// Whether it belongs to what a user does with a debate that is there, and not to how that came about.
+    #[must_use]
+    pub fn is_about_the_record(&self) -> bool {
+        matches!(
+            self,
+            Self::FollowUpAsked { .. } | Self::FollowUpAnswered { .. } | Self::Rated { .. } | Self::Tagged { .. }
+        )
     }
 
     /// The call that this event ends, and how: the one place that says so.
@@ -311,7 +423,13 @@ impl Event {
             | Self::Contributed { key, .. }
             | Self::Polled { key, .. }
             | Self::Judged { key, .. }
+            | Self::FollowUpAnswered { key, .. }
+            | Self::Related { key, .. }
+            | Self::Observed { key, .. }
             | Self::Synthesized { key: Some(key), .. } => Some((key, Settled::Done)),
+            Self::Challenged { key, challenge, .. } => {
+                Some((key, if challenge.is_empty() { Settled::Empty } else { Settled::Done }))
+            }
             // A score that cannot be read is one that nobody has.
             Self::Evaluated { key, evaluation, call: Some(_) } => {
                 Some((key, if evaluation.score.is_some() { Settled::Done } else { Settled::Failed }))
@@ -320,6 +438,10 @@ impl Event {
             Self::Created(_)
             | Self::StageEntered { .. }
             | Self::RoundBegun { .. }
+            | Self::Gathered { .. }
+            | Self::TeamSelected { .. }
+            | Self::Measured { .. }
+            | Self::Extended { .. }
             | Self::Replied { .. }
             | Self::QuestionAnswered { .. }
             | Self::QuestionsEnded
@@ -337,7 +459,10 @@ impl Event {
             | Self::Paused
             | Self::Resumed
             | Self::Failed { .. }
-            | Self::Completed => None,
+            | Self::Completed
+            | Self::FollowUpAsked { .. }
+            | Self::Rated { .. }
+            | Self::Tagged { .. } => None,
         }
     }
 }

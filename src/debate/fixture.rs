@@ -238,6 +238,7 @@ pub(crate) fn created(stages: Arc<[StageInfo]>) -> Event {
         id,
         problem,
         context: None,
+        attachments: [].into(),
         settings: settings.unwrap(),
         stages,
         prompt_sources: prompt_sources.unwrap(),
@@ -313,6 +314,8 @@ pub(crate) mod pitching {
             scores: scores(),
             criteria: [("wit".to_owned(), "plenty".to_owned())].into(),
             reasoning: "because".to_owned(),
+            by_criterion: std::collections::BTreeMap::new(),
+            missing: std::collections::BTreeMap::new(),
         };
         Event::Judged { key: key(RULING, "judge", None).pass(pass), judgement, call: call(None) }
     }
@@ -324,6 +327,8 @@ pub(crate) mod pitching {
                 scores: scores(),
                 criteria: [("wit".to_owned(), "plenty".to_owned())].into(),
                 reasoning: "because".to_owned(),
+                by_criterion: std::collections::BTreeMap::new(),
+                missing: std::collections::BTreeMap::new(),
                 stable,
             },
         }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{
-    AgentClarifications, AgentId, CallKey, CallRecord, Contribution, Created, CutAnswer, Debate, Event, Failure,
-    ModelUsage, NO_ANSWER, Outcome, Poll, Recorded, Round, Settled, StageId, Status, Usd,
+    AgentClarifications, AgentId, CallKey, CallRecord, Contribution, Created, CutAnswer, Debate, Event, Extension,
+    Failure, FollowUp, Judgement, ModelUsage, NO_ANSWER, Outcome, Poll, Recorded, Round, Settled, StageId, Status, Usd,
 };
 
 /// Why a sequence of events is not the record of a debate.
@@ -27,6 +27,14 @@ pub enum FoldError {
         expected: u64,
         /// The number that is there.
         found: u64,
+    },
+    /// An event answers a question that was never asked.
+    #[error("event {seq} answers question {number}, which was never asked")]
+    UnknownQuestion {
+        /// The place of the event.
+        seq: u64,
+        /// The question, counted from 1.
+        number: usize,
     },
     /// An event speaks of a round that was never begun.
     #[error("event {seq} belongs to round {round}, which was never begun")]
@@ -65,16 +73,30 @@ impl Debate {
         let Event::Created(created) = &first.event else {
             return Err(FoldError::Creation { seq: first.seq });
         };
-        let Created { format_version, id, problem, context, settings, stages, prompt_sources, seed, forked_from } =
-            created.as_ref().clone();
+        let Created {
+            format_version,
+            id,
+            problem,
+            context,
+            attachments,
+            settings,
+            stages,
+            prompt_sources,
+            seed,
+            forked_from,
+        } = created.as_ref().clone();
         Ok(Self {
             format_version: Some(format_version),
             id,
             problem,
             context,
+            attachments,
             status: Status::Pending,
             current_round: 0,
             rounds: Vec::new(),
+            gathered: None,
+            selection: None,
+            extensions: Vec::new(),
             clarifications: None,
             clarification_iterations: None,
             questions_ended: false,
@@ -85,6 +107,9 @@ impl Debate {
             suspended_at_stage: None,
             suspended_at: None,
             user_feedback: None,
+            user_feedback_note: None,
+            tags: Vec::new(),
+            follow_ups: Vec::new(),
             settings: Some(settings),
             stages,
             settled: HashMap::new(),
@@ -110,9 +135,11 @@ impl Debate {
     ///
     /// # Errors
     /// When the event cannot follow; the state is unchanged then.
+    #[expect(clippy::too_many_lines, reason = "an arm for each event")]
     pub fn apply(&mut self, recorded: &Recorded) -> Result<(), FoldError> {
         let seq = recorded.seq;
         let cut = self.cut_in(&recorded.event);
+        let is_over = self.status == Status::Completed || recorded.event.is_about_the_record();
         match &recorded.event {
             Event::Created(_) => return Err(FoldError::Creation { seq }),
             Event::StageEntered { stage } => {
@@ -124,21 +151,28 @@ impl Debate {
                 self.current_stage = Some(*stage);
                 self.rounds.push(Round { timestamp: Some(recorded.at), ..Round::begun(*round) });
             }
+            Event::Gathered { gathered } => self.gathered = Some(gathered.clone()),
+            Event::TeamSelected { selection } => self.selection = Some(selection.clone()),
+            Event::Related { key, relations, call } => {
+                self.note(key.round, seq, Some(call), |round| round.relations = Some(relations.clone()))?;
+            }
+            Event::Measured { round, convergence } => {
+                self.note(*round, seq, None, |round| round.convergence = Some(convergence.clone()))?;
+            }
+            Event::Challenged { key, challenge, call } => {
+                self.note(key.round, seq, Some(call), |round| round.challenge = Some(challenge.clone()))?;
+            }
+            Event::Observed { key, observations, call } => {
+                self.note(key.round, seq, Some(call), |round| round.observations.clone_from(observations))?;
+            }
+            Event::Extended { round, winner, missing } => self.extend(*round, winner, missing),
             Event::Replied { call, .. } | Event::AttemptFailed { call, .. } => self.count(call),
             Event::QuestionsAsked { key, questions, call } => {
-                let before = self.clarification_iterations.unwrap_or(0);
-                self.clarification_iterations = Some(before.max(u32::from(key.pass)));
-                self.insert_questions(questions);
+                self.insert_questions(key.pass, questions);
                 self.count(call);
             }
             Event::QuestionAnswered { agent_id, item_id, answer } => self.answer(agent_id, item_id, answer),
-            Event::QuestionsEnded => {
-                self.questions_ended = true;
-                let items = self.clarifications.iter_mut().flatten().flat_map(|group| &mut group.items);
-                for item in items.filter(|item| item.answer.is_empty()) {
-                    NO_ANSWER.clone_into(&mut item.answer);
-                }
-            }
+            Event::QuestionsEnded => self.end_questions(),
             Event::Summarized { key, summary, call } => {
                 if self.is_judge(&key.agent_id) {
                     self.judge_summary = Some(summary.clone());
@@ -158,22 +192,18 @@ impl Debate {
             }
             Event::RoundTimedOut { round } => self.round_mut(*round, seq)?.timed_out = true,
             Event::Evaluated { key, evaluation, call } => {
-                self.round_mut(key.round, seq)?.evaluation = Some(evaluation.clone());
-                self.count(call.as_ref());
+                self.note(key.round, seq, call.as_ref(), |round| round.evaluation = Some(evaluation.clone()))?;
             }
             Event::Voted { voting, call } => {
                 self.voting = Some(voting.clone());
                 self.count(call.as_ref());
             }
             Event::Polled { key, vote, reason, call } => {
-                let poll = self.poll_mut(key.stage);
-                poll.votes.insert(key.agent_id.clone(), vote.clone());
-                poll.reasons.insert(key.agent_id.clone(), reason.clone());
+                self.insert_vote(key, vote, reason);
                 self.count(call);
             }
             Event::Judged { judgement, call, .. } => {
-                let place = self.judgements.partition_point(|have| have.pass <= judgement.pass);
-                self.judgements.insert(place, judgement.clone());
+                self.insert_judgement(judgement);
                 self.count(call);
             }
             Event::Decided { verdict } => self.verdict = Some(verdict.clone()),
@@ -183,9 +213,7 @@ impl Debate {
             }
             // The state says what is known to have been spent.
             Event::CostReserved { .. } | Event::CostAssumed { .. } => {}
-            Event::OutputLimited { max_tokens } => {
-                self.output_limit = Some(self.output_limit.map_or(*max_tokens, |before| before.min(*max_tokens)));
-            }
+            Event::OutputLimited { max_tokens } => self.limit_output(*max_tokens),
             Event::Stopping { reason } => self.stop_reason = Some(*reason),
             Event::Suspended { stage } => {
                 self.status = Status::Paused;
@@ -194,14 +222,32 @@ impl Debate {
             }
             Event::Paused => self.status = Status::Paused,
             Event::Resumed => self.go_on(),
-            Event::Failed { error } => {
-                self.status = Status::Failed;
-                self.error = Some(error.clone());
-            }
+            Event::Failed { error } => (self.status, self.error) = (Status::Failed, Some(error.clone())),
             Event::Completed => {
                 self.status = Status::Completed;
                 self.outcome = Some(Outcome::derive(self));
             }
+            Event::FollowUpAsked { question } => self.follow_ups.push(FollowUp {
+                question: Arc::clone(question),
+                answer: None,
+                at: Some(recorded.at),
+                answered_by: None,
+                metadata: None,
+            }),
+            Event::FollowUpAnswered { key, answer, metadata, call } => {
+                let number = usize::from(key.pass);
+                let asked = number.checked_sub(1).and_then(|index| self.follow_ups.get_mut(index));
+                let asked = asked.ok_or(FoldError::UnknownQuestion { seq, number })?;
+                asked.answer = Some(Arc::clone(answer));
+                asked.answered_by = Some(key.agent_id.clone());
+                asked.metadata = Some(metadata.clone());
+                self.count(call);
+            }
+            Event::Rated { rating, note } => {
+                self.user_feedback = Some(f64::from(*rating));
+                self.user_feedback_note.clone_from(note);
+            }
+            Event::Tagged { tags } => self.tags.clone_from(tags),
         }
         self.settle(&recorded.event);
         if let Some(cut) = cut.filter(|cut| !self.cuts.contains(cut)) {
@@ -209,8 +255,31 @@ impl Debate {
             let place = self.cuts.partition_point(|have| self.key_rank(&have.key) <= new);
             self.cuts.insert(place, cut);
         }
-        self.updated_at = Some(recorded.at);
+        // How long the debate took is told by when it last changed.
+        if !is_over {
+            self.updated_at = Some(recorded.at);
+        }
         Ok(())
+    }
+
+    /// Enters something into a round, and what it took.
+    fn note(
+        &mut self,
+        round: u32,
+        seq: u64,
+        call: Option<&CallRecord>,
+        enter: impl FnOnce(&mut Round),
+    ) -> Result<(), FoldError> {
+        enter(self.round_mut(round, seq)?);
+        self.count(call);
+        Ok(())
+    }
+
+    /// The debate goes on behind a judgement, which is undone.
+    fn extend(&mut self, round: u32, winner: &AgentId, missing: &[String]) {
+        let (verdict, voting) = (self.verdict.take(), self.voting.take());
+        let (winner, missing) = (winner.clone(), missing.to_vec());
+        self.extensions.push(Extension { round, winner, missing, verdict, voting });
     }
 
     fn go_on(&mut self) {
@@ -238,6 +307,29 @@ impl Debate {
         }
     }
 
+    fn limit_output(&mut self, max_tokens: u32) {
+        self.output_limit = Some(self.output_limit.map_or(max_tokens, |before| before.min(max_tokens)));
+    }
+
+    fn end_questions(&mut self) {
+        self.questions_ended = true;
+        let items = self.clarifications.iter_mut().flatten().flat_map(|group| &mut group.items);
+        for item in items.filter(|item| item.answer.is_empty()) {
+            NO_ANSWER.clone_into(&mut item.answer);
+        }
+    }
+
+    fn insert_vote(&mut self, key: &CallKey, vote: &str, reason: &str) {
+        let poll = self.poll_mut(key.stage);
+        poll.votes.insert(key.agent_id.clone(), vote.to_owned());
+        poll.reasons.insert(key.agent_id.clone(), reason.to_owned());
+    }
+
+    fn insert_judgement(&mut self, judgement: &Judgement) {
+        let place = self.judgements.partition_point(|have| have.pass <= judgement.pass);
+        self.judgements.insert(place, judgement.clone());
+    }
+
     /// The poll of the stage; an empty one where there was none.
     fn poll_mut(&mut self, stage: StageId) -> &mut Poll {
         let place = self.polls.iter().position(|poll| poll.stage == stage).unwrap_or(self.polls.len());
@@ -255,6 +347,9 @@ impl Debate {
             Event::QuestionsAsked { key, .. }
             | Event::Evaluated { key, .. }
             | Event::Polled { key, .. }
+            | Event::Related { key, .. }
+            | Event::Challenged { key, .. }
+            | Event::Observed { key, .. }
             | Event::Judged { key, .. } => (key, None),
             // Contributions and the solution say so themselves.
             _ => return None,
@@ -319,7 +414,9 @@ impl Debate {
         (key.round, self.stage_rank(key.stage), key.pass, self.agent_rank(&key.agent_id), target)
     }
 
-    fn insert_questions(&mut self, questions: &AgentClarifications) {
+    fn insert_questions(&mut self, pass: u8, questions: &AgentClarifications) {
+        let before = self.clarification_iterations.unwrap_or(0);
+        self.clarification_iterations = Some(before.max(u32::from(pass)));
         let new = self.agent_rank(&questions.agent_id);
         let mut groups = self.clarifications.take().unwrap_or_default();
         match groups.iter_mut().find(|group| group.agent_id == questions.agent_id) {

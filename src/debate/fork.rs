@@ -169,9 +169,14 @@ impl Ranks<'_> {
         stage - ahead
     }
 
+    /// The first stage whose results are such.
+    fn yielding(&self, yields: Yield) -> Option<usize> {
+        self.0.iter().position(|stage| stage.yields == Some(yields))
+    }
+
     /// The stage in which the user is asked.
     fn asking(&self) -> usize {
-        self.0.iter().position(|stage| stage.yields == Some(Yield::Questions)).unwrap_or(0)
+        self.yielding(Yield::Questions).unwrap_or(0)
     }
 
     /// The last stage of a round.
@@ -232,15 +237,19 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
     }
     let begin = (round, ranks.begin(stage));
     let is_before = |place: Place| place < begin;
-    let mut current = 0;
+    let (mut current, mut entered) = (0, 0);
     let mut kept = Vec::new();
     for recorded in parent {
         let keep = match &recorded.event {
-            Event::StageEntered { stage } => is_before(ranks.entered(current, *stage)),
+            Event::StageEntered { stage } => {
+                entered = ranks.of(*stage);
+                is_before(ranks.entered(current, *stage))
+            }
             Event::RoundBegun { round, .. } => {
                 current = *round;
                 is_before((*round, 0))
             }
+            Event::Gathered { .. } => ranks.yielding(Yield::Material).is_some_and(|rank| is_before((0, rank))),
             Event::QuestionAnswered { .. } | Event::QuestionsEnded => is_before((0, ranks.asking())),
             Event::RoundTimedOut { round } => {
                 is_before((*round, ranks.last_essential())) && debate.round(*round).is_some_and(|round| round.timed_out)
@@ -253,13 +262,19 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Summarized { key, .. }
             | Event::Contributed { key, .. }
             | Event::Evaluated { key, .. }
-            | Event::Polled { key, .. } => is_before((key.round, ranks.of(key.stage))),
-            // The answer is made anew, and so is what only it rests on; and it is the parent's bill, like the calls of
-            // what is taken over.
-            Event::Judged { .. }
-            | Event::Decided { .. }
-            | Event::Voted { .. }
-            | Event::Synthesized { .. }
+            | Event::Polled { key, .. }
+            | Event::Related { key, .. }
+            | Event::Challenged { key, .. }
+            | Event::Observed { key, .. }
+            | Event::Judged { key, .. } => is_before((key.round, ranks.of(key.stage))),
+            Event::TeamSelected { .. } => ranks.yielding(Yield::Team).is_some_and(|rank| is_before((0, rank))),
+            Event::Measured { round, .. } => {
+                ranks.yielding(Yield::Agreement).is_some_and(|rank| is_before((*round, rank)))
+            }
+            // What follows from calls belongs to the stage that the debate was in.
+            Event::Voted { .. } | Event::Decided { .. } | Event::Extended { .. } => is_before((current, entered)),
+            // The answer is made anew; and the rest is the parent's bill, like the calls of what is taken over.
+            Event::Synthesized { .. }
             | Event::CostReserved { .. }
             | Event::AttemptFailed { .. }
             | Event::OutputLimited { .. }
@@ -270,7 +285,12 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Paused
             | Event::Resumed
             | Event::Failed { .. }
-            | Event::Completed => false,
+            | Event::Completed
+            // What the user made of the parent is the parent's.
+            | Event::FollowUpAsked { .. }
+            | Event::FollowUpAnswered { .. }
+            | Event::Rated { .. }
+            | Event::Tagged { .. } => false,
         };
         if keep {
             let mut event = recorded.event.clone();

@@ -4,13 +4,17 @@
 //! the journal's [`Event`]s ([`Debate::apply`]); a live run and a reload use that one function.
 //! The wire format is documented in `docs/state-format.md`; field names are those of existing dialectic files.
 
+mod agreement;
+mod attachment;
 mod call;
 mod clarification;
 mod contribution;
 mod event;
 mod fold;
+mod follow_up;
 mod forecast;
 mod fork;
+mod gathered;
 mod history;
 mod id;
 mod ledger;
@@ -24,9 +28,11 @@ mod prompt_source;
 mod reading;
 mod settings;
 mod signal;
+mod similarity;
 mod solution;
 mod stage;
 mod state;
+mod team;
 mod time;
 mod timeline;
 mod verdict;
@@ -35,13 +41,20 @@ mod voting;
 #[cfg(test)]
 pub(crate) mod fixture;
 
+pub use agreement::{
+    Agreement, Argument, Challenge, Convergence, Decisions, Extension, Matter, NeglectedPoint, Observation,
+    RelatedPair, Relation, Relations, Wording,
+};
+pub use attachment::Attachment;
 pub use call::{CallKey, CallRecord, Cut, Settled, Tokens};
 pub use clarification::{AgentClarifications, Clarification, NO_ANSWER};
 pub use contribution::{Contribution, Metadata, ToolCall, ToolResult};
 pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
+pub use follow_up::FollowUp;
 pub use forecast::{Forecast, Made, PlannedCall, Purchase, Span};
 pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork};
+pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings};
 pub use id::{AgentId, DebateId};
 pub use ledger::{
     Answered, Change, Counts, Decision, Ledger, Move, Objection, PointId, Reading, Reads, Recheck, Reply, Ruling,
@@ -54,20 +67,23 @@ pub use problem::major_requirements;
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use reading::{
-    Point, Raised, ReadAnswers, ReadCritique, Response, Severity, Standing, read_answers, read_critique,
+    Point, Raised, ReadAnswers, ReadCritique, Response, Severity, Standing, read_answers, read_critique, read_decisions,
 };
 pub use settings::{
-    AgentFailurePolicy, AgentSettings, AllCritics, ApiKind, BudgetSettings, Critics, DebateSettings, LongPrice,
-    ModelLimits, Position, Price, ProviderSettings, Settings, SummarizationSettings, SynthesisMethod, TerminationKind,
-    TerminationSettings, ToolSettings, TraceTarget,
+    AgentFailurePolicy, AgentSettings, AllCritics, ApiKind, ArenaSettings, BudgetSettings, ConvergenceSettings,
+    Critics, DebateSettings, LongPrice, ModelLimits, OFFLINE, Position, Price, ProviderSettings, Settings,
+    SimilarityMethod, SummarizationSettings, SynthesisMethod, TeamSettings, TerminationKind, TerminationSettings,
+    ToolSettings, TraceTarget, VotingRule, VotingSettings,
 };
 pub use signal::{Asked, RoundInProgress, Signal};
+pub use similarity::Lexicon;
 pub use solution::{Shortened, Solution};
 pub use stage::{StageId, StageInfo, Words, Yield};
 pub use state::{
     CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary, SummaryMetadata,
 };
+pub use team::{Selection, TeamCandidate};
 pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
 pub use verdict::{Judgement, Poll, Verdict};
-pub use voting::{Decider, Voting};
+pub use voting::{Count, Decider, Dissent, Undecided, Voting};

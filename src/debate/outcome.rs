@@ -80,7 +80,8 @@ impl Outcome {
         if let Some(tokens) = debate.output_limit {
             reasons.push(format!("answers were held to {tokens} tokens to fit the cost limit"));
         }
-        if debate.voting.as_ref().is_some_and(|voting| voting.winner.is_none()) {
+        // By a rule there may be no winner; then the judge's scores decide.
+        if debate.voting.as_ref().is_some_and(|voting| voting.winner.is_none() && voting.count.is_none()) {
             reasons.push("the vote was tied, and nobody broke the tie".to_owned());
         }
         if let Some(solution) = &debate.final_solution {

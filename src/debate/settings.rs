@@ -8,7 +8,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, Tokens, Usd};
+use super::{AgentId, StageId, Tokens, Usd};
+
+/// The provider that calls no model: its answers come from rules.
+pub const OFFLINE: &str = "offline";
 
 /// Everything a debate is run with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -120,6 +123,7 @@ impl Position {
 /// How the debate runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "keys of the configuration, each by itself")]
 pub struct DebateSettings {
     /// The protocol's name.
     pub protocol: String,
@@ -137,6 +141,9 @@ pub struct DebateSettings {
     /// Characters of finished rounds that a prompt shows in full at most.
     #[serde(default = "default_history_limit")]
     pub history_limit: usize,
+    /// Characters of all attachments together at most.
+    #[serde(default = "default_attachment_limit")]
+    pub attachment_limit: usize,
     /// The seed of every shuffle; drawn when absent.
     #[serde(default)]
     pub seed: Option<u32>,
@@ -165,12 +172,18 @@ pub struct DebateSettings {
     /// Cost limits.
     #[serde(default)]
     pub budget: BudgetSettings,
+    /// How the arena runs.
+    #[serde(default)]
+    pub arena: ArenaSettings,
     /// Where to send traces.
     #[serde(default)]
     pub trace: Option<TraceTarget>,
     /// Whether traces carry what models are asked and what they answer.
     #[serde(default)]
     pub trace_content: bool,
+    /// Whether agents are shown what past debates on the same subject decided.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub memory: bool,
     /// Accepted from older configurations; one engine serves both kinds.
     pub orchestrator_type: String,
 }
@@ -183,6 +196,143 @@ impl DebateSettings {
     pub const DEFAULT_IDLE_TIMEOUT: u64 = 60_000;
     /// [`history_limit`](Self::history_limit) where nothing is configured, and in states of before there was one.
     pub const DEFAULT_HISTORY_LIMIT: usize = 20_000;
+    /// [`attachment_limit`](Self::attachment_limit) where nothing is configured: some 25,000 tokens, which every call
+    /// has.
+    pub const DEFAULT_ATTACHMENT_LIMIT: usize = 100_000;
+
+    /// Calls in flight of a stage at most, beside the limit for all.
+    #[must_use]
+    pub fn in_flight_of(&self, stage: StageId) -> Option<u32> {
+        self.arena.max_concurrency.get(stage.as_str()).copied()
+    }
+}
+
+fn default_attachment_limit() -> usize {
+    DebateSettings::DEFAULT_ATTACHMENT_LIMIT
+}
+
+/// How the arena runs. Other protocols do not read it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ArenaSettings {
+    /// Who takes part.
+    pub team: TeamSettings,
+    /// When texts have converged.
+    pub convergence: ConvergenceSettings,
+    /// When a vote has a winner.
+    pub voting: VotingSettings,
+    /// Whether an agreement is challenged before it counts.
+    pub trickster: bool,
+    /// Whether the kinds of argument are marked.
+    pub observer: bool,
+    /// How often it may go on when the winner misses a major requirement.
+    pub extended_rounds: u32,
+    /// Commands of the user's whose output the debate starts from.
+    pub context_commands: Vec<String>,
+    /// Calls in flight at most, by stage.
+    pub max_concurrency: BTreeMap<String, u32>,
+}
+
+impl Default for ArenaSettings {
+    fn default() -> Self {
+        Self {
+            team: TeamSettings::default(),
+            convergence: ConvergenceSettings::default(),
+            voting: VotingSettings::default(),
+            trickster: false,
+            observer: false,
+            extended_rounds: 1,
+            context_commands: Vec::new(),
+            max_concurrency: BTreeMap::new(),
+        }
+    }
+}
+
+/// Who takes part in an arena.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TeamSettings {
+    /// How many; all where absent.
+    pub size: Option<u32>,
+}
+
+/// When texts have converged.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConvergenceSettings {
+    /// The agreement from which on they have, 0 to 100.
+    #[serde(serialize_with = "super::number::serialize")]
+    pub threshold: f64,
+    /// How the similarity of texts is measured, which decides nothing.
+    pub method: SimilarityMethod,
+}
+
+impl Default for ConvergenceSettings {
+    fn default() -> Self {
+        Self { threshold: 80.0, method: SimilarityMethod::Lexical }
+    }
+}
+
+/// How the similarity of texts is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SimilarityMethod {
+    /// By the words that they share.
+    #[default]
+    Lexical,
+}
+
+impl SimilarityMethod {
+    /// The name on the wire and in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lexical => "lexical",
+        }
+    }
+}
+
+/// When a vote has a winner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VotingSettings {
+    /// The rule.
+    pub rule: VotingRule,
+}
+
+/// How many of the ballots cast a text needs to win.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum VotingRule {
+    /// More than half.
+    #[default]
+    Majority,
+    /// Two thirds.
+    Supermajority,
+    /// All.
+    Unanimous,
+}
+
+impl VotingRule {
+    /// The name on the wire and in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Majority => "majority",
+            Self::Supermajority => "supermajority",
+            Self::Unanimous => "unanimous",
+        }
+    }
+
+    /// Whether `votes` of so many ballots are enough.
+    #[must_use]
+    pub fn is_met(self, votes: u32, cast: u32) -> bool {
+        match self {
+            Self::Majority => 2 * votes > cast,
+            Self::Supermajority => 3 * votes >= 2 * cast && votes > 0,
+            Self::Unanimous => votes == cast && votes > 0,
+        }
+    }
 }
 
 fn default_history_limit() -> usize {

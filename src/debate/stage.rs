@@ -125,6 +125,10 @@ impl StageInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Yield {
+    /// Texts that the debate starts from. Nobody is called for them.
+    Material,
+    /// A choice of those who take part. Nobody is called for it.
+    Team,
     /// Questions to the user.
     Questions,
     /// A summary of what was said before.
@@ -139,6 +143,12 @@ pub enum Yield {
     Ballot,
     /// A score of a round, 0 to 100.
     Score,
+    /// How far the texts of a round agree, from how their decisions relate.
+    Agreement,
+    /// What stands against an agreement.
+    Challenge,
+    /// The kinds of argument in what was said.
+    Kinds,
     /// Scores of the debaters, and who won.
     Verdict,
     /// The answer of the debate.

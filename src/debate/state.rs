@@ -1,14 +1,15 @@
 //! The saved state of a debate.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentClarifications, AgentId, CallKey, Clarification, Contribution, Cut, DebateId, ForkedFrom, Judgement, Ledger,
-    Move, Objection, Outcome, Poll, PromptSources, Settings, Settled, Solution, StageId, StageInfo, TerminationKind,
-    Timestamp, Usd, Verdict, Voting, Words, Yield, stage,
+    AgentClarifications, AgentId, Attachment, CallKey, Challenge, Clarification, Contribution, Convergence, Cut,
+    DebateId, Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, OFFLINE, Objection,
+    Observation, Outcome, Poll, PromptSources, Relations, Selection, Settings, Settled, Solution, StageId, StageInfo,
+    TerminationKind, Timestamp, Usd, Verdict, Voting, Words, Yield, stage,
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
@@ -25,6 +26,9 @@ pub struct Debate {
     /// What the user added to the problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
+    /// Files that the user put beside the problem.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub attachments: Arc<[Attachment]>,
     /// Where it stands.
     pub status: Status,
     /// The round in progress or finished last, 0 before the first.
@@ -32,6 +36,12 @@ pub struct Debate {
     pub current_round: u32,
     /// The rounds so far.
     pub rounds: Vec<Round>,
+    /// What it started from, where that was collected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gathered: Option<Gathered>,
+    /// Who was chosen to take part, where somebody was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selection: Option<Selection>,
     /// Questions and answers, by agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clarifications: Option<Vec<AgentClarifications>>,
@@ -59,9 +69,18 @@ pub struct Debate {
     /// Since when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended_at: Option<Timestamp>,
-    /// The user's rating, kept from older files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The user's rating: 1 for good, -1 for bad.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
     pub user_feedback: Option<f64>,
+    /// Why it is rated like that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_feedback_note: Option<String>,
+    /// The user's tags, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// What the user asked about the finished debate, in that order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub follow_ups: Vec<FollowUp>,
     /// The stages of its protocol, in the order in which they are shown; of older records those that their protocol
     /// had.
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
@@ -78,6 +97,9 @@ pub struct Debate {
     /// What the judgements come to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
+    /// How often it went on because what had won lacked something.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<Extension>,
     /// The effective configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Settings>,
@@ -163,6 +185,18 @@ pub struct Round {
     /// The judge's score of the round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,
+    /// What the judge says of how the decisions of its texts relate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relations: Option<Relations>,
+    /// How far its texts agree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub convergence: Option<Convergence>,
+    /// What stands against their agreement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub challenge: Option<Challenge>,
+    /// The kinds of argument in what was said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observations: Vec<Observation>,
     /// Set when the round ran into `timeoutPerRound`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
@@ -308,6 +342,10 @@ impl Round {
             contributions: Vec::new(),
             summaries: None,
             evaluation: None,
+            relations: None,
+            convergence: None,
+            challenge: None,
+            observations: Vec::new(),
             timed_out: false,
             timestamp: None,
         }
@@ -349,6 +387,36 @@ impl Debate {
     pub fn is_same_state(&self, other: &Self) -> bool {
         let settled = other.settled.clone();
         Self { settled, ..self.clone() } == *other
+    }
+
+    /// The first line of the problem that says something.
+    #[must_use]
+    pub fn first_line(&self) -> &str {
+        self.problem.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+    }
+
+    /// What gives the debate the tags `add` and takes the tags `remove` from it; nothing where that changes nothing.
+    #[must_use]
+    pub fn retagged(&self, add: &[String], remove: &[String]) -> Option<Event> {
+        let mut tags: BTreeSet<&String> = self.tags.iter().chain(add).collect();
+        tags.retain(|tag| !remove.contains(tag));
+        let tags: Vec<String> = tags.into_iter().cloned().collect();
+        (tags != self.tags).then_some(Event::Tagged { tags })
+    }
+
+    /// The same without the marks of a heading.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        self.first_line().trim_start_matches('#').trim()
+    }
+
+    /// Whether no agent and no judge of it is a model. Where settings were not saved, that is not known, and not so.
+    #[must_use]
+    pub fn is_offline(&self) -> bool {
+        let everybody = |settings: &Settings| {
+            settings.agents.iter().chain([&settings.judge]).all(|agent| agent.provider == OFFLINE)
+        };
+        self.settings.as_ref().is_some_and(everybody)
     }
 
     /// What the record says of a stage.

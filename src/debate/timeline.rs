@@ -22,9 +22,11 @@ pub struct Moment {
 const LONGEST_REST: u64 = 1_000;
 
 /// Everything that a debate showed, in the order and at the times at which it did. Times in which it did not run are
-/// cut to a second.
+/// cut to a second. What was done with the debate behind its end is left out.
 #[must_use]
 pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
+    let ended = events.iter().position(|recorded| recorded.event == Event::Completed);
+    let events = ended.and_then(|index| events.get(..=index)).unwrap_or(events);
     let clock = Clock::of(events);
     let stages: &[StageInfo] = match events.first().map(|recorded| &recorded.event) {
         Some(Event::Created(created)) => &created.stages,
@@ -123,7 +125,7 @@ impl Clock {
             let passed = previous.map_or(0, |previous| recorded.at.millis_since(previous.at));
             let resumed = recorded.event == Event::Resumed;
             run += usize::from(resumed);
-            if resumed || resting {
+            if resumed || resting || recorded.event.is_about_the_record() {
                 now += passed.min(LONGEST_REST);
                 since = now;
             } else {
@@ -131,7 +133,12 @@ impl Clock {
             }
             resting = match &recorded.event {
                 Event::Suspended { .. } | Event::Paused | Event::Failed { .. } => true,
-                Event::QuestionAnswered { .. } | Event::QuestionsEnded => resting,
+                Event::QuestionAnswered { .. }
+                | Event::QuestionsEnded
+                | Event::FollowUpAsked { .. }
+                | Event::FollowUpAnswered { .. }
+                | Event::Rated { .. }
+                | Event::Tagged { .. } => resting,
                 _ => false,
             };
             clock.times.push(now);

@@ -19,6 +19,12 @@ pub struct Judgement {
     pub criteria: BTreeMap<String, String>,
     /// Why.
     pub reasoning: String,
+    /// The score of each on each criterion, where they were scored one by one.
+    #[serde(default, rename = "byCriterion", skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_criterion: BTreeMap<AgentId, BTreeMap<String, f64>>,
+    /// The major requirements that each misses.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub missing: BTreeMap<AgentId, Vec<String>>,
 }
 
 /// What all judgements come to.
@@ -32,6 +38,12 @@ pub struct Verdict {
     pub criteria: BTreeMap<String, String>,
     /// Why.
     pub reasoning: String,
+    /// The score of each on each criterion, where they were scored one by one.
+    #[serde(default, rename = "byCriterion", skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_criterion: BTreeMap<AgentId, BTreeMap<String, f64>>,
+    /// The major requirements that each misses.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub missing: BTreeMap<AgentId, Vec<String>>,
     /// Whether the winner stayed the same when the order of the debaters was reversed; absent when only one order was
     /// judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]

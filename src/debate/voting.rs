@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::AgentId;
+use super::{AgentId, VotingRule};
 
 /// The result of a vote. The ballots are contributions of the last round.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Voting {
     /// Votes by whose text they went to; every candidate is listed.
@@ -22,6 +22,71 @@ pub struct Voting {
     /// The judge's reason, when it broke a tie.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// By which rule it was counted; absent where most votes are enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<Count>,
+}
+
+/// A vote by a rule with a quorum.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Count {
+    /// How many of the ballots cast a text needs.
+    pub rule: VotingRule,
+    /// Who could vote.
+    pub voters: u32,
+    /// Ballots that were cast; one that failed is none.
+    pub cast: u32,
+    /// Ballots that there had to be.
+    pub quorum: u32,
+    /// Ballots for the voter's own text.
+    pub self_votes: u32,
+    /// Why there is no winner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<Undecided>,
+    /// What those said who voted for another text than the one that won.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dissent: Vec<Dissent>,
+}
+
+/// Why a vote has no winner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Undecided {
+    /// Too few voted.
+    NoQuorum,
+    /// Several share the most votes.
+    Tie,
+    /// The one with the most votes has not enough by the rule.
+    ShortOfRule,
+}
+
+impl Undecided {
+    /// In words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoQuorum => "no quorum",
+            Self::Tie => "a tie",
+            Self::ShortOfRule => "too few votes for the rule",
+        }
+    }
+}
+
+/// A ballot against what was decided.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Dissent {
+    /// Who cast it.
+    pub agent_id: AgentId,
+    /// For whose text.
+    #[serde(rename = "for")]
+    pub preferred: AgentId,
+    /// Why, word for word.
+    pub reason: String,
+    /// How sure the voter was, 0 to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
+    pub confidence: Option<f64>,
 }
 
 /// Who decided a vote.

@@ -6,6 +6,7 @@
 //! record (`crate::debate`) and nothing else of the program: it never reads the environment, never ends the process, and
 //! takes a closed stream for what it is rather than panic.
 
+mod comparison;
 mod events;
 mod footer;
 mod forecast;
@@ -28,13 +29,15 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use comparison::{ComparedLine, compared};
 pub use events::{EventStream, StreamEnd};
 pub use footer::{Ended, footer};
 pub use forecast::{forecast, purchase};
 pub use markdown::render_markdown;
-pub use ndjson::{EventSink, EventSinkError};
+pub use ndjson::{EventSink, EventSinkError, event_line, gap_line};
 pub use notice::{ColorMode, Notices};
 pub use objections::{Layout, objections};
 pub use replay::{Speed, play};
 pub use summary::{participants, summary};
+pub use table::{Cell, Table, TableColumn};
 pub use view::{Detail, DisplayOptions, KeysMeaning, Messages, ProgressMode, View};

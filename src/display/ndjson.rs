@@ -50,6 +50,26 @@ pub enum EventSinkError {
     },
 }
 
+/// A signal as programs read it: JSON on one line, with nothing in it that could steer a terminal.
+///
+/// # Errors
+/// None that this program's signals can have.
+pub fn event_line(signal: &Signal) -> serde_json::Result<String> {
+    as_line(signal)
+}
+
+/// The line in place of so many signals that are left out, none of them an event of the journal.
+///
+/// # Errors
+/// None.
+pub fn gap_line(missed: u64) -> serde_json::Result<String> {
+    as_line(&Gap { signal: "gap", missed })
+}
+
+fn as_line(line: &impl Serialize) -> serde_json::Result<String> {
+    serde_json::to_string(line).map(escaped_json)
+}
+
 impl EventSink {
     /// On standard output.
     #[must_use]
@@ -92,8 +112,7 @@ impl EventSink {
     }
 
     fn line(&mut self, line: &impl Serialize) -> Result<(), EventSinkError> {
-        let line = serde_json::to_string(line).map_err(|error| self.failed(error.into()))?;
-        let mut line = escaped_json(line);
+        let mut line = as_line(line).map_err(|error| self.failed(error.into()))?;
         line.push('\n');
         let written = self.out.write_all(line.as_bytes()).and_then(|()| self.out.flush());
         written.map_err(|error| self.failed(error))

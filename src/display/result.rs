@@ -1,9 +1,13 @@
-//! What ballots, polls and judgements say, each in a line.
+//! What ballots, polls, comparisons and judgements say, each in a line.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
-use crate::debate::{AgentId, CallKey, Event, PanelInfo, Verdict, Yield};
-use crate::figures::score;
+use crate::debate::{
+    AgentId, Argument, CallKey, Challenge, Convergence, Event, Observation, PanelInfo, Relation, Relations, Verdict,
+    Yield,
+};
+use crate::figures::{counted, score};
 
 /// What an event says of who is for what, or who won; nothing where it says no such thing. `name` is how people are
 /// called. Not cleaned.
@@ -14,6 +18,23 @@ pub(super) fn result_line<'a>(
 ) -> Option<String> {
     let by = |key: &'a CallKey| format!("{} {}", name(&key.agent_id), panel.words(key.stage).past);
     match event {
+        Event::Gathered { gathered } => {
+            let there = gathered.material.iter().filter(|one| one.error.is_none()).count();
+            (there > 0).then(|| format!("{} to start from", counted(there as u64, "text")))
+        }
+        Event::TeamSelected { selection } => {
+            let chosen = selection.candidates.iter().filter(|one| one.chosen).map(|one| name(&one.agent_id));
+            let chosen: Vec<&str> = chosen.collect();
+            let all = selection.candidates.len();
+            (chosen.len() < all).then(|| format!("team: {} (of {all} agents)", chosen.join(", ")))
+        }
+        Event::Related { key, relations, .. } => Some(format!("{}: {}", by(key), related(relations))),
+        Event::Measured { convergence, .. } => Some(measured(convergence)),
+        Event::Challenged { key, challenge, .. } => Some(format!("{}: {}", by(key), challenged(challenge))),
+        Event::Observed { key, observations, .. } => Some(format!("{}: {}", by(key), observed(observations))),
+        Event::Extended { winner, missing, .. } => {
+            Some(format!("the debate goes on: {} misses {}", name(winner), missing.join("; ")))
+        }
         Event::Contributed { key, contribution, .. } => {
             contribution.metadata.choice.as_ref().map(|choice| format!("{}: {choice}", by(key)))
         }
@@ -46,6 +67,55 @@ pub(super) fn result<'a>(
 /// Whether the order in which the debaters were shown made a difference; nothing where only one was tried.
 pub(super) fn stability(verdict: &Verdict) -> Option<&'static str> {
     verdict.stable.map(|stable| if stable { "the same in both orders" } else { "the result changed with the order" })
+}
+
+/// `4 pairs alike, 1 opposite`
+pub(super) fn related(relations: &Relations) -> String {
+    let count = |relation| relations.pairs.iter().filter(|pair| pair.relation == relation).count() as u64;
+    format!("{} alike, {} opposite", counted(count(Relation::Same), "pair"), count(Relation::Opposite))
+}
+
+/// `agreement 67 (80 are enough) on 3 matters; texts 84 alike, 92 like before`
+pub(super) fn measured(convergence: &Convergence) -> String {
+    let reached = convergence.agreement.map_or_else(|| "unknown".to_owned(), whole);
+    let mut text = format!("agreement {reached} ({} are enough)", score(convergence.threshold));
+    if let Some(unknown) = &convergence.unknown {
+        let _ = write!(text, ", {unknown}");
+    } else {
+        let _ = write!(text, " on {}", counted(convergence.matters.len() as u64, "matter"));
+    }
+    if let Some(on) = &convergence.opposed_on {
+        let _ = write!(text, ", opposed on “{on}”");
+    }
+    if let Some(similarity) = convergence.similarity {
+        let _ = write!(text, "; texts {} alike", whole(similarity));
+    }
+    if let Some(stability) = convergence.mean_stability() {
+        let _ = write!(text, ", {} like before", whole(stability));
+    }
+    text
+}
+
+/// `nothing stands against the agreement`, or what does.
+pub(super) fn challenged(challenge: &Challenge) -> String {
+    if challenge.is_empty() {
+        return "nothing stands against the agreement".to_owned();
+    }
+    let (claims, points) = (challenge.claims.len() as u64, challenge.points.len() as u64);
+    format!("{} without support, {} without an answer", counted(claims, "claim"), counted(points, "point"))
+}
+
+/// `evidence 4, rebuttal 2`: in how many texts each kind is.
+pub(super) fn observed(observations: &[Observation]) -> String {
+    let count = |kind: &Argument| observations.iter().filter(|one| one.kinds.contains(kind)).count();
+    let kinds = Argument::ALL.iter().map(|kind| (kind, count(kind))).filter(|(_, count)| *count > 0);
+    let kinds: Vec<String> = kinds.map(|(kind, count)| format!("{} {count}", kind.name())).collect();
+    if kinds.is_empty() { "no kind of argument".to_owned() } else { kinds.join(", ") }
+}
+
+/// A percentage without its fraction.
+fn whole(percent: f64) -> String {
+    format!("{percent:.0}")
 }
 
 #[cfg(test)]

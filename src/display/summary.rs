@@ -38,6 +38,15 @@ pub fn participants(debate: &Debate) -> String {
         .collect();
     let columns = [ID, NAME, ROLE, SHORT_MODEL, PROVIDER].map(Column::Left);
     text.push_str(&table(2, columns, &rows));
+    if !debate.attachments.is_empty() {
+        text.push_str("Attachments\n");
+        let rows: Vec<[String; 3]> = debate
+            .attachments
+            .iter()
+            .map(|one| [one_line(&one.name), thousands(one.text.chars().count() as u64), one_line(&one.sha256)])
+            .collect();
+        text.push_str(&table(2, [Column::Left(WHAT), Column::Right, Column::Left(SHORT_MODEL)], &rows));
+    }
     text.push_str("Prompts\n");
     text.push_str(&table(2, [Column::Left(ID), Column::Left(usize::MAX)], &prompts(debate, settings)));
     text

@@ -8,13 +8,13 @@ use anstyle::{AnsiColor, Color, Style};
 use console::{measure_text_width, truncate_str};
 
 use crate::debate::{
-    AgentId, CallKey, Contribution, Decider, Evaluation, Event, PanelInfo, Progress, Settled, Signal, Spent,
-    StopReason, Tally, Voting, Yield,
+    AgentId, CallKey, Contribution, Convergence, Decider, Evaluation, Event, PanelInfo, Progress, Settled, Signal,
+    Spent, StopReason, Tally, Undecided, Voting, Yield,
 };
 use crate::figures::{counted, duration, named_cost, score, thousands, tokens};
 use crate::sanitize::one_line;
 
-use super::result::{result, result_line};
+use super::result::{challenged, observed, related, result, result_line};
 
 const DONE: Style = AnsiColor::Green.on_default();
 const FAILED: Style = AnsiColor::Red.on_default();
@@ -69,6 +69,8 @@ pub(super) struct Teller {
     before: Spent,
     /// The judge's score of the round.
     evaluation: Option<Evaluation>,
+    /// How far the texts of the round agree.
+    convergence: Option<Convergence>,
     /// The round that has ended, until something follows.
     ended: Option<u32>,
     is_stopping: bool,
@@ -76,7 +78,7 @@ pub(super) struct Teller {
 
 impl Teller {
     pub(super) fn new(progress: &Progress) -> Self {
-        Self { before: progress.spent(), evaluation: None, ended: None, is_stopping: false }
+        Self { before: progress.spent(), evaluation: None, convergence: None, ended: None, is_stopping: false }
     }
 
     /// What is to be told of `signal`, which `progress` has already seen, in so many columns. Without its `quotes` a
@@ -107,6 +109,7 @@ impl Teller {
         match event {
             Event::RoundBegun { .. } => {
                 (self.before, self.evaluation, self.ended) = (progress.spent(), None, None);
+                self.convergence = None;
                 Told::default()
             }
             Event::StageEntered { stage } => {
@@ -129,10 +132,20 @@ impl Teller {
             Event::RoundTimedOut { round } => note(&format!("round {round} ran into its time limit")),
             Event::Resumed => note("the debate goes on"),
             Event::Voted { voting, .. } => note(&counted_votes(panel, voting)),
-            Event::Decided { .. } => {
+            Event::Gathered { .. }
+            | Event::TeamSelected { .. }
+            | Event::Measured { .. }
+            | Event::Extended { .. }
+            | Event::Decided { .. } => {
+                if let Event::Measured { convergence, .. } = event {
+                    self.convergence = Some(convergence.clone());
+                }
                 result_line(panel, event, |id| panel.name(id)).map_or_else(Told::default, |line| note(&line))
             }
             Event::Created(_)
+            | Event::Related { .. }
+            | Event::Challenged { .. }
+            | Event::Observed { .. }
             | Event::Replied { .. }
             | Event::QuestionsAsked { .. }
             | Event::QuestionAnswered { .. }
@@ -151,7 +164,11 @@ impl Teller {
             | Event::Suspended { .. }
             | Event::Paused
             | Event::Failed { .. }
-            | Event::Completed => Told::default(),
+            | Event::Completed
+            | Event::FollowUpAsked { .. }
+            | Event::FollowUpAnswered { .. }
+            | Event::Rated { .. }
+            | Event::Tagged { .. } => Told::default(),
         }
     }
 
@@ -161,6 +178,8 @@ impl Teller {
             let (kind, threshold) = (evaluation.kind.name(), score(evaluation.threshold));
             Some(format!(": {kind} {} of the {threshold} that are enough", score(reached)))
         });
+        let agreed = self.convergence.as_ref().filter(|convergence| convergence.is_reached());
+        let why = why.or_else(|| agreed.map(|_| ": the texts agree".to_owned()));
         format!("the debate ends after round {round} of {rounds}{}", why.unwrap_or_default())
     }
 
@@ -227,7 +246,13 @@ fn counted_votes(panel: &PanelInfo, voting: &Voting) -> String {
     let how = match voting.decided_by {
         Decider::Vote => "",
         Decider::Judge => ", on the judge's casting vote",
-        Decider::Nobody => ": it is a tie",
+        Decider::Nobody => {
+            voting.count.as_ref().and_then(|count| count.undecided).map_or(": it is a tie", |why| match why {
+                Undecided::Tie => ": it is a tie, and the judge decides",
+                Undecided::NoQuorum => ": there is no quorum, and the judge decides",
+                Undecided::ShortOfRule => ": the most votes are too few, and the judge decides",
+            })
+        }
     };
     format!("{noun}: {winner} wins{how} ({})", tally.join(", "))
 }
@@ -274,6 +299,9 @@ impl<'a> Call<'a> {
                 text = Some(Arc::clone(&summary.summary));
                 format!("{} characters", thousands(summary.metadata.after_chars as u64))
             }
+            Event::Related { relations, .. } => related(relations),
+            Event::Challenged { challenge, .. } => challenged(challenge),
+            Event::Observed { observations, .. } => observed(observations),
             Event::QuestionsAsked { questions, .. } if questions.items.is_empty() => "all is clear".to_owned(),
             Event::QuestionsAsked { questions, .. } => counted(questions.items.len() as u64, "question"),
             Event::Evaluated { evaluation, .. } => match evaluation.score {
@@ -291,11 +319,19 @@ impl<'a> Call<'a> {
                 is_quotation = true;
                 first_sentence(&solution.description)
             }
+            Event::FollowUpAnswered { answer, .. } => {
+                (is_quotation, text) = (true, Some(Arc::clone(answer)));
+                first_sentence(answer)
+            }
             // What was carried over took no call.
             Event::Contributed { call: None, .. }
             | Event::Created(_)
             | Event::StageEntered { .. }
             | Event::RoundBegun { .. }
+            | Event::Gathered { .. }
+            | Event::TeamSelected { .. }
+            | Event::Measured { .. }
+            | Event::Extended { .. }
             | Event::Replied { .. }
             | Event::QuestionAnswered { .. }
             | Event::QuestionsEnded
@@ -311,7 +347,10 @@ impl<'a> Call<'a> {
             | Event::Paused
             | Event::Resumed
             | Event::Failed { .. }
-            | Event::Completed => return None,
+            | Event::Completed
+            | Event::FollowUpAsked { .. }
+            | Event::Rated { .. }
+            | Event::Tagged { .. } => return None,
         };
         let went_well = settled != Settled::Failed;
         let latency_ms = record.map(|call| call.latency_ms);

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use crate::agent::{Answered, Ask, Call, OnReply, Value, answer, prepare};
-use crate::debate::{Asked, CallKey, CallRecord, Event, Signal, StoredReply, Usd};
+use crate::debate::{Asked, CallKey, CallRecord, Event, Signal, StageId, StoredReply, Usd};
 use crate::llm::{Account, CallObserver, Caller, FailedCall, ModelError, Request, Reserved};
 use crate::protocol::{Cost, Step};
 use crate::signals::Signals;
@@ -119,6 +119,11 @@ impl Calls {
     /// Whether none is in flight.
     pub(super) fn is_idle(&self) -> bool {
         self.in_flight.is_empty()
+    }
+
+    /// How many calls of a stage are in flight.
+    pub(super) fn in_flight_of(&self, stage: StageId) -> usize {
+        self.in_flight.keys().filter(|key| key.stage == stage).count()
     }
 
     pub(super) fn is_in_flight(&self, key: &CallKey) -> bool {

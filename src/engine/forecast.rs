@@ -9,7 +9,8 @@ use futures_util::future::BoxFuture;
 use crate::agent::{Panel, PanelError, SharedPrompt};
 use crate::debate::{
     AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Made, ModelLimits,
-    PlannedCall, PromptSources, Purchase, Recorded, Settings, Span, SynthesisMethod, Timestamp, Tokens, Usd, Yield,
+    PlannedCall, PromptSources, Purchase, Recorded, Settings, Span, StageInfo, SynthesisMethod, Timestamp, Tokens, Usd,
+    Yield,
 };
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::{
@@ -115,7 +116,8 @@ pub fn forecast(
     let calls = calls.collect();
     let last_round = |calls: &BTreeMap<CallKey, usize>| calls.keys().map(|key| key.round).max().unwrap_or(0);
     let rounds = Span { low: last_round(&short), high: last_round(&long) };
-    let choices = begun.stages.iter().find(|stage| stage.in_round && stage.yields == Some(Yield::Ballot));
+    let decides = |stage: &&StageInfo| stage.in_round && matches!(stage.yields, Some(Yield::Agreement | Yield::Ballot));
+    let choices = begun.stages.iter().find(decides);
     let choices = choices.map_or("choices", |stage| &stage.words.plural);
     let assumptions = assumptions(settings, rounds, choices);
     let purchase: Option<Purchase> = purchase(protocol, &panel, &Debate { settings: Some(settings.clone()), ..begun })?;
@@ -215,10 +217,16 @@ fn rehearse(
 ) -> Result<BTreeMap<CallKey, usize>, ForecastError> {
     let shared = SharedPrompt::of(begun).map_err(EngineError::from)?;
     let bytes = |agent: &AgentSettings| length.bytes_of(length.answer_of(agent));
-    let answers = Answers { bytes: &bytes, last_word: demanding };
+    let answers = Answers { bytes: &bytes, last_word: demanding, extends: demanding };
     let mut rehearsal = Rehearsal::new(protocol, panel, &shared, begun, answers);
-    let mut calls = rehearsal.rounds(u32::MAX)?;
-    calls.extend(rehearsal.closing(None)?);
+    let mut calls = Vec::new();
+    let mut goes_on = true;
+    while goes_on {
+        calls.extend(rehearsal.rounds(u32::MAX)?);
+        let (closing, leads_on) = rehearsal.close()?;
+        calls.extend(closing);
+        goes_on = leads_on;
+    }
     calls.retain(|call| !call.is_second_chance);
     Ok(calls.into_iter().map(|call| (call.key, call.bytes)).collect())
 }

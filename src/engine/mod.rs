@@ -6,6 +6,7 @@
 
 mod budget;
 mod calls;
+mod follow_up;
 mod forecast;
 mod rehearsal;
 mod results;
@@ -17,13 +18,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Panel, Past, SharedPrompt};
 use crate::debate::{
-    AgentClarifications, AgentId, CallKey, CallRecord, Debate, Event, Ledger, Recorded, RoundInProgress, Settled,
-    Signal, StageId, Status, StopReason, Usd,
+    AgentClarifications, AgentId, CallKey, CallRecord, Debate, Event, Gathered, Ledger, Recorded, RoundInProgress,
+    Settled, Signal, StageId, Status, StopReason, Timestamp, Usd, Yield,
 };
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::Silence;
@@ -34,6 +36,7 @@ use crate::store::{Record, StoreError};
 use crate::tools::ToolContext;
 
 pub use budget::{BudgetError, check_prices, check_purchase, known_cost, purchase};
+pub use follow_up::FollowUpError;
 pub use forecast::{ForecastError, forecast};
 pub use windows::{WindowError, check_windows, telling_rounds};
 
@@ -106,10 +109,14 @@ pub enum Command {
     Stop,
 }
 
+/// Collects what a debate starts from.
+pub type Gather = Box<dyn Fn(&Debate) -> BoxFuture<'static, Gathered> + Send + Sync>;
+
 /// A debate that runs.
 pub struct Engine {
     protocol: &'static Protocol,
     panel: Panel,
+    gather: Option<Gather>,
     record: Record,
     signals: Signals,
     cancel: CancellationToken,
@@ -186,6 +193,7 @@ impl Engine {
         Self {
             protocol,
             panel,
+            gather: None,
             record,
             signals,
             cancel,
@@ -209,6 +217,12 @@ impl Engine {
             round,
             served,
         }
+    }
+
+    /// The same, with what it starts from collected in this way, where its protocol wants it.
+    #[must_use]
+    pub fn gathering(self, gather: Gather) -> Self {
+        Self { gather: Some(gather), ..self }
     }
 
     /// Runs the debate until it ends or has to wait.
@@ -271,7 +285,13 @@ impl Engine {
     /// Begins the next round with `stage`, where the cost limit has room for it; else the debate closes.
     fn begin_round(&mut self, stage: StageId) -> Result<StageId, EngineError> {
         let round = self.debate().current_round + 1;
-        self.plan_costs(round)?;
+        // Behind the closing a rehearsal would end at once.
+        let mut ahead = self.debate().clone();
+        let at = Timestamp::now();
+        for event in [Event::RoundBegun { round, stage }, Event::StageEntered { stage }] {
+            drop(ahead.apply(&Recorded { seq: 0, at, event }));
+        }
+        self.plan_costs_of(&ahead, round)?;
         if !self.is_plan_affordable() {
             self.stop_for_budget()?;
             return Ok(self.protocol.closing());
@@ -297,6 +317,7 @@ impl Engine {
     /// Makes the calls of a stage, and those of later ones whose inputs are there, until all of its own have come to
     /// their end.
     async fn visit(&mut self, id: StageId) -> Result<Trigger, EngineError> {
+        self.gather(id).await?;
         let is_closing = id == self.protocol.closing();
         if is_closing {
             // What the answer rests on is there: from here on only the closing is needed.
@@ -355,6 +376,23 @@ impl Engine {
         }
     }
 
+    /// Collects what the debate starts from, where that is a stage's business and has not been done.
+    async fn gather(&mut self, id: StageId) -> Result<(), EngineError> {
+        let gathers = self.debate().stage(id).is_some_and(|stage| stage.yields == Some(Yield::Material));
+        let Some(gather) = self.gather.as_ref().filter(|_| gathers && self.debate().gathered.is_none()) else {
+            return Ok(());
+        };
+        let gathered = gather(self.debate()).await;
+        for material in &gathered.material {
+            if let Some(error) = &material.error {
+                self.warn(format!("{} {}: {error}", material.source.name(), material.name));
+            }
+        }
+        // What is said from here on rests on it.
+        self.shared = None;
+        Ok(self.append(Event::Gathered { gathered })?)
+    }
+
     fn declared(&self, id: StageId) -> Result<&'static Stage, EngineError> {
         let protocol = self.protocol;
         let missing = NoTransition { protocol: protocol.name, stage: id, trigger: Trigger::RETRY };
@@ -409,11 +447,22 @@ impl Engine {
         });
         let ready: Vec<Step> = ready.map(|open| open.step.clone()).collect();
         for step in ready {
+            // What finds no place now is asked for again when a call has come back.
+            if !self.has_place(step.key.stage) {
+                continue;
+            }
             let same: Vec<Step> = self.open.iter().map(|open| open.step.clone()).collect();
             self.announce(step.key.round, step.key.stage, &same);
             self.start(&step)?;
         }
         Ok(())
+    }
+
+    /// Whether the settings let another call of a stage be in flight.
+    fn has_place(&self, stage: StageId) -> bool {
+        let settings = self.debate().settings.as_ref();
+        let limit = settings.and_then(|settings| settings.debate.in_flight_of(stage));
+        limit.is_none_or(|limit| self.calls.in_flight_of(stage) < limit as usize)
     }
 
     /// Shows that the calls of a stage begin; `steps` are those that are known of it.

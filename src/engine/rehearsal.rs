@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::agent::{Agent, Panel, SharedPrompt, prepare};
 use crate::debate::{
-    AgentClarifications, AgentSettings, CallKey, CallRecord, Change, Debate, Evaluation, Event, Judgement, Metadata,
-    Point, Reading, Recorded, Severity, Solution, StageId, StopReason, Summary, SummaryMetadata, Timestamp, Yield,
+    AgentClarifications, AgentId, AgentSettings, CallKey, CallRecord, Challenge, Change, Debate, Evaluation, Event,
+    Judgement, Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, Severity, Solution, StageId,
+    StopReason, Summary, SummaryMetadata, Timestamp, Yield,
 };
 use crate::llm::{Request, Turn, request_bytes};
 use crate::protocol::{Answer, Cost, Next, Protocol, Step};
@@ -20,6 +21,9 @@ const SECOND_CHANCE_BYTES: usize = 1000;
 /// Points of a critique, and bytes of one: more are asked for rarely, and lists of points have a length of their own.
 const POINTS: usize = 7;
 const POINT_BYTES: usize = 300;
+/// Decisions that a text lists, and bytes of one.
+const DECISIONS: usize = 7;
+const DECISION_BYTES: usize = 120;
 /// A debate that takes more transitions than this has a protocol without an end.
 const MOST_TRANSITIONS: usize = 10_000;
 
@@ -42,6 +46,8 @@ pub(super) struct Answers<'a> {
     pub(super) bytes: &'a dyn Fn(&AgentSettings) -> usize,
     /// Whether votes for a word go to the last one, which is the one that leads to more calls.
     pub(super) last_word: bool,
+    /// Whether what wins lacks something, so that the debate goes on behind its closing where it can.
+    pub(super) extends: bool,
 }
 
 /// A debate on its way without a model.
@@ -104,7 +110,7 @@ impl<'a> Rehearsal<'a> {
             protocol: self.protocol,
             panel: self.panel,
             shared: self.shared,
-            answers: Answers { bytes: self.answers.bytes, last_word: self.answers.last_word },
+            answers: Answers { bytes: self.answers.bytes, last_word: self.answers.last_word, extends: false },
             debate: self.debate.clone(),
             fillers: self.fillers.clone(),
             foreseen: Vec::new(),
@@ -116,6 +122,21 @@ impl<'a> Rehearsal<'a> {
         closing.apply(Event::StageEntered { stage });
         closing.visit(stage)?;
         Ok(closing.foreseen)
+    }
+
+    /// The calls of the closing, and whether it leads to another round, which is begun then.
+    pub(super) fn close(&mut self) -> Result<(Vec<Foreseen>, bool), EngineError> {
+        let stage = self.protocol.closing();
+        self.apply(Event::StageEntered { stage });
+        let goes_on = match self.visit(stage)? {
+            Ahead::Round(next) => {
+                self.apply(Event::RoundBegun { round: self.debate.current_round + 1, stage: next });
+                self.apply(Event::StageEntered { stage: next });
+                true
+            }
+            Ahead::Stage(_) | Ahead::End => false,
+        };
+        Ok((std::mem::take(&mut self.foreseen), goes_on))
     }
 
     /// Makes the calls of a stage, and says what follows.
@@ -164,7 +185,9 @@ impl<'a> Rehearsal<'a> {
             self.foreseen.push(Foreseen { key, cost, in_round, is_second_chance, bytes });
         };
         foresee(&call.request, false);
-        if step.cost == Cost::Closing && matches!(step.answer, Answer::Solution(_) | Answer::Judgement) {
+        if step.cost == Cost::Closing
+            && matches!(step.answer, Answer::Solution(_) | Answer::Judgement | Answer::Scores(_))
+        {
             // Another chance for an answer that is missing; to ask for a missing assessment alone takes less.
             let mut second = call.request.clone();
             let text = "x".repeat((self.answers.bytes)(&agent.settings));
@@ -194,6 +217,8 @@ impl<'a> Rehearsal<'a> {
                 let contribution = contribution(text, key.target_agent_id.clone(), Metadata::default());
                 Event::Contributed { key, contribution, call: Some(call) }
             }
+            // No protocol has such a step.
+            Answer::FollowUp => return None,
             Answer::Summary => Event::Summarized { key, summary: Self::summary(settings, text.len()), call },
             Answer::Questions { .. } => {
                 let questions = AgentClarifications {
@@ -224,13 +249,29 @@ impl<'a> Rehearsal<'a> {
                     Event::Polled { key, vote: (*word).to_owned(), reason: String::new(), call }
                 }
             }
-            Answer::Judgement => {
+            Answer::Relations => {
+                // Where all is the same the debate is over soon.
+                let wordings = self.debate.decisions_of(&step.inputs).wordings;
+                let decisions: Vec<String> = wordings.into_iter().map(|wording| wording.decision).collect();
+                let pairs = decisions.windows(2).filter(|_| !self.answers.last_word).map(|pair| RelatedPair {
+                    first: pair[0].clone(),
+                    second: pair[1].clone(),
+                    relation: Relation::Same,
+                });
+                let relations = Relations { pairs: pairs.collect(), decisions, ..Relations::default() };
+                Event::Related { key, relations, call }
+            }
+            Answer::Challenge => Event::Challenged { key, challenge: Challenge::default(), call },
+            Answer::Kinds => Event::Observed { key, observations: Vec::new(), call },
+            Answer::Judgement | Answer::Scores(_) => {
                 let judgement = Judgement {
                     pass: key.pass,
                     winner: None,
                     scores: BTreeMap::new(),
                     criteria: BTreeMap::new(),
                     reasoning: String::new(),
+                    by_criterion: BTreeMap::new(),
+                    missing: self.missing(step),
                 };
                 Event::Judged { key, judgement, call }
             }
@@ -239,6 +280,12 @@ impl<'a> Rehearsal<'a> {
                 Event::Synthesized { key: Some(key), solution, call: Some(call) }
             }
         })
+    }
+
+    /// What each text misses, by the judge of a debate that takes all the calls that it may: a requirement.
+    fn missing(&self, step: &Step) -> BTreeMap<AgentId, Vec<String>> {
+        let texts = step.inputs.iter().filter(|_| self.answers.extends && matches!(step.answer, Answer::Scores(_)));
+        texts.map(|text| (text.agent_id.clone(), vec!["x".repeat(POINT_BYTES)])).collect()
     }
 
     /// A summary as long as answers are, and as it may be.
@@ -274,11 +321,33 @@ fn filler_reading(yields: Yield, key: &CallKey) -> Reading {
             let point = Point { severity: Severity::Major, about: None, text, resolution: None };
             Reading { points: Some(vec![point; POINTS]), ..Reading::default() }
         }
-        (Yield::Proposal, None) => Reading { change: Some(Change { added: 1, removed: 1 }), ..Reading::default() },
+        (Yield::Proposal, None) => Reading {
+            change: Some(Change { added: 1, removed: 1 }),
+            decisions: (1..=DECISIONS).map(|number| decision(&key.agent_id, number)).collect(),
+            ..Reading::default()
+        },
         (Yield::Critique | Yield::Ballot, None)
         | (Yield::Proposal, Some(_))
-        | (Yield::Speech | Yield::Questions | Yield::Summary | Yield::Score | Yield::Verdict | Yield::Solution, _) => {
-            Reading::default()
-        }
+        | (
+            Yield::Material
+            | Yield::Team
+            | Yield::Agreement
+            | Yield::Challenge
+            | Yield::Kinds
+            | Yield::Speech
+            | Yield::Questions
+            | Yield::Summary
+            | Yield::Score
+            | Yield::Verdict
+            | Yield::Solution,
+            _,
+        ) => Reading::default(),
     }
+}
+
+/// A decision that no other agent states in these words.
+fn decision(agent: &AgentId, number: usize) -> String {
+    let unique = format!("{agent} {number} ");
+    let filler = "x".repeat(DECISION_BYTES.saturating_sub(unique.len()));
+    unique + &filler
 }

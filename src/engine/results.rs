@@ -85,6 +85,9 @@ impl Engine {
                 Event::Contributed { key, contribution, call: Some(call) }
             }
             Value::Word(cast) => Event::Polled { key, vote: cast.choice.to_owned(), reason: cast.reason.clone(), call },
+            Value::Relations(relations) => Event::Related { key, relations: relations.clone(), call },
+            Value::Challenge(challenge) => Event::Challenged { key, challenge: challenge.clone(), call },
+            Value::Kinds(observations) => Event::Observed { key, observations: observations.clone(), call },
             Value::Judgement(judgement) => Event::Judged { key, judgement: judgement.clone(), call },
             Value::Solution(solution) => {
                 if let Some(missing) = &solution.parse_error {
@@ -107,7 +110,15 @@ impl Engine {
                     Answer::Choice | Answer::Word(_) => "the ballot",
                     Answer::Questions { .. } => "the questions",
                     Answer::Judgement => "the judgement",
-                    Answer::Text | Answer::Summary | Answer::Score(_) | Answer::Solution(_) => "the answer",
+                    Answer::Scores(_) => "the scores",
+                    Answer::Text
+                    | Answer::Summary
+                    | Answer::Score(_)
+                    | Answer::Relations
+                    | Answer::Challenge
+                    | Answer::Kinds
+                    | Answer::FollowUp
+                    | Answer::Solution(_) => "the answer",
                 };
                 let (error, attempts) = (format!("{what} could not be read: {error}"), call.attempts);
                 self.record_failure(step, error, UNREADABLE, attempts, Some(call))?;
@@ -227,10 +238,16 @@ impl Engine {
         }
         let can_be_shortened = match whole.step.shows {
             Shows::Candidates { .. } => matches!(whole.step.answer, Answer::Solution(_)),
-            Shows::WholeDebate | Shows::AnonymousTranscript { .. } => true,
-            Shows::Inputs | Shows::InputsAndHistory | Shows::OwnTexts | Shows::Transcript | Shows::EarlierRounds => {
-                false
-            }
+            Shows::WholeDebate | Shows::Record | Shows::AnonymousTranscript { .. } => true,
+            Shows::CandidatesReversed { .. }
+            | Shows::Inputs
+            | Shows::InputsAndHistory
+            | Shows::InputsAndDispute
+            | Shows::Decisions
+            | Shows::Numbered
+            | Shows::OwnTexts
+            | Shows::Transcript
+            | Shows::EarlierRounds => false,
         };
         let agent = self.panel.agent(&whole.step.key.agent_id).map(|agent| &agent.settings);
         let limits = agent.zip(self.debate().settings.as_ref()).map(|(agent, settings)| limits_of(agent, settings));
@@ -253,9 +270,10 @@ impl Engine {
 
     /// Whether a call whose request was too long for its model is made again with half of the debate's texts: the
     /// debate has been paid for.
-    fn asks_for_less(&mut self, arrival: &Arrival, failed: &FailedCall) -> bool {
+    pub(super) fn asks_for_less(&mut self, arrival: &Arrival, failed: &FailedCall) -> bool {
         let Arrival { step, length, .. } = arrival;
-        if !matches!(failed.error, ModelError::ContextExceeded { .. }) || !matches!(step.answer, Answer::Solution(_)) {
+        let can_be_shortened = matches!(step.answer, Answer::Solution(_) | Answer::FollowUp);
+        if !matches!(failed.error, ModelError::ContextExceeded { .. }) || !can_be_shortened {
             return false;
         }
         let half = self.rooms.get(&step.key).copied().unwrap_or(*length).min(*length) / 2;

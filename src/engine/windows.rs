@@ -50,17 +50,17 @@ const TELLING_ROUNDS: u32 = 3;
 /// Tokens of a prompt that are neither the problem nor what agents wrote, and then some.
 const FRAME: u64 = 40_000;
 
-/// The rounds after which prompts grow no longer, where `settings` and a problem of so many bytes leave it open
+/// The rounds after which prompts grow no longer, where `settings` and so many bytes of problem and attachments leave it open
 /// whether all prompts fit; nothing where there is plenty of room, or no model whose window is known.
 #[must_use]
-pub fn telling_rounds(settings: &Settings, problem_bytes: usize) -> Option<u32> {
+pub fn telling_rounds(settings: &Settings, given_bytes: usize) -> Option<u32> {
     let everybody = settings.agents.iter().chain([&settings.judge]);
     let narrowest = everybody.filter_map(|agent| limits_of(agent, settings).context_window).min()?;
     let rounds = settings.debate.rounds.min(TELLING_ROUNDS);
     let agents = settings.agents.len() as u64;
     // Proposals, critiques and refinements of every round, each as long as a forecast takes answers to be at most.
     let written = u64::from(rounds) * agents * (agents + 1) * u64::from(ANSWER_LIMIT);
-    let most = problem_bytes as u64 / 2 + FRAME + written;
+    let most = given_bytes as u64 / 2 + FRAME + written;
     (most > narrowest).then_some(rounds)
 }
 

@@ -155,6 +155,16 @@ pub fn facts(provider: &str, model: &str) -> Option<&'static ModelFacts> {
     }
 }
 
+/// The names of a provider's models that answer on `day`, sorted.
+#[must_use]
+pub fn current(provider: &str, day: NaiveDate) -> Vec<&'static str> {
+    let models = TABLE.models.get(provider).into_iter().flatten();
+    let mut names: Vec<&str> =
+        models.filter(|(_, facts)| !facts.is_retired(day)).map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    names
+}
+
 fn listed(provider: &str, model: &str) -> Option<&'static ModelFacts> {
     let models = TABLE.models.get(provider)?;
     // Routers write `claude-sonnet-4.5` where Anthropic writes `claude-sonnet-4-5`.

@@ -2,6 +2,8 @@
 
 use crate::debate::ApiKind;
 
+pub use crate::debate::OFFLINE;
+
 /// A provider that is known by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
@@ -24,8 +26,6 @@ pub struct Preset {
 
 /// The name of the provider that passes requests on to others, at their prices.
 pub const OPENROUTER: &str = "openrouter";
-/// The name of the provider that calls no model.
-pub const OFFLINE: &str = "offline";
 
 const PROJECT_URL: &str = env!("CARGO_PKG_REPOSITORY");
 
@@ -104,6 +104,32 @@ pub const DEFAULT_MODELS: &[(&str, &str)] = &[
     ("google", "gemini-3.8-flash"),
     ("mistral", "mistral-large-2512"),
     ("openrouter", "openai/gpt-5.6-luna"),
+];
+
+/// The model that `--panel cheap` takes of a provider: the least expensive one that holds its own in a debate.
+pub const CHEAP_MODELS: &[(&str, &str)] = &[
+    ("openai", "gpt-6-luna"),
+    ("anthropic", "claude-haiku-5-5"),
+    ("google", "gemini-3.5-flash-lite"),
+    ("mistral", "mistral-small-2603"),
+    ("openrouter", "openai/gpt-6-luna"),
+];
+
+/// The model that `--panel strong` takes of a provider.
+pub const STRONG_MODELS: &[(&str, &str)] = &[
+    ("openai", "gpt-6.1-sol"),
+    ("anthropic", "claude-opus-5-5"),
+    ("google", "gemini-4-argon"),
+    ("mistral", "mistral-large-4"),
+    ("openrouter", "anthropic/claude-opus-5.5"),
+];
+
+/// The models of `--panel mixed` where one router serves several families.
+pub const ROUTED_MODELS: &[(&str, &str)] = &[
+    ("openrouter", "openai/gpt-5.6-luna"),
+    ("openrouter", "anthropic/claude-haiku-5.5"),
+    ("openrouter", "google/gemini-3.8-flash"),
+    ("openrouter", "mistralai/mistral-large-2512"),
 ];
 
 /// Whether `base_url` is that of a known provider which is known to serve the Responses API: what goes wrong there for

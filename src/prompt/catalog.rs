@@ -121,7 +121,7 @@ mod tests {
 
     use super::super::evaluator;
     use super::*;
-    use crate::protocol::PROTOCOLS;
+    use crate::protocol::{ANSWER, PROTOCOLS};
 
     /// Every Markdown file below `directory`, relative to `root`.
     fn files(root: &Path, directory: &Path, found: &mut BTreeSet<String>) {
@@ -143,6 +143,7 @@ mod tests {
         on_disk.retain(|file| !file.starts_with("offline/") && !file.starts_with("roles/"));
         let mut known: BTreeSet<String> = Template::ALL.iter().map(|template| template.file().to_owned()).collect();
         known.extend(PROTOCOLS.iter().flat_map(|protocol| protocol.prompts).map(|prompt| prompt.file.to_owned()));
+        known.insert(ANSWER.file.to_owned());
         known.extend(["README.md", "system.md", "parts.md", "judge/role.md"].map(str::to_owned));
         known.extend([evaluator::SYSTEM, evaluator::USER].map(|(file, _)| file.to_owned()));
         assert_eq!(on_disk, known);

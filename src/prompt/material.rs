@@ -31,6 +31,17 @@ pub struct Authored<'a> {
     pub text: &'a str,
 }
 
+/// A file that the user put beside the problem.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Attached<'a> {
+    /// What the user calls it.
+    pub name: &'a str,
+    /// The digest of its bytes.
+    pub sha256: &'a str,
+    /// The text.
+    pub text: &'a str,
+}
+
 /// A text under a title.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Entry<'a> {

@@ -23,7 +23,7 @@ use std::sync::{Arc, LazyLock};
 
 pub use catalog::{PromptError, Template};
 pub use evaluator::{EvaluatorValues, SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user};
-pub use material::{Authored, Candidate, Clarification, Entry, FocusedRole, MaterialPart, OwnRound, Persona};
+pub use material::{Attached, Authored, Candidate, Clarification, Entry, FocusedRole, MaterialPart, OwnRound, Persona};
 pub use role::{Role, RoleError};
 pub use source::{PromptFileError, read_prompt};
 pub use step::{Focus, Prompt, Values};

@@ -57,6 +57,16 @@ pub struct Values<'a> {
     /// Points that critics raised, as a list: those against the text at hand that are not settled, under their labels;
     /// for the judge those that are open, numbered. Absent where there is none.
     pub points: Option<&'a str>,
+    /// What the user asks about the finished debate.
+    pub question: Option<&'a str>,
+    /// What keeps the texts from agreeing.
+    pub dispute: Option<&'a str>,
+    /// What the texts decide, each wording once.
+    pub decisions: Vec<&'a str>,
+    /// The major requirements that the program finds in the problem; only where decisions are shown.
+    pub requirements: Vec<String>,
+    /// The label of the candidate that a solution is to be built on.
+    pub base: Option<&'a str>,
     /// Which side the agent speaks for: `for`, `against` or `neutral`.
     pub side: &'static str,
     /// What people call whom the call is about.

@@ -5,7 +5,7 @@ use minijinja::value::Serde;
 use serde::Serialize;
 
 use super::catalog::{PromptError, Template, render};
-use super::material::{Candidate, Clarification, Entry, OwnRound, Persona};
+use super::material::{Attached, Candidate, Clarification, Entry, OwnRound, Persona};
 
 /// Values that render into the text of one template.
 pub trait Fill: Serialize {
@@ -44,8 +44,12 @@ values! {
     Beginning, Beginning {
         /// The problem, whole.
         problem: &'a str,
+        /// Files that the user put beside it.
+        attachments: &'a [Attached<'a>],
         /// The directory that file tools read.
         context_dir: Option<&'a str>,
+        /// What was collected for the debate.
+        gathered: &'a [Entry<'a>],
         /// Questions that the user answered.
         clarifications: &'a [Clarification<'a>],
     }

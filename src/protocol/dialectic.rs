@@ -296,8 +296,7 @@ fn enough_proposals(debate: &Debate) -> Result<Trigger, String> {
 
 /// Who criticises the proposal of the agent at `place`: all others, or so many of them, who move on by their number
 /// from round to round, so that everybody is heard by everybody in time. The seed decides who begins.
-fn critics_of(debate: &Debate, place: usize) -> Vec<&AgentSettings> {
-    let agents = agents(debate);
+pub(super) fn critics_of<'a>(debate: &Debate, agents: &[&'a AgentSettings], place: usize) -> Vec<&'a AgentSettings> {
     let others = agents.len().saturating_sub(1);
     let wanted = match rules(debate).map(|rules| rules.critics) {
         Some(Critics::Number(number)) => others.min(number as usize),
@@ -308,18 +307,19 @@ fn critics_of(debate: &Debate, place: usize) -> Vec<&AgentSettings> {
     let chosen = |other: &usize| wanted == others || (0..wanted).any(|turn| (first + turn) % others + 1 == *other);
     let mut places: Vec<usize> = (1..=others).filter(chosen).map(|other| (place + other) % agents.len()).collect();
     places.sort_unstable();
-    places.into_iter().map(|place| &agents[place]).collect()
+    places.into_iter().map(|place| agents[place]).collect()
 }
 
 /// Everybody's proposal is criticised that is there or may still come.
 fn critiques(debate: &Debate) -> Vec<Step> {
     let mut steps = Vec::new();
-    for (place, target) in agents(debate).iter().enumerate() {
+    let team = debate.team();
+    for (place, target) in team.iter().enumerate() {
         let proposal = key(debate, PROPOSAL, target);
         if debate.has_failed(&proposal) {
             continue;
         }
-        for critic in critics_of(debate, place) {
+        for critic in critics_of(debate, &team, place) {
             steps.push(Step {
                 key: key(debate, CRITIQUE, critic).about(&target.id),
                 inputs: std::iter::once(proposal.clone()).chain(own_summary(debate, critic)).collect(),
@@ -336,11 +336,11 @@ fn critiques(debate: &Debate) -> Vec<Step> {
 
 /// Everybody refines its own proposal with the critiques of it, those that failed left out.
 fn refinements(debate: &Debate) -> Vec<Step> {
-    let agents = agents(debate).iter().enumerate();
-    let authors = agents.filter(|(_, agent)| !debate.has_failed(&key(debate, PROPOSAL, agent)));
-    let step = |(place, agent): (usize, &AgentSettings)| {
+    let team = debate.team();
+    let authors = team.iter().enumerate().filter(|(_, agent)| !debate.has_failed(&key(debate, PROPOSAL, agent)));
+    let step = |(place, agent): (usize, &&AgentSettings)| {
         let critiques =
-            critics_of(debate, place).into_iter().map(|critic| key(debate, CRITIQUE, critic).about(&agent.id));
+            critics_of(debate, &team, place).into_iter().map(|critic| key(debate, CRITIQUE, critic).about(&agent.id));
         let proposal = key(debate, PROPOSAL, agent);
         Step {
             key: key(debate, REFINEMENT, agent),
@@ -468,6 +468,7 @@ fn ballots(debate: &Debate) -> voting::Ballots {
         candidates: final_positions(debate),
         voter_salt: salt::VOTER,
         tie_salt: salt::TIE,
+        rule: None,
     }
 }
 

@@ -9,14 +9,16 @@ macro_rules! prompt {
     ($file:literal, $focus:ident) => {
         $crate::prompt::Prompt {
             file: $file,
-            text: include_str!(concat!("../../prompts/", $file)),
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/prompts/", $file)),
             focus: $crate::prompt::Focus::$focus,
         }
     };
 }
 
+mod arena;
 mod clarification;
 mod dialectic;
+mod follow_up;
 mod format1;
 mod lincoln_douglas;
 pub mod motion;
@@ -37,8 +39,10 @@ use crate::debate::{CallKey, Debate, Event, Settings, Settled, StageId, StageInf
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::prompt::Prompt;
 
+pub use arena::ARENA;
 pub use clarification::{CLARIFY, all_clear, answers, clarification, initialization};
 pub use dialectic::DIALECTIC;
+pub use follow_up::{ANSWER, follow_up, follow_up_info};
 pub use format1::{Upgrade, upgrade_state};
 pub use lincoln_douglas::LINCOLN_DOUGLAS;
 pub use motion::side;
@@ -46,10 +50,10 @@ pub use oxford::{FloorVote, OXFORD, floor_vote};
 pub use review::{REVIEW, author_and_reviewers};
 pub use roundtable::ROUNDTABLE;
 pub use step::{Answer, Authorship, Cost, Shows, Step};
-pub use verdict::criteria;
+pub use verdict::{criteria, criteria_or};
 
 /// The protocols of this program, the default one first.
-pub const PROTOCOLS: &[&Protocol] = &[&DIALECTIC, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW];
+pub const PROTOCOLS: &[&Protocol] = &[&DIALECTIC, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW, &ARENA];
 
 /// A protocol.
 #[derive(Debug)]

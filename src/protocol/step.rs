@@ -35,6 +35,17 @@ pub enum Shows {
         /// What tells this shuffle apart from the others of the debate.
         salt: u32,
     },
+    /// The same in the opposite order.
+    CandidatesReversed {
+        /// The salt of the shuffle whose opposite it is.
+        salt: u32,
+    },
+    /// Its inputs, and what keeps the texts of the round before from agreeing.
+    InputsAndDispute,
+    /// What its inputs decide, each wording once and numbered, without authors.
+    Decisions,
+    /// Its inputs without their authors, numbered in their order and shortened.
+    Numbered,
     /// What the agent wrote itself in the finished rounds, and what was written about that.
     OwnTexts,
     /// All that was said so far, in order.
@@ -48,6 +59,8 @@ pub enum Shows {
     EarlierRounds,
     /// The last round in full and what came before it, or its summary, without names.
     WholeDebate,
+    /// The same, with who is who, the solution, and what the user asked about it before, with the answers.
+    Record,
 }
 
 /// What has to come back, and how it is read.
@@ -68,10 +81,21 @@ pub enum Answer {
     Choice,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// How the decisions that are shown relate.
+    Relations,
+    /// What stands against the agreement of the candidates.
+    Challenge,
+    /// The kinds of argument in each of its inputs.
+    Kinds,
     /// Scores of the debaters on the judge's criteria, and who won.
     Judgement,
+    /// Scores of the candidates on each of the judge's criteria, and what each misses; these criteria where the
+    /// settings name none.
+    Scores(&'static [&'static str]),
     /// The answer of the debate.
     Solution(Authorship),
+    /// Text for the user, who asks something about the finished debate.
+    FollowUp,
 }
 
 /// Whose text the solution is.
@@ -81,6 +105,8 @@ pub enum Authorship {
     Judge,
     /// That of a candidate, amended by the judge, whose assessment names it.
     Amended,
+    /// That of this call, amended by the judge.
+    Based(CallKey),
     /// That of this call, as it stands. The judge is asked for its assessment alone.
     Kept(CallKey),
 }

@@ -24,14 +24,20 @@ pub(super) static JUDGE: Prompt = prompt!("motion/verdict.md", None);
 pub const DEFAULT_CRITERIA: [&str; 4] = ["logic", "evidence", "rebuttal", "clarity"];
 
 /// Scores nearer to each other than this are equal: means are not exact.
-const EQUAL: f64 = 1e-9;
+pub(super) const EQUAL: f64 = 1e-9;
 
 /// What the judge looks at.
 #[must_use]
 pub fn criteria(settings: &Settings) -> Vec<&str> {
+    criteria_or(settings, &DEFAULT_CRITERIA)
+}
+
+/// What the judge looks at; `default` where `judge.criteria` says nothing.
+#[must_use]
+pub fn criteria_or<'a>(settings: &'a Settings, default: &[&'static str]) -> Vec<&'a str> {
     match settings.judge.criteria.as_deref() {
         Some(criteria @ [_, ..]) => criteria.iter().map(String::as_str).collect(),
-        Some([]) | None => DEFAULT_CRITERIA.to_vec(),
+        Some([]) | None => default.to_vec(),
     }
 }
 
@@ -115,20 +121,45 @@ fn outcome(debate: &Debate) -> Result<Trigger, String> {
     Err(with_failure(debate, VERDICT, "the judge could not give a verdict"))
 }
 
-fn decide(first: &Judgement, all: &[Judgement]) -> Verdict {
+pub(super) fn decide(first: &Judgement, all: &[Judgement]) -> Verdict {
     let mut given: BTreeMap<&AgentId, Vec<f64>> = BTreeMap::new();
     for (debater, score) in all.iter().flat_map(|judgement| &judgement.scores) {
         given.entry(debater).or_default().push(*score);
     }
+    let mut on_criteria: BTreeMap<AgentId, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
+    let mut missing: BTreeMap<AgentId, Vec<String>> = BTreeMap::new();
+    for judgement in all {
+        for (debater, scores) in &judgement.by_criterion {
+            for (criterion, score) in scores {
+                on_criteria.entry(debater.clone()).or_default().entry(criterion.clone()).or_default().push(*score);
+            }
+        }
+        for (debater, lacks) in &judgement.missing {
+            let known = missing.entry(debater.clone()).or_default();
+            known.extend(lacks.iter().filter(|lack| !known.contains(lack)).cloned().collect::<Vec<_>>());
+        }
+    }
     #[expect(clippy::cast_precision_loss, reason = "as many as there are passes")]
     let mean = |scores: Vec<f64>| scores.iter().sum::<f64>() / scores.len() as f64;
+    let by_criterion = on_criteria
+        .into_iter()
+        .map(|(debater, of)| (debater, of.into_iter().map(|(criterion, scores)| (criterion, mean(scores))).collect()));
+    let by_criterion = by_criterion.collect();
     let scores: BTreeMap<AgentId, f64> = given.into_iter().map(|(id, scores)| (id.clone(), mean(scores))).collect();
     let winner = match ranked(&scores).as_slice() {
         [best, second, ..] if best.1 - second.1 > EQUAL => Some(best.0.clone()),
         _ => None,
     };
     let stable = all.get(1).map(|second| second.winner == first.winner);
-    Verdict { winner, scores, criteria: first.criteria.clone(), reasoning: first.reasoning.clone(), stable }
+    Verdict {
+        winner,
+        scores,
+        criteria: first.criteria.clone(),
+        reasoning: first.reasoning.clone(),
+        by_criterion,
+        missing,
+        stable,
+    }
 }
 
 /// The best first.

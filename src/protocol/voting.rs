@@ -1,16 +1,21 @@
-//! A vote: every agent chooses among the anonymised texts, each in an order of its own. The winner's text is the
-//! solution; a tie is recorded as a tie, and the judge has the casting vote.
+//! A vote: every agent chooses among the anonymised texts, each in an order of its own. A tie is recorded as a tie.
+//! Without a rule most votes win, the winner's text is the solution, and the judge has the casting vote. By a rule and
+//! its quorum there may be no winner; what becomes of that is the protocol's business.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
 use crate::debate::{
-    AgentId, AgentSettings, CallKey, Contribution, Debate, Decider, Event, Settled, Solution, StageId, Voting,
+    AgentId, AgentSettings, CallKey, Contribution, Count, Debate, Decider, Dissent, Event, Settled, Solution, StageId,
+    Undecided, Voting, VotingRule,
 };
 use crate::prompt::Prompt;
 
 use super::{Answer, Cost, Shows, Step};
+
+/// Fewer ballots than this are no vote, however few may vote.
+const LEAST_QUORUM: u32 = 2;
 
 /// What is voted on, and how.
 #[derive(Debug, Clone)]
@@ -25,6 +30,8 @@ pub struct Ballots {
     pub voter_salt: u32,
     /// The same for the casting vote.
     pub tie_salt: u32,
+    /// How many of the ballots a text needs; most of them, with a casting vote of the judge, where there is no rule.
+    pub rule: Option<VotingRule>,
 }
 
 impl Ballots {
@@ -46,14 +53,12 @@ impl Ballots {
 
     /// The ballots that were cast, the judge's not among them.
     fn cast<'a>(&self, debate: &'a Debate) -> Vec<&'a Arc<Contribution>> {
-        let voters = debate.settings.iter().flat_map(|settings| &settings.agents);
-        voters.filter_map(|voter| debate.contribution(&self.key(debate, voter))).collect()
+        debate.team().into_iter().filter_map(|voter| debate.contribution(&self.key(debate, voter))).collect()
     }
 
     /// The votes of each candidate, once nobody is waited for.
     fn tally(&self, debate: &Debate) -> Option<BTreeMap<AgentId, u32>> {
-        let mut voters = debate.settings.iter().flat_map(|settings| &settings.agents);
-        if !voters.all(|voter| debate.settled(&self.key(debate, voter)).is_some()) {
+        if !debate.team().into_iter().all(|voter| debate.settled(&self.key(debate, voter)).is_some()) {
             return None;
         }
         let mut tally: BTreeMap<AgentId, u32> = self.candidates.iter().map(|one| (one.agent_id.clone(), 0)).collect();
@@ -76,13 +81,13 @@ impl Ballots {
 #[must_use]
 pub fn steps(debate: &Debate, ballots: &Ballots) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
-    let voters = (ballots.voter_salt..).zip(&settings.agents);
+    let voters = (ballots.voter_salt..).zip(debate.team());
     let mut steps: Vec<Step> = voters
         .map(|(salt, voter)| ballots.step(ballots.key(debate, voter), ballots.candidates.clone(), salt, None))
         .collect();
     let Some(tally) = ballots.tally(debate) else { return steps };
     let leading = ballots.leading(&tally);
-    if leading.len() > 1 {
+    if leading.len() > 1 && ballots.rule.is_none() {
         let most = tally.values().copied().max().unwrap_or(0);
         let names = listed(leading.iter().map(|one| &one.agent_id));
         let notice = format!("the vote is tied at {most} between {names}: the judge decides");
@@ -107,15 +112,25 @@ pub fn facts(debate: &Debate, ballots: &Ballots) -> Vec<Event> {
         let event = |solution| Event::Synthesized { key: None, solution: Box::new(solution), call: None };
         return solution.into_iter().map(event).collect();
     }
-    let (Some(settings), Some(tally)) = (&debate.settings, ballots.tally(debate)) else { return Vec::new() };
+    result(debate, ballots).into_iter().collect()
+}
+
+/// The result, once it is there and not on record yet.
+#[must_use]
+pub fn result(debate: &Debate, ballots: &Ballots) -> Option<Event> {
+    let (Some(settings), None) = (&debate.settings, &debate.voting) else { return None };
+    let tally = ballots.tally(debate)?;
+    if let Some(rule) = ballots.rule {
+        return Some(Event::Voted { voting: by_rule(debate, ballots, tally, rule), call: None });
+    }
     let leading: Vec<AgentId> = ballots.leading(&tally).into_iter().map(|one| one.agent_id.clone()).collect();
     let voting = if let [winner] = leading.as_slice() {
         let winner = Some(winner.clone());
-        Voting { tally, tied: Vec::new(), winner, decided_by: Decider::Vote, reason: None }
+        Voting { tally, tied: Vec::new(), winner, decided_by: Decider::Vote, reason: None, count: None }
     } else {
         let casting = ballots.key(debate, &settings.judge);
         let ballot = match debate.settled(&casting) {
-            None => return Vec::new(),
+            None => return None,
             Some(Settled::Failed) => None,
             Some(Settled::Done | Settled::Empty) => debate.contribution(&casting),
         };
@@ -125,9 +140,46 @@ pub fn facts(debate: &Debate, ballots: &Ballots) -> Vec<Event> {
             winner: ballot.and_then(|ballot| ballot.target_agent_id.clone()),
             decided_by: if ballot.is_some() { Decider::Judge } else { Decider::Nobody },
             reason: ballot.map(|ballot| ballot.content.to_string()),
+            count: None,
         }
     };
-    vec![Event::Voted { voting, call: None }]
+    Some(Event::Voted { voting, call: None })
+}
+
+/// The result by a rule: a winner needs enough of the ballots that were cast, and there have to be enough of these.
+fn by_rule(debate: &Debate, ballots: &Ballots, tally: BTreeMap<AgentId, u32>, rule: VotingRule) -> Voting {
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let (voters, cast) = (count(debate.team().len()), ballots.cast(debate));
+    let quorum = voters.div_ceil(2).max(LEAST_QUORUM);
+    let leading: Vec<AgentId> = ballots.leading(&tally).into_iter().map(|one| one.agent_id.clone()).collect();
+    let most = tally.values().copied().max().unwrap_or(0);
+    let undecided = if count(cast.len()) < quorum {
+        Some(Undecided::NoQuorum)
+    } else if leading.len() != 1 {
+        Some(Undecided::Tie)
+    } else if rule.is_met(most, count(cast.len())) {
+        None
+    } else {
+        Some(Undecided::ShortOfRule)
+    };
+    let winner = leading.first().filter(|_| undecided.is_none()).cloned();
+    let own = cast.iter().filter(|ballot| ballot.target_agent_id.as_ref() == Some(&ballot.agent_id));
+    let self_votes = count(own.count());
+    let against = cast.iter().filter_map(|ballot| {
+        let preferred =
+            ballot.target_agent_id.clone().filter(|choice| winner.is_some() && winner.as_ref() != Some(choice))?;
+        let (agent_id, confidence) = (ballot.agent_id.clone(), ballot.metadata.confidence);
+        Some(Dissent { agent_id, preferred, reason: ballot.content.to_string(), confidence })
+    });
+    let dissent = against.collect();
+    Voting {
+        tied: if undecided == Some(Undecided::Tie) { leading } else { Vec::new() },
+        decided_by: if winner.is_some() { Decider::Vote } else { Decider::Nobody },
+        winner,
+        reason: None,
+        count: Some(Count { rule, voters, cast: count(cast.len()), quorum, self_votes, undecided, dissent }),
+        tally,
+    }
 }
 
 fn listed<'a>(ids: impl IntoIterator<Item = &'a AgentId>) -> String {

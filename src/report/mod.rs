@@ -3,16 +3,23 @@
 //! Formats take a [`View`] and make text of it, where it goes is not theirs to know; none of them asks the clock. Nothing that came from
 //! a model is trusted here: as Markdown it stands in fences that it cannot leave, as HTML it is escaped.
 
+mod compare;
 mod decision;
 mod html;
 mod markdown;
+mod overview;
 mod polls;
+mod prose;
+mod said;
 mod stages;
 mod view;
 
+pub use compare::{Comparison, Decided, Figures, Line, Setting, Side};
 pub use decision::decision_record;
 pub use html::html;
 pub use markdown::{Detail, markdown};
+pub use overview::overview;
+pub use said::{Said, readable, said};
 pub use view::{Participant, View};
 
 #[cfg(test)]

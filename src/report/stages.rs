@@ -78,7 +78,12 @@ impl Marks {
                 Some(Yield::Questions) => QUESTION.to_owned(),
                 Some(Yield::Solution) => ANSWER.to_owned(),
                 Some(
-                    Yield::Summary
+                    Yield::Material
+                    | Yield::Team
+                    | Yield::Agreement
+                    | Yield::Challenge
+                    | Yield::Kinds
+                    | Yield::Summary
                     | Yield::Proposal
                     | Yield::Critique
                     | Yield::Speech
@@ -217,7 +222,12 @@ pub(super) fn preposition(debate: &Debate, stage: StageId) -> &'static str {
         Some(Yield::Ballot) => "for",
         Some(Yield::Speech) => "addressed to",
         Some(
-            Yield::Questions
+            Yield::Material
+            | Yield::Team
+            | Yield::Agreement
+            | Yield::Challenge
+            | Yield::Kinds
+            | Yield::Questions
             | Yield::Summary
             | Yield::Proposal
             | Yield::Critique

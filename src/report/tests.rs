@@ -140,7 +140,7 @@ fn an_invented_protocol_is_reported_in_its_own_words() {
         &text,
         &[
             "The pitch of 2 b won the vote.",
-            "Solution Problem",
+            "In short Proposed Two agents wrote pitches. 1 a : Call it Swift. 2 b : Call it Calm.",
             "Timeline Pitches Other texts Show of hands",
             "P pitch R review S show of hands E encore",
             "Shows of hands 1 a for 2 b It is calmer.",
@@ -325,4 +325,42 @@ fn a_verdict_that_depends_on_the_order_says_so() {
     let unstable =
         "The verdict is not stable: the winner changed with the order of the debaters. Pass 1: 2 b Pass 2: 1 a";
     assert_says(&text, &[unstable]);
+}
+
+/// The decision record of a debate.
+fn record(debate: &Debate) -> String {
+    let mut written = Vec::new();
+    decision_record(&View::new(debate, &[], None), &mut written).unwrap();
+    String::from_utf8(written).unwrap()
+}
+
+#[test]
+fn a_decision_record_of_a_motion_weighs_its_sides_and_repeats_no_title() {
+    let mut debate = motion(true);
+    debate.problem = "# A motion\n\nIt must be argued.".into();
+    let record = record(&debate);
+    assert_says(&record, &["\n# A motion\n", "## Context and Problem Statement\n\nIt must be argued.\n"]);
+    assert_eq!(record.matches("A motion").count(), 1, "{record}");
+    assert_says(&record, &["## Considered Options\n\n- **a** (kiss): Yes.\n- **b** (kiss): No.\n"]);
+    assert_says(&record, &["- Round 1: ", "</details>\n"]);
+}
+
+#[test]
+fn nothing_breaks_out_of_the_front_matter_of_a_decision_record() {
+    let mut debate = crate::debate::fixture::argued();
+    let hostile = "x\"]\nstatus: accepted\n---\n# owned";
+    let mut settings = debate.settings.take().unwrap_or_else(|| panic!("it has settings"));
+    settings.judge.name = hostile.to_owned();
+    settings.agents[0].model = hostile.to_owned();
+    debate.settings = Some(settings);
+    let record = record(&debate);
+    let front: Vec<&str> = record.lines().skip(1).take_while(|line| *line != "---").collect();
+    assert_eq!(front.iter().filter(|line| line.starts_with("status:")).count(), 1, "{record}");
+    let lists: Vec<Vec<String>> = front
+        .iter()
+        .filter_map(|line| line.split_once(": ").filter(|(_, value)| value.starts_with('[')))
+        .map(|(_, value)| serde_json::from_str(value).unwrap())
+        .collect();
+    assert_eq!(lists.len(), 2, "{record}");
+    assert!(lists[0][0].starts_with("x\"] status: accepted --- # owned ("), "{:?}", lists[0]);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::debate::{AgentId, AgentSettings, Debate, Position, Recorded, Settings};
+use crate::debate::{AgentId, AgentSettings, Debate, OFFLINE, Position, Recorded, Settings};
 
 /// Roles that older files may name; any other role in a file without settings is shown as the first.
 const KNOWN_ROLES: [&str; 7] =
@@ -85,6 +85,29 @@ impl<'a> View<'a> {
             self.sides = settings.agents.iter().map(|agent| (agent.id.clone(), side(settings, &agent.id))).collect();
         }
         self
+    }
+
+    /// How sure the judge is of the solution, 0 to 100. Rules are sure of nothing, whatever number they put there.
+    #[must_use]
+    pub fn confidence(&self) -> Option<f64> {
+        let is_model = self.debate.settings.as_ref().is_none_or(|settings| settings.judge.provider != OFFLINE);
+        self.debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| is_model)
+    }
+
+    /// The problem's first line that says something, without the mark of a heading; what a debate is called.
+    #[must_use]
+    pub fn title(&self) -> Option<&'a str> {
+        let lines = self.debate.problem.lines().map(|line| line.trim_start().trim_start_matches('#').trim());
+        lines.into_iter().find(|line| !line.is_empty())
+    }
+
+    /// The problem without its title, where that is a line of its own: a heading, or all of a paragraph.
+    #[must_use]
+    pub fn problem_below_title(&self) -> &'a str {
+        let problem = self.debate.problem.trim_start();
+        let (first, rest) = problem.split_once('\n').unwrap_or((problem, ""));
+        let is_own = first.starts_with('#') || rest.lines().next().is_none_or(|next| next.trim().is_empty());
+        if is_own { rest } else { &self.debate.problem }
     }
 
     /// What people call an agent or the judge; its id where nothing else is known.

@@ -7,31 +7,42 @@
 //!
 //! This module prints nothing and asks nobody. The command line is one of its clients.
 
+mod follow_up;
+mod gather;
+mod hooks;
 mod models;
+mod past;
 mod prepared;
 mod run;
 mod services;
+mod setup;
 
 use std::sync::Arc;
 
 use rand::RngExt;
 
+use crate::agent::Panel;
 use crate::config::{Provenance, elsewhere};
 use crate::debate::{
-    Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint, ForkedFrom, Settings, Status,
-    check_taken_over, fork,
+    Attachment, Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint, ForkedFrom,
+    Settings, Status, check_taken_over, fork,
 };
 use crate::diagnostic::{Blame, Diagnostic};
-use crate::engine::EngineError;
+use crate::engine::{EngineError, ForecastError, WindowError};
 use crate::protocol::{Protocol, Unfit};
 use crate::store::{Contents, Directory, Entry, Record, StoreError, read_journal, read_state};
 
+pub use follow_up::Question;
+pub use hooks::after_debate;
+pub use past::Past;
 pub use prepared::{Prepared, Ready};
-pub use run::{Failed, Finished, Run};
+pub use run::{Controls, Failed, Finished, Run};
 pub use services::{Services, ServicesError};
+pub use setup::{change_settings, load_settings, role_names, with_vocabulary};
 
 pub(crate) use models::Models;
 
+use gather::Collector;
 use prepared::Origin;
 
 /// Starts debates.
@@ -48,6 +59,8 @@ pub struct Spec {
     pub problem: Arc<str>,
     /// What the user adds to it.
     pub context: Option<String>,
+    /// Files that everybody is shown with it.
+    pub attachments: Arc<[Attachment]>,
     /// The protocol, whatever the settings name.
     pub protocol: &'static Protocol,
     /// The settings.
@@ -63,7 +76,7 @@ impl Spec {
     #[must_use]
     pub fn new(problem: impl Into<Arc<str>>, protocol: &'static Protocol, settings: Settings) -> Self {
         let (problem, provenance) = (problem.into(), Provenance::of_user());
-        Self { problem, context: None, protocol, settings, seed: None, provenance }
+        Self { problem, context: None, attachments: [].into(), protocol, settings, seed: None, provenance }
     }
 }
 
@@ -100,6 +113,12 @@ pub enum RunnerError {
     /// What it would take cannot be said.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// What it would take cannot be worked out.
+    #[error(transparent)]
+    Forecast(#[from] ForecastError),
+    /// A prompt cannot fit into what its model reads.
+    #[error(transparent)]
+    Window(#[from] WindowError),
     /// It cannot branch off another one as asked.
     #[error("cannot fork {id}: {reason}")]
     Fork {
@@ -115,6 +134,14 @@ pub enum RunnerError {
         id: DebateId,
         /// What was found wrong with its files and is mended.
         warnings: Vec<String>,
+    },
+    /// Nothing can be asked about a saved debate.
+    #[error("nothing can be asked about the debate {id}: {reason}")]
+    NotAnswerable {
+        /// The debate.
+        id: DebateId,
+        /// Why.
+        reason: &'static str,
     },
     /// A saved debate cannot be taken up.
     #[error("the debate {id} cannot be resumed: {reason}")]
@@ -133,7 +160,11 @@ impl Diagnostic for RunnerError {
             Self::Unfit(error) => error.blame(),
             Self::Store(error) => error.blame(),
             Self::Engine(error) => error.blame(),
-            Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => Blame::Arguments,
+            Self::Forecast(error) => error.blame(),
+            Self::Window(error) => error.blame(),
+            Self::Fork { .. } | Self::IsFinished { .. } | Self::NotAnswerable { .. } | Self::NotResumable { .. } => {
+                Blame::Arguments
+            }
         }
     }
 
@@ -143,6 +174,9 @@ impl Diagnostic for RunnerError {
             Self::Unfit(error) => error.hint(),
             Self::Store(error) => error.hint(),
             Self::Engine(error) => error.hint(),
+            Self::Forecast(error) => error.hint(),
+            Self::Window(error) => error.hint(),
+            Self::NotAnswerable { id, .. } => Some(format!("bring it to its end first: dialectic resume {id}")),
             Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => None,
         }
     }
@@ -160,7 +194,7 @@ impl Runner {
     /// # Errors
     /// When it cannot be run as it is set.
     pub fn prepare(&self, spec: Spec) -> Result<Prepared, RunnerError> {
-        let Spec { problem, context, protocol, mut settings, seed, provenance } = spec;
+        let Spec { problem, context, attachments, protocol, mut settings, seed, provenance } = spec;
         protocol.name.clone_into(&mut settings.debate.protocol);
         (protocol.check)(&settings)?;
         let panel = self.services.panel(protocol, &settings, &provenance)?;
@@ -169,14 +203,22 @@ impl Runner {
             id: Directory::new_id(),
             problem,
             context,
+            attachments,
             seed: seed.or(settings.debate.seed).unwrap_or_else(|| rand::rng().random()),
             stages: protocol.infos(),
             prompt_sources: panel.sources.clone(),
             settings,
             forked_from: None,
         };
+        let collector = self.collector(&panel, &provenance);
         let origin = Origin::New { created: Box::new(created), taken_over: Vec::new() };
-        Ok(Prepared { protocol, panel, directory: self.directory.clone(), origin })
+        Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
+    }
+
+    /// What collects what a debate starts from.
+    fn collector(&self, panel: &Panel, provenance: &Provenance) -> Collector {
+        let (past, provenance) = (self.services.past.clone(), provenance.clone());
+        Collector { past, provenance, withheld: panel.withheld.clone() }
     }
 
     /// Starts a new debate, on the runtime that this is called on.
@@ -238,8 +280,9 @@ impl Runner {
     pub fn resume(&self, saved: Saved, provenance: &Provenance) -> Result<Prepared, RunnerError> {
         let Saved { record, contents, protocol, settings, .. } = saved;
         let panel = self.services.panel(protocol, &settings, provenance)?;
+        let collector = self.collector(&panel, provenance);
         let origin = Origin::Saved { record: Box::new(record), past: contents.events };
-        Ok(Prepared { protocol, panel, directory: self.directory.clone(), origin })
+        Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
     }
 
     /// Looks up where a debate can branch off. A debate that runs can, too; nothing is written to it.
@@ -286,8 +329,9 @@ impl Runner {
             settings,
             ..created
         };
+        let collector = self.collector(&panel, provenance);
         let origin = Origin::New { created: Box::new(new), taken_over };
-        let prepared = Prepared { protocol, panel, directory: self.directory.clone(), origin };
+        let prepared = Prepared { protocol, panel, collector, directory: self.directory.clone(), origin };
         prepared.check_limit()?;
         Ok(prepared)
     }

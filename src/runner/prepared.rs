@@ -9,19 +9,21 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::Panel;
 use crate::debate::{
     Created, Debate, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources, Recorded, Signal, Spent,
-    Timestamp, fold,
+    Status, Timestamp, fold,
 };
 use crate::engine::{Command, Engine, ForecastError, check_purchase, forecast, purchase};
 use crate::protocol::Protocol;
 use crate::signals::Signals;
 use crate::store::{Directory, Record, StoreError};
 
+use super::gather::Collector;
 use super::{Run, RunnerError};
 
 /// A debate with everybody whom it calls. Nothing is saved or paid for yet.
 pub struct Prepared {
     pub(super) protocol: &'static Protocol,
     pub(super) panel: Panel,
+    pub(super) collector: Collector,
     pub(super) directory: Directory,
     pub(super) origin: Origin,
 }
@@ -38,6 +40,7 @@ pub(super) enum Origin {
 pub struct Ready {
     protocol: &'static Protocol,
     panel: Panel,
+    collector: Collector,
     record: Record,
     past: Vec<Recorded>,
     /// The event that began it, where that is not past.
@@ -87,7 +90,7 @@ impl Prepared {
     /// # Errors
     /// When it cannot be saved; then nothing of it stays.
     pub fn begin(self) -> Result<Ready, StoreError> {
-        let Self { protocol, panel, directory, origin } = self;
+        let Self { protocol, panel, collector, directory, origin } = self;
         let (record, past, begun) = match origin {
             Origin::Saved { record, past } => (*record, past, None),
             Origin::New { created, taken_over } => {
@@ -113,7 +116,7 @@ impl Prepared {
         };
         let before = if begun.is_some() { 0 } else { record.events() };
         let signals = Signals::behind(shown.resuming(debate), before);
-        Ok(Ready { protocol, panel, record, past, begun, signals, closes: false })
+        Ok(Ready { protocol, panel, collector, record, past, begun, signals, closes: false })
     }
 }
 
@@ -152,7 +155,12 @@ impl Ready {
     /// it is for a thread that nobody waits for.
     #[must_use]
     pub fn forecast(&self) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
-        let (protocol, routed, debate) = (self.protocol, self.panel.routed.clone(), self.debate().clone());
+        let (protocol, routed, mut debate) = (self.protocol, self.panel.routed.clone(), self.debate().clone());
+        if debate.status != Status::Pending {
+            // What failed is tried again by then.
+            let resumed = Recorded { seq: self.record.events() + 1, at: Timestamp::now(), event: Event::Resumed };
+            debate.apply(&resumed).ok()?;
+        }
         let settings = debate.settings.clone()?;
         Some(move || {
             let created = |sources: &PromptSources, id| Created {
@@ -160,6 +168,7 @@ impl Ready {
                 id,
                 problem: Arc::clone(&debate.problem),
                 context: debate.context.clone(),
+                attachments: Arc::clone(&debate.attachments),
                 settings: settings.clone(),
                 stages: Arc::clone(&debate.stages),
                 prompt_sources: sources.clone(),
@@ -184,7 +193,7 @@ impl Ready {
     /// Outside of a Tokio runtime.
     #[must_use]
     pub fn run(self) -> Run {
-        let Self { protocol, panel, record, past, begun, signals, closes } = self;
+        let Self { protocol, panel, collector, record, past, begun, signals, closes } = self;
         let is_begun = begun.is_some();
         if let Some(begun) = begun {
             signals.publish(Signal::Recorded(begun));
@@ -198,7 +207,8 @@ impl Ready {
         let (id, journal) = (record.debate().id.clone(), record.journal_path().to_owned());
         // A branch took over what another debate paid for.
         let is_new = is_begun && past.is_empty();
-        let engine = Engine::new(protocol, panel, record, &past, signals.clone(), cancel.clone(), heard);
+        let engine = Engine::new(protocol, panel, record, &past, signals.clone(), cancel.clone(), heard)
+            .gathering(collector.into_gather());
         Run::spawn(engine, id, journal, signals, commands, cancel, is_new)
     }
 }

@@ -19,11 +19,18 @@ pub struct Run {
     id: DebateId,
     journal: PathBuf,
     signals: Signals,
+    controls: Controls,
+    waiting: watch::Receiver<Option<Arc<Debate>>>,
+    ended: JoinHandle<Result<Finished, Failed>>,
+}
+
+/// What can be said to a run, from any thread. Clones say it to the same run, which waits for answers as long as there
+/// is one of them.
+#[derive(Clone)]
+pub struct Controls {
     commands: mpsc::UnboundedSender<Command>,
     answers: mpsc::UnboundedSender<UserAnswer>,
     cancel: CancellationToken,
-    waiting: watch::Receiver<Option<Arc<Debate>>>,
-    ended: JoinHandle<Result<Finished, Failed>>,
 }
 
 /// A run that is over.
@@ -73,7 +80,7 @@ impl Run {
         let (answers, given) = mpsc::unbounded_channel();
         let (asks, waiting) = watch::channel(None);
         let ended = tokio::spawn(drive(engine, given, asks, cancel.clone(), is_new));
-        Self { id, journal, signals, commands, answers, cancel, waiting, ended }
+        Self { id, journal, signals, controls: Controls { commands, answers, cancel }, waiting, ended }
     }
 
     /// The debate's id.
@@ -111,6 +118,28 @@ impl Run {
         }
     }
 
+    /// What can be said to it, for somebody who does not hold the run.
+    #[must_use]
+    pub fn controls(&self) -> Controls {
+        self.controls.clone()
+    }
+
+    /// Waits until the run is over.
+    ///
+    /// # Errors
+    /// When the debate cannot be saved, or by a defect of the program. It can be resumed from what is saved.
+    ///
+    /// # Panics
+    /// When the run panicked.
+    pub async fn wait(self) -> Result<Finished, Failed> {
+        let Self { ended, controls, .. } = self;
+        let ended = ended.await;
+        drop(controls);
+        ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+    }
+}
+
+impl Controls {
     /// Answers a question of `agent`. The debate goes on when no question is open.
     pub fn answer(&self, agent: AgentId, question: String, answer: String) {
         // A debate that has ended needs no answer.
@@ -152,19 +181,13 @@ impl Run {
     pub fn is_interrupted(&self) -> bool {
         self.cancel.is_cancelled()
     }
+}
 
-    /// Waits until the run is over.
-    ///
-    /// # Errors
-    /// When the debate cannot be saved, or by a defect of the program. It can be resumed from what is saved.
-    ///
-    /// # Panics
-    /// When the run panicked.
-    pub async fn wait(self) -> Result<Finished, Failed> {
-        let Self { ended, answers, .. } = self;
-        let ended = ended.await;
-        drop(answers);
-        ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+impl std::ops::Deref for Run {
+    type Target = Controls;
+
+    fn deref(&self) -> &Controls {
+        &self.controls
     }
 }
 

@@ -13,6 +13,7 @@ use crate::llm::openai::{ClientError, HttpClientError};
 use crate::llm::{Caller, CallerLimits, ChatModel, InFlight, Timeouts, price_of};
 use crate::protocol::Protocol;
 
+use super::Past;
 use super::models::Models;
 
 /// What debates are run with.
@@ -20,6 +21,7 @@ use super::models::Models;
 pub struct Services {
     pub(super) environment: Environment,
     model: Option<Arc<dyn ChatModel>>,
+    pub(super) past: Option<Arc<dyn Past>>,
 }
 
 /// Why nobody can be called.
@@ -80,13 +82,19 @@ impl Services {
     /// The providers of the settings, with keys and addresses from `environment`.
     #[must_use]
     pub fn new(environment: Environment) -> Self {
-        Self { environment, model: None }
+        Self { environment, model: None, past: None }
     }
 
     /// The same, but whatever a provider is called, `model` answers for it. No key is needed.
     #[must_use]
     pub fn with_model(self, model: Arc<dyn ChatModel>) -> Self {
         Self { model: Some(model), ..self }
+    }
+
+    /// The same, with what is known from debates before.
+    #[must_use]
+    pub fn with_past(self, past: Arc<dyn Past>) -> Self {
+        Self { past: Some(past), ..self }
     }
 
     /// The agents and the judge of a debate with these settings. `provenance` says what they may read and whom they may

@@ -52,7 +52,14 @@ impl Follower {
     /// read from the log.
     #[must_use]
     pub fn from_beginning(subscription: Subscription, log: Box<dyn EventLog>, recorded: u64) -> Self {
-        Self { subscription, log, last: 0, behind: recorded, warnings: VecDeque::new() }
+        Self::going_on(subscription, log, 0, recorded)
+    }
+
+    /// Of all events behind number `told`, for somebody who comes again: those up to number `recorded`, which happened
+    /// before `subscription` began, are read from the log.
+    #[must_use]
+    pub fn going_on(subscription: Subscription, log: Box<dyn EventLog>, told: u64, recorded: u64) -> Self {
+        Self { subscription, log, last: told, behind: recorded, warnings: VecDeque::new() }
     }
 
     /// What is next; nothing when the run has ended and all of it was told. May read a file.

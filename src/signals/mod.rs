@@ -101,19 +101,30 @@ impl Signals {
     /// A subscription to everything from now on, and where the debate stands.
     #[must_use]
     pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {
-        let mut state = self.0.state();
-        let queue = Arc::new(Queue::new(words));
-        state.subscribers.push(Arc::downgrade(&queue));
-        (state.progress.clone(), Subscription::new(queue))
+        let (_, progress, subscription) = self.subscribe_behind(words);
+        (progress, subscription)
     }
 
     /// The number of the last event so far, and a subscription to all that follows.
     #[must_use]
     pub fn subscribe_at(&self, words: Words) -> (u64, Subscription) {
+        let (recorded, _, subscription) = self.subscribe_behind(words);
+        (recorded, subscription)
+    }
+
+    /// The number of the last event so far, where the debate stands behind it, and a subscription to all that follows.
+    #[must_use]
+    pub fn subscribe_behind(&self, words: Words) -> (u64, Progress, Subscription) {
         let mut state = self.0.state();
         let queue = Arc::new(Queue::new(words));
         state.subscribers.push(Arc::downgrade(&queue));
-        (state.recorded, Subscription::new(queue))
+        (state.recorded, state.progress.clone(), Subscription::new(queue))
+    }
+
+    /// Whether the debate goes on at the moment: not while it waits for the user.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.0.state().progress.is_running()
     }
 
     /// Waits until everybody who has subscribed has room. Not for a debate, which waits for nobody: for a past one that

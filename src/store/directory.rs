@@ -1,9 +1,11 @@
 //! The debates directory: ids, finding a debate, listing them.
 
 use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use chrono::Local;
 use rand::RngExt;
@@ -34,6 +36,17 @@ pub struct Entry {
     pub state: PathBuf,
     /// Its journal; older debates have none.
     pub journal: Option<PathBuf>,
+}
+
+/// A state file as a directory lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// When it was written last.
+    pub modified: SystemTime,
+    /// Its size in bytes.
+    pub size: u64,
 }
 
 /// Why a state file cannot be read.
@@ -173,9 +186,32 @@ impl Directory {
     /// What a person types for a debate: the last four characters of its id, or all of it where others end like that.
     #[must_use]
     pub fn short_name<'a>(&self, id: &'a DebateId) -> &'a str {
-        let id = id.as_str();
-        let short = id.char_indices().nth_back(LAST - 1).map_or(id, |(place, _)| &id[place..]);
-        if self.find(short).is_ok_and(|entry| entry.id() == id) { short } else { id }
+        self.entries().map_or(id.as_str(), |entries| ShortNames::of(&entries).name(id))
+    }
+
+    /// The state files of all debates, in no order; none when the directory is missing.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn state_files(&self) -> Result<Vec<Listed>, StoreError> {
+        let failed = |source| StoreError::List { path: self.path.clone(), source };
+        let files = match fs::read_dir(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            files => files.map_err(failed)?,
+        };
+        let mut listed = Vec::new();
+        for file in files {
+            let file = file.map_err(failed)?;
+            let Ok(name) = file.file_name().into_string() else { continue };
+            if name.starts_with('.') || !is_json(Path::new(&name)) {
+                continue;
+            }
+            // It may be gone by now.
+            let Ok(metadata) = file.metadata() else { continue };
+            let modified = metadata.modified().map_err(failed)?;
+            listed.push(Listed { name, modified, size: metadata.len() });
+        }
+        Ok(listed)
     }
 
     /// All debates, newest first by id; none when the directory is missing.
@@ -215,6 +251,44 @@ impl Directory {
     }
 }
 
+/// What a person types for each of some debates: the last four characters of its id where those are enough, else all of
+/// it.
+#[derive(Debug)]
+pub struct ShortNames {
+    beginnings: HashSet<String>,
+    endings: HashMap<String, usize>,
+}
+
+impl ShortNames {
+    /// Of all debates of a directory.
+    #[must_use]
+    pub fn of(entries: &[Entry]) -> Self {
+        let ids = || entries.iter().map(Entry::id);
+        let mut endings = HashMap::new();
+        for id in ids() {
+            *endings.entry(ending(&id).to_owned()).or_insert(0) += 1;
+        }
+        // A beginning goes before an ending.
+        let beginnings = ids().map(|id| id.chars().take(LAST).collect()).collect();
+        Self { beginnings, endings }
+    }
+
+    /// What a person types for this one.
+    #[must_use]
+    pub fn name<'a>(&self, id: &'a DebateId) -> &'a str {
+        let short = ending(id.as_str());
+        let is_enough = self.endings.get(short) == Some(&1)
+            && (short == id.as_str() || !self.beginnings.contains(short))
+            && !Path::new(short).exists();
+        if is_enough { short } else { id.as_str() }
+    }
+}
+
+/// The last characters of an id; all of a shorter one.
+fn ending(id: &str) -> &str {
+    id.char_indices().nth_back(LAST - 1).map_or(id, |(place, _)| &id[place..])
+}
+
 impl Entry {
     /// The debate whose state file, or journal, is at `path`.
     #[must_use]
@@ -246,6 +320,13 @@ impl Entry {
     pub fn journal_gone(&self) -> Option<PathBuf> {
         let is_gone = self.journal.is_none() && read_mark(&self.state).is_some();
         is_gone.then(|| self.state.with_extension("events.jsonl"))
+    }
+
+    /// Whether a program runs it at the moment: its journal is locked then.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        let journal = self.journal.as_ref().and_then(|path| fs::File::open(path).ok());
+        journal.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
     }
 
     /// The file's name without its ending: the id of a debate that this program wrote.

@@ -6,7 +6,7 @@ mod place;
 mod reader;
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{BufRead, BufReader, Seek, Write};
+use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -339,6 +339,46 @@ impl Journal {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// Holds the journal at `path` for as long as the file that is returned is kept, as a run does; damaged or not.
+///
+/// # Errors
+/// When another process runs the debate, or the journal cannot be opened.
+pub(super) fn hold(path: &Path) -> Result<File, JournalError> {
+    let file = File::open(path).map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
+    lock(&file, path)?;
+    Ok(file)
+}
+
+/// Bytes at the end of a journal that are looked through for its last line at first.
+const LAST_BYTES: u64 = 64 * 1024;
+
+/// The number of the last event in the journal at `path`, of which only the end is read; none where no whole line is
+/// found there.
+///
+/// # Errors
+/// When it cannot be read.
+pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
+    #[derive(Deserialize)]
+    struct Numbered {
+        seq: u64,
+    }
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut looked = LAST_BYTES;
+    loop {
+        file.seek(std::io::SeekFrom::Start(length.saturating_sub(looked)))?;
+        let mut end = Vec::new();
+        file.read_to_end(&mut end)?;
+        let mut lines = end.split(|byte| *byte == b'\n').rev();
+        // What is behind the last line break is no whole line, and the first may have begun earlier.
+        let numbered = lines.nth(1).and_then(|line| serde_json::from_slice::<Numbered>(line).ok());
+        if numbered.is_some() || looked >= length {
+            return Ok(numbered.map(|line| line.seq));
+        }
+        looked = looked.saturating_mul(8);
     }
 }
 

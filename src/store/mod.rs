@@ -4,6 +4,7 @@
 //! documented in `docs/state-format.md`. Nothing here knows how a debate is run.
 
 mod directory;
+mod handling;
 mod journal;
 mod line;
 mod older;
@@ -19,7 +20,7 @@ use std::path::PathBuf;
 use crate::debate::{DebateId, FoldError};
 use crate::diagnostic::{Blame, Diagnostic};
 
-pub use directory::{Directory, Entry, StateFileError, read_state};
+pub use directory::{Directory, Entry, Listed, ShortNames, StateFileError, read_state};
 pub use journal::{Contents, Journal, JournalError, JournalMark, JournalReader, read_journal};
 pub use record::Record;
 pub use saved::{Saved, Wanted};
@@ -117,6 +118,22 @@ pub enum StoreError {
         /// Where and why.
         source: glob::GlobError,
     },
+    /// A debate that is kept somewhere else.
+    #[error("{path} is not in {directory}: only debates that are kept there are removed")]
+    Elsewhere {
+        /// Its state file.
+        path: PathBuf,
+        /// Where debates are kept.
+        directory: PathBuf,
+    },
+    /// A file of a debate cannot be removed.
+    #[error("cannot remove {path}")]
+    Remove {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// Several debates of that prefix.
     #[error("`{name}` fits several debates: {}", fits.join(", "))]
     Ambiguous {
@@ -138,8 +155,13 @@ impl Diagnostic for StoreError {
             | Self::Ambiguous { .. }
             | Self::Pattern { .. }
             | Self::NoMatch { .. }
-            | Self::Search { .. } => Blame::Arguments,
-            Self::Directory { .. } | Self::List { .. } | Self::Write { .. } | Self::Fold { .. } => Blame::General,
+            | Self::Search { .. }
+            | Self::Elsewhere { .. } => Blame::Arguments,
+            Self::Directory { .. }
+            | Self::List { .. }
+            | Self::Write { .. }
+            | Self::Remove { .. }
+            | Self::Fold { .. } => Blame::General,
         }
     }
 
@@ -158,7 +180,9 @@ impl Diagnostic for StoreError {
             | Self::Fold { .. }
             | Self::Pattern { .. }
             | Self::NoMatch { .. }
-            | Self::Search { .. } => return None,
+            | Self::Search { .. }
+            | Self::Elsewhere { .. }
+            | Self::Remove { .. } => return None,
         };
         Some(hint.to_owned())
     }

@@ -133,6 +133,16 @@ impl Record {
         write_state(&self.state_path, &self.saved())
     }
 
+    /// [`Self::write_state`] once the journal is on disk, where it must be first.
+    ///
+    /// # Errors
+    /// When either cannot be written.
+    pub fn save(&self) -> Result<(), StoreError> {
+        let synced = self.journal.sync_handle()?.sync_data();
+        synced.map_err(|source| StoreError::Write { path: self.journal.path().to_owned(), source })?;
+        self.write_state()
+    }
+
     /// Saves everything and returns when it is on disk.
     ///
     /// # Errors

@@ -2,6 +2,8 @@
 
 use crate::debate::{Debate, Recorded, Status, fold};
 
+use super::journal::last_event;
+use super::saver::read_mark;
 use super::{Entry, StateFileError, StoreError, read_journal, read_state};
 
 /// What is known of a saved debate.
@@ -40,7 +42,10 @@ impl Entry {
         };
         let finished = |debate: &Debate| matches!(debate.status, Status::Completed | Status::Failed);
         match state {
-            Some(debate) if self.journal.is_none() || (finished(&debate) && wanted == Wanted::State) => {
+            Some(debate)
+                if self.journal.is_none()
+                    || (finished(&debate) && wanted == Wanted::State && !self.is_behind_journal()) =>
+            {
                 Ok(Saved { debate, events: Vec::new(), warnings: Vec::new() })
             }
             None => self.load_journal(),
@@ -49,7 +54,7 @@ impl Entry {
                     let warning = format!("the journal beside it is of another debate, {}", saved.debate.id);
                     Saved { debate, events: Vec::new(), warnings: vec![warning] }
                 }
-                Ok(saved) if finished(&debate) => Saved { debate, ..saved },
+                Ok(saved) if finished(&debate) && !self.is_behind_journal() => Saved { debate, ..saved },
                 Ok(saved) => saved,
                 Err(error) => {
                     let warning = format!("{error}; what follows is as of the last save of the state");
@@ -57,6 +62,14 @@ impl Entry {
                 }
             }),
         }
+    }
+
+    /// Whether the journal has events that the state file was saved without: what was noted about a finished debate by a
+    /// process that was killed. Only its end is read.
+    fn is_behind_journal(&self) -> bool {
+        let last = self.journal.as_deref().and_then(|path| last_event(path).ok().flatten());
+        let saved = read_mark(&self.state);
+        last.zip(saved).is_some_and(|(last, saved)| last > saved.events)
     }
 
     /// For a state file that another program truncated or replaced: nothing is missing as long as the journal is whole.

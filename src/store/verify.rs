@@ -130,7 +130,9 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<Verification, StoreError>
         Err(error) if error.is_missing() => {
             found.state = StateFile::Missing;
             // Killed before its first save, a debate has none yet; one that ended by itself had saved it.
-            let ended = matches!(contents.events.last().map(|last| &last.event), Some(event) if ends_a_run(event));
+            let of_run =
+                contents.events.iter().map(|recorded| &recorded.event).rfind(|event| !event.is_about_the_record());
+            let ended = of_run.is_some_and(ends_a_run);
             if ended && !running {
                 found.flaws.push(Flaw::NoState);
             }

@@ -8,7 +8,7 @@ use crate::llm::ToolSpec;
 use crate::secrets::holds_private_key;
 
 use super::arguments::PATH;
-use super::sandbox::AccessError;
+use super::sandbox::{AccessError, ContextDirectory};
 use super::{Tool, ToolContext, ToolError};
 
 /// How much of a file is returned: 256 KiB, in bytes.
@@ -33,18 +33,23 @@ impl Tool for FileRead {
     }
 
     fn run(&self, arguments: &Value, context: &ToolContext) -> Result<Value, ToolError> {
-        let file = context.directory.open_file(PATH.of(arguments)?)?;
-        let unreadable = |source| AccessError::Unreadable { source };
-        let size = file.metadata().map_err(unreadable)?.len();
-        let mut bytes = Vec::new();
-        // One byte more than is shown tells whether there is more: the size may be out of date already.
-        file.take(LIMIT as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-        let text = text(bytes, size)?;
-        if holds_private_key(&text) {
-            return Err(AccessError::Secret.into());
-        }
-        Ok(json!({ "content": text }))
+        Ok(json!({ "content": read(&context.directory, PATH.of(arguments)?)? }))
     }
+}
+
+/// The beginning of a file, with a notice where that is not all of it.
+pub(super) fn read(directory: &ContextDirectory, path: &str) -> Result<String, ToolError> {
+    let file = directory.open_file(path)?;
+    let unreadable = |source| AccessError::Unreadable { source };
+    let size = file.metadata().map_err(unreadable)?.len();
+    let mut bytes = Vec::new();
+    // One byte more than is shown tells whether there is more: the size may be out of date already.
+    file.take(LIMIT as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    let text = text(bytes, size)?;
+    if holds_private_key(&text) {
+        return Err(AccessError::Secret.into());
+    }
+    Ok(text)
 }
 
 /// The bytes as text; those past the limit are replaced by a notice that names `size`, the whole file's size in bytes.

@@ -9,6 +9,7 @@ mod arguments;
 mod context_search;
 mod file_read;
 mod list_files;
+mod outline;
 mod platform;
 mod sandbox;
 mod toolbox;
@@ -23,6 +24,7 @@ use serde_json::Value;
 use crate::debate::Round;
 use crate::llm::ToolSpec;
 
+pub use outline::{Excerpt, outline, readme};
 pub use sandbox::{AccessError, ContextDirectory};
 pub use toolbox::{Toolbox, specs};
 

@@ -117,6 +117,13 @@ impl Spans {
             Event::Suspended { .. } | Event::Paused | Event::Completed => self.leave_stage(now),
             Event::Created(_)
             | Event::RoundBegun { .. }
+            | Event::Gathered { .. }
+            | Event::TeamSelected { .. }
+            | Event::Related { .. }
+            | Event::Measured { .. }
+            | Event::Challenged { .. }
+            | Event::Observed { .. }
+            | Event::Extended { .. }
             | Event::QuestionsAsked { .. }
             | Event::QuestionAnswered { .. }
             | Event::QuestionsEnded
@@ -134,7 +141,11 @@ impl Spans {
             | Event::OutputLimited { .. }
             | Event::CostAssumed { .. }
             | Event::Stopping { .. }
-            | Event::Resumed => {}
+            | Event::Resumed
+            | Event::FollowUpAsked { .. }
+            | Event::FollowUpAnswered { .. }
+            | Event::Rated { .. }
+            | Event::Tagged { .. } => {}
         }
     }
 

@@ -52,6 +52,7 @@ impl Scene {
             id: DebateId::new("deb-1"),
             problem: "\nDesign a cache\nwith care".into(),
             context: None,
+            attachments: [].into(),
             settings: default_settings(),
             stages,
             prompt_sources: PromptSources { version: None, agents: Vec::new(), judge },

@@ -15,13 +15,11 @@ use crate::config::{
 };
 use crate::error::Error;
 use crate::figures::counted;
-use crate::prompt::Role;
-use crate::protocol::PROTOCOLS;
-use crate::runner::Services;
+use crate::runner::{Services, load_settings, with_vocabulary};
 use crate::sanitize::one_line;
 use crate::trace::{Destination, TraceConfigError};
 
-use super::debate::{load_settings, today, vocabulary};
+use super::debate::today;
 use super::protocols;
 
 pub(in crate::cli) fn run(args: &ConfigArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -38,11 +36,7 @@ pub(in crate::cli) fn run(args: &ConfigArgs, terminal: &mut Terminal) -> Result<
             }
             terminal.text(&table(&show(&loaded, &environment)))
         }
-        ConfigCommand::Schema => {
-            let roles = Role::built_in_names();
-            let protocols: Vec<&str> = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
-            terminal.text(&format!("{:#}", schema(&vocabulary(&roles, &protocols))))
-        }
+        ConfigCommand::Schema => terminal.text(&format!("{:#}", with_vocabulary(schema))),
     }
 }
 

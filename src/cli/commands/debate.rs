@@ -4,68 +4,85 @@ use std::collections::BTreeSet;
 
 use chrono::{NaiveDate, Utc};
 
-use crate::agent::SUMMARIZATION_METHODS;
 use crate::cli::args::DebateArgs;
 use crate::cli::session::{Session, env_file, runner};
 use crate::cli::terminal::Terminal;
 use crate::config::{
-    ConfigPath, Environment, Loaded, Overrides, Switch, Vocabulary, load, model_warnings, routed_providers,
+    ConfigPath, Environment, Loaded, ModelChoice, Overrides, PanelChoice, PanelName, Switch, model_warnings,
+    routed_providers,
 };
 use crate::debate::Settings;
 use crate::error::Error;
 use crate::llm::price_of;
-use crate::prompt::Role;
-use crate::protocol::PROTOCOLS;
-use crate::runner::Spec;
-use crate::tools::TOOL_NAMES;
+use crate::runner::{Spec, load_settings};
 
-use super::{dry_run, problem, protocols};
+use super::problem::Sources;
+use super::{attachments, dry_run, problem, protocols, serve};
 
 pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let problem = problem::read(args.problem.as_deref(), args.problem_description.as_deref())?;
+    let sources = Sources {
+        text: args.problem.as_deref(),
+        file: args.problem_file.as_deref(),
+        edit: args.edit,
+        stdin_is_taken: args.attach.iter().any(|path| path.as_os_str() == "-"),
+    };
+    let problem = problem::read(&sources, terminal)?;
     let environment = Environment::capture(&env_file(args.run.env_file.as_ref()))?;
     let path = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
-    let Loaded { settings, warnings, provenance, choice, .. } = load_settings(&path, &environment, &overrides(args))?;
+    let Loaded { settings, warnings, provenance, choice, hooks, .. } =
+        load_settings(&path, &environment, &overrides(args))?;
     let warnings = [warnings, model_warnings(&settings, today())].concat();
     let protocol = protocols::named(&settings.debate.protocol)?;
+    let attachments = attachments::read(&args.attach, problem.is_stdin, &settings, &environment, terminal)?;
     let spec = Spec {
-        problem: problem.as_str().into(),
+        problem: problem.text.into(),
         context: None,
+        attachments,
         protocol,
         settings: settings.clone(),
         seed: None,
         provenance,
     };
     if args.dry_run {
-        if let Some(choice) = choice {
-            terminal.notice(&choice.to_string());
-        }
+        say(choice.as_ref(), &spec, terminal);
         for warning in &warnings {
             terminal.warning(warning);
         }
         return dry_run::run(&spec, &routed_providers(&settings, &environment), terminal);
     }
-    let session = Session::open(&args.run, &settings, &environment, terminal)?;
+    let session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
     if let Some(choice) = &choice {
         choice.callable()?;
     }
-    let prepared = runner(environment).prepare(spec.clone())?;
-    if let Some(choice) = choice {
-        terminal.notice(&choice.to_string());
-    }
+    let server = args.serve.then(|| serve::for_one_debate(&path, &environment, args.max_cost)).transpose()?;
+    let prepared = runner(environment)?.prepare(spec.clone())?;
+    say(choice.as_ref(), &spec, terminal);
     for warning in warnings.iter().chain(&prepared.panel().warnings) {
         terminal.warning(warning);
     }
-    dry_run::check_prompts(&spec, terminal)?;
+    for warning in spec.check_prompts()? {
+        terminal.warning(&warning);
+    }
     prepared.check_limit()?;
     warn_of_unknown_costs(&settings, terminal);
-    session.run(prepared.begin()?, terminal)
+    session.watched_by(server).run(prepared.begin()?, terminal)
+}
+
+/// What a debate begins with that its command line does not say.
+fn say(choice: Option<&ModelChoice>, spec: &Spec, terminal: &mut Terminal) {
+    for notice in choice.map(ToString::to_string).into_iter().chain(attachments::notice(&spec.attachments)) {
+        terminal.notice(&notice);
+    }
 }
 
 fn overrides(args: &DebateArgs) -> Overrides {
     let switch = |on| if on { Switch::On } else { Switch::AsConfigured };
     Overrides {
         agents: args.agents.clone(),
+        model: args.models.model.clone(),
+        judge_model: args.models.judge_model.clone(),
+        provider: args.models.provider.clone(),
+        panel: args.panel.as_deref().map(panel),
         rounds: args.rounds,
         until: args.until.map(Into::into),
         protocol: args.protocol.clone(),
@@ -76,6 +93,11 @@ fn overrides(args: &DebateArgs) -> Overrides {
         seed: args.seed,
         context_dir: args.context.clone(),
     }
+}
+
+/// A ready panel, or a file.
+fn panel(name: &str) -> PanelChoice {
+    PanelName::named(name).map_or_else(|| PanelChoice::File(name.into()), PanelChoice::Named)
 }
 
 /// The day by which a model is retired or is not.
@@ -95,20 +117,4 @@ fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
         let models = models.into_iter().collect::<Vec<_>>().join(", ");
         terminal.warning(&format!("no price is known of {models}: its calls do not count towards `warnCostUsd`"));
     }
-}
-
-/// Loads settings with the names that this program knows.
-pub(in crate::cli) fn load_settings(
-    path: &ConfigPath,
-    environment: &Environment,
-    overrides: &Overrides,
-) -> Result<Loaded, Error> {
-    let roles = Role::built_in_names();
-    let protocols: Vec<&str> = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
-    Ok(load(path, environment, overrides, &vocabulary(&roles, &protocols))?)
-}
-
-/// The names that mean something in this program.
-pub(super) fn vocabulary<'a>(roles: &'a [&'a str], protocols: &'a [&'a str]) -> Vocabulary<'a> {
-    Vocabulary { roles, tools: TOOL_NAMES, protocols, summarization_methods: SUMMARIZATION_METHODS }
 }

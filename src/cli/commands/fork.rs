@@ -1,29 +1,26 @@
 //! `dialectic fork`: a debate that branches off another one and goes on with something changed.
 
-use crate::cli::args::ForkArgs;
-use crate::cli::session::{DEBATES, Session, env_file, runner, vouched};
+use crate::cli::args::{ForkArgs, ModelArgs};
+use crate::cli::session::{Session, debates, env_file, hooks, runner, vouched};
 use crate::cli::terminal::Terminal;
-use crate::config::{Environment, Overrides, Switch, change, model_warnings};
+use crate::config::{Environment, Overrides, Switch, model_warnings};
 use crate::error::Error;
-use crate::prompt::Role;
-use crate::protocol::PROTOCOLS;
-use crate::store::Directory;
+use crate::runner::change_settings;
 
-use super::debate::{today, vocabulary};
+use super::debate::today;
 
 pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let entry = Directory::at(DEBATES).find(&args.debate)?;
+    let entry = debates()?.find(&args.which.debate)?;
     let environment = Environment::capture(&env_file(args.run.env_file.as_ref()))?;
-    let runner = runner(environment.clone());
+    let runner = runner(environment.clone())?;
     let branch = runner.branch(&entry, &args.at)?;
     let parent = branch.parent().clone();
-    let roles = Role::built_in_names();
-    let protocols: Vec<&str> = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
     let offline = if args.offline { Switch::On } else { Switch::AsConfigured };
-    let overrides = Overrides { offline, ..Overrides::default() };
-    let changed = change(&parent.settings, &args.set, &overrides, &environment, &vocabulary(&roles, &protocols))?;
+    let ModelArgs { model, judge_model, provider } = args.models.clone();
+    let overrides = Overrides { model, judge_model, provider, offline, ..Overrides::default() };
+    let changed = change_settings(&parent.settings, &args.set, &overrides, &environment)?;
     let settings = changed.settings;
-    let session = Session::open(&args.run, &settings, &environment, terminal)?;
+    let session = Session::open(&args.run, &settings, hooks(&args.vouch, &environment)?, &environment, terminal)?;
     let provenance = vouched(branch.provenance(), &args.vouch, &environment)?.and_changes(&parent.settings, &settings);
     let prepared = runner.fork(branch, settings.clone(), &provenance, &[])?;
     let of_models = model_warnings(&settings, today());

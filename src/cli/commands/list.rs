@@ -1,21 +1,28 @@
-//! `dialectic list`: the saved debates, newest first.
+//! `dialectic list`: the saved debates, newest first, or what they cost.
 
-use chrono::Local;
-use console::{Alignment, measure_text_width, pad_str, truncate_str};
+mod spending;
+
+use std::collections::BTreeMap;
+
+use anstyle::{AnsiColor, Style};
+use chrono::{Datelike, Local, NaiveDate};
 use serde::Serialize;
 
 use crate::cli::args::ListArgs;
-use crate::cli::session::DEBATES;
+use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::debate::{Debate, Timestamp, Usd};
+use crate::debate::{Debate, DebateId, ModelUsage, Timestamp, Usd};
+use crate::display::{Cell, Table, TableColumn};
 use crate::error::Error;
-use crate::markdown::truncate;
+use crate::figures::{score, short_cost};
 use crate::protocol::DIALECTIC;
 use crate::sanitize::one_line;
-use crate::store::{Directory, Entry, StateFileError, read_journal, read_state};
+use crate::store::{Entry, ShortNames, StateFileError, read_journal, read_state};
 
-/// How much of a problem's first line a row shows, in characters.
-const PROBLEM_WIDTH: usize = 60;
+/// The least of a problem that is worth showing, in columns.
+const LEAST_PROBLEM: usize = 16;
+/// What stands where there is nothing to say.
+const NOTHING: &str = "-";
 
 /// A row of the list.
 #[derive(Serialize)]
@@ -31,36 +38,51 @@ struct Row {
     problem: String,
     protocol: Option<String>,
     winner: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+    #[serde(skip)]
+    usage: BTreeMap<String, ModelUsage>,
 }
 
 pub(in crate::cli) fn run(args: &ListArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let mut rows: Vec<Row> = Directory::at(DEBATES).entries()?.iter().map(row).collect();
+    let directory = debates()?;
+    let entries = directory.entries()?;
+    let mut rows: Vec<Row> = entries.iter().filter_map(|entry| row(entry, args)).collect();
     // The entries come by file name, and a file can have any.
     rows.sort_by_key(|row| std::cmp::Reverse(row.created_at));
+    rows.truncate(args.limit.map_or(usize::MAX, Into::into));
+    if args.cost {
+        return spending::print(&rows, args.json, terminal);
+    }
     if args.json {
         return terminal.json(&rows);
     }
     if rows.is_empty() {
-        terminal.notice(&format!("No debates in {DEBATES} yet."));
+        let place = directory.path().display();
+        terminal.notice(&if entries.is_empty() {
+            format!("No debates in {place} yet.")
+        } else {
+            format!("No debate in {place} is like that.")
+        });
         return Ok(());
     }
-    let table = table(&rows);
-    terminal.text(&match terminal.columns() {
-        Some(columns) => table.lines().map(|line| truncate_str(line, columns, "")).collect::<Vec<_>>().join("\n"),
-        None => table,
+    let layout = terminal.screen();
+    terminal.clean(&match layout.width {
+        Some(_) => for_people(&rows, &ShortNames::of(&entries)).drawn(layout),
+        None => for_pipes(&rows).drawn(layout),
     })
 }
 
-/// What a debate's files say. A debate that cannot be read is listed as that, not left out.
-fn row(entry: &Entry) -> Row {
+/// What a debate's files say, where it is wanted. A debate that cannot be read is listed as that, not left out.
+fn row(entry: &Entry, args: &ListArgs) -> Option<Row> {
     let state = read_state(&entry.state);
     let is_newer = matches!(state, Err(StateFileError::Newer { .. }));
     let read = state.ok().or_else(|| {
         let contents = read_journal(entry.journal.as_deref()?).ok()?;
         crate::debate::fold(&contents.events).ok()
     });
-    match read {
-        Some(debate) => of_debate(&debate),
+    let row = match &read {
+        Some(debate) => of_debate(debate),
         None => Row {
             id: entry.id(),
             created_at: None,
@@ -72,12 +94,14 @@ fn row(entry: &Entry) -> Row {
             problem: String::new(),
             protocol: None,
             winner: None,
+            tags: Vec::new(),
+            usage: BTreeMap::new(),
         },
-    }
+    };
+    is_wanted(&row, read.as_ref(), args).then_some(row)
 }
 
 fn of_debate(debate: &Debate) -> Row {
-    let first_line = debate.problem.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     // Older debates did not keep what they cost.
     let cost_usd = if debate.usage.is_empty() { None } else { debate.total_cost() };
     Row {
@@ -88,24 +112,94 @@ fn of_debate(debate: &Debate) -> Row {
         rounds: debate.rounds.len(),
         confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
         cost_usd,
-        problem: one_line(first_line.trim()),
+        problem: one_line(debate.first_line()),
         protocol: debate.settings.as_ref().map(|settings| one_line(&settings.debate.protocol)),
         winner: debate.verdict.as_ref().and_then(|verdict| verdict.winner.as_ref()).map(|id| one_line(id.as_str())),
+        tags: debate.tags.iter().map(|tag| one_line(tag)).collect(),
+        usage: debate.usage.clone(),
     }
 }
 
-/// The rows as text. Where all debates follow the default protocol, nothing is said of protocols and winners.
-fn table(rows: &[Row]) -> String {
-    let dash = || "-".to_owned();
-    let has_others = rows.iter().any(|row| row.protocol.as_deref().is_some_and(|name| name != DIALECTIC.name));
-    let line = |cells: [String; 7], others: [String; 2], problem: String| {
-        let others = others.into_iter().filter(|_| has_others);
-        cells.into_iter().chain(others).chain([problem]).collect::<Vec<_>>()
+/// Whether a row passes the filters. Of what cannot be read nothing is known but that.
+fn is_wanted(row: &Row, debate: Option<&Debate>, args: &ListArgs) -> bool {
+    let has_text = |text: &String| {
+        let text = text.to_lowercase();
+        debate.is_some_and(|debate| {
+            let solution = debate.final_solution.as_ref().map(|solution| solution.description.as_str());
+            [Some(&*debate.problem), debate.context.as_deref(), solution]
+                .into_iter()
+                .flatten()
+                .any(|one| one.to_lowercase().contains(&text))
+        })
     };
-    let head = ["ID", "WHEN", "STATUS", "OUTCOME", "ROUNDS", "CONFIDENCE", "COST"].map(str::to_owned);
-    let mut cells = vec![line(head, ["PROTOCOL", "WINNER"].map(str::to_owned), "PROBLEM".to_owned())];
-    cells.extend(rows.iter().map(|row| {
-        let when = |at: Timestamp| at.utc().with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string();
+    let is_status = |wanted: &String| [Some(row.status), row.outcome].contains(&Some(wanted.as_str()));
+    let is_day = |fits: &dyn Fn(NaiveDate) -> bool| row.created_at.is_some_and(|at| fits(local(at).date_naive()));
+    (args.status.is_empty() || args.status.iter().any(is_status))
+        && args.text.as_ref().is_none_or(has_text)
+        && args.protocol.as_ref().is_none_or(|wanted| row.protocol.as_ref() == Some(wanted))
+        && args.tag.iter().all(|wanted| row.tags.contains(wanted))
+        && args.since.is_none_or(|since| is_day(&|day| day >= since))
+        && args.until.is_none_or(|until| is_day(&|day| day <= until))
+}
+
+fn local(at: Timestamp) -> chrono::DateTime<Local> {
+    at.utc().with_timezone(&Local)
+}
+
+/// Whether anything has to be said of protocols and winners: not where all debates follow the default protocol.
+fn has_other_protocols(rows: &[Row]) -> bool {
+    rows.iter().any(|row| row.protocol.as_deref().is_some_and(|name| name != DIALECTIC.name))
+}
+
+/// The table on a terminal: what tells debates apart comes first, and what matters least goes where there is no room.
+fn for_people(rows: &[Row], names: &ShortNames) -> Table {
+    let (has_others, has_tags) = (has_other_protocols(rows), rows.iter().any(|row| !row.tags.is_empty()));
+    let mut columns = vec![
+        TableColumn::text("ID"),
+        TableColumn::text("STATUS"),
+        TableColumn::text("PROBLEM").flexible(LEAST_PROBLEM),
+        TableColumn::text("WHEN").rank(1),
+        TableColumn::figure("COST").rank(2),
+    ];
+    columns.extend(has_tags.then(|| TableColumn::text("TAGS").rank(3)));
+    columns.push(TableColumn::figure("ROUNDS").rank(5));
+    columns.push(TableColumn::figure("SURE").rank(6));
+    if has_others {
+        columns.extend([TableColumn::text("PROTOCOL").rank(4), TableColumn::text("WINNER").rank(7)]);
+    }
+    let mut table = Table::new(columns).of_lines();
+    for row in rows {
+        let or_nothing = |text: Option<String>| text.unwrap_or_else(|| NOTHING.to_owned());
+        let id = DebateId::new(row.id.as_str());
+        let status = row.outcome.unwrap_or(row.status);
+        let mut cells = vec![
+            Cell::styled(one_line(names.name(&id)), Style::new().bold()),
+            Cell::styled(status, style_of(status)),
+            Cell::plain(row.problem.trim_start_matches('#').trim_start()),
+            Cell::styled(or_nothing(row.created_at.map(when)), Style::new().dimmed()),
+            Cell::plain(or_nothing(row.cost_usd.map(short_cost))),
+        ];
+        cells.extend(has_tags.then(|| Cell::styled(row.tags.join(" "), AnsiColor::Cyan.on_default())));
+        cells.push(Cell::plain(row.rounds.to_string()));
+        cells.push(Cell::plain(or_nothing(row.confidence.map(score))));
+        if has_others {
+            cells.extend([&row.protocol, &row.winner].map(|other| Cell::plain(or_nothing(other.clone()))));
+        }
+        table.row(cells);
+    }
+    table
+}
+
+/// The table in a pipe, where all of it is there.
+fn for_pipes(rows: &[Row]) -> Table {
+    let dash = || NOTHING.to_owned();
+    let has_others = has_other_protocols(rows);
+    let others = |others: [String; 2]| others.into_iter().filter(|_| has_others).collect::<Vec<_>>();
+    let titles = ["ID", "WHEN", "STATUS", "OUTCOME", "ROUNDS", "CONFIDENCE", "COST"].map(str::to_owned);
+    let titles = titles.into_iter().chain(others(["PROTOCOL", "WINNER"].map(str::to_owned)));
+    let mut table = Table::new(titles.chain(["PROBLEM".to_owned()]).map(TableColumn::text));
+    for row in rows {
+        let when = |at: Timestamp| local(at).format("%Y-%m-%d %H:%M").to_string();
         let fixed = [
             one_line(&row.id),
             row.created_at.map_or_else(dash, when),
@@ -115,15 +209,29 @@ fn table(rows: &[Row]) -> String {
             row.confidence.map_or_else(dash, |confidence| confidence.to_string()),
             row.cost_usd.map_or_else(dash, |cost| cost.to_string()),
         ];
-        let others = [&row.protocol, &row.winner].map(|other| other.clone().unwrap_or_else(dash));
-        line(fixed, others, truncate(&row.problem, PROBLEM_WIDTH).to_owned())
-    }));
-    let columns = 0..cells[0].len();
-    let width = |column: usize| cells.iter().map(|row| measure_text_width(&row[column])).max().unwrap_or(0);
-    let widths: Vec<usize> = columns.map(width).collect();
-    let line = |row: &Vec<String>| {
-        let padded = row.iter().zip(&widths).map(|(cell, width)| pad_str(cell, *width, Alignment::Left, None));
-        padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        let others = others([&row.protocol, &row.winner].map(|other| other.clone().unwrap_or_else(dash)));
+        table.row(fixed.into_iter().chain(others).chain([row.problem.clone()]).map(Cell::plain));
+    }
+    table
+}
+
+/// The colour of a status or an outcome.
+fn style_of(status: &str) -> Style {
+    match status {
+        "full" | "completed" => AnsiColor::Green.on_default(),
+        "degraded" | "stopped" => AnsiColor::Yellow.on_default(),
+        "running" | "paused" | "pending" => AnsiColor::Cyan.on_default(),
+        _ => AnsiColor::Red.on_default(),
+    }
+}
+
+/// A time of today as `14:03`, a day of this year as `Jan 31`, any other as `2025-01-31`.
+fn when(at: Timestamp) -> String {
+    let (at, now) = (local(at), Local::now());
+    let form = match () {
+        () if at.date_naive() == now.date_naive() => "%H:%M",
+        () if at.year() == now.year() => "%b %-d",
+        () => "%Y-%m-%d",
     };
-    cells.iter().map(line).collect::<Vec<_>>().join("\n")
+    at.format(form).to_string()
 }

@@ -1,17 +1,28 @@
 //! One file a command: parse, resolve, run, render.
 
+pub(super) mod ask;
+mod attachments;
 pub(super) mod completions;
 pub(super) mod config;
 pub(super) mod debate;
+pub(super) mod diff;
 mod dry_run;
 pub(super) mod eval;
 pub(super) mod fork;
+pub(super) mod init;
 pub(super) mod list;
 pub(super) mod man;
+pub(super) mod memory;
+pub(super) mod models;
 pub(super) mod problem;
 pub(super) mod protocols;
+pub(super) mod rate;
+pub(super) mod ratings;
 pub(super) mod replay;
 pub(super) mod report;
 pub(super) mod resume;
+pub(super) mod rm;
+pub(super) mod serve;
 pub(super) mod show;
+pub(super) mod tag;
 pub(super) mod verify;

@@ -1,11 +1,23 @@
 //! The problem: from the command line, a file, or standard input.
 
 use std::fs;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::cli::edit::{EditError, edit};
+use crate::cli::stdin;
+use crate::cli::terminal::Terminal;
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::encoding::{NotUtf8, decode};
+
+/// What standard input is called.
+const STANDARD_INPUT: &str = "standard input";
+
+/// What the editor is called.
+const EDITOR: &str = "the editor";
+/// What the user reads while writing.
+const NOTE: &str = "\
+    Write the problem above this line, then save and close. What is below it is dropped. Without a problem nothing is\n\
+    debated.";
 
 /// Why there is no problem to debate.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +28,12 @@ pub(super) enum ProblemError {
     /// A text and a file.
     #[error("the problem is given twice: as text and as a file")]
     Twice,
+    /// An editor needs the terminal that standard input is.
+    #[error("the problem cannot be read from standard input and written in an editor")]
+    StdinAndEditor,
+    /// The editor brought no text.
+    #[error(transparent)]
+    Editor(#[from] EditError),
     /// It cannot be read.
     #[error("cannot read the problem from {from}")]
     Unreadable {
@@ -54,10 +72,10 @@ impl Diagnostic for ProblemError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Missing => {
-                "write it behind the command in quotes, or name a file with --problemDescription, or `-` for standard \
-                 input"
+                "write it behind the command in quotes, name a file with --problem-file, send it through a pipe, or write it in your editor with --edit"
             }
-            Self::Twice => "keep one of the two",
+            Self::Twice | Self::StdinAndEditor => "keep one of the two",
+            Self::Editor(error) => return error.hint(),
             Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
             Self::Empty { .. } => "the problem is plain text of at least one word",
             Self::Unreadable { .. } | Self::Directory { .. } => return None,
@@ -66,16 +84,37 @@ impl Diagnostic for ProblemError {
     }
 }
 
-/// The problem, word for word.
-pub(super) fn read(text: Option<&str>, file: Option<&Path>) -> Result<String, ProblemError> {
-    let (from, bytes) = match (text, file) {
+/// Where the problem may come from.
+pub(super) struct Sources<'a> {
+    /// The command line.
+    pub(super) text: Option<&'a str>,
+    /// A file.
+    pub(super) file: Option<&'a Path>,
+    /// Whether it is written, or gone on with, in an editor.
+    pub(super) edit: bool,
+    /// Whether standard input is for something else.
+    pub(super) stdin_is_taken: bool,
+}
+
+/// A problem, and where it is from.
+pub(super) struct Problem {
+    /// Word for word.
+    pub(super) text: String,
+    /// Whether standard input was read for it.
+    pub(super) is_stdin: bool,
+}
+
+/// The problem: from the only source that is given, else from a pipe or a file on standard input.
+pub(super) fn read(sources: &Sources, terminal: &mut Terminal) -> Result<Problem, ProblemError> {
+    let (from, bytes) = match (sources.text, sources.file) {
         (Some(_), Some(_)) => return Err(ProblemError::Twice),
-        (None, None) => return Err(ProblemError::Missing),
-        (Some("-"), None) => {
-            let from = "standard input".to_owned();
-            let mut bytes = Vec::new();
-            match io::stdin().lock().read_to_end(&mut bytes) {
-                Ok(_) => (from, bytes),
+        (Some("-"), None) if sources.edit => return Err(ProblemError::StdinAndEditor),
+        (None, None) if sources.edit => (EDITOR.to_owned(), Vec::new()),
+        (None, None) if sources.stdin_is_taken || !stdin::may_have_text() => return Err(ProblemError::Missing),
+        (Some("-") | None, None) => {
+            let from = STANDARD_INPUT.to_owned();
+            match stdin::read("the problem", u64::MAX, terminal) {
+                Ok(bytes) => (from, bytes),
                 Err(source) => return Err(ProblemError::Unreadable { from, source }),
             }
         }
@@ -92,12 +131,13 @@ pub(super) fn read(text: Option<&str>, file: Option<&Path>) -> Result<String, Pr
         }
     };
     // Windows editors put a byte order mark before the text; it is no part of the problem.
-    let problem = match decode(&bytes) {
-        Ok(problem) => problem.to_owned(),
+    let text = match decode(&bytes) {
+        Ok(text) => text.to_owned(),
         Err(fault) => return Err(ProblemError::NotUtf8 { from, fault }),
     };
-    if problem.trim().is_empty() {
+    let (text, from) = if sources.edit { (edit(&text, NOTE)?, EDITOR.to_owned()) } else { (text, from) };
+    if text.trim().is_empty() {
         return Err(ProblemError::Empty { from });
     }
-    Ok(problem)
+    Ok(Problem { text, is_stdin: from == STANDARD_INPUT })
 }

@@ -9,7 +9,7 @@ use crate::cli::args::ReplayArgs;
 use crate::cli::conclusion::tell_outcome;
 use crate::cli::interrupt::{Interrupts, end_soon, interrupt};
 use crate::cli::output::is_stdout;
-use crate::cli::session::{DEBATES, event_sink};
+use crate::cli::session::{debates, event_sink};
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
@@ -17,10 +17,10 @@ use crate::debate::{Debate, Forecast, Made, Moment, PanelInfo, PlannedCall, Sign
 use crate::display::{DisplayOptions, EventSink, ProgressMode, Speed, StreamEnd, play};
 use crate::error::Error;
 use crate::signals::Signals;
-use crate::store::{Directory, StoreError, read_journal};
+use crate::store::{StoreError, read_journal};
 
 pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let entry = Directory::at(DEBATES).find(&args.debate)?;
+    let entry = debates()?.find(&args.which.debate)?;
     let journal = entry.journal_path()?;
     let events = read_journal(journal).map_err(StoreError::from)?.events;
     let debate = fold(&events).map_err(|source| StoreError::Fold { path: journal.to_owned(), source })?;

@@ -4,25 +4,39 @@ use std::fs;
 use std::path::Path;
 
 use crate::cli::args::ReportArgs;
-use crate::cli::output::{detail, write_report};
-use crate::cli::session::DEBATES;
+use crate::cli::output::{ReportFormat, detail, open_page, write_report};
+use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::config::{ConfigError, ConfigPath, Environment, Overrides};
 use crate::debate::Settings;
 use crate::error::Error;
-use crate::store::{Directory, Entry};
-
-use super::debate::load_settings;
+use crate::runner::load_settings;
+use crate::store::Entry;
 
 pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let entry = Directory::at(DEBATES).find(args.debate())?;
+    let entry = debates()?.find(args.debate())?;
     if args.output.as_deref().is_some_and(|output| is_of(&entry, output)) {
         let message = "names the debate itself, which a report must not replace".to_owned();
         return Err(ConfigError::Argument { option: "--output", message }.into());
     }
+    let format = match (args.format.map(ReportFormat::from), args.output.as_deref()) {
+        (Some(format), _) => format,
+        (None, Some(path)) => ReportFormat::of("--output", path)?,
+        (None, None) if args.open => ReportFormat::Page,
+        (None, None) => ReportFormat::Markdown,
+    };
+    if args.open && format != ReportFormat::Page {
+        let message = "opens a page, and this report is none: name a file that ends in .html, or leave --format away";
+        return Err(ConfigError::Argument { option: "--open", message: message.to_owned() }.into());
+    }
     let configured = args.config.as_deref().map(|path| configured(path, terminal)).transpose()?.flatten();
-    let (output, format) = (args.output.as_deref(), args.format.map(Into::into));
-    write_report(&entry, configured.as_ref(), output, detail(args.verbose), format, terminal)
+    let beside = args.open.then(|| entry.state.with_extension("html"));
+    let output = args.output.as_deref().or(beside.as_deref());
+    write_report(&entry, configured.as_ref(), output, detail(args.verbose), Some(format), terminal)?;
+    if let Some(page) = output.filter(|_| args.open) {
+        open_page(page, &Environment::of_process(), terminal);
+    }
+    Ok(())
 }
 
 /// Whether `path` is one of the debate's own files, whatever it is written like.

@@ -1,22 +1,30 @@
 //! `dialectic resume`: carries a debate on from its last finished call.
 
+mod newest;
+
 use crate::cli::args::ResumeArgs;
 use crate::cli::output::{detail, report_path, write_report};
-use crate::cli::session::{DEBATES, Session, env_file, runner, vouched};
+use crate::cli::session::{Session, debates, env_file, hooks, runner, vouched};
 use crate::cli::terminal::Terminal;
 use crate::config::{ConfigPath, DEFAULT_PATH, Environment, Overrides, model_warnings};
 use crate::debate::{DebateId, Settings};
 use crate::error::Error;
 use crate::llm::presets::OFFLINE;
-use crate::runner::RunnerError;
-use crate::store::{Directory, Entry};
+use crate::runner::{RunnerError, load_settings};
+use crate::store::Entry;
 
-use super::debate::{load_settings, today};
+use super::debate::today;
 
 pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let entry = Directory::at(DEBATES).find(&args.debate)?;
     let environment = Environment::capture(&env_file(args.run.env_file.as_ref()))?;
-    let runner = runner(environment.clone());
+    let runner = runner(environment.clone())?;
+    let entry = match &args.debate {
+        Some(name) => debates()?.find(name)?,
+        None => match newest::agreed(&runner, &environment, args, terminal)? {
+            Some(entry) => entry,
+            None => return Ok(()),
+        },
+    };
     let saved = match runner.open(&entry, &[]) {
         Err(RunnerError::IsFinished { id, warnings }) => {
             for warning in &warnings {
@@ -34,7 +42,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     }
     let settings = saved.settings().clone();
     let sources = saved.debate().prompt_sources.clone();
-    let session = Session::open(&args.run, &settings, &environment, terminal)?;
+    let session = Session::open(&args.run, &settings, hooks(&args.vouch, &environment)?, &environment, terminal)?;
     let provenance = vouched(saved.provenance(), &args.vouch, &environment)?;
     let prepared = runner.resume(saved, &provenance)?;
     let of_models = model_warnings(&settings, today());
@@ -81,6 +89,6 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
 fn finished(id: &DebateId, entry: &Entry, args: &ResumeArgs, terminal: &mut Terminal) -> Result<(), Error> {
     terminal.notice(&format!("The debate {id} is finished; nothing is left to do."));
     let Some(path) = &args.run.report else { return Ok(()) };
-    let path = report_path(path, terminal);
+    let path = report_path(path, terminal)?;
     write_report(entry, None, Some(&path), detail(args.run.verbose), None, terminal)
 }

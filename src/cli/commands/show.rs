@@ -1,39 +1,69 @@
-//! `dialectic show`: a part of a saved debate.
+//! `dialectic show`: a saved debate, or a part of it, to be read.
+
+mod choice;
 
 use serde::Serialize;
 
 use crate::cli::args::{Part, ShowArgs};
-use crate::cli::session::DEBATES;
+use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::debate::{Debate, Ledger, Move, Objection, Shown};
+use crate::debate::{Debate, DebateFile, Ledger, Move, Objection, Shown};
 use crate::display::objections;
 use crate::error::Error;
-use crate::report::View;
-use crate::store::{Directory, Wanted};
+use crate::report::{Said, View, overview, readable, said};
+use crate::store::Wanted;
+
+use choice::{Choice, ChoiceError};
 
 pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let saved = Directory::at(DEBATES).find(&args.debate)?.load(Wanted::State)?;
+    let directory = debates()?;
+    let saved = directory.find(&args.which.debate)?.load(Wanted::State)?;
     for warning in &saved.warnings {
         terminal.warning(warning);
     }
+    let debate = &saved.debate;
+    let view = View::new(debate, &[], None);
+    let choice = Choice::of(&view, args.part, args.name.as_deref())?;
     match args.part {
-        Part::Points => points(&saved.debate, args.json, terminal),
+        None if args.json => terminal.json(&DebateFile::of(debate)),
+        None => terminal.pages(&overview(&view, directory.short_name(&debate.id)), !args.no_pager),
+        Some(Part::Points) => points(&view, args, terminal),
+        Some(Part::Solution) => solution(debate, args, terminal),
+        Some(Part::Round | Part::Agent | Part::Stage | Part::Critiques) => {
+            let texts: Vec<Said<'_>> = said(&view).into_iter().filter(|one| choice.has(debate, one)).collect();
+            if args.json {
+                return terminal.json(&texts);
+            }
+            if texts.is_empty() {
+                terminal.notice("Nothing of that is on record.");
+                return Ok(());
+            }
+            terminal.pages(&readable(&view, &texts), !args.no_pager)
+        }
     }
 }
 
+/// The answer of the debate.
+fn solution(debate: &Debate, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let solution = debate.final_solution.as_ref().ok_or_else(|| ChoiceError::NoSolution { id: debate.id.clone() })?;
+    if args.json {
+        return terminal.json(solution);
+    }
+    terminal.pages(&solution.description, !args.no_pager)
+}
+
 /// What became of every objection.
-fn points(debate: &Debate, json: bool, terminal: &mut Terminal) -> Result<(), Error> {
-    let shown = Ledger::shown(debate);
-    if json {
+fn points(view: &View<'_>, args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let shown = Ledger::shown(view.debate);
+    if args.json {
         return terminal.json(&Points::of(&shown));
     }
     if shown.ledger.is_empty() {
         terminal.notice("No objections are on record, and none can be read out of the texts.");
         return Ok(());
     }
-    let view = View::new(debate, &[], None);
     let text = objections(&shown, |agent| view.name_of(agent), terminal.layout());
-    terminal.clean(&text)
+    terminal.clean_pages(&text, !args.no_pager)
 }
 
 /// What a program is told: the keys are those of the state file.

@@ -5,15 +5,15 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::cli::args::VerifyArgs;
-use crate::cli::session::DEBATES;
+use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use crate::figures::counted;
 use crate::sanitize::one_line;
-use crate::store::{Directory, Entry, Flaw, StateFile, Verification, verify};
+use crate::store::{Entry, Flaw, StateFile, Verification, verify};
 
 pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let entry = Directory::at(DEBATES).find(&args.debate)?;
+    let entry = debates()?.find(&args.which.debate)?;
     let journal = entry.journal_path()?;
     let found = verify(&entry, journal)?;
     if args.json {

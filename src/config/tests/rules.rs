@@ -119,7 +119,7 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
     let mut warnings = warnings(&config);
     warnings.sort();
     insta::assert_snapshot!(warnings.join("\n"), @r#"
-    unknown key `debate.banana` is ignored (known: `budget`, `callTimeout`, `clarificationsMaxIterations`, `clarificationsMaxPerAgent`, `critics`, `historyLimit`, `idleTimeout`, `includeFullHistory`, `interactiveClarifications`, `maxConcurrency`, `maxRetries`, `onAgentFailure`, `orchestratorType`, `protocol`, `rounds`, `seed`, `summarization`, `synthesisMethod`, `terminationCondition`, `timeoutPerRound`, `trace`, `traceContent`)
+    unknown key `debate.banana` is ignored (known: `arena`, `attachmentLimit`, `budget`, `callTimeout`, `clarificationsMaxIterations`, `clarificationsMaxPerAgent`, `critics`, `historyLimit`, `idleTimeout`, `includeFullHistory`, `interactiveClarifications`, `maxConcurrency`, `maxRetries`, `memory`, `onAgentFailure`, `orchestratorType`, `protocol`, `rounds`, `seed`, `summarization`, `synthesisMethod`, `terminationCondition`, `timeoutPerRound`, `trace`, `traceContent`)
     unknown key `debate.summarization.max_length` is ignored (did you mean `maxLength`?)
     unknown key `debate.terminationCondition.treshold` is ignored (did you mean `threshold`?)
     unknown key `debates` is ignored (did you mean `debate`?)
@@ -206,6 +206,10 @@ fn every_bound_of_the_schema_is_enforced() {
         "Debate" => Some(with_debate(&json!({ key: value }))),
         "Termination" => Some(with_debate(&json!({"terminationCondition": { key: value }}))),
         "Summarization" => Some(with_debate(&json!({"summarization": { key: value }}))),
+        "Arena" => Some(with_debate(&json!({"arena": { key: value }}))),
+        "Team" => Some(with_debate(&json!({"arena": {"team": { key: value }}}))),
+        "Convergence" => Some(with_debate(&json!({"arena": {"convergence": { key: value }}}))),
+        "StageLimits" => Some(with_debate(&json!({"arena": {"maxConcurrency": { key: value }}}))),
         "Budget" => Some(with_debate(&json!({"budget": { key: value }}))),
         "Model" => Some(with(&json!({"models": {"m": { key: value }}}))),
         "Price" => {
@@ -297,12 +301,22 @@ fn load_roles(roles: &[&str]) -> Loaded {
 fn roles_of_the_command_line_filter_the_agents() {
     let loaded = load_roles(&[" KISS ", ""]);
     assert_eq!((ids(&loaded.settings), loaded.warnings.len()), (vec!["a2"], 0));
-    let loaded = load_roles(&["kiss", "security"]);
-    assert_eq!(ids(&loaded.settings), ["a2"]);
-    assert_eq!(loaded.warnings, ["no enabled agent has the role `security` (known: `architect`, `kiss`)"]);
-    let loaded = load_roles(&["security"]);
-    assert_eq!(ids(&loaded.settings).len(), 3);
-    assert_eq!(loaded.warnings[1], "no agent is left; the built-in agents are used");
+    // A role that nobody configured is built in, with the first agent's model.
+    let loaded = load_roles(&["security", "kiss", "security"]);
+    assert_eq!((ids(&loaded.settings), loaded.warnings.len()), (vec!["a2", "agent-security"], 0));
+    let built_in = &loaded.settings.agents[1];
+    assert_eq!((built_in.provider.as_str(), built_in.model.as_str()), ("openai", "m"));
+    assert_eq!(loaded.choice, None);
+    let own = load_roles(&["Skeptic"]);
+    assert_eq!((ids(&own.settings), own.settings.agents[0].role.as_str()), (vec!["agent-skeptic"], "skeptic"));
+}
+
+#[test]
+fn a_role_that_does_not_exist_is_the_command_lines_fault() {
+    let overrides = Overrides { agents: Some(vec!["kiss".to_owned(), "wizard".to_owned()]), ..Default::default() };
+    let error = load_with(with(&json!({})).to_string().as_bytes(), &overrides, &Environment::default()).unwrap_err();
+    assert_eq!(error.blame(), Blame::Arguments);
+    assert!(error.to_string().starts_with("--agents names an unknown role `wizard` (known: `architect`,"), "{error}");
 }
 
 #[test]

@@ -52,6 +52,9 @@ pub struct Reading {
     /// How much a proposal changed against its author's last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
+    /// What a proposal lists as its decisions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<String>,
 }
 
 impl Reading {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::debate::{
     CallKey, Contribution, Debate, Raised, ReadAnswers, ReadCritique, Yield, read_answers, read_critique,
+    read_decisions,
 };
 
 use super::{Change, Ledger, PointId, Reading, Recheck, Reply};
@@ -77,7 +78,17 @@ impl Reads {
             | (Some(_), Yield::Proposal)
             | (
                 _,
-                Yield::Speech | Yield::Questions | Yield::Summary | Yield::Score | Yield::Verdict | Yield::Solution,
+                Yield::Material
+                | Yield::Team
+                | Yield::Agreement
+                | Yield::Challenge
+                | Yield::Kinds
+                | Yield::Speech
+                | Yield::Questions
+                | Yield::Summary
+                | Yield::Score
+                | Yield::Verdict
+                | Yield::Solution,
             ) => None,
         }
     }
@@ -104,7 +115,8 @@ impl Reads {
                 let (answers, now) = (answers.collect(), without(text, section.as_ref()));
                 // Where there was nothing to answer, what changed is nobody's doing.
                 let change = (!before.is_empty() && !points.is_empty()).then(|| Change::between(before, &now));
-                Reading { answers, answers_at: section, change, ..Reading::default() }
+                let decisions = read_decisions(&now);
+                Reading { answers, answers_at: section, change, decisions, ..Reading::default() }
             }
         }
     }

@@ -161,6 +161,12 @@ impl Counts {
         listed(answers)
     }
 
+    /// `1 blocking, 2 minor`: the open ones by severity.
+    #[must_use]
+    pub fn open_by_severity(&self) -> String {
+        listed(Severity::ALL.map(|severity| (self.open[severity as usize], severity.name())))
+    }
+
     /// All of it as sentences, without a word on what there is none of.
     #[must_use]
     pub fn sentences(&self) -> String {
@@ -174,10 +180,7 @@ impl Counts {
         };
         match self.all_open() {
             0 => say(format_args!("None is open at the end")),
-            open => {
-                let by_severity = Severity::ALL.map(|severity| (self.open[severity as usize], severity.name()));
-                say(format_args!("At the end {open} {} open: {}", is(open), listed(by_severity)));
-            }
+            open => say(format_args!("At the end {open} {} open: {}", is(open), self.open_by_severity())),
         }
         if self.bare > 0 {
             say(format_args!("{} {} accepted without a word on what was changed", self.bare, was(self.bare)));

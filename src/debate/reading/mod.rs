@@ -6,6 +6,7 @@
 
 mod answers;
 mod blocks;
+mod decisions;
 mod points;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,8 @@ use serde::{Deserialize, Serialize};
 use answers::Reader;
 use blocks::Page;
 use words::Verdict;
+
+pub use decisions::read_decisions;
 
 /// How grave a point is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

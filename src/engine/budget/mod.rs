@@ -14,7 +14,7 @@ mod purchase;
 use std::collections::BTreeSet;
 
 use crate::agent::{Panel, SharedPrompt};
-use crate::debate::{AgentSettings, CallKey, CallRecord, Debate, Event, Recorded, Settings, StopReason, Usd};
+use crate::debate::{AgentSettings, CallKey, CallRecord, Debate, Event, Recorded, Settings, Status, StopReason, Usd};
 use crate::llm::{Request, Reserved, request_bytes};
 use crate::protocol::{Answer, Authorship, Cost, Protocol, Step};
 use crate::store::StoreError;
@@ -62,15 +62,21 @@ impl Wanted {
         let goes_on = !request.turns.is_empty();
         let is_second_chance = match &step.answer {
             // Tools answer in turns of their own.
-            Answer::Text | Answer::Summary => false,
+            Answer::Text | Answer::Summary | Answer::FollowUp => false,
             // A solution comes as text; what asks for JSON is after its assessment alone.
-            Answer::Solution(Authorship::Judge | Authorship::Amended) => goes_on || request.answer.is_some(),
+            Answer::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => {
+                goes_on || request.answer.is_some()
+            }
             Answer::Solution(Authorship::Kept(_))
             | Answer::Questions { .. }
             | Answer::Score(_)
             | Answer::Choice
             | Answer::Word(_)
-            | Answer::Judgement => goes_on,
+            | Answer::Relations
+            | Answer::Challenge
+            | Answer::Kinds
+            | Answer::Judgement
+            | Answer::Scores(_) => goes_on,
         };
         let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request));
         Self { key, cost, bytes, is_second_chance, offers_tools: !request.tools.is_empty() }
@@ -119,6 +125,24 @@ impl Budget {
     pub(super) fn apply(&mut self, recorded: &Recorded) {
         let payees = &self.payees;
         self.ledger.apply(recorded, |call: &CallRecord| payees.price_of(call));
+    }
+
+    /// The same for a question behind the end of the debate: what was in flight when an earlier run ended counts as
+    /// spent, and a limit of the question's own comes on top of that.
+    pub(super) fn of_follow_up(mut self, max_cost: Option<Usd>) -> Self {
+        self.ledger.abandon();
+        if let Some(own) = max_cost {
+            self.limit = self.ledger.taken() + own;
+        }
+        self
+    }
+
+    /// What is left of the limit and what the shortest answer can cost, where that is more.
+    pub(super) fn shortfall(&self, wanted: &Wanted) -> Option<(Usd, Usd)> {
+        let payee = self.payees.get(&wanted.key.agent_id)?;
+        let measures = self.ledger.measures(&payee.model);
+        let needed = measures.bound(wanted.bytes, payee.answer(Level::LEAST), payee.price).times(measures.factor());
+        (needed > self.room()).then(|| (self.room(), needed.rounded_up()))
     }
 
     fn room(&self) -> Usd {
@@ -268,8 +292,11 @@ impl Engine {
             Verdict::Refused => return Ok(Verdict::Refused),
         };
         let Grant { usd, factor, max_tokens, level } = grant;
-        let lowered = budget.payees.lowered(std::iter::once(&wanted.key.agent_id), level);
-        self.say_lowered(lowered)?;
+        // The state says to what the answers of the debate were held, not those behind its end.
+        if self.debate().status != Status::Completed {
+            let lowered = budget.payees.lowered(std::iter::once(&wanted.key.agent_id), level);
+            self.say_lowered(lowered)?;
+        }
         let (key, bytes) = (wanted.key.clone(), wanted.bytes as u64);
         let recorded = self.record_event(Event::CostReserved { key, usd, factor, bytes, max_tokens })?;
         if let Some(budget) = &mut self.budget {
@@ -284,9 +311,18 @@ impl Engine {
         if self.budget.is_none() {
             return Ok(());
         }
+        let debate = self.debate().clone();
+        self.plan_costs_of(&debate, until)
+    }
+
+    /// The same from where `debate` stands.
+    pub(super) fn plan_costs_of(&mut self, debate: &Debate, until: u32) -> Result<(), EngineError> {
+        if self.budget.is_none() {
+            return Ok(());
+        }
         let shared = self.shared()?;
         let Some(budget) = &self.budget else { return Ok(()) };
-        let views = |until| Views::of(self.protocol, &self.panel, budget, &shared, self.debate(), until);
+        let views = |until| Views::of(self.protocol, &self.panel, budget, &shared, debate, until);
         let near = views(until)?;
         let last = self.debate().settings.as_ref().map_or(until, |settings| settings.debate.rounds.max(until));
         let level = if self.is_stopping() || last == until {
@@ -368,7 +404,7 @@ impl Outlook {
         tokens: &dyn Fn(&AgentSettings) -> u32,
     ) -> Result<Self, EngineError> {
         let bytes = |agent: &AgentSettings| tokens(agent) as usize * BYTES_PER_TOKEN;
-        let answers = Answers { bytes: &bytes, last_word: true };
+        let answers = Answers { bytes: &bytes, last_word: true, extends: false };
         let mut rehearsal = Rehearsal::new(protocol, panel, shared, debate, answers);
         let first = debate.current_round.max(1);
         let last = until.min(first.saturating_add(MOST_ROUNDS - 1));

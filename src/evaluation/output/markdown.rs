@@ -9,13 +9,26 @@ use crate::markdown::cell;
 
 use super::NOT_SCORED;
 
-/// The table: a column for each criterion. Of several debates it has a row each, named in a first column, and a row of
-/// means. Of repetitions each cell has the mean and the standard deviation, and a last column how many of them count.
+/// The table as Markdown.
 #[must_use]
 pub fn markdown(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
+    let mut rows = table(evaluated, repeat);
+    let rule = rows.first().iter().flat_map(|header| header.iter()).map(|_| "---".to_owned()).collect();
+    rows.insert(rows.len().min(1), rule);
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|row| format!("| {} |", row.iter().map(|text| cell(text)).collect::<Vec<_>>().join(" | ")))
+        .collect();
+    lines.join("\n") + "\n"
+}
+
+/// The table, its header first: a column for each criterion. Of several debates it has a row each, named in a first column, and a row of
+/// means. Of repetitions each cell has the mean and the standard deviation, and a last column how many of them count.
+#[must_use]
+pub fn table(evaluated: &[Evaluated], repeat: NonZeroU32) -> Vec<Vec<String>> {
     let (named, repeated) = (evaluated.len() > 1, repeat.get() > 1);
     let row = |name: &str, scores: Vec<String>, runs: usize| -> Vec<String> {
-        let name = named.then(|| cell(name).into_owned());
+        let name = named.then(|| name.to_owned());
         name.into_iter().chain(scores).chain(repeated.then(|| runs.to_string())).collect()
     };
     let titles = Criterion::ALL.iter().map(|criterion| criterion.title().to_owned());
@@ -25,8 +38,7 @@ pub fn markdown(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
         .chain(titles)
         .chain(repeated.then(|| "Runs".to_owned()))
         .collect();
-    let rule = header.iter().map(|_| "---".to_owned()).collect();
-    let mut rows = vec![header, rule];
+    let mut rows = vec![header];
     let figures: Vec<BTreeMap<Criterion, Figure>> = evaluated.iter().map(Evaluated::figures).collect();
     let mut all_runs = 0;
     for (one, figures) in evaluated.iter().zip(&figures) {
@@ -42,8 +54,7 @@ pub fn markdown(evaluated: &[Evaluated], repeat: NonZeroU32) -> String {
         });
         rows.push(row("Mean", means.collect(), all_runs));
     }
-    let lines: Vec<String> = rows.iter().map(|row| format!("| {} |", row.join(" | "))).collect();
-    lines.join("\n") + "\n"
+    rows
 }
 
 fn score(figure: Option<&Figure>, repeated: bool) -> String {

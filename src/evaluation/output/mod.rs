@@ -6,7 +6,7 @@ mod markdown;
 
 pub use self::csv::{LineEnd, csv_rows, is_csv_header};
 pub use json::json;
-pub use markdown::markdown;
+pub use markdown::{markdown, table};
 
 /// What stands where nothing was scored.
 const NOT_SCORED: &str = "N/A";

@@ -13,12 +13,14 @@ use super::prompt::{Fenced, Prompt};
 use super::text::{
     COVERAGE, DESIGN, Point, Position, RESPONSE, covers, extended, holds, labelled, numbered, section, unique,
 };
-use super::words::list;
+use super::words::{list, one_line, terms};
 
 /// Points of the own checklist in a first solution.
 const FIRST_POINTS: usize = 4;
 /// New points of a critique at most.
 pub(super) const OBJECTIONS: usize = 3;
+/// Characters of a line of the solution that an answer quotes.
+const QUOTED: usize = 400;
 /// Questions that one role asks in a debate at most.
 const QUESTIONS: usize = 2;
 /// The severities of objections, the gravest first.
@@ -56,12 +58,32 @@ impl<'a> Agent<'a> {
         match self.task {
             "propose" | "draft" => self.solution_of_its_own(),
             "critique" => self.critique(),
-            "refine" | "rewrite" => self.revision(),
+            "refine" | "rewrite" | "revise" | "rework" | "write your last word" => self.revision(),
             "summarise" => self.summary(),
-            "synthesise" | "merge" => self.synthesis(),
+            "follow up" => self.follow_up(),
+            "synthesise" | "merge" | "write the answer" => self.synthesis(),
             // Whatever it is, it is about the problem, and an argued view of that is some help.
             _ => self.speech(),
         }
+    }
+
+    /// What the solution says about a question: its lines that share most words with it. Rules weigh nothing.
+    fn follow_up(&self) -> String {
+        let question = self.prompt.of_kind("follow-up").last().map_or("", |asked| asked.text);
+        let solution = self.prompt.texts().rfind(|text| text.part == "The solution").map_or("", |text| text.text);
+        let asked = terms(question);
+        let shared = |line: &&str| asked.intersection(&terms(line)).count();
+        let mut lines: Vec<&str> = solution.lines().map(str::trim).filter(|line| !line.starts_with('#')).collect();
+        lines.retain(|line| shared(line) > 0);
+        lines.sort_by_key(|line| Reverse(shared(line)));
+        let lines = lines.iter().take(OBJECTIONS).map(|line| format!("- {}", one_line(line, QUOTED)));
+        let lines: Vec<String> = lines.collect();
+        let question = one_line(question, QUOTED);
+        if lines.is_empty() {
+            return format!("Rules can only look up what the solution says. Of “{question}” it says nothing.\n");
+        }
+        let lines = lines.join("\n");
+        format!("Rules can only look up what the solution says. Of “{question}” it says:\n\n{lines}\n")
     }
 
     /// Questions about what the problem's own words leave open. A problem whose words call for nothing gets one
@@ -82,7 +104,13 @@ impl<'a> Agent<'a> {
             self.problem.about(self.checklist.approach)
         );
         let points: Vec<String> = entries.iter().map(|entry| self.design_point(entry)).collect();
-        format!("{approach}\n\n{}\n\n{}\n", section(DESIGN, &points.join("\n")), self.closing_section(&entries))
+        let closing = self.closing_section(&entries);
+        let text = format!(
+            "{approach}\n\n{}\n\n{closing}\n\n{}",
+            section(DESIGN, &points.join("\n")),
+            self.decisions(&entries)
+        );
+        format!("{}\n", text.trim_end())
     }
 
     /// What is to be criticised or reworked, and the texts behind it. Earlier texts may stand before it.
@@ -237,11 +265,18 @@ impl<'a> Agent<'a> {
         let due = self.own.iter().copied().find(|entry| !covers(&held, entry));
         design.extend(due.map(|entry| self.design_point(entry)));
         held.extend(due);
+        // Where solutions compete, what others have decided is taken over.
+        for entry in self.adopted(&held) {
+            design.push(format!("{} (taken over from another solution)", self.design_point(entry)));
+            held.push(entry);
+        }
         if is_criticised && answers.is_empty() {
             answers.push("No point was raised.".to_owned());
         }
         let response = section(RESPONSE, &answers.join("\n"));
-        let text = format!("{}\n\n{}\n\n{response}", extended(&own, &design), self.closing_section(&held));
+        let decisions = self.decisions(&held);
+        let parts = [extended(&own, &design), self.closing_section(&held), decisions, response];
+        let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
         format!("{}\n", text.trim_end())
     }
 

@@ -33,6 +33,10 @@ impl Agent<'_> {
             "score the consensus" => vec![("confidence", self.consensus().into())],
             "score the best solution" => vec![("confidence", self.best_quality().into())],
             "judge the debate" => self.verdict(schema),
+            "relate the decisions" => self.relations(),
+            "challenge the agreement" => self.challenge(),
+            "score the candidates" => self.scores(schema),
+            "mark the kinds of argument" => self.kinds(),
             "assess" => {
                 let assessed = ["solution", "draft"].into_iter().find_map(|kind| self.prompt.of_kind(kind).last());
                 self.assessment(assessed.map_or("", |text| text.text))

@@ -129,7 +129,7 @@ impl<'a> Agent<'a> {
     pub(super) fn synthesis(&self) -> String {
         let solution = self.joined();
         let assessment = self.assessment(&solution).into_iter().filter(|(key, value)| match *key {
-            "base" => self.task == "merge",
+            "base" => self.is_merging(),
             "rulings" => *value != json!([]),
             _ => true,
         });
@@ -186,6 +186,11 @@ impl<'a> Agent<'a> {
         rulings.collect()
     }
 
+    /// Whether the solution is built on one of the texts.
+    fn is_merging(&self) -> bool {
+        matches!(self.task, "merge" | "write the answer")
+    }
+
     fn joined(&self) -> String {
         let positions = self.positions();
         let all = self.union(&positions);
@@ -194,7 +199,7 @@ impl<'a> Agent<'a> {
             let held: Vec<String> = held.collect();
             let from = match held.len() {
                 some if some == positions.len() => String::new(),
-                _ if self.task == "merge" => format!(" *(from {})*", list(&held)),
+                _ if self.is_merging() => format!(" *(from {})*", list(&held)),
                 // Labels are dealt anew in each debate: the same debate is to have the same answer.
                 some => format!(" *(held by {some} of {})*", positions.len()),
             };

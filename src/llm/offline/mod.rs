@@ -6,6 +6,7 @@
 
 mod agent;
 mod checklist;
+mod contest;
 mod evaluation;
 mod form;
 mod judge;

@@ -252,7 +252,7 @@ impl<'a> Agent<'a> {
 }
 
 /// The names that a schema allows at this place.
-fn names(schema: &Value, place: &str) -> Vec<String> {
+pub(super) fn names(schema: &Value, place: &str) -> Vec<String> {
     let names = schema.pointer(place).and_then(Value::as_array).into_iter().flatten();
     names.filter_map(|name| Some(name.as_str()?.to_owned())).collect()
 }

@@ -11,10 +11,12 @@ use super::words::one_line;
 pub(super) const DESIGN: &str = "Design";
 /// The heading of the requirements and what meets them.
 pub(super) const COVERAGE: &str = "Requirements Coverage";
+/// The heading of the decisions, where they are wanted.
+pub(super) const DECISIONS: &str = "Decisions";
 /// The heading of the answers to points.
 pub(super) const RESPONSE: &str = "Response to critiques";
 /// Sections that speak of a solution and are no part of it: their headings begin so.
-const BESIDE: [&str; 3] = ["requirements coverage", "response to", "judge assessment"];
+const BESIDE: [&str; 4] = ["requirements coverage", "decisions", "response to", "judge assessment"];
 
 /// A title made of a point without one has at most so many characters.
 const TITLE_CHARS: usize = 70;

@@ -13,6 +13,7 @@ mod endpoint;
 mod failure;
 mod http;
 mod lenient;
+mod offered;
 mod reasoning;
 mod responses;
 mod schema;
@@ -35,6 +36,7 @@ use super::{AnswerSchema, ChatModel, FailedAttempt, FinishReason, Live, ModelErr
 
 pub use endpoint::{Endpoint, EndpointError as ClientError};
 pub use http::{CertificateFileError, HttpClient, HttpClientError, http_client};
+pub use offered::Offered;
 
 use capabilities::{
     Api, Capabilities, KnownCapabilities, LOOPBACK_PROBE_TIMEOUT, LimitField, PROBE_TIMEOUT, Presumed, Streaming,

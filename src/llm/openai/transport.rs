@@ -155,6 +155,16 @@ impl Transport {
         self.whole(response).await.map(Posted::Whole)
     }
 
+    /// Asks for what lies at `path`.
+    ///
+    /// # Errors
+    /// When there is no answer, or not all of it. A refusal is an answer.
+    pub(super) async fn get(&self, path: &str) -> Result<Answer, ModelError> {
+        let request = self.client.get(self.address.url(path)).headers(self.address.headers().clone()).build();
+        let request = request.map_err(|error| unsendable(&root_cause(error)))?;
+        self.whole(self.send(&request).await?).await
+    }
+
     /// Sends until there is an answer or a failure that is one. Whether a connection that was kept is still alive is
     /// known only when it is used: when it turns out to be closed the request has not been taken, and it is sent again.
     async fn send(&self, request: &Request) -> Result<Response, ModelError> {

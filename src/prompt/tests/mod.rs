@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::markdown::fenced;
-use crate::protocol::PROTOCOLS;
+use crate::protocol::{ANSWER, PROTOCOLS};
 
 /// A rendered template and the values that went into it.
 struct Sample {
@@ -25,7 +25,7 @@ fn sample<F: Fill>(template: &F) -> Sample {
 /// The prompts of all protocols, each once.
 fn prompts() -> Vec<&'static Prompt> {
     let mut seen = BTreeSet::new();
-    let all = PROTOCOLS.iter().flat_map(|protocol| protocol.prompts.iter().copied());
+    let all = PROTOCOLS.iter().flat_map(|protocol| protocol.prompts.iter().copied()).chain([&ANSWER]);
     all.filter(|prompt| seen.insert(prompt.file)).collect()
 }
 
@@ -38,12 +38,20 @@ struct Texts {
     named: Vec<String>,
     summary: String,
     points: String,
+    question: String,
+    dispute: String,
 }
 
 impl Texts {
     fn of(text: &impl Fn(&str) -> String) -> Self {
         let names = ["input-1", "input-2", "input-3", "first", "second", "proposal", "critique", "refinement"];
-        Self { named: names.map(text).into(), summary: text("summary"), points: text("points") }
+        Self {
+            named: names.map(text).into(),
+            summary: text("summary"),
+            points: text("points"),
+            question: text("asked"),
+            dispute: text("dispute"),
+        }
     }
 
     fn values<'a>(&'a self, role: FocusedRole<'a>) -> Values<'a> {
@@ -63,6 +71,11 @@ impl Texts {
             material: vec![MaterialPart { heading: "Heading", entries: entries.clone() }],
             entries,
             points: Some(&self.points),
+            question: Some(&self.question),
+            dispute: Some(&self.dispute),
+            decisions: vec![at(3), at(4)],
+            requirements: vec!["requirement".to_owned()],
+            base: Some("AA"),
             side: "for",
             target: Some("target"),
             debaters: vec!["A", "B"],
@@ -75,16 +88,22 @@ impl Texts {
 
 /// The role that a prompt is for: the judge where it has what the prompt looks for.
 fn role_for<'a>(prompt: &Prompt, role: &'a Role, judge: &'a Role) -> FocusedRole<'a> {
-    let is_judges = prompt.file.starts_with("judge/") || prompt.file.ends_with("assess.md");
+    let is_judges = prompt.file.starts_with("judge/")
+        || ["assess.md", "relate.md", "challenge.md", "observe.md", "score.md", "solve.md"]
+            .iter()
+            .any(|file| prompt.file.ends_with(file));
     if is_judges { judge.focusing(prompt.focus) } else { role.focusing(prompt.focus) }
 }
 
 /// Every template with every value there, each text being what `text` makes of its name.
 fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample> {
-    let [problem, path, question, answer, summary, error, first, second, solution, points] =
-        ["problem", "path", "question", "answer", "summary", "error", "first", "second", "solution", "points"]
-            .map(&text);
+    let [problem, attached, path, question, answer, summary, error, first, second, solution, points] = [
+        "problem", "attached", "path", "question", "answer", "summary", "error", "first", "second", "solution",
+        "points",
+    ]
+    .map(&text);
     let clarifications = [Clarification { agent: "asker", question: &question, answer: &answer }];
+    let attachments = [Attached { name: "notes.md", sha256: "abcd", text: &attached }];
     let entries = vec![Entry { title: "title-1", text: &first }, Entry { title: "title-2", text: &second }];
     let candidates = [Candidate { label: "AA", text: &first }, Candidate { label: "BB", text: &second }];
     let own = [OwnRound {
@@ -93,7 +112,13 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample>
         refinement: Some(Authored { author: "refiner", text: &solution }),
     }];
     let fixed = [
-        sample(&Beginning { problem: &problem, context_dir: Some(&path), clarifications: &clarifications }),
+        sample(&Beginning {
+            problem: &problem,
+            attachments: &attachments,
+            context_dir: Some(&path),
+            gathered: &entries,
+            clarifications: &clarifications,
+        }),
         sample(&History { entries: &entries }),
         sample(&OwnHistory { rounds: &own, own_summary: Some(&summary) }),
         sample(&Assess { candidates: &candidates, points: Some(&points), solution: &solution, role: judge.persona() }),
@@ -121,7 +146,13 @@ fn bare(role: &Role) -> Vec<Sample> {
         refinement: Some(Authored { author: "author", text: "refinement" }),
     }];
     vec![
-        sample(&Beginning { problem: "problem", context_dir: None, clarifications: &[] }),
+        sample(&Beginning {
+            problem: "problem",
+            attachments: &[],
+            context_dir: None,
+            gathered: &[],
+            clarifications: &[],
+        }),
         sample(&OwnHistory { rounds: &own, own_summary: None }),
         sample(&Assess { candidates: &[], points: None, solution: "solution", role: role.persona() }),
         sample(&EvaluatorClarifications { clarifications: &[] }),
@@ -251,7 +282,11 @@ fn what_is_paid_on_every_call_stays_short() {
         for Sample { file, text, .. } in full(&role, &judge, str::to_owned) {
             let own = text.find("# Your role").map_or(0, |start| text[start..].chars().count());
             // The judge's calls are few.
-            let most = if file.contains("judge/") || file.contains("motion/") || file.contains("review/") {
+            let most = if file.contains("judge/")
+                || file.contains("motion/")
+                || file.contains("review/")
+                || file.contains("arena/")
+            {
                 3500
             } else {
                 1300
@@ -288,7 +323,9 @@ fn critique_refinement_and_summary_begin_alike() {
 #[test]
 fn prompts_begin_alike_with_and_without_history() {
     let entries = [Entry { title: "Proposal of a", text: "x" }];
-    let beginning = Beginning { problem: "p", context_dir: None, clarifications: &[] }.render().unwrap();
+    let beginning = Beginning { problem: "p", attachments: &[], context_dir: None, gathered: &[], clarifications: &[] }
+        .render()
+        .unwrap();
     let history = History { entries: &entries }.render().unwrap();
     assert_eq!(*compose(&beginning, Some(&history), "body"), format!("{beginning}\n\n{history}\n\nbody"));
     assert_eq!(*compose(&beginning, None, "body"), format!("{beginning}\n\nbody"));

@@ -1,15 +1,16 @@
 //! Debates that run their course without models: whatever is ready comes to its end in any order, with any result.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use chrono::DateTime;
 use serde_json::{Value, json};
 
 use crate::debate::{
-    AgentClarifications, AgentId, CallRecord, Clarification, Contribution, Created, Debate, DebateId, Evaluation,
-    Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Reading, Reads, Recorded, Settings, Solution,
-    StageId, StopReason, Summary, SummaryMetadata, Timestamp, fold, fork,
+    AgentClarifications, AgentId, Argument, CallKey, CallRecord, Challenge, Clarification, Contribution, Created,
+    Debate, DebateId, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Observation, Reading,
+    Reads, Recorded, RelatedPair, Relation, Relations, Settings, Solution, StageId, StopReason, Summary,
+    SummaryMetadata, Timestamp, fold, fork,
 };
 
 use super::super::{Answer, Authorship, Next, Protocol, Step, Trigger};
@@ -27,6 +28,14 @@ pub(super) enum Reply {
     Choice(usize),
     /// The winner, and a score for each agent, by their places in the configuration.
     Judgement(Option<usize>, Vec<f64>),
+    /// All decisions are related so; none are without a relation.
+    Related(Option<Relation>),
+    /// So many claims without support, and whether the points that are listed are without an answer.
+    Challenged(usize),
+    /// The kinds of argument, of every text.
+    Observed,
+    /// A score for each agent, by their places in the configuration, and the places of those that miss a requirement.
+    Scored(Vec<f64>, Vec<usize>),
 }
 
 /// A debate on its way.
@@ -78,6 +87,7 @@ impl Course {
             id: DebateId::new("deb-20250101-000000-abcd"),
             problem: "Design it.".into(),
             context: None,
+            attachments: [].into(),
             settings,
             stages: protocol.infos(),
             prompt_sources: serde_json::from_value(json!({"agents": [], "judge": judge})).unwrap(),
@@ -290,13 +300,20 @@ impl Course {
                     scores: scores.filter(|(id, _)| has_spoken(id)).collect(),
                     criteria: [("logic".to_owned(), "Ada\nwas closer.".to_owned())].into(),
                     reasoning: if key.pass == 1 { "Pass 1: Ada met Ben." } else { "Pass 2: Ben met Ada." }.to_owned(),
+                    by_criterion: BTreeMap::new(),
+                    missing: BTreeMap::new(),
                 };
                 Event::Judged { key, judgement, call: call() }
+            }
+            (Answer::Relations | Answer::Challenge | Answer::Kinds | Answer::Scores(_), reply)
+                if reply != Reply::Failed =>
+            {
+                self.compared(step, reply)
             }
             (Answer::Solution(authorship), Reply::Text(text)) => {
                 let description = match authorship {
                     Authorship::Kept(kept) => self.debate.contribution(kept).unwrap().content.to_string(),
-                    Authorship::Judge | Authorship::Amended => text,
+                    Authorship::Judge | Authorship::Amended | Authorship::Based(_) => text,
                 };
                 let solution = Box::new(Solution { description, ..Solution::default() });
                 Event::Synthesized { key: Some(key), solution, call: Some(call()) }
@@ -304,6 +321,60 @@ impl Course {
             (_, Reply::Failed) => {
                 let failure = Failure { key, error: "503".to_owned(), kind: None, attempts: 1, at: now() };
                 Event::CallFailed { failure, call: None }
+            }
+            (answer, reply) => panic!("{reply:?} is no answer to {answer:?}"),
+        }
+    }
+
+    /// What the judge says where it compares texts.
+    fn compared(&self, step: &Step, reply: Reply) -> Event {
+        let key = step.key.clone();
+        let settings = self.debate.settings.as_ref().unwrap();
+        match (&step.answer, reply) {
+            (Answer::Relations, Reply::Related(relation)) => {
+                let wordings = self.debate.decisions_of(&step.inputs).wordings;
+                let decisions: Vec<String> = wordings.into_iter().map(|wording| wording.decision).collect();
+                let pair = |pair: &[String]| {
+                    let [first, second] = [&pair[0], &pair[1]].map(Clone::clone);
+                    relation.map(|relation| RelatedPair { first, second, relation })
+                };
+                let pairs = decisions.windows(2).filter_map(pair).collect();
+                let relations = Relations { decisions, pairs, ..Relations::default() };
+                Event::Related { key, relations, call: call() }
+            }
+            (Answer::Challenge, Reply::Challenged(claims)) => {
+                let claims = (0..claims).map(|number| format!("claim {number}")).collect();
+                Event::Challenged { key, challenge: Challenge { claims, ..Challenge::default() }, call: call() }
+            }
+            (Answer::Kinds, Reply::Observed) => {
+                let kinds = [Argument::Evidence].into();
+                let observed = |of: &CallKey| Observation { of: of.clone(), kinds: BTreeSet::clone(&kinds) };
+                Event::Observed { key, observations: step.inputs.iter().map(observed).collect(), call: call() }
+            }
+            (Answer::Scores(_), Reply::Scored(scores, missing)) => {
+                let id = |place: usize| settings.agents[place].id.clone();
+                let is_judged = |id: &AgentId| step.inputs.iter().any(|text| text.agent_id == *id);
+                let scores = scores
+                    .into_iter()
+                    .enumerate()
+                    .filter(|(place, _)| *place < settings.agents.len())
+                    .map(|(place, score)| (id(place), score));
+                let scores: BTreeMap<AgentId, f64> = scores.filter(|(id, _)| is_judged(id)).collect();
+                let best = scores.values().copied().fold(0.0, f64::max);
+                let mut leading = scores.iter().filter(|(_, score)| **score >= best).map(|(id, _)| id.clone());
+                let judgement = Judgement {
+                    pass: key.pass,
+                    winner: leading.next().filter(|_| leading.next().is_none()),
+                    by_criterion: scores
+                        .iter()
+                        .map(|(id, score)| (id.clone(), [("x".to_owned(), *score)].into()))
+                        .collect(),
+                    missing: missing.into_iter().map(|place| (id(place), vec!["a requirement".to_owned()])).collect(),
+                    scores,
+                    criteria: BTreeMap::new(),
+                    reasoning: String::new(),
+                };
+                Event::Judged { key, judgement, call: call() }
             }
             (answer, reply) => panic!("{reply:?} is no answer to {answer:?}"),
         }
@@ -327,12 +398,18 @@ impl Course {
 /// A reply that goes well: texts, acceptance, the first agent ahead.
 pub(super) fn good(step: &Step) -> Reply {
     match &step.answer {
-        Answer::Text | Answer::Summary | Answer::Solution(_) => Reply::Text(format!("text of {}", step.key.agent_id)),
+        Answer::Text | Answer::Summary | Answer::Solution(_) | Answer::FollowUp => {
+            Reply::Text(format!("text of {}", step.key.agent_id))
+        }
         Answer::Questions { .. } => Reply::Nothing,
         Answer::Score(_) => Reply::Score(0.0),
         Answer::Choice => Reply::Choice(0),
         Answer::Word(words) => Reply::Word(words[0]),
         Answer::Judgement => Reply::Judgement(Some(0), vec![80.0, 70.0, 60.0, 50.0, 40.0, 30.0]),
+        Answer::Relations => Reply::Related(None),
+        Answer::Challenge => Reply::Challenged(0),
+        Answer::Kinds => Reply::Observed,
+        Answer::Scores(_) => Reply::Scored(vec![80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 20.0], Vec::new()),
     }
 }
 

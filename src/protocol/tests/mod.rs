@@ -1,5 +1,6 @@
 //! The protocols as tables, as debates that run their course, and as prompts.
 
+mod arena;
 mod course;
 mod dialectic;
 mod format1;

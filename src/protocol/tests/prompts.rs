@@ -42,6 +42,11 @@ fn bare<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
         entries: Vec::new(),
         material: Vec::new(),
         points: None,
+        question: None,
+        dispute: None,
+        decisions: Vec::new(),
+        requirements: Vec::new(),
+        base: None,
         side,
         target: Some("TARGET"),
         debaters: vec!["A", "B"],
@@ -69,6 +74,10 @@ fn full<'a>(role: &'a Role, focus: Focus, side: &'static str) -> Values<'a> {
         material: vec![MaterialPart { heading: "The final round", entries: entries.clone() }],
         entries,
         points: Some("POINTS"),
+        dispute: Some("DISPUTE"),
+        decisions: vec!["DECISION"],
+        requirements: vec!["REQUIREMENT".to_owned()],
+        base: Some("AA"),
         ..bare(role, focus, side)
     }
 }
@@ -125,7 +134,33 @@ fn every_prompt_shows_the_texts_that_it_is_given() {
         ("judge/summarize.md", vec!["ENTRY-1", "ENTRY-2"]),
         ("judge/synthesize.md", vec!["ENTRY-1", "ENTRY-2", "POINTS"]),
     ];
-    let texts = ["INPUT-1", "INPUT-2", "INPUT-3", "CANDIDATE", "SUMMARY", "OWN", "ENTRY-1", "ENTRY-2", "POINTS"];
+    let arena = [
+        ("arena/propose.md", vec!["DISPUTE"]),
+        ("arena/critique.md", vec!["INPUT-1", "DISPUTE", "POINTS"]),
+        ("arena/revise.md", vec!["INPUT-1", "INPUT-2", "INPUT-3", "DISPUTE", "POINTS"]),
+        ("arena/rework.md", vec!["INPUT-1", "INPUT-2", "INPUT-3", "DISPUTE", "POINTS"]),
+        ("arena/refine.md", vec!["INPUT-1", "INPUT-2", "INPUT-3", "DISPUTE", "POINTS"]),
+        ("arena/relate.md", vec!["DECISION", "REQUIREMENT"]),
+        ("arena/challenge.md", vec!["CANDIDATE", "POINTS"]),
+        ("arena/observe.md", vec!["ENTRY-1", "ENTRY-2"]),
+        ("arena/vote.md", vec!["CANDIDATE"]),
+        ("arena/score.md", vec!["CANDIDATE"]),
+        ("arena/solve.md", vec!["CANDIDATE", "POINTS"]),
+    ];
+    let texts = [
+        "INPUT-1",
+        "INPUT-2",
+        "INPUT-3",
+        "CANDIDATE",
+        "SUMMARY",
+        "OWN",
+        "ENTRY-1",
+        "ENTRY-2",
+        "POINTS",
+        "DISPUTE",
+        "DECISION",
+        "REQUIREMENT",
+    ];
     for prompt in prompts() {
         let text = render(prompt.file, "for");
         let shown: Vec<_> = texts.into_iter().filter(|one| text.contains(one)).collect();
@@ -133,7 +168,7 @@ fn every_prompt_shows_the_texts_that_it_is_given() {
             file if file.starts_with("motion/") => vec!["ENTRY-1", "ENTRY-2"],
             "review/draft.md" => vec![],
             file if file.starts_with("review/") => vec!["INPUT-1", "INPUT-2", "INPUT-3", "POINTS"],
-            file => dialectic.iter().find(|(known, _)| *known == file).unwrap().1.clone(),
+            file => dialectic.iter().chain(&arena).find(|(known, _)| *known == file).unwrap().1.clone(),
         };
         let sorted = |texts: Vec<&'static str>| texts.into_iter().collect::<BTreeSet<_>>();
         assert_eq!(sorted(shown), sorted(expected), "{}", prompt.file);
@@ -276,8 +311,17 @@ fn a_text_stays_in_its_fence() {
 #[test]
 fn what_is_paid_on_every_call_stays_short() {
     for prompt in prompts() {
-        let of_judge =
-            prompt.file.starts_with("judge/") || ["motion/verdict.md", "review/assess.md"].contains(&prompt.file);
+        let of_judge = prompt.file.starts_with("judge/")
+            || [
+                "motion/verdict.md",
+                "review/assess.md",
+                "arena/relate.md",
+                "arena/challenge.md",
+                "arena/observe.md",
+                "arena/score.md",
+                "arena/solve.md",
+            ]
+            .contains(&prompt.file);
         for role in roles().filter(|role| (role.name == "judge") == of_judge) {
             for side in ["for", "neutral"] {
                 let text = prompt.render(&full(&role, prompt.focus, side)).unwrap();

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::super::*;
 use super::course::{Course, Reply, settings};
-use crate::debate::{Position, Status, StopReason, SynthesisMethod, TerminationKind};
+use crate::debate::{Position, Relation, Status, StopReason, SynthesisMethod, TerminationKind};
 
 /// A debate to run.
 #[derive(Debug, Clone)]
@@ -35,18 +35,31 @@ impl Case {
         if self.failures > 0 && number(0).is_multiple_of(self.failures) {
             return Reply::Failed;
         }
-        let text = || Reply::Text("words ".repeat(1 + place(1, 12)));
+        let decisions = || ["", "\n\n## Decisions\n- this\n- that", "\n\n## Decisions\n- it"][place(9, 3)];
+        let text = || Reply::Text("words ".repeat(1 + place(1, 12)) + decisions());
         let score = |salt| [0.0, 50.0, 79.5, 80.0, 100.0][place(salt, 5)];
         match &step.answer {
             Answer::Questions { .. } | Answer::Score(_) if place(2, 3) == 0 => Reply::Nothing,
             Answer::Score(_) => Reply::Score(score(3)),
-            Answer::Text | Answer::Summary | Answer::Questions { .. } | Answer::Solution(_) => text(),
+            Answer::Text | Answer::Summary | Answer::Questions { .. } | Answer::Solution(_) | Answer::FollowUp => {
+                text()
+            }
             Answer::Choice => Reply::Choice(place(4, 6)),
             Answer::Word(words) => Reply::Word(words[place(5, words.len())]),
             Answer::Judgement => {
                 let agents = self.settings.agents.len();
                 let winner = Some(place(6, agents + 1)).filter(|winner| *winner < agents);
                 Reply::Judgement(winner, (10..).take(agents).map(score).collect())
+            }
+            Answer::Relations => Reply::Related(
+                [None, Some(Relation::Same), Some(Relation::Same), Some(Relation::Opposite)][place(7, 4)],
+            ),
+            Answer::Challenge => Reply::Challenged(place(8, 2)),
+            Answer::Kinds => Reply::Observed,
+            Answer::Scores(_) => {
+                let agents = self.settings.agents.len();
+                let missing = (0..agents).filter(|agent| place(30 + *agent as u64, 3) == 0);
+                Reply::Scored((10..).take(agents).map(score).collect(), missing.collect())
             }
         }
     }
@@ -86,6 +99,10 @@ fn case() -> impl Strategy<Value = Case> {
                 settings.debate.synthesis_method = method;
                 settings.debate.termination_condition.kind = kind;
                 settings.debate.interactive_clarifications = asks;
+                settings.debate.arena.trickster = asks;
+                settings.debate.arena.observer = sums_up;
+                settings.debate.arena.team.size = Some(3).filter(|_| with_positions);
+                settings.debate.arena.extended_rounds = u32::from(asks) * 2;
                 Case { protocol, settings, replies, failures }
             },
         )
@@ -106,11 +123,13 @@ fn check(case: &Case, course: &Course) {
     let mut stages: BTreeSet<StageId> = BTreeSet::new();
     stages.extend(debate.rounds.iter().flat_map(|round| &round.contributions).map(|one| one.stage));
     assert!(stages.iter().all(|stage| debate.stage(*stage).is_some()));
-    assert!(debate.rounds.len() <= case.settings.debate.rounds as usize);
+    let extensions = debate.extensions.len();
+    assert!(debate.rounds.len() <= case.settings.debate.rounds as usize + extensions);
     let keys: HashSet<_> = course.calls.iter().map(|step| &step.key).collect();
     assert_eq!(keys.len(), course.calls.len(), "a call was made twice");
     let agents = case.settings.agents.len() + 1;
-    assert!(course.calls.len() <= agents * agents * (case.settings.debate.rounds as usize + 4), "too many calls");
+    let rounds = case.settings.debate.rounds as usize + 4 + 2 * extensions;
+    assert!(course.calls.len() <= agents * agents * rounds, "too many calls");
     // A text has to be there when somebody is shown it.
     for (place, step) in course.calls.iter().enumerate() {
         let before: HashSet<_> = course.calls[..place].iter().map(|call| &call.key).collect();

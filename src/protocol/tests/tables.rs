@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::super::*;
 use super::course::{Course, Reply, first, good, settings};
-use crate::debate::{Position, SynthesisMethod};
+use crate::debate::{Position, Relation, SynthesisMethod};
 
 /// What every protocol begins with, up to where all is clear.
 fn with_beginning(next: &str, rest: &str) -> String {
@@ -16,6 +16,11 @@ fn with_beginning(next: &str, rest: &str) -> String {
          | clarification-input | WAITING_FOR_INPUT | suspend |\n\
          | clarification-input | ANSWERS_SUBMITTED | clarification |\n{rest}"
     )
+}
+
+/// A text that decides what no other one does.
+fn decided(step: &Step) -> Reply {
+    Reply::Text(format!("A text.\n\n## Decisions\n- Do as {} says", step.key.agent_id))
 }
 
 const SPEECHES: &str = "\
@@ -50,6 +55,21 @@ fn each_table_has_exactly_these_rows() {
 | synthesis | COMPLETE | done |
 ";
     assert_eq!(REVIEW.table(), with_beginning("draft, in a new round", review));
+    let arena = "\
+| context-gathering | CONTEXT_READY | team-selection |
+| team-selection | TEAM_SELECTED | proposal, in a new round |
+| proposal | PROPOSALS_COMPLETE | critique |
+| critique | CRITIQUES_COMPLETE | revision |
+| revision | REVISIONS_COMPLETE | convergence |
+| convergence | CONTINUE | revision, in a new round |
+| convergence | CONVERGED | judgement |
+| convergence | ROUNDS_EXHAUSTED | final-refinement |
+| final-refinement | REFINEMENTS_COMPLETE | voting |
+| voting | VOTES_COMPLETE | judgement |
+| judgement | COMPLETE | done |
+| judgement | EXTEND | critique, in a new round |
+";
+    assert_eq!(ARENA.table(), with_beginning("context-gathering", arena));
     let dialectic = "\
 | round-manager | BEGIN_ROUND | summarization, in a new round |
 | round-manager | MAX_ROUNDS_REACHED | synthesis |
@@ -145,12 +165,15 @@ fn every_stage_is_reached() {
             let agents = if protocol.name == LINCOLN_DOUGLAS.name { 2 } else { 3 };
             let mut settings = settings(protocol, agents, 3);
             settings.debate.interactive_clarifications = true;
+            (settings.debate.arena.observer, settings.debate.arena.trickster) = (true, true);
             settings.debate.synthesis_method = [SynthesisMethod::Voting, SynthesisMethod::Judge][choice];
             let agents = settings.agents.iter_mut().map(|agent| &mut agent.summarization);
             agents.chain([&mut settings.judge.summarization]).for_each(|rules| rules.enabled = true);
             let reply = |step: &Step| match &step.answer {
                 Answer::Questions { .. } if step.key.pass == 1 => Reply::Text("How many?".to_owned()),
                 Answer::Word(words) => Reply::Word(words[choice]),
+                Answer::Text => decided(step),
+                Answer::Relations => Reply::Related([Some(Relation::Same), None][choice]),
                 _ => good(step),
             };
             let course = Course::start(protocol, settings).run(&reply, &mut first);
@@ -192,11 +215,15 @@ fn as_many_calls_are_made_as_the_formula_says() {
                 "2·r + 6" => 2 * r + 6,
                 "n·r + 2" => n * r + 2,
                 "at most r + (n - 1)·(r - 1) + 1" => r + (n - 1) * (r - 1) + 1,
+                "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension" => {
+                    n * n + 2 * n + r * (n + 1) + 3
+                }
                 other => panic!("nobody has counted {other}"),
             };
             let reply = |step: &Step| match &step.answer {
                 // Reviewers that are never content.
                 Answer::Word(words) if words.contains(&"rewrite") => Reply::Word("rewrite"),
+                Answer::Text => decided(step),
                 _ => good(step),
             };
             let course = Course::start(protocol, settings).run(&reply, &mut first);

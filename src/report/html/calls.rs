@@ -2,10 +2,11 @@
 
 use maud::{Markup, html};
 
-use crate::debate::{AgentId, CallKey, CallRecord, Debate, Event, Recorded, Settled, StageId, Timestamp};
+use crate::debate::{AgentId, CallKey, CallRecord, Debate, Event, Failure, Recorded, Settled, StageId, Timestamp};
 use crate::figures::{cost, counted, duration, thousands};
 use crate::report::{View, stages};
 
+use super::critiques::beginning;
 use super::elements::{Column, table, time};
 use super::participants::Participants;
 use super::text::{name, noun};
@@ -43,7 +44,8 @@ pub(super) enum End {
 pub(super) fn calls<'v>(view: &'v View<'_>) -> Vec<Call<'v>> {
     let mut round = 0;
     let mut calls = Vec::new();
-    for recorded in view.events {
+    // What was asked behind the end is told in a section of its own.
+    for recorded in view.events.iter().take_while(|recorded| recorded.event != Event::Completed) {
         if let Event::RoundBegun { round: begun, .. } = &recorded.event {
             round = *begun;
         }
@@ -150,30 +152,41 @@ fn row(debate: &Debate, participants: &Participants<'_>, call: &Call<'_>) -> Mar
     }
 }
 
-/// The section of the calls that failed for good.
+/// The section of the calls that failed for good: a line for each cause, which unfolds into the calls.
 pub(super) fn failures(view: &View<'_>, participants: &Participants<'_>) -> Markup {
-    let failures = &view.debate.failures;
-    if failures.is_empty() {
-        return Markup::default();
+    let mut causes: Vec<(&str, Vec<&Failure>)> = Vec::new();
+    for failure in &view.debate.failures {
+        match causes.iter_mut().find(|(error, _)| *error == failure.error) {
+            Some((_, failures)) => failures.push(failure),
+            None => causes.push((&failure.error, vec![failure])),
+        }
     }
     html! {
-        p.lead {
-            (counted(failures.len() as u64, "call"))
-            " failed for good. The debate went on without what they would have brought."
-        }
-        ul.failures {
-            @for failure in failures {
-                li.card {
-                    p {
-                        @let CallKey { round, stage, agent_id, target_agent_id, .. } = &failure.key;
-                        (participants.chip(agent_id)) ": " (noun(view.debate, *stage))
-                        @if let Some(target) = target_agent_id { " of " (participants.chip(target)) }
-                        @if *round > 0 { ", round " (round) }
-                        " " small { "after " (counted(failure.attempts.into(), "attempt")) ", " (time(failure.at)) }
-                    }
-                    p.error dir="auto" { (failure.error) }
-                }
+        @if !causes.is_empty() {
+            p.lead {
+                (counted(view.debate.failures.len() as u64, "call"))
+                " failed for good. The debate went on without their results."
             }
         }
+        @for (error, failures) in &causes {
+            details {
+                summary {
+                    span { (counted(failures.len() as u64, "call")) } " "
+                    span.error dir="auto" { (beginning(error)) }
+                }
+                p.error dir="auto" { (error) }
+                ul.failures { @for failure in failures { li { (failed(view, participants, failure)) } } }
+            }
+        }
+    }
+}
+
+fn failed(view: &View<'_>, participants: &Participants<'_>, failure: &Failure) -> Markup {
+    let CallKey { round, stage, agent_id, target_agent_id, .. } = &failure.key;
+    html! {
+        (participants.chip(agent_id)) ": " (noun(view.debate, *stage))
+        @if let Some(target) = target_agent_id { " of " (participants.chip(target)) }
+        @if *round > 0 { ", round " (round) }
+        " " small { "after " (counted(failure.attempts.into(), "attempt")) ", " (time(failure.at)) }
     }
 }

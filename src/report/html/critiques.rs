@@ -139,8 +139,7 @@ fn matrix(participants: &Participants<'_>, critiques: &[Critique<'_>], ledger: &
     };
     let names = targets.iter().map(|target| Column::words(target.chip()));
     let columns: Vec<Column> = [Column::words("")].into_iter().chain(names).collect();
-    let caption =
-        "Who wrote about whose text: a line for each author, a column for whom it is about, with rounds and words";
+    let caption = "Who wrote about whose text: a row for each critic, a column for each author, with rounds and words";
     html! {
         (legend(critiques, ledger))
         (table("matrix", caption, &columns, &rows, None))

@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 use std::mem::take;
+use std::slice::from_ref;
 
 use maud::{Markup, html};
-use similar::{Algorithm, ChangeTag, DiffOp, TextDiff};
+use similar::{Algorithm, ChangeTag, DiffOp, TextDiff, capture_diff_slices};
+
+use crate::report::prose::{Kind, Line};
 
 use super::text::words;
 
@@ -36,26 +39,25 @@ pub(super) enum Difference {
     },
 }
 
-/// Compares two texts.
-pub(super) fn difference(old: &str, new: &str) -> Difference {
+/// Compares two texts, as a reader sees them: what only their Markdown says otherwise is no change.
+pub(super) fn difference(old: &[Line], new: &[Line]) -> Difference {
     if old == new {
         return Difference::None;
     }
-    let too_long = |text: &str| text.len() > COMPARED_BYTES || text.lines().count() > COMPARED_LINES;
+    let bytes = |lines: &[Line]| lines.iter().map(|line| line.text.len() + 1).sum::<usize>();
+    let too_long = |lines: &[Line]| lines.len() > COMPARED_LINES || bytes(lines) > COMPARED_BYTES;
     if too_long(old) || too_long(new) {
         return Difference::TooLong;
     }
+    let ops = capture_diff_slices(Algorithm::Patience, old, new);
     let mut changes = Changes::default();
-    let lines = TextDiff::configure().algorithm(Algorithm::Patience).diff_lines(old, new);
-    let ops = lines.ops();
     for (index, op) in ops.iter().enumerate() {
-        let old = passage(&lines, op, ChangeTag::Delete);
-        let new = passage(&lines, op, ChangeTag::Insert);
+        let (gone, come) = (old.get(op.old_range()).unwrap_or_default(), new.get(op.new_range()).unwrap_or_default());
         match op {
-            DiffOp::Equal { .. } => changes.keep(&old, index == 0, index + 1 == ops.len()),
-            DiffOp::Delete { .. } => changes.delete(&old),
-            DiffOp::Insert { .. } => changes.insert(&new),
-            DiffOp::Replace { .. } => changes.replace(&old, &new),
+            DiffOp::Equal { .. } => changes.keep(come, index == 0, index + 1 == ops.len()),
+            DiffOp::Delete { .. } => changes.delete(gone),
+            DiffOp::Insert { .. } => changes.insert(come),
+            DiffOp::Replace { .. } => changes.replace(gone, come),
         }
     }
     let Changes { shown, inserted, deleted } = changes;
@@ -66,13 +68,14 @@ pub(super) fn difference(old: &str, new: &str) -> Difference {
     }
 }
 
-/// The lines of the old or the new text that an operation is about.
-fn passage(lines: &TextDiff<'_, '_, str>, op: &DiffOp, side: ChangeTag) -> String {
-    let slices: Vec<&str> = match side {
-        ChangeTag::Insert => op.new_range().filter_map(|at| lines.new_slice(at)).collect(),
-        ChangeTag::Delete | ChangeTag::Equal => op.old_range().filter_map(|at| lines.old_slice(at)).collect(),
-    };
-    slices.concat()
+/// The class of a line in the stylesheet, which shows headings, items and code as what they are.
+fn class(line: &Line) -> Option<&'static str> {
+    match line.kind {
+        Kind::Heading => Some("heading"),
+        Kind::Item => Some("item"),
+        Kind::Code => Some("code"),
+        Kind::Prose => None,
+    }
 }
 
 /// Whether it is worth while to look for the words that stayed. To find them in texts that have little in common takes
@@ -108,13 +111,12 @@ struct Changes {
 
 impl Changes {
     /// Lines that stayed: those next to a change are shown, the others counted.
-    fn keep(&mut self, text: &str, is_first: bool, is_last: bool) {
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    fn keep(&mut self, lines: &[Line], is_first: bool, is_last: bool) {
         let before = if is_first { 0 } else { AROUND };
         let after = if is_last { 0 } else { AROUND };
         let skipped = lines.len().saturating_sub(before + after);
         if skipped < 2 {
-            self.same(&lines);
+            self.same(lines);
             return;
         }
         self.same(lines.get(..before).unwrap_or_default());
@@ -122,33 +124,44 @@ impl Changes {
         self.same(lines.get(before + skipped..).unwrap_or_default());
     }
 
-    fn same(&mut self, lines: &[&str]) {
+    fn same(&mut self, lines: &[Line]) {
         for line in lines {
-            self.shown.push(html! { p.same { (line) } });
+            let kind = class(line).map_or("same".to_owned(), |kind| format!("same {kind}"));
+            self.shown.push(html! { p class=(kind) { (line.text) } });
         }
     }
 
-    fn delete(&mut self, text: &str) {
-        self.deleted += words(text);
-        if !text.trim().is_empty() {
-            self.shown.push(html! { p { del { (text.trim_end()) } } });
+    fn delete(&mut self, lines: &[Line]) {
+        for line in lines {
+            self.deleted += words(&line.text);
+            self.shown.push(html! { p class=[class(line)] { del { (line.text) } } });
         }
     }
 
-    fn insert(&mut self, text: &str) {
-        self.inserted += words(text);
-        if !text.trim().is_empty() {
-            self.shown.push(html! { p { ins { (text.trim_end()) } } });
+    fn insert(&mut self, lines: &[Line]) {
+        for line in lines {
+            self.inserted += words(&line.text);
+            self.shown.push(html! { p class=[class(line)] { ins { (line.text) } } });
         }
     }
 
-    fn replace(&mut self, old: &str, new: &str) {
-        let (before, after) = (words(old), words(new));
-        let few = before <= COMPARED_WORDS && after <= COMPARED_WORDS;
-        let diff = (few && share_phrases(old, new))
-            .then(|| TextDiff::configure().algorithm(Algorithm::Myers).diff_words(old.trim_end(), new.trim_end()));
-        if let Some(diff) = diff.filter(|diff| 200 * stayed(diff) >= ALIKE * (before + after)) {
-            self.reword(&diff);
+    fn replace(&mut self, old: &[Line], new: &[Line]) {
+        // Lines of which as many went as came are mostly the same ones, reworded: each is shown as what it is.
+        if old.len() == new.len() && old.len() > 1 {
+            for (old, new) in old.iter().zip(new) {
+                self.replace(from_ref(old), from_ref(new));
+            }
+            return;
+        }
+        let joined = |lines: &[Line]| lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
+        let (before, after) = (joined(old), joined(new));
+        let counts = (words(&before), words(&after));
+        let few = counts.0 <= COMPARED_WORDS && counts.1 <= COMPARED_WORDS;
+        let diff = (few && share_phrases(&before, &after))
+            .then(|| TextDiff::configure().algorithm(Algorithm::Myers).diff_words(&before, &after));
+        let kind = new.first().filter(|_| new.len() == 1).and_then(class);
+        if let Some(diff) = diff.filter(|diff| 200 * stayed(diff) >= ALIKE * (counts.0 + counts.1)) {
+            self.reword(&diff, kind);
         } else {
             self.delete(old);
             self.insert(new);
@@ -157,7 +170,7 @@ impl Changes {
 
     /// A passage of which some words changed. A single word that stayed between two changes goes with them: text that
     /// changes its marking at every other word cannot be read.
-    fn reword(&mut self, diff: &TextDiff<'_, '_, str>) {
+    fn reword(&mut self, diff: &TextDiff<'_, '_, str>, kind: Option<&'static str>) {
         let mut words_shown = Vec::new();
         let (mut old, mut new) = (String::new(), String::new());
         let mut stayed = String::new();
@@ -188,7 +201,7 @@ impl Changes {
             }
         }
         words_shown.push(replaced(&mut old, &mut new));
-        self.shown.push(html! { p { @for words in words_shown { (words) } (stayed) } });
+        self.shown.push(html! { p class=[kind] { @for words in words_shown { (words) } (stayed) } });
     }
 }
 
@@ -204,9 +217,10 @@ fn replaced(old: &mut String, new: &mut String) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::prose::lines;
 
     fn changes(old: &str, new: &str) -> (String, u64, u64) {
-        match difference(old, new) {
+        match difference(&lines(old), &lines(new)) {
             Difference::Changes { shown, inserted, deleted } => (shown.into_string(), inserted, deleted),
             Difference::None => panic!("no difference"),
             Difference::TooLong => panic!("too long"),
@@ -236,12 +250,28 @@ mod tests {
 
     #[test]
     fn what_stayed_is_shown_next_to_a_change_only() {
-        let same = "a line\n".repeat(9);
-        let (shown, inserted, deleted) = changes(&format!("{same}old words\n{same}"), &format!("{same}{same}"));
+        let same = "- a line\n".repeat(9);
+        let (shown, inserted, deleted) = changes(&format!("{same}- old words\n{same}"), &format!("{same}{same}"));
         assert_eq!((inserted, deleted), (0, 2));
-        assert_eq!(shown.matches("class=\"same\"").count(), 2, "{shown}");
+        assert_eq!(shown.matches("class=\"same item\"").count(), 2, "{shown}");
         assert_eq!(shown.matches("8 unchanged lines").count(), 2, "{shown}");
-        assert!(shown.contains("<p><del>old words</del></p>"), "{shown}");
+        assert!(shown.contains("<p class=\"item\"><del>• old words</del></p>"), "{shown}");
+    }
+
+    #[test]
+    fn what_a_reader_sees_is_compared_and_not_its_markdown() {
+        assert!(matches!(
+            difference(&lines("**One** store\nis `enough`."), &lines("*One* store is enough.")),
+            Difference::None
+        ));
+        let old = "## The store\n\nOne **shared** store keeps all of the counters.\n";
+        let new = "## The stores\n\nTwo **shared** stores keep all of the counters.\n";
+        let (shown, ..) = changes(old, new);
+        assert!(!shown.contains(['*', '#']), "{shown}");
+        assert!(
+            shown.contains("<p class=\"heading\">") && shown.contains("<del>One shared store keeps</del>"),
+            "{shown}"
+        );
     }
 
     #[test]
@@ -255,9 +285,10 @@ mod tests {
 
     #[test]
     fn what_is_too_long_is_not_compared() {
-        assert!(matches!(difference(&"a ".repeat(60_000), "b"), Difference::TooLong));
-        assert!(matches!(difference("b", &"a\n".repeat(2_000)), Difference::TooLong));
-        assert!(matches!(difference("b", "b"), Difference::None));
+        let compared = |old: &str, new: &str| difference(&lines(old), &lines(new));
+        assert!(matches!(compared(&"a ".repeat(60_000), "b"), Difference::TooLong));
+        assert!(matches!(compared("b", &"a\n\n".repeat(2_000)), Difference::TooLong));
+        assert!(matches!(compared("b", "b"), Difference::None));
     }
 
     #[test]

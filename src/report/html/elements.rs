@@ -33,7 +33,7 @@ pub(super) fn table(
     let attribute = |class: &'static str| Some(class).filter(|class| !class.is_empty());
     let table = html! {
         table class=[attribute(class)] {
-            caption { (caption) }
+            caption { span { (caption) } }
             thead {
                 tr {
                     @for Column { heading, class } in columns {

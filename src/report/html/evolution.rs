@@ -5,16 +5,20 @@ use maud::{Markup, html};
 use crate::debate::{Contribution, Yield};
 use crate::figures::{counted, thousands};
 use crate::report::View;
+use crate::report::prose::Line;
 
 use super::contributions::{cut, figures};
 use super::diff::{Difference, difference};
 use super::participants::{Member, Participants};
-use super::text::{markdown, noun, words};
+use super::text::{markdown_and_lines, noun, words};
 
 /// A text of an agent in its round.
 struct Version<'v> {
     round: u32,
     contribution: &'v Contribution,
+    /// The text as HTML, and its lines.
+    whole: Markup,
+    lines: Vec<Line>,
 }
 
 /// The section.
@@ -25,8 +29,7 @@ pub(super) fn evolution(view: &View<'_>, participants: &Participants<'_>) -> Mar
         @if !agents.is_empty() {
             p.lead {
                 "How each text changed from round to round. " ins { "New words" } " are underlined, "
-                del { "dropped ones" } " struck through. A text that went into the next round as it was is not "
-                "repeated."
+                del { "dropped ones" } " struck through. A text that was carried over unchanged is not repeated."
             }
         }
         @for (member, versions) in agents {
@@ -46,7 +49,10 @@ fn versions<'v>(view: &'v View<'_>, member: &Member<'_>) -> Vec<Version<'v>> {
     for round in &view.debate.rounds {
         let own = round.contributions.iter().filter(|one| one.agent_id == *member.id);
         let new = own.filter(|one| view.debate.yield_of(one) == Some(Yield::Proposal) && !one.metadata.carried_over);
-        versions.extend(new.map(|contribution| Version { round: round.round_number, contribution }));
+        versions.extend(new.map(|contribution| {
+            let (whole, lines) = markdown_and_lines(&contribution.content, 4);
+            Version { round: round.round_number, contribution, whole, lines }
+        }));
     }
     versions
 }
@@ -55,12 +61,13 @@ fn versions<'v>(view: &'v View<'_>, member: &Member<'_>) -> Vec<Version<'v>> {
 fn shown(view: &View<'_>, version: &Version<'_>, before: Option<&Version<'_>>) -> Markup {
     let contribution = version.contribution;
     let text = &contribution.content;
-    let compared = before.map(|before| difference(&before.contribution.content, text));
+    let whole = &version.whole;
+    let compared = before.map(|before| difference(&before.lines, &version.lines));
     let (change, body) = match compared {
-        None => (counted(words(text), "word"), markdown(text, 4)),
+        None => (counted(words(text), "word"), html! { (whole) }),
         Some(Difference::None) => ("unchanged".to_owned(), html! { p.note { "The text stayed as it was." } }),
         Some(Difference::TooLong) => {
-            let body = html! { p.note { "The texts are too long to be compared." } (markdown(text, 4)) };
+            let body = html! { p.note { "The texts are too long to be compared." } (whole) };
             (counted(words(text), "word"), body)
         }
         Some(Difference::Changes { shown, inserted, deleted }) => {
@@ -69,7 +76,7 @@ fn shown(view: &View<'_>, version: &Version<'_>, before: Option<&Version<'_>>) -
                 (shown)
                 details.full {
                     summary { "The whole text" }
-                    (markdown(text, 4))
+                    (whole)
                 }
             };
             (change, body)

@@ -12,8 +12,8 @@ use super::page::title;
 use super::spending::Amounts;
 use super::text::name;
 
-/// Reasons that are shown at once; more of them are folded away.
-const REASONS: usize = 6;
+/// Reasons that are shown at once; more of them are folded into one line.
+const REASONS: usize = 2;
 
 /// The header of the page.
 pub(super) fn header(view: &View<'_>, calls: &[Call<'_>]) -> Markup {
@@ -28,7 +28,7 @@ pub(super) fn header(view: &View<'_>, calls: &[Call<'_>]) -> Markup {
                 }
             }
             h1 dir="auto" { (title(view)) }
-            p.verdict { (status(debate)) (outcome(debate)) }
+            p.verdict { (status(debate)) (outcome(debate)) (offline(debate)) }
             (notices(debate))
             (facts(view, calls))
         }
@@ -53,12 +53,21 @@ fn outcome(debate: &Debate) -> Markup {
     }
 }
 
+/// That what stands here is no work of a model.
+fn offline(debate: &Debate) -> Markup {
+    html! {
+        @if debate.is_offline() {
+            " " span.pill.offline { "no model was called" }
+        }
+    }
+}
+
 /// Why the answer is less than what was asked for, or why there is none.
 fn notices(debate: &Debate) -> Markup {
     let meaning = |kind| match kind {
         OutcomeKind::Full => None,
         OutcomeKind::Degraded => Some("There is an answer, but part of what it should rest on is missing."),
-        OutcomeKind::Stopped => Some("The debate was closed before its time."),
+        OutcomeKind::Stopped => Some("The debate was closed early."),
     };
     let less = debate.outcome.as_ref().and_then(|outcome| Some((meaning(outcome.kind)?, &outcome.reasons)));
     html! {
@@ -69,14 +78,13 @@ fn notices(debate: &Debate) -> Markup {
             }
         }
         @if let Some((meaning, reasons)) = less {
-            @let (first, rest) = reasons.split_at(reasons.len().min(REASONS));
             div.notice.warn {
                 p { strong { (meaning) } }
-                @if !first.is_empty() { (list(first)) }
-                @if !rest.is_empty() {
+                @if reasons.len() <= REASONS { (list(reasons)) }
+                @else {
                     details {
-                        summary { (rest.len()) " more" }
-                        (list(rest))
+                        summary { (reasons.len()) " reasons, such as: " span.error dir="auto" { (reasons[0]) } }
+                        (list(reasons))
                     }
                 }
             }
@@ -95,15 +103,15 @@ fn list(reasons: &[String]) -> Markup {
 fn facts(view: &View<'_>, calls: &[Call<'_>]) -> Markup {
     let debate = view.debate;
     let all = Amounts::of_debate(view, calls);
-    let confidence = debate.final_solution.as_ref().and_then(|solution| solution.confidence);
+    let is_paid = !debate.is_offline();
     let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| duration(to.millis_since(from)));
     let facts = [
-        ("Confidence", confidence.map(|confidence| html! { (score(confidence)) " " small { "of 100" } })),
+        ("Confidence", view.confidence().map(|confidence| html! { (score(confidence)) " " small { "of 100" } })),
         ("Agents", Some(html! { (view.agents.len()) })),
         ("Rounds", Some(html! { (debate.rounds.len()) })),
         ("Calls", Some(html! { (all.calls.map_or("unknown".to_owned(), thousands)) })),
-        ("Tokens", Some(html! { (all.tokens()) })),
-        ("Cost", Some(html! { (cost(all.cost)) })),
+        ("Tokens", is_paid.then(|| html! { (all.tokens()) })),
+        ("Cost", is_paid.then(|| html! { (cost(all.cost)) })),
         ("Duration", took.map(|took| html! { (took) })),
         ("Begun", debate.created_at.map(time)),
     ];

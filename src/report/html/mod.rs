@@ -4,11 +4,13 @@
 //! place alone, where Markdown is rendered (`text.rs`). A section is empty where a debate has nothing to say of it.
 
 mod calls;
+mod contest;
 mod contributions;
 mod critiques;
 mod diff;
 mod elements;
 mod evolution;
+mod follow_ups;
 mod header;
 mod objections;
 mod page;
@@ -20,6 +22,7 @@ mod settings;
 mod solution;
 mod speeches;
 mod spending;
+mod story;
 mod text;
 mod timeline;
 mod usage;
@@ -45,9 +48,14 @@ pub fn html(view: &View<'_>) -> String {
     };
     let sections = [
         Section::new("solution", &solution::title(debate), Part::Answer, solution::solution(view, &participants)),
+        Section::new("follow-ups", "Follow-ups", Part::Answer, follow_ups::follow_ups(view)),
         Section::new("problem", "Problem", Part::Answer, problem::problem(view)),
         Section::new("participants", "Participants", Part::Answer, participants::section(view, &participants)),
+        Section::new("story", "In short", Part::Debate, story::story(view, &participants, &shown)),
+        Section::new("team", "Team", Part::Answer, contest::team(view, &participants)),
+        Section::new("material", "Material", Part::Answer, contest::material(view)),
         Section::new("timeline", "Timeline", Part::Debate, timeline::timeline(view, &participants, &calls)),
+        Section::new("clarifications", "Clarifications", Part::Debate, problem::clarifications(view, &participants)),
         Section::new(
             "proposals",
             &title(Yield::Proposal, "proposals"),
@@ -64,10 +72,11 @@ pub fn html(view: &View<'_>) -> String {
         Section::new("speeches", "Speeches", Part::Debate, speeches::speeches(view, &participants)),
         Section::new("others", "Other texts", Part::Debate, speeches::others(view, &participants)),
         Section::new("scores", "Scores", Part::Debate, scores::scores(view)),
+        Section::new("agreement", "Agreement", Part::Debate, contest::agreement(view, &participants)),
+        Section::new("arguments", "Kinds of argument", Part::Debate, contest::arguments(view, &participants)),
         Section::new("vote", &vote::title(debate), Part::Debate, vote::vote(view, &participants)),
         Section::new("polls", "Polls", Part::Debate, polls::polls(view, &participants)),
         Section::new("judgement", "Judgement", Part::Debate, verdict::verdict(view, &participants)),
-        Section::new("clarifications", "Clarifications", Part::Debate, problem::clarifications(view, &participants)),
         Section::new("summaries", "Summaries", Part::Debate, contributions::summaries(view, &participants)),
         Section::new("tools", "Tools", Part::Debate, contributions::tools(view, &participants)),
         Section::new("usage", "Cost and tokens", Part::Run, usage::usage(view, &participants, &calls)),

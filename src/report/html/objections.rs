@@ -1,11 +1,11 @@
 //! What became of every objection: a table to filter, each point unfolding into all that was said of it, and who moved
 //! because of whose points.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use maud::{Markup, Render, html};
 
-use crate::debate::{Answered, Counts, Move, Objection, PointId, Ruling, Severity, Shown};
+use crate::debate::{Answered, Counts, Ledger, Move, Objection, PointId, Ruling, Severity, Shown};
 use crate::figures::thousands;
 use crate::report::View;
 
@@ -59,6 +59,11 @@ pub(super) fn objections(view: &View<'_>, participants: &Participants<'_>, shown
             (moves(&ledger.moves, &places, participants))
         }
     }
+}
+
+/// The number of each point on the page, by its id.
+pub(super) fn places(ledger: &Ledger) -> BTreeMap<String, usize> {
+    ledger.in_order().into_iter().map(|one| one.id.to_string()).zip(1..).collect()
 }
 
 /// What hides rows of the table, by the stylesheet alone.

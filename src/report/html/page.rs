@@ -47,10 +47,14 @@ impl Section {
     }
 }
 
-/// The title: the problem's first line that says something, without the mark of a heading.
+/// The title, in as many characters as there is room for.
 pub(super) fn title(view: &View<'_>) -> String {
-    let lines = view.debate.problem.lines().map(|line| line.trim_start().trim_start_matches('#').trim());
-    plain(lines.into_iter().find(|line| !line.is_empty()).unwrap_or("A debate without a problem"), TITLE_CHARS)
+    plain(view.title().unwrap_or("A debate without a problem"), TITLE_CHARS)
+}
+
+/// Whether the title says all of the line that it is.
+pub(super) fn is_whole_title(view: &View<'_>) -> bool {
+    view.title().is_some_and(|line| line.chars().count() <= TITLE_CHARS)
 }
 
 /// The whole page.
@@ -120,7 +124,7 @@ fn footer(view: &View<'_>) -> Markup {
     html! {
         footer {
             p {
-                "Made by dialectic " (VERSION) " from the debate " (id) ". To make it anew: "
+                "Made by dialectic " (VERSION) " from the debate " (id) ". To make it again: "
                 code { "dialectic report -d " (id) " -o report.html" }
             }
             p {

@@ -145,7 +145,7 @@ pub(super) fn section(view: &View<'_>, participants: &Participants<'_>) -> Marku
     let caption = "Agents and judge, with their number and colour on this page";
     let rows = html! { @for member in participants.members() { (member.row()) } };
     html! {
-        (table("", caption, &columns, &rows, None))
+        (table("participants", caption, &columns, &rows, None))
         @if view.debate.settings.is_none() {
             p.note { "The file does not hold the settings of this debate; what it does not say is assumed." }
         }

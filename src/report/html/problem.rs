@@ -4,16 +4,18 @@ use maud::{Markup, html};
 
 use crate::report::View;
 
+use super::page::is_whole_title;
 use super::participants::Participants;
 use super::text::{markdown, name, typed};
 
 /// What stands for an answer that the user did not give.
 const NOT_ANSWERED: &str = "NA";
 
-/// What the user asked.
+/// What the user asked, without what the page is called by.
 pub(super) fn problem(view: &View<'_>) -> Markup {
+    let problem = if is_whole_title(view) { view.problem_below_title() } else { &view.debate.problem };
     html! {
-        (typed(&view.debate.problem, 3))
+        @if !problem.trim().is_empty() { (typed(problem, 3)) }
         @if let Some(context) = &view.debate.context {
             h3 { "Context" }
             (typed(context, 4))

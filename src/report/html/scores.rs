@@ -31,8 +31,9 @@ pub(super) fn scores(view: &View<'_>) -> Markup {
     let end = if reached { "It was reached." } else { "It was not reached." };
     html! {
         p.lead {
-            "After each round the judge scored " (asked) " from 0 to 100. From " (shown(last.threshold))
-            " on the debate ends. " (end)
+            "After each round the judge scored " (asked) " from 0 to 100. The debate ends at "
+            (shown(last.threshold)) " or more. " (end)
+            @if view.debate.is_offline() { " No model gave these scores: they come from rules." }
         }
         figure { (scrolling("Chart of the scores", &chart(&scored))) }
         (score_table(&scored))

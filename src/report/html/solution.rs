@@ -38,7 +38,7 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
         }
         // What is missing is said before the text that does not say it.
         (card("Unfulfilled major requirements", "warn before", &solution.unfulfilled_major_requirements))
-        div.answer { (markdown(answer(view.debate, solution), 3)) }
+        div.answer { (markdown(answer(view, solution), 3)) }
         @if let Some(implementation) = &solution.implementation {
             h3 { "Implementation" }
             (markdown(implementation, 4))
@@ -51,8 +51,9 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
     }
 }
 
-/// The description without what the page shows elsewhere.
-fn answer<'d>(debate: &Debate, solution: &'d Solution) -> &'d str {
+/// The description without what the page shows elsewhere: its headings above it, the assessment and the vote below.
+fn answer<'d>(view: &View<'_>, solution: &'d Solution) -> &'d str {
+    let debate = view.debate;
     let lists = [
         &solution.tradeoffs,
         &solution.recommendations,
@@ -64,7 +65,18 @@ fn answer<'d>(debate: &Debate, solution: &'d Solution) -> &'d str {
         Some((answer, _)) if is_shown => answer,
         _ => text,
     };
-    without(without(&solution.description, ASSESSMENT, assessed), VOTE, debate.voting.is_some())
+    let text = without(without(&solution.description, ASSESSMENT, assessed), VOTE, debate.voting.is_some());
+    below_headings(text, &[&title(debate), view.title().unwrap_or_default()])
+}
+
+/// A text without the headings that it begins with, as far as they only repeat what stands above it.
+fn below_headings<'t>(text: &'t str, above: &[&str]) -> &'t str {
+    let trimmed = text.trim_start();
+    let (first, rest) = trimmed.split_once('\n').unwrap_or((trimmed, ""));
+    let heading = first.trim_start_matches('#');
+    let repeats = heading.len() < first.len() && above.iter().any(|one| heading.trim().eq_ignore_ascii_case(one));
+    // A text that is nothing else stays.
+    if repeats && !rest.trim().is_empty() { below_headings(rest, above) } else { text }
 }
 
 fn origin(debate: &Debate, solution: &Solution, participants: &Participants<'_>) -> Markup {

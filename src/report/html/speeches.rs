@@ -21,7 +21,19 @@ pub(super) fn speeches(view: &View<'_>, participants: &Participants<'_>) -> Mark
 pub(super) fn others(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     rounds(view, participants, |yields| match yields {
         Some(Yield::Proposal | Yield::Critique | Yield::Speech | Yield::Ballot) => false,
-        Some(Yield::Questions | Yield::Summary | Yield::Score | Yield::Verdict | Yield::Solution) | None => true,
+        Some(
+            Yield::Material
+            | Yield::Team
+            | Yield::Agreement
+            | Yield::Challenge
+            | Yield::Kinds
+            | Yield::Questions
+            | Yield::Summary
+            | Yield::Score
+            | Yield::Verdict
+            | Yield::Solution,
+        )
+        | None => true,
     })
 }
 

@@ -5,14 +5,12 @@ use std::fmt::{self, Write as _};
 use comrak::html::{ChildRendering, Context, format_document_with_formatter, format_node_default};
 use comrak::nodes::{Node, NodeValue};
 use comrak::options::Plugins;
-use comrak::{Arena, Options, parse_document};
+use comrak::{Arena, parse_document};
 use maud::{Markup, PreEscaped, html};
 
 use crate::debate::{Debate, StageId};
+use crate::report::prose::{self, Line, RENDERED_BYTES};
 
-/// Texts above this many bytes are shown as they were written: nobody reads them as prose, and Markdown of that size
-/// can nest deep enough to bring a browser to its knees.
-const RENDERED_BYTES: usize = 128 * 1024;
 /// Characters of a name and of what else has to stay short, whatever a record holds.
 pub(super) const SHORT: usize = 60;
 /// Nested quotes and lists can make much of little.
@@ -72,31 +70,42 @@ pub(super) fn plain(text: &str, chars: usize) -> String {
     if cut.len() == line.len() && beginning.len() == text.trim_start().len() { line } else { format!("{cut}…") }
 }
 
-/// How many words a text has.
+/// How many words a text has; marks that stand by themselves are none.
 pub(super) fn words(text: &str) -> u64 {
-    text.split_whitespace().count() as u64
+    text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count() as u64
+}
+
+/// Markdown of a model, and its lines as a reader sees them.
+pub(super) fn markdown_and_lines(text: &str, top: u8) -> (Markup, Vec<Line>) {
+    let mut lines = None;
+    let shown = shown(text, top, Breaks::Soft, &mut |document| lines = Some(prose::lines_of(document)));
+    (shown, lines.unwrap_or_else(|| prose::written(text)))
 }
 
 fn rendered(text: &str, top: u8, breaks: Breaks) -> Markup {
+    shown(text, top, breaks, &mut |_| {})
+}
+
+/// A text as HTML. `read` is handed what it was parsed into, where it is short enough for that.
+fn shown(text: &str, top: u8, breaks: Breaks, read: &mut dyn FnMut(Node<'_>)) -> Markup {
     if text.trim().is_empty() {
         return html! { p.none { "There is no text." } };
     }
-    let rendered = (text.len() <= RENDERED_BYTES).then(|| render(text, top, breaks)).flatten();
+    // Nobody reads longer ones as prose, and Markdown of that size can nest deep enough to bring a browser to its knees.
+    let rendered = (text.len() <= RENDERED_BYTES).then(|| render(text, top, breaks, read)).flatten();
     match rendered.filter(|html| html.len() <= text.len().saturating_mul(GROWTH).saturating_add(4096)) {
         Some(rendered) => html! { div.text dir="auto" { (PreEscaped(rendered)) } },
         None => verbatim(text),
     }
 }
 
-fn render(text: &str, top: u8, breaks: Breaks) -> Option<String> {
-    let mut options = Options::default();
-    options.extension.strikethrough = true;
-    options.extension.table = true;
-    options.extension.tasklist = true;
+fn render(text: &str, top: u8, breaks: Breaks, read: &mut dyn FnMut(Node<'_>)) -> Option<String> {
+    let mut options = prose::options();
     options.render.hardbreaks = breaks == Breaks::Hard;
     options.render.escape = true;
     let arena = Arena::new();
     let document = parse_document(&arena, text, &options);
+    read(document);
     let levels = document.descendants().filter_map(|node| match node.data().value {
         NodeValue::Heading(heading) => Some(heading.level),
         _ => None,

@@ -20,8 +20,8 @@ pub(super) fn usage(view: &View<'_>, participants: &Participants<'_>, calls: &[C
         @if !spending.periods().is_empty() {
             @if calls.is_empty() {
                 p.lead {
-                    "Without a journal this counts what the saved texts say of themselves. Calls of the judge and what "
-                    "each call cost are not on record."
+                    "There is no journal, so these figures are what the saved texts say of themselves. The judge's calls "
+                    "and what each call cost are not on record."
                 }
             }
             (by_agent(participants, &spending))
@@ -88,7 +88,7 @@ fn by_model(view: &View<'_>) -> Markup {
     let numbers = ["Calls", "Input", "Cached", "Output", "Cost"].map(Column::number);
     let columns: Vec<Column> = [Column::words("Model")].into_iter().chain(numbers).collect();
     let caption = "Calls, tokens and cost by model; cached input is a part of the input";
-    table("", caption, &columns, &rows, foot.as_ref())
+    table("models", caption, &columns, &rows, foot.as_ref())
 }
 
 fn row(heading: impl Render, usage: &ModelUsage) -> Markup {

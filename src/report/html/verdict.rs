@@ -6,6 +6,7 @@ use crate::debate::{AgentId, Judgement, Position, Verdict};
 use crate::figures::score;
 use crate::report::View;
 
+use super::contest;
 use super::elements::{Column, table};
 use super::participants::Participants;
 use super::text::{markdown, name};
@@ -28,6 +29,7 @@ pub(super) fn verdict(view: &View<'_>, participants: &Participants<'_>) -> Marku
         @if let Some(verdict) = verdict { (stability(verdict, judgements, participants)) }
         (scores(view, participants))
         @if let Some(verdict) = verdict {
+            (contest::criteria(verdict, &view.judged(), participants))
             @if !verdict.criteria.is_empty() {
                 h3 { "Criteria" }
                 div.ballots {

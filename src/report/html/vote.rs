@@ -7,6 +7,7 @@ use crate::figures::score;
 use crate::report::View;
 use crate::report::stages::{self, capitalized, is_ballot};
 
+use super::contest;
 use super::elements::{Column, bar, table};
 use super::participants::Participants;
 use super::text::{SHORT, markdown, name, plain};
@@ -52,7 +53,7 @@ fn ballots(debate: &Debate, stage: StageId, participants: &Participants<'_>) -> 
                 @if by_round { " of round " (round) }
             }
             div.ballots {
-                @for one in cast { (ballot(one, participants)) }
+                @for one in cast { (ballot(one, participants, debate.is_offline())) }
             }
         }
     }
@@ -67,7 +68,12 @@ fn result(voting: &Voting, participants: &Participants<'_>) -> Markup {
         (Decider::Nobody, Some(winner)) => {
             html! { "Nobody decided; the record names " (participants.chip(winner)) "." }
         }
-        (_, None) => html! { "The vote was tied, and nobody broke the tie." },
+        (_, None) => html! {
+            @match voting.count.as_ref().and_then(|count| count.undecided) {
+                Some(undecided) => { "The vote has no winner: " (undecided.name()) ". The judge's scores decided." },
+                None => "The vote was tied, and nobody broke the tie.",
+            }
+        },
     };
     let most = voting.tally.values().copied().max().unwrap_or(0);
     let mut tally: Vec<_> = voting.tally.iter().collect();
@@ -83,7 +89,7 @@ fn result(voting: &Voting, participants: &Participants<'_>) -> Markup {
     };
     let columns = ["Text of", "Votes"].map(Column::words);
     html! {
-        p.lead { (decided) " The texts were shown without names, to each voter in another order." }
+        p.lead { (decided) " The texts were shown without names, in a different order to each voter." }
         @if let Some(reason) = &voting.reason {
             div.card {
                 h3 { "The judge's reason" }
@@ -91,10 +97,11 @@ fn result(voting: &Voting, participants: &Participants<'_>) -> Markup {
             }
         }
         (table("small", "Votes for each text", &columns, &rows, None))
+        (contest::count(voting, participants))
     }
 }
 
-fn ballot(ballot: &Contribution, participants: &Participants<'_>) -> Markup {
+fn ballot(ballot: &Contribution, participants: &Participants<'_>, is_offline: bool) -> Markup {
     let target = ballot.target_agent_id.as_ref();
     html! {
         div.card {
@@ -106,7 +113,7 @@ fn ballot(ballot: &Contribution, participants: &Participants<'_>) -> Markup {
                     (None, None) => " for no candidate",
                 }
                 @if target == Some(&ballot.agent_id) { " (its own)" }
-                @if let Some(confidence) = ballot.metadata.confidence { ", " (score(confidence)) " of 100 sure" }
+                @if let Some(confidence) = ballot.metadata.confidence.filter(|_| !is_offline) { ", " (score(confidence)) " of 100 sure" }
             }
             (markdown(&ballot.content, 4))
         }

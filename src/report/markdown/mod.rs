@@ -3,6 +3,7 @@
 //! What a model or a user wrote stands in fences that are longer than any inside, or is escaped where it is part of a
 //! line: whatever it says, the headings, tables and blocks of a report are its own.
 
+mod contest;
 mod objections;
 mod participants;
 mod rounds;
@@ -13,8 +14,9 @@ use std::{fmt, io};
 
 use chrono::Local;
 
-use crate::figures::UNKNOWN;
-use crate::markdown::{fence, heading, inline};
+use crate::debate::Attachment;
+use crate::figures::{UNKNOWN, counted};
+use crate::markdown::{fence, heading, inline, line};
 
 use super::View;
 use super::stages::{self, capitalized};
@@ -44,6 +46,7 @@ pub fn markdown(view: &View<'_>, detail: Detail, out: &mut dyn io::Write) -> io:
     solution(&mut out, view);
     // The final solution is a part of the rounds by its heading, so this is behind both.
     objections::write(&mut out, view);
+    follow_ups(&mut out, view);
     out.written
 }
 
@@ -56,6 +59,20 @@ fn head(out: &mut Document<'_>, view: &View<'_>) {
     out.line(format_args!("Time: {}\n", time.as_deref().unwrap_or(UNKNOWN)));
     out.line("## Problem Description");
     out.fenced(problem);
+    out.line("");
+    attachments(out, view);
+}
+
+/// Which files everybody had beside the problem; their texts are in the record.
+fn attachments(out: &mut Document<'_>, view: &View<'_>) {
+    if view.debate.attachments.is_empty() {
+        return;
+    }
+    out.line("## Attachments\n");
+    for Attachment { name, sha256, text } in view.debate.attachments.iter() {
+        let length = counted(text.chars().count() as u64, "character");
+        out.line(format_args!("- {}: {length}, SHA-256 {}", line(name), inline(sha256)));
+    }
     out.line("");
 }
 
@@ -87,6 +104,27 @@ fn solution(out: &mut Document<'_>, view: &View<'_>) {
     out.line(format_args!("### {}", heading(&format!("Final {}", capitalized(stages::answer(view.debate))))));
     let solution = view.debate.final_solution.as_ref();
     out.fenced(solution.map_or("No final solution available.", |solution| &solution.description));
+}
+
+/// What the user asked afterwards, and what the judge answered.
+fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
+    let asked = &view.debate.follow_ups;
+    if asked.is_empty() {
+        return;
+    }
+    out.line("\n## Follow-ups\n");
+    for (number, one) in (1..).zip(asked) {
+        out.line(format_args!("### Question {number}\n"));
+        out.fenced(&one.question);
+        match &one.answer {
+            Some(answer) => {
+                out.line("\nAnswer:\n");
+                out.fenced(answer);
+                out.line("");
+            }
+            None => out.line("\nNot answered.\n"),
+        }
+    }
 }
 
 /// A report as it grows. The first error is kept, and nothing is written behind it.

@@ -48,7 +48,19 @@ fn who(debate: &Debate, contribution: &Contribution) -> String {
         }
         (Some(Yield::Speech) | None, _, Some(target)) => format!("{agent} &rarr; {target}"),
         (
-            Some(Yield::Proposal | Yield::Questions | Yield::Summary | Yield::Score | Yield::Verdict | Yield::Solution),
+            Some(
+                Yield::Material
+                | Yield::Team
+                | Yield::Agreement
+                | Yield::Challenge
+                | Yield::Kinds
+                | Yield::Proposal
+                | Yield::Questions
+                | Yield::Summary
+                | Yield::Score
+                | Yield::Verdict
+                | Yield::Solution,
+            ),
             ..,
         )
         | (Some(Yield::Speech) | None, _, None) => format!("Agent {agent}"),

@@ -7,7 +7,7 @@ use crate::markdown::{cell, heading, inline, line};
 use super::super::View;
 use super::super::polls::Polls;
 use super::super::stages::{self, capitalized};
-use super::{Document, id, verdict};
+use super::{Document, contest, id, verdict};
 
 /// Nothing for the debates of older versions, which kept none of this.
 pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
@@ -22,6 +22,7 @@ pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
     out.line("");
     usage(out, debate);
     scores(out, debate);
+    contest::write(out, debate);
     if let Some(voting) = &debate.voting {
         vote(out, debate, voting);
     }
@@ -124,12 +125,14 @@ fn vote(out: &mut Document<'_>, debate: &Debate, voting: &Voting) {
     let by = match voting.decided_by {
         Decider::Vote => "by the votes",
         Decider::Judge => "by the judge's casting vote",
+        Decider::Nobody if voting.count.is_some() => "the judge's scores decided",
         Decider::Nobody => "nobody broke the tie",
     };
     match &voting.winner {
         Some(winner) => out.line(format_args!("Winner: {} ({by})\n", id(winner.as_str()))),
         None => out.line(format_args!("Winner: none ({by})\n")),
     }
+    contest::count(out, voting);
     if let Some(reason) = &voting.reason {
         out.line("Reason:\n");
         out.fenced(reason);

@@ -332,14 +332,7 @@ fn round(round_number: u32, contributions: impl IntoIterator<Item = (&'static st
             reading: None,
         })
     };
-    Round {
-        round_number,
-        contributions: contributions.into_iter().map(contribution).collect(),
-        summaries: None,
-        evaluation: None,
-        timed_out: false,
-        timestamp: None,
-    }
+    Round { contributions: contributions.into_iter().map(contribution).collect(), ..Round::begun(round_number) }
 }
 
 #[test]

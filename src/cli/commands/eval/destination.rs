@@ -7,9 +7,16 @@ use std::path::Path;
 
 use crate::cli::target::Target;
 use crate::cli::terminal::Terminal;
+use crate::display::{Cell, Layout, Table, TableColumn};
 use crate::error::Error;
 use crate::evaluation::Evaluated;
-use crate::evaluation::output::{LineEnd, csv_rows, is_csv_header, json, markdown};
+use crate::evaluation::output::{LineEnd, csv_rows, is_csv_header, json, markdown, table};
+use crate::sanitize::one_line;
+
+/// Columns that a score takes, with its deviation.
+const SCORE: usize = 11;
+/// The least of a criterion's name in a line.
+const LEAST: usize = 16;
 
 /// Where the scores go.
 pub(super) enum Destination<'a> {
@@ -48,7 +55,13 @@ impl<'a> Destination<'a> {
         terminal: &mut Terminal,
     ) -> Result<(), Error> {
         let path = match self {
-            Self::Stdout => return terminal.markdown(&markdown(evaluated, repeat)),
+            Self::Stdout => {
+                let layout = terminal.screen();
+                return match layout.width {
+                    Some(width) => terminal.clean(&for_people(&table(evaluated, repeat), width, layout)),
+                    None => terminal.text(&markdown(evaluated, repeat)),
+                };
+            }
             Self::Markdown(path) => {
                 let table = markdown(evaluated, repeat);
                 Target::find(path)?.write(|out| out.write_all(table.as_bytes()))?;
@@ -67,6 +80,38 @@ impl<'a> Destination<'a> {
         terminal.notice(&format!("Wrote the result to {}", path.display()));
         Ok(())
     }
+}
+
+/// The table on a terminal: a line for each criterion, so that the names of all are there at every width; of debates as
+/// many side by side as there is room for.
+fn for_people(rows: &[Vec<String>], width: usize, layout: Layout) -> String {
+    let Some((header, rows)) = rows.split_first() else { return String::new() };
+    let is_named = rows.len() > 1;
+    let criteria = header.get(usize::from(is_named)..).unwrap_or_default();
+    let widest = criteria.iter().map(String::len).max().unwrap_or(0);
+    let side_by_side = (width.saturating_sub(widest) / (SCORE + 2)).max(1);
+    let mut text = String::new();
+    for debates in rows.chunks(side_by_side) {
+        let named = debates.iter().map(|row| if is_named { row.first().map(|name| short(name)) } else { None });
+        let titles = named.map(|name| TableColumn::figure(name.unwrap_or_else(|| "Score".to_owned())));
+        let mut table = Table::new([TableColumn::text("Criterion").flexible(LEAST)].into_iter().chain(titles));
+        for (index, criterion) in criteria.iter().enumerate() {
+            let scores = debates.iter().map(|row| row.get(index + usize::from(is_named)).cloned().unwrap_or_default());
+            table.row([criterion.clone()].into_iter().chain(scores).map(Cell::plain));
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&table.drawn(layout));
+    }
+    text
+}
+
+/// The end of a name, which tells debates apart: their ids begin alike.
+fn short(name: &str) -> String {
+    let name = one_line(name);
+    let kept = name.char_indices().nth_back(SCORE - 1).map_or(0, |(place, _)| place);
+    name.get(kept..).unwrap_or_default().trim_start_matches('-').to_owned()
 }
 
 fn unwritable(path: &Path, source: io::Error) -> Error {

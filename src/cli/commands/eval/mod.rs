@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::cli::args::EvalArgs;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
-use crate::cli::session::{DEBATES, env_file};
+use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{
     Environment, EvaluationSettings, EvaluatorSettings, Provenance, Switch, default_settings, is_elsewhere,
@@ -19,7 +19,7 @@ use crate::evaluation::{Evaluated, Evaluator, Subject, evaluate, evaluators, ind
 use crate::llm::presets::OFFLINE;
 use crate::llm::{Caller, CallerLimits, InFlight, Timeouts, built_in_price};
 use crate::runner::Models;
-use crate::store::{Directory, Entry, Wanted};
+use crate::store::{Entry, Wanted};
 
 use destination::Destination;
 use retries::Retries;
@@ -28,7 +28,7 @@ pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<()
     // Everything that can be checked is checked here, before anything is paid for.
     let environment = Environment::capture(&env_file(args.env_file.as_ref()))?;
     let settings = settings(args, &environment)?;
-    let subjects = subjects(&args.debates, terminal)?;
+    let subjects = subjects(args.debates(), terminal)?;
     let retries = if args.verbose { Retries::told(terminal.color())? } else { Retries::untold() };
     let (evaluators, prompt_warnings) = panel(&settings, &environment, &retries)?;
     let destination = Destination::prepare(args.output.as_deref())?;
@@ -88,8 +88,8 @@ fn settings(args: &EvalArgs, environment: &Environment) -> Result<EvaluationSett
     }
 }
 
-fn subjects(names: &[String], terminal: &mut Terminal) -> Result<Vec<Subject>, Error> {
-    let entries = Directory::at(DEBATES).select(names.iter().map(String::as_str))?;
+fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -> Result<Vec<Subject>, Error> {
+    let entries = debates()?.select(names)?;
     let subject = |entry: &Entry| {
         let saved = entry.load(Wanted::State)?;
         for warning in &saved.warnings {

@@ -10,7 +10,7 @@ use crate::report::stages::{Mark, Marks};
 use super::super::calls::{Call, End};
 use super::super::elements::{as_f64, px};
 use super::super::participants::Member;
-use super::timescale::Timescale;
+use super::timescale::{Scale, Timescale};
 use super::{Bar, Row};
 
 /// Width of the chart, the column of badges, and the axis on top, in units of the drawing.
@@ -23,9 +23,14 @@ const ROW_GAP: f64 = 10.0;
 const MANY_LANES: usize = 40;
 
 /// The chart as SVG. Colours come from the stylesheet; the policy of the page forbids styles of its own.
-pub(super) fn chart(rows: &[Row<'_, '_>], scale: &Timescale, marks: &Marks) -> Markup {
+pub(super) fn chart(rows: &[Row<'_, '_>], scale: &Scale, marks: &Marks) -> Markup {
     let lanes: usize = rows.iter().map(|row| row.lanes).sum();
-    let lane = if lanes > MANY_LANES { 7.0 } else { 16.0 };
+    // Rows of one lane have room to spare.
+    let lane = match lanes {
+        _ if scale.time().is_none() => 20.0,
+        _ if lanes > MANY_LANES => 7.0,
+        _ => 16.0,
+    };
     let x = |share: f64| GUTTER + share * (WIDTH - GUTTER - 8.0);
     let height = TOP + rows.iter().map(|row| as_f64(row.lanes) * lane + ROW_GAP).sum::<f64>();
     // Where each row begins.
@@ -42,7 +47,7 @@ pub(super) fn chart(rows: &[Row<'_, '_>], scale: &Timescale, marks: &Marks) -> M
                 (rows.iter().map(|row| row.bars.len()).sum::<usize>()) " calls of " (rows.len())
                 " participants. The table below has the same figures."
             }
-            @for (share, millis) in scale.ticks() {
+            @for (share, millis) in scale.time().map(Timescale::ticks).unwrap_or_default() {
                 @let at = px(x(share));
                 line.grid x1=(at) x2=(at) y1=(px(TOP - 4.0)) y2=(px(height)) {}
                 text.tick x=(at) y=(px(TOP - 9.0)) { (since(millis)) }
@@ -52,7 +57,7 @@ pub(super) fn chart(rows: &[Row<'_, '_>], scale: &Timescale, marks: &Marks) -> M
                 line.round x1=(at) x2=(at) y1="16" y2=(px(height)) {}
                 text.round x=(at) y="12" { "Round " (round) }
             }
-            @for cut in scale.cuts() {
+            @for cut in scale.time().into_iter().flat_map(Timescale::cuts) {
                 @let at = px(x(cut.at));
                 line.cut x1=(at) x2=(at) y1=(px(TOP)) y2=(px(height)) { title { "Pause of " (duration(cut.millis)) } }
             }
@@ -65,7 +70,8 @@ pub(super) fn chart(rows: &[Row<'_, '_>], scale: &Timescale, marks: &Marks) -> M
                         @let (from, to) = (x(scale.place(bar.from)), x(scale.place(bar.to)));
                         @let y = top + as_f64(bar.lane) * lane;
                         @if let Some(mark) = marks.mark(bar.call.stage) {
-                            (draw(bar, mark, row.member, from, (to - from).max(2.0), y, lane - 2.0))
+                            @let gap = if scale.time().is_none() { 1.5 } else { 0.0 };
+                            (draw(bar, mark, row.member, from, (to - from - gap).max(2.0), y, lane - 2.0))
                         }
                     }
                 }
@@ -114,7 +120,7 @@ fn note(call: &Call<'_>) -> String {
 }
 
 /// The first call of each round.
-fn round_starts(rows: &[Row<'_, '_>], scale: &Timescale) -> Vec<(u32, f64)> {
+fn round_starts(rows: &[Row<'_, '_>], scale: &Scale) -> Vec<(u32, f64)> {
     let mut starts = BTreeMap::new();
     for bar in rows.iter().flat_map(|row| &row.bars).filter(|bar| bar.call.round > 0) {
         let start = starts.entry(bar.call.round).or_insert(bar.from);

@@ -5,18 +5,23 @@ mod timescale;
 
 use maud::{Markup, html};
 
+use crate::debate::StageId;
 use crate::figures::thousands;
 use crate::report::View;
 use crate::report::stages::Marks;
 
 use self::chart::chart;
-use self::timescale::Timescale;
+use self::timescale::{Scale, Timescale};
 use super::calls::{Call, End, call_table};
 use super::elements::scrolling;
 use super::participants::{Member, Participants};
 use super::text::name;
 
-/// A call on the clock.
+/// Calls that ran for less than this, all together, in milliseconds, are drawn one beside the other: to scale they would
+/// be hair lines.
+const TOO_SHORT: i64 = 1_000;
+
+/// A call on the chart: between two times in milliseconds, or two places in the order of the calls.
 struct Bar<'c, 'v> {
     call: &'c Call<'v>,
     from: i64,
@@ -40,22 +45,34 @@ pub(super) fn timeline(view: &View<'_>, participants: &Participants<'_>, calls: 
         };
     }
     let marks = Marks::of(view.debate, calls.iter().map(|call| call.stage));
-    let rows = rows(view, participants, calls);
-    let scale = Timescale::of(rows.iter().flat_map(|row| &row.bars).map(|bar| (bar.from, bar.to)));
-    let cut = scale.cuts().count();
+    let mut rows = rows(view, participants, calls);
+    let time = Timescale::of(rows.iter().flat_map(|row| &row.bars).map(|bar| (bar.from, bar.to)));
+    let scale = if time.busy() < TOO_SHORT { Scale::Order(in_order(&mut rows, calls)) } else { Scale::Time(time) };
     html! {
         p.lead {
-            (thousands(calls.len() as u64)) " calls, each from its first attempt to its answer."
-            @match cut {
-                0 => {},
-                1 => " One pause in which no call ran is cut out.",
-                _ => { " " (cut) " pauses in which no call ran are cut out." },
+            @match &scale {
+                Scale::Time(time) => {
+                    (thousands(calls.len() as u64)) " calls, each from its first attempt to its answer."
+                    @match time.cuts().count() {
+                        0 => {},
+                        1 => " One pause in which no call ran is cut out.",
+                        cut => { " " (cut) " pauses in which no call ran are cut out." },
+                    }
+                }
+                Scale::Order(_) => {
+                    (thousands(calls.len() as u64))
+                    " calls in the order in which they were made, stage by stage. Together they took less than a second, "
+                    "as far as that is on record: too little to be drawn to scale. The table has the times."
+                }
             }
         }
         figure {
             (legend(&marks, calls))
             (scrolling("Chart of the calls", &chart(&rows, &scale, &marks)))
-            figcaption { "A line for each agent and the judge. The axis counts time since the first call." }
+            figcaption {
+                "A line for each agent and the judge."
+                @if matches!(scale, Scale::Time(_)) { " The axis counts time since the first call." }
+            }
         }
         (call_table(view.debate, participants, calls))
     }
@@ -85,6 +102,33 @@ fn rows<'c, 'v>(view: &View<'_>, participants: &'c Participants<'v>, calls: &'c 
         Row { member, bars, lanes: ends.len() }
     });
     rows.filter(|row| !row.bars.is_empty()).collect()
+}
+
+/// Gives each bar a place of its own in the order of the calls: the stages of a round behind each other, and in each
+/// stage the calls of an agent side by side. Returns how many places there are.
+fn in_order(rows: &mut [Row<'_, '_>], calls: &[Call<'_>]) -> i64 {
+    let mut groups: Vec<(u32, StageId)> = Vec::new();
+    for call in calls {
+        let group = (call.round, call.stage);
+        if !groups.contains(&group) {
+            groups.push(group);
+        }
+    }
+    let mut next = 0;
+    for group in groups {
+        let mut end = next;
+        for row in rows.iter_mut() {
+            let mut place = next;
+            for bar in row.bars.iter_mut().filter(|bar| (bar.call.round, bar.call.stage) == group) {
+                (bar.from, bar.to, bar.lane) = (place, place + 1, 0);
+                place += 1;
+            }
+            row.lanes = 1;
+            end = end.max(place);
+        }
+        next = end;
+    }
+    next.max(1)
 }
 
 fn legend(marks: &Marks, calls: &[Call<'_>]) -> Markup {

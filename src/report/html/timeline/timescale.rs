@@ -7,6 +7,33 @@ const CUT: i64 = 40;
 /// Ticks on the axis at most.
 const TICKS: i64 = 8;
 
+/// What stands on the horizontal axis of a chart.
+pub(super) enum Scale {
+    /// Time.
+    Time(Timescale),
+    /// That many places, one behind the other.
+    Order(i64),
+}
+
+impl Scale {
+    /// Where a time or a place is, from 0 to 1.
+    pub(super) fn place(&self, at: i64) -> f64 {
+        match self {
+            Self::Time(time) => time.place(at),
+            #[expect(clippy::cast_precision_loss, reason = "places on a chart are good to a pixel")]
+            Self::Order(places) => at as f64 / *places as f64,
+        }
+    }
+
+    /// The time, where that is what is shown.
+    pub(super) fn time(&self) -> Option<&Timescale> {
+        match self {
+            Self::Time(time) => Some(time),
+            Self::Order(_) => None,
+        }
+    }
+}
+
 /// Milliseconds of the clock on a scale from 0 to 1.
 pub(super) struct Timescale {
     stretches: Vec<Stretch>,
@@ -61,6 +88,11 @@ impl Timescale {
         Self { stretches, length: length.max(1) }
     }
 
+    /// For how long something ran, in milliseconds.
+    pub(super) fn busy(&self) -> i64 {
+        self.stretches.last().map_or(0, |last| last.before.saturating_add(last.to.saturating_sub(last.from)))
+    }
+
     /// Where a time is on the scale; times that are cut out or outside are at the next end of what is shown.
     pub(super) fn place(&self, at: i64) -> f64 {
         let after = self.stretches.partition_point(|stretch| stretch.from <= at);
@@ -82,8 +114,7 @@ impl Timescale {
 
     /// Round times since the beginning, what was cut out not counted, with their places.
     pub(super) fn ticks(&self) -> Vec<(f64, u64)> {
-        let shown =
-            self.stretches.last().map_or(0, |last| last.before.saturating_add(last.to.saturating_sub(last.from)));
+        let shown = self.busy();
         let step = step(shown);
         let mut ticks = Vec::new();
         let mut millis = 0;

@@ -1,0 +1,530 @@
+// A debate as it runs, and what came of it.
+
+import { api, badge, duration, h, money, number, plural, problemBox, say, when } from "./dom.js";
+import { graph } from "./graph.js";
+import { firstSentence, markdown } from "./markdown.js";
+import { Debate } from "./model.js";
+
+export async function debate(main, { subscribe, go, title }, id) {
+    const model = new Debate(id);
+    // What the tests hold against the journal.
+    window.debate = model;
+    let summary;
+    try {
+        ({ summary, sides: model.sides } = await api(`/debates/${id}`));
+    } catch (problem) {
+        title("Not found");
+        main.replaceChildren(h("h1", {}, "Debate"), problemBox(problem), h("p", {}, h("a", { href: "/" }, "To the debates")));
+        return null;
+    }
+    title(summary.title || id);
+    const parts = {};
+    const part = (name, element = h("div")) => (parts[name] = element);
+    const result = h("section.tab-panel", { id: "panel-result", role: "tabpanel", "aria-labelledby": "tab-result", tabindex: "0" });
+    const course = h("section.tab-panel", { id: "panel-course", role: "tabpanel", "aria-labelledby": "tab-course", tabindex: "0" },
+        part("strip"), part("agents"), part("motion"), part("graph"), part("votes"), part("rounds"));
+    const tabs = tabList([["course", "Debate", course], ["result", "Result", result]]);
+    main.replaceChildren(
+        h("div.head", {},
+            h("p.crumb", {}, h("a", { href: "/" }, "Debates"), " / ", h("span.id", {}, id)),
+            h("h1", {}, summary.title || id),
+            part("state", h("div.state")),
+            part("actions", h("div.actions")),
+            part("said"),
+            part("facts", h("dl.facts"))),
+        part("questions"), part("warnings"), tabs.element, course, result);
+
+    let dirty = new Set(["all"]);
+    let scheduled = false;
+    let shownStatus = null;
+    let frame = null;
+    const seenWarnings = new Set();
+    const opened = new Set();
+    const drafts = new Map();
+
+    const run = (path, body) => act(() => api(`/debates/${id}/${path}`, { method: "POST", body: body ?? {} }));
+
+    async function act(what) {
+        parts.said.replaceChildren();
+        for (const button of parts.actions.querySelectorAll("button")) button.disabled = true;
+        try {
+            await what();
+        } catch (problem) {
+            parts.said.replaceChildren(problemBox(problem));
+        }
+        await refresh();
+    }
+
+    async function refresh() {
+        try {
+            ({ summary } = await api(`/debates/${id}`));
+        } catch (problem) {
+            parts.said.replaceChildren(problemBox(problem));
+        }
+        mark("state");
+    }
+
+    function mark(what) {
+        dirty.add(what);
+        if (scheduled) return;
+        scheduled = true;
+        setTimeout(() => {
+            scheduled = false;
+            draw();
+        }, 80);
+    }
+
+    function draw() {
+        const what = dirty;
+        dirty = new Set();
+        if (what.has("words") && what.size === 1) {
+            drawWords();
+            return;
+        }
+        drawState();
+        drawFacts();
+        if (!model.created) return;
+        drawQuestions();
+        drawWarnings();
+        drawStrip();
+        drawAgents();
+        drawMotion();
+        drawGraph();
+        drawVotes();
+        drawRounds();
+        drawResult();
+    }
+
+    // The state as it is known best: the events are newer than the summary.
+    function standing() {
+        if (model.status === "completed" || model.status === "failed") return model.status;
+        if (summary.status === "waiting") return "waiting";
+        if (model.status === "suspended") return summary.here ? "asking" : "paused";
+        if (model.status === "paused") return "paused";
+        return summary.status === "running" || summary.here ? "running" : summary.status;
+    }
+
+    function drawState() {
+        const status = standing();
+        const settings = model.created?.settings;
+        parts.state.replaceChildren(badge(status),
+            h("span", {}, summary.protocol ?? ""),
+            summary.offline ? h("span.badge.is-offline", { title: "No model is called: all answers come from rules." }, "rehearsal") : "",
+            status === "running" && !summary.here ? h("span.note", {}, "It runs in another program: it can be watched here, and steered there.") : "",
+            summary.before ? h("span.note", {}, `${plural(summary.before, "debate")} before it`) : "",
+            model.created?.forkedFrom ? h("span.note", {}, "Forked from ", h("a", { href: `/debates/${model.created.forkedFrom.id}` }, model.created.forkedFrom.id), ` at ${model.created.forkedFrom.at ?? "start"}`) : "",
+            model.stopping ? h("span.note", {}, model.stopping === "budget" ? "Closing: the cost limit is reached." : "Closing with what there is.") : "");
+        const shape = `${status} ${summary.here} ${!!settings} ${model.rating ?? 0}`;
+        if (parts.actions.dataset.shape === shape && parts.actions.childElementCount && ![...parts.actions.querySelectorAll("button")].some((one) => one.disabled)) return;
+        if (shownStatus && shownStatus !== status) {
+            say(`The debate is ${badge(status).textContent}`);
+            if (status === "completed") tabs.choose("result");
+            if (model.isOver || status === "paused") setTimeout(refresh, 300);
+        } else if (!shownStatus && status === "completed") {
+            tabs.choose("result");
+        }
+        shownStatus = status;
+        parts.actions.dataset.shape = shape;
+        const can = (states, ...here) => states.includes(status) && (here.length === 0 || here[0] === summary.here);
+        const button = (text, onclick, kind = "button") => h(kind, { type: "button", onclick }, text);
+        const download = (format, text) => h("li", {}, h("a", { href: `/api/v1/debates/${id}/report?format=${format}&download=true`, download: true }, text));
+        parts.actions.replaceChildren(...[
+            can(["running", "asking"], true) && button("Pause", () => run("pause")),
+            can(["waiting"]) && button("Take back", () => run("pause")),
+            can(["paused", "interrupted", "failed"]) && button("Resume", () => run("resume"), "button.primary"),
+            (can(["running"], true) || can(["paused", "interrupted"])) && button("Stop and close", () => run("stop")),
+            settings && summary.status !== "unreadable" && button("Fork…", forkDialog),
+            can(["completed"]) && button("Copy the solution", copy),
+            (can(["completed", "failed", "paused", "interrupted"])) && h("details.menu", {}, h("summary", {}, "Download"),
+                h("ul", {}, download("markdown", "Report (Markdown)"), download("adr", "Decision record (Markdown)"), download("html", "Report (page)"), download("json", "State (JSON)"))),
+            can(["completed"]) && rateButtons(),
+        ].filter(Boolean));
+    }
+
+    async function copy() {
+        const text = model.solution?.description ?? "";
+        try {
+            await navigator.clipboard.writeText(text);
+            say("The solution is copied");
+            parts.said.replaceChildren(h("p.note", {}, "The solution is in the clipboard, as Markdown."));
+        } catch {
+            parts.said.replaceChildren(h("p.note", {}, "The browser does not let the page copy; download it instead."));
+        }
+    }
+
+    function rateButtons() {
+        const rate = (rating) => async () => {
+            const note = parts.actions.querySelector("[data-note]").value.trim();
+            await run("feedback", { rating, ...(note ? { note } : {}) });
+        };
+        const pressed = (rating) => String(model.rating === rating);
+        return h("details.menu", {}, h("summary", {}, model.rating ? `Rated ${model.rating > 0 ? "+1" : "−1"}` : "Rate"),
+            h("div.rate", {}, h("label", {}, "Why (if you like)", h("input", { type: "text", "data-note": true, value: model.note ?? "" })),
+                h("button", { type: "button", "aria-pressed": pressed(1), onclick: rate(1) }, "+1 good"),
+                h("button", { type: "button", "aria-pressed": pressed(-1), onclick: rate(-1) }, "−1 bad")));
+    }
+
+    function drawFacts() {
+        const settings = model.created?.settings.debate;
+        const fact = (name, value) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
+        const cost = model.unknown ? (model.spent ? `${money(model.spent)} and more` : "unknown") : money(model.spent);
+        const scores = [...model.rounds.values()].filter((round) => round.score);
+        const last = scores.at(-1)?.score;
+        const running = [...model.calls.values()].length;
+        parts.facts.replaceChildren(...[
+            fact("Time", h("span", { "data-time": true }, duration(model.elapsed))),
+            fact("Cost", model.limit ? h("span", {}, `${cost} of ${money(model.limit)} `, h("meter", { min: 0, max: model.limit, value: Math.min(model.spent, model.limit), "aria-label": "Cost against the limit" })) : cost),
+            settings && fact("Round", `${model.round || "–"} of ${settings.rounds}`),
+            fact("Calls", `${model.made}${running ? `, ${running} on the way` : ""}`),
+            fact("Tokens", number(model.tokens)),
+            last && fact("Score", `${last.score ?? "unreadable"} (ends at ${last.threshold})`),
+            model.solution && !summary.offline && model.solution.confidence !== undefined && model.solution.confidence !== null && fact("Confidence", `${Math.round(model.solution.confidence)} %`),
+            fact("Begun", when(model.begun ?? summary.createdAt)),
+        ].filter(Boolean));
+    }
+
+    function drawQuestions() {
+        const open = model.open;
+        if (model.status !== "suspended" || !open.length) {
+            parts.questions.replaceChildren();
+            return;
+        }
+        if (!summary.here) {
+            parts.questions.replaceChildren(h("section.questions", {}, h("h2", {}, "Questions"), h("p", {}, `The agents have ${plural(open.length, "question")}. Resume the debate to answer.`)));
+            return;
+        }
+        const shape = open.map((one) => `${one.agent} ${one.id}`).join(",");
+        if (parts.questions.dataset.shape === shape && parts.questions.childElementCount) return;
+        parts.questions.dataset.shape = shape;
+        const fields = open.map((one, place) => {
+            const name = `${one.agent} ${one.id}`;
+            const input = h("textarea", { id: `question-${place}`, rows: 2, value: drafts.get(name) ?? "", oninput: (event) => drafts.set(name, event.target.value) });
+            return { one, input, element: h("div.field", {}, h("label", { for: `question-${place}` }, h("span.who", {}, `${one.name}: `), one.question), input) };
+        });
+        const send = (end) => run("answers", {
+            answers: fields.filter(({ input }) => !end || input.value.trim()).map(({ one, input }) => ({ agentId: one.agent, questionId: one.id, answer: input.value })),
+            end,
+        });
+        parts.questions.replaceChildren(h("section.questions", { "aria-labelledby": "questions-title" },
+            h("h2", { id: "questions-title" }, "The agents ask"),
+            h("p.note", {}, "The debate goes on when you have answered. What you leave empty counts as not answered."),
+            h("form", { onsubmit: (event) => { event.preventDefault(); send(false); } },
+                fields.map(({ element }) => element),
+                h("div.row", {}, h("button.primary", { type: "submit" }, "Send the answers"),
+                    h("button", { type: "button", onclick: () => send(true) }, "Skip the rest, and ask no more")))));
+        say(`The agents have ${plural(open.length, "question")}`);
+    }
+
+    function drawWarnings() {
+        const fresh = model.warnings.filter((warning) => !seenWarnings.has(warning));
+        const error = model.status === "failed" && model.error;
+        parts.warnings.replaceChildren(
+            error ? problemBox({ title: "The debate failed", detail: error, hint: "What was said is kept. Once the cause is gone, resume it." }) : "",
+            ...[...new Set(fresh)].map((warning) => h("div.warning", { role: "status" }, h("p", {}, warning),
+                h("button.quiet", { type: "button", onclick: () => { seenWarnings.add(warning); mark("warnings"); } }, "OK"))));
+    }
+
+    function drawStrip() {
+        const stages = model.stages.filter((stage) => stage.yields && (stage.isPlace || hasTexts(stage.id)));
+        const running = new Set([...model.calls.values()].map((call) => call.key.phase));
+        const items = stages.map((stage) => {
+            const round = stage.inRound ? model.round : [...model.progress.keys()].map((key) => key.split("/")).filter(([, of]) => of === stage.id).map(([of]) => Number(of)).at(-1) ?? model.round;
+            const progress = model.progress.get(`${round}/${stage.id}`);
+            const rounds = model.isOver ? [...model.rounds.values()] : [model.roundOf(round || 0)];
+            const texts = rounds.flatMap((one) => one.texts).filter((text) => text.key.phase === stage.id).length;
+            const isRunning = running.has(stage.id) || (model.current === stage.id && standing() === "running");
+            const name = stage.yields === "solution" ? stage.words.noun : stage.words.plural;
+            const isDone = !isRunning && (progress?.over || texts > 0 || model.polls.has(stage.id) || (stage.yields === "verdict" && model.judgements.length) || (stage.yields === "solution" && model.solution));
+            const state = isRunning ? "running" : isDone ? "done" : "ahead";
+            const figures = progress && !progress.over && progress.total ? `${progress.done + progress.failed}/${progress.total}` : texts && stage.inRound ? String(texts) : "";
+            // What does not happen in this debate is not ahead of anybody.
+            const asks = model.created.settings.debate.interactiveClarifications;
+            if (state === "ahead" && (model.isOver || (stage.yields === "questions" && !asks))) return null;
+            return h(`li.stage.is-${state}`, { "aria-current": isRunning ? "step" : undefined },
+                h("span", {}, name), figures && h("span.figures", {}, figures), h("span.visually-hidden", {}, ` (${state})`));
+        });
+        parts.strip.replaceChildren(h("h2", {}, model.isOver ? "Stages" : model.round ? `Round ${model.round}` : "Before the first round"), h("ol.strip", { "aria-label": "Stages" }, items.filter(Boolean)));
+    }
+
+    const hasTexts = (stage) => [...model.rounds.values()].some((round) => round.texts.some((text) => text.key.phase === stage));
+
+    function drawAgents() {
+        const everybody = [...model.agents, model.judge];
+        parts.agents.replaceChildren(h("h2", {}, "Who takes part"), h("ul.agents", {}, everybody.map((agent) => {
+            const calls = [...model.calls.values()].filter((call) => call.key.agentId === agent.id);
+            return h(`li.agent.c${agent.colour}`, { "data-agent": agent.id },
+                h("div.agent-head", {}, h("span.dot", { "aria-hidden": "true" }, agent.letters),
+                    h("div", {}, h("strong", {}, agent.name), h("span.note", {}, [agent === model.judge ? "judge" : agent.role, agent.provider === "offline" ? null : agent.model, (model.sideOf(agent) ?? "neutral") !== "neutral" ? model.sideOf(agent) : null].filter(Boolean).join(" · ")))),
+                calls.map((call) => h("div.call", { "data-call": JSON.stringify(call.key) },
+                    h("p.doing", {}, doing(call), " ", h("span.note", { "data-since": String(call.since) }, duration(Date.now() - call.since))),
+                    call.retry ? h("p.note", {}, `Attempt ${call.retry.attempt} failed: ${call.retry.error}`) : "",
+                    h("p.words", { "data-words": true, tabindex: "0", role: "group", "aria-label": `What ${agent.name} is writing` }, call.words.slice(-700)))));
+        })));
+        scrollWords();
+    }
+
+    function doing(call) {
+        const words = model.words(call.key.phase);
+        const target = call.key.targetAgentId ? ` ${model.agent(call.key.targetAgentId).name}` : "";
+        return `${words.progressive}${target}`;
+    }
+
+    function drawWords() {
+        for (const element of parts.agents.querySelectorAll("[data-call]")) {
+            const key = JSON.parse(element.dataset.call);
+            const call = [...model.calls.values()].find((one) => JSON.stringify(one.key) === JSON.stringify(key));
+            if (call) element.querySelector("[data-words]").textContent = call.words.slice(-700);
+        }
+        scrollWords();
+    }
+
+    function scrollWords() {
+        for (const element of parts.agents.querySelectorAll("[data-words]")) element.scrollTop = element.scrollHeight;
+    }
+
+    function drawMotion() {
+        if (!model.hasSides) {
+            parts.motion.replaceChildren();
+            return;
+        }
+        const side = (position, name) => {
+            const members = model.agents.filter((agent) => model.sideOf(agent) === position);
+            return members.length ? h("div.side", {}, h("h3", {}, name), h("ul", {}, members.map((agent) => h(`li.c${agent.colour}`, {}, h("span.dot", { "aria-hidden": "true" }, agent.letters), agent.name)))) : "";
+        };
+        const polls = [...model.polls].map(([stage, votes]) => {
+            const tally = new Map();
+            for (const { vote } of votes.values()) tally.set(vote, (tally.get(vote) ?? 0) + 1);
+            return { stage, votes, tally };
+        });
+        const choices = [...new Set(polls.flatMap((poll) => [...poll.tally.keys()]))].sort();
+        const swing = polls.length > 1 ? choices.map((choice) => {
+            const difference = (polls.at(-1).tally.get(choice) ?? 0) - (polls[0].tally.get(choice) ?? 0);
+            return `${choice} ${difference > 0 ? "+" : difference < 0 ? "−" : "±"}${Math.abs(difference)}`;
+        }).join(", ") : null;
+        const verdict = model.verdict;
+        parts.motion.replaceChildren(h("section.motion", { "aria-labelledby": "motion-title" },
+            h("h2", { id: "motion-title" }, "Sides"),
+            h("div.sides", {}, side("for", "For"), side("against", "Against"), side("neutral", "Neutral")),
+            polls.length ? h("div.scroll", { tabindex: "0" }, h("table", {}, h("caption", {}, "Polls"),
+                h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "When"), choices.map((choice) => h("th", { scope: "col" }, choice)))),
+                h("tbody", {}, polls.map(({ stage, tally }) => h("tr", {}, h("th", { scope: "row" }, model.words(stage).noun), choices.map((choice) => h("td", {}, String(tally.get(choice) ?? 0)))))))) : "",
+            swing ? h("p", {}, `Swing: ${swing}`) : "",
+            verdict ? h("div.verdict", {}, h("h3", {}, verdict.winner ? `The winner: ${model.agent(verdict.winner).name}` : "Nobody wins"),
+                h("ul", {}, Object.entries(verdict.scores).map(([agent, score]) => h("li", {}, `${model.agent(agent).name}: ${Math.round(score * 10) / 10}`))),
+                verdict.stable === false ? h("p.note", {}, "The order in which the debaters were shown changed the winner.") : "",
+                h("div.text", {}, markdown(verdict.reasoning))) : ""));
+    }
+
+    function drawGraph() {
+        const critiques = model.texts("critique");
+        const stages = new Set(model.stages.filter((stage) => stage.yields === "critique").map((stage) => stage.id));
+        const calls = [...model.calls.values()].filter((call) => stages.has(call.key.phase) && call.key.targetAgentId);
+        if (!critiques.some((one) => one.key.targetAgentId) && !calls.length) {
+            parts.graph.replaceChildren();
+            return;
+        }
+        parts.graph.replaceChildren(h("h2", {}, "Who criticised whom"), graph(model.agents, critiques, calls, reveal));
+    }
+
+    function reveal(seq) {
+        const element = parts.rounds.querySelector(`[data-seq="${seq}"]`);
+        if (!element) return;
+        element.closest("details.round").open = true;
+        element.open = true;
+        element.scrollIntoView({ block: "start", behavior: "smooth" });
+        element.querySelector("summary").focus();
+    }
+
+    function drawVotes() {
+        const ballots = model.texts("ballot");
+        if (!ballots.length && !model.voting) {
+            parts.votes.replaceChildren();
+            return;
+        }
+        parts.votes.replaceChildren(h("h2", {}, "Votes"), h("div.scroll", { tabindex: "0" }, h("table", {}, h("caption.visually-hidden", {}, "Votes"),
+            h("thead", {}, h("tr", {}, ["Who", "For", "Confidence", "Why"].map((name) => h("th", { scope: "col" }, name)))),
+            h("tbody", {}, ballots.map((one) => h("tr", {}, h("th", { scope: "row" }, model.agent(one.key.agentId).name),
+                h("td", {}, one.metadata.choice ?? (one.target ? model.agent(one.target).name : "–")),
+                h("td", {}, one.metadata.confidence === undefined ? "–" : String(Math.round(one.metadata.confidence))),
+                h("td", {}, one.text)))))),
+            model.voting ? h("p", {}, [
+                model.voting.winner ? `${model.agent(model.voting.winner).name} wins` : "Nobody wins",
+                ` with ${Object.entries(model.voting.tally).map(([agent, votes]) => `${model.agent(agent).name} ${votes}`).join(", ")}`,
+                model.voting.decidedBy === "judge" ? "; the judge broke the tie" : "", ".",
+            ]) : "");
+    }
+
+    function drawRounds() {
+        const rounds = [...model.rounds.values()].filter((round) => round.texts.length || round.failures.length).sort((a, b) => a.number - b.number);
+        if (!rounds.length) {
+            parts.rounds.replaceChildren();
+            return;
+        }
+        // Whatever was opened stays open.
+        for (const element of parts.rounds.querySelectorAll("details[data-key]")) {
+            if (element.open) opened.add(element.dataset.key);
+            else opened.delete(element.dataset.key);
+        }
+        const isNew = (key) => !parts.rounds.querySelector(`details[data-key="${key}"]`);
+        const focused = document.activeElement?.closest?.("details[data-key]")?.dataset.key;
+        const last = rounds.at(-1).number;
+        const elements = rounds.map((round) => {
+            const key = `round-${round.number}`;
+            const isOpen = isNew(key) ? round.number === last : opened.has(key);
+            const score = round.score ? ` · score ${round.score.score ?? "unreadable"}` : "";
+            return h("details.round", { "data-key": key, open: isOpen },
+                h("summary", {}, h("span.round-name", {}, round.number ? `Round ${round.number}` : "Before the first round"), h("span.note", {}, `${plural(round.texts.length, "text")}${round.failures.length ? `, ${plural(round.failures.length, "failure")}` : ""}${score}${round.timedOut ? " · ran into its time limit" : ""}`)),
+                round.texts.map(entry),
+                round.failures.map((failure) => h("div.failure", {}, h("strong", {}, `${model.agent(failure.agentId).name}: ${model.words(failure.phase).noun} failed`), h("p", {}, failure.error))));
+        });
+        parts.rounds.replaceChildren(h("h2", {}, "What was said"), ...elements);
+        if (focused) parts.rounds.querySelector(`details[data-key="${focused}"] > summary`)?.focus({ preventScroll: true });
+    }
+
+    function entry(one) {
+        const agent = model.agent(one.key.agentId);
+        const key = `text-${one.seq}`;
+        const target = one.target ?? one.key.targetAgentId;
+        const took = [one.metadata.latencyMs !== undefined && duration(one.metadata.latencyMs), one.call?.costUsd ? money(one.call.costUsd) : null, one.metadata.carriedOver && "carried over", one.metadata.truncated && "cut"].filter(Boolean).join(" · ");
+        const body = h("div.text");
+        const element = h(`details.entry.c${agent.colour}`, { "data-key": key, "data-seq": String(one.seq), open: opened.has(key), ontoggle: fill },
+            h("summary", {}, h("span.dot", { "aria-hidden": "true" }, agent.letters),
+                h("span.line", {}, h("strong", {}, `${agent.name} · ${model.words(one.key.phase).noun}${target ? ` → ${model.agent(target).name}` : ""}`),
+                    h("span.first", {}, firstSentence(one.text))),
+                h("span.note", {}, took)),
+            body);
+        function fill() {
+            // Only what somebody looks at is laid out.
+            if (element.open && !body.childElementCount) body.replaceChildren(...markdown(one.text));
+        }
+        fill();
+        return element;
+    }
+
+    function drawResult() {
+        if (!model.solution && !model.isOver) {
+            result.replaceChildren(h("p.note", {}, "There is no answer yet. It appears here when the debate is over."));
+            return;
+        }
+        if (!model.isOver) {
+            result.replaceChildren(h("div.text", {}, markdown(model.solution.description)));
+            return;
+        }
+        const address = `/api/v1/debates/${id}/report?format=html`;
+        if (frame?.isConnected && frame.dataset.seq === String(model.seq)) return;
+        frame = h("iframe.report", { src: address, title: "The report of the debate", sandbox: "allow-same-origin allow-popups allow-popups-to-escape-sandbox", "data-seq": String(model.seq) });
+        const fit = () => {
+            const root = frame.contentDocument?.documentElement;
+            if (root) frame.style.height = `${Math.max(400, root.scrollHeight)}px`;
+        };
+        frame.addEventListener("load", () => {
+            fit();
+            const body = frame.contentDocument?.body;
+            if (body) new ResizeObserver(fit).observe(body);
+            frame.contentDocument?.addEventListener("toggle", fit, true);
+        });
+        result.replaceChildren(h("p.note", {}, h("a", { href: address, target: "_blank", rel: "noopener" }, "The report as a page of its own")), frame);
+    }
+
+    function forkDialog() {
+        const points = [h("option", { value: "start" }, "the start: nothing is taken over")];
+        for (const round of [...model.rounds.keys()].filter((number) => number > 0).sort((a, b) => b - a)) {
+            for (const stage of model.stages.filter((one) => one.yields && one.inRound && one.isPlace)) {
+                points.push(h("option", { value: `${round}.${stage.id}` }, `round ${round}, ahead of the ${stage.words.plural}`));
+            }
+        }
+        const closing = model.stages.filter((one) => one.yields === "solution" && one.isPlace);
+        if (model.round) for (const stage of closing) points.splice(1, 0, h("option", { value: `${model.round}.${stage.id}` }, `round ${model.round}, ahead of the ${stage.words.noun}`));
+        const at = h("select", { id: "fork-at" }, points);
+        if (points[1]) at.value = points[1].value;
+        const rounds = h("input", { id: "fork-rounds", type: "number", min: 1, max: 100, value: model.created.settings.debate.rounds });
+        const cost = h("input", { id: "fork-cost", type: "number", min: 0, step: "any", value: model.limit ?? "" });
+        const offline = h("input", { type: "checkbox", checked: summary.offline });
+        const wrong = h("div");
+        const dialog = h("dialog", { "aria-labelledby": "fork-title", onclose: () => dialog.remove() },
+            h("form", { onsubmit: start },
+                h("h2", { id: "fork-title" }, "Fork this debate"),
+                h("p.note", {}, "Another debate branches off at a point and goes on from there. This one stays as it is."),
+                h("div.field", {}, h("label", { for: "fork-at" }, "It takes over everything before"), at),
+                h("div.field", {}, h("label", { for: "fork-rounds" }, "Rounds"), rounds),
+                h("div.field", {}, h("label", { for: "fork-cost" }, "Cost limit, in dollars"), cost),
+                h("label.check", {}, offline, "Call no model"),
+                wrong,
+                h("div.row", {}, h("button.primary", { type: "submit" }, "Fork"), h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"))));
+        async function start(event) {
+            event.preventDefault();
+            const body = { at: at.value };
+            if (Number(rounds.value) !== model.created.settings.debate.rounds) body.rounds = Number(rounds.value);
+            if (cost.value && Number(cost.value) !== model.limit) body.maxCost = Number(cost.value);
+            if (offline.checked) body.offline = true;
+            try {
+                const started = await api(`/debates/${id}/fork`, { method: "POST", body });
+                dialog.close();
+                go(`/debates/${started.id}`);
+            } catch (problem) {
+                wrong.replaceChildren(problemBox(problem));
+            }
+        }
+        main.append(dialog);
+        dialog.showModal();
+    }
+
+    subscribe({ debate: id, list: true }, (message) => {
+        if (message.type === "signal") {
+            const before = model.current;
+            const signal = message.signal;
+            if (model.see(signal)) mark("events");
+            else if (signal.signal === "words") mark("words");
+            if (signal.type === "contributed") model.rounds.get(signal.key.round).texts.at(-1).target = signal.contribution.targetAgentId;
+            if (model.current !== before && model.stage(model.current)?.yields) say(`${model.words(model.current).plural}${model.round ? `, round ${model.round}` : ""}`);
+            if (signal.type === "resumed" || signal.type === "suspended") refresh();
+        } else if (message.type === "list") {
+            const own = message.rows.find((row) => row.id === id);
+            if (own) {
+                summary = own;
+                mark("state");
+            }
+        } else if (message.type === "open") {
+            refresh();
+        }
+    });
+    const clock = setInterval(() => {
+        const time = parts.facts.querySelector("[data-time]");
+        if (time) time.textContent = duration(model.elapsed);
+        for (const element of parts.agents.querySelectorAll("[data-since]")) element.textContent = duration(Date.now() - Number(element.dataset.since));
+    }, 1000);
+    draw();
+    if (summary.status === "unreadable" || (!model.created && summary.status === "completed")) setTimeout(() => !model.created && onlyReport(), 1500);
+
+    // Debates of older versions have no journal: what there is of them is the report.
+    function onlyReport() {
+        model.status = summary.status;
+        model.isOver && drawResult();
+        drawState();
+        tabs.choose("result");
+    }
+
+    return () => clearInterval(clock);
+}
+
+function tabList(all) {
+    const buttons = all.map(([name, text]) => h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => choose(name) }, text));
+    const element = h("div.tabs", { role: "tablist", "aria-label": "Views", onkeydown: (event) => {
+        const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+        if (!step) return;
+        const now = buttons.findIndex((button) => button.getAttribute("aria-selected") === "true");
+        const next = (now + step + all.length) % all.length;
+        choose(all[next][0]);
+        buttons[next].focus();
+    } }, buttons);
+    function choose(chosen) {
+        all.forEach(([name, , panel], place) => {
+            const isChosen = name === chosen;
+            buttons[place].setAttribute("aria-selected", String(isChosen));
+            buttons[place].tabIndex = isChosen ? 0 : -1;
+            panel.hidden = !isChosen;
+        });
+    }
+    choose(all[0][0]);
+    return { element, choose };
+}

@@ -1,0 +1,106 @@
+// Building blocks: everything that is shown is put in as text, never as markup.
+
+/** An element: attributes, `on…` handlers, properties such as `value`, and children. */
+export function h(name, attributes, ...children) {
+    const [tag, ...classes] = name.split(".");
+    const element = document.createElement(tag);
+    if (classes.length) element.className = classes.join(" ");
+    for (const [key, value] of Object.entries(attributes ?? {})) {
+        if (value === undefined || value === null || value === false) continue;
+        if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+        else if (key === "value" || key === "checked") element[key] = value;
+        else element.setAttribute(key, value === true ? "" : value);
+    }
+    add(element, children);
+    return element;
+}
+
+/** The same of an image. */
+export function svg(tag, attributes, ...children) {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [key, value] of Object.entries(attributes ?? {})) {
+        if (value !== undefined && value !== null) element.setAttribute(key, value);
+    }
+    add(element, children);
+    return element;
+}
+
+function add(element, children) {
+    for (const child of children.flat(Infinity)) {
+        if (child !== undefined && child !== null && child !== false) element.append(child);
+    }
+}
+
+/** Says something to whoever does not see the page. */
+export function say(text) {
+    document.querySelector("#said").textContent = text;
+}
+
+export const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+export function money(usd) {
+    if (usd === null || usd === undefined) return "unknown";
+    return usd === 0 ? "$0" : `$${usd < 0.1 ? usd.toFixed(4) : usd.toFixed(2)}`;
+}
+
+export function duration(ms) {
+    const seconds = Math.max(0, Math.round(ms / 1000));
+    if (seconds < 60) return `${seconds} s`;
+    const minutes = Math.floor(seconds / 60);
+    const rest = String(seconds % 60).padStart(2, "0");
+    return minutes < 60 ? `${minutes}:${rest} min` : `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")} h`;
+}
+
+export function when(text) {
+    if (!text) return "";
+    const at = new Date(text);
+    const today = at.toDateString() === new Date().toDateString();
+    const form = today ? { hour: "2-digit", minute: "2-digit" } : { dateStyle: "medium", timeStyle: "short" };
+    return at.toLocaleString([], form);
+}
+
+export const number = (value) => value.toLocaleString("en");
+
+/** A request to the API. What is refused is thrown as its problem. */
+export async function api(path, { method = "GET", body } = {}) {
+    const headers = { "X-Dialectic": "1" };
+    if (body !== undefined) headers["Content-Type"] = "application/json";
+    let response;
+    try {
+        response = await fetch(`/api/v1${path}`, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+    } catch {
+        throw { type: "network", title: "The server cannot be reached", detail: "It may have been stopped. Try again when it is there.", retryable: true };
+    }
+    const text = await response.text();
+    let value;
+    try {
+        value = text ? JSON.parse(text) : null;
+    } catch {
+        value = { title: response.statusText, detail: text };
+    }
+    if (response.status === 401) location.reload();
+    if (!response.ok) throw value;
+    return value;
+}
+
+/** What went wrong, for the page. */
+export function problemBox(problem) {
+    return h("div.problem", { role: "alert" },
+        h("strong", {}, problem.title ?? "Something went wrong"),
+        h("p", {}, problem.detail ?? String(problem)),
+        problem.hint && h("p.hint", {}, problem.hint),
+        problem.retryable && h("p.hint", {}, "The same may succeed later."));
+}
+
+export const STATUS = {
+    waiting: "waiting for a place",
+    running: "running",
+    asking: "waiting for answers",
+    paused: "paused",
+    interrupted: "interrupted",
+    completed: "completed",
+    failed: "failed",
+    unreadable: "unreadable",
+};
+
+export const badge = (status) => h(`span.badge.is-${status}`, {}, STATUS[status] ?? status);

@@ -1,0 +1,107 @@
+//! What a new debate is told of past ones.
+
+use std::fmt::Write as _;
+
+use crate::debate::{AgentSettings, AgentStanding, Material, MaterialSource, Settings, Standings};
+use crate::markdown::truncate;
+use crate::runner::Past;
+use crate::store::Directory;
+
+use super::{Archive, ArchiveError, Memory, Player, Relevance, is_rehearsal};
+
+/// Past debates that a new one is told of at most.
+const DEBATES: usize = 3;
+/// Characters that are told of a decision, of what turned out right, and of dissent.
+const DECISION: usize = 1800;
+const EVIDENCE: usize = 600;
+const DISSENT: usize = 600;
+/// Characters of a problem.
+const PROBLEM: usize = 400;
+
+/// The debates of a directory, as a new one may know them.
+#[derive(Debug, Clone)]
+pub struct PastDebates {
+    directory: Directory,
+}
+
+impl PastDebates {
+    /// Those of a directory.
+    #[must_use]
+    pub fn of(directory: &Directory) -> Self {
+        Self { directory: directory.clone() }
+    }
+
+    fn archive(&self) -> Result<Archive, ArchiveError> {
+        let mut archive = Archive::open(&self.directory)?;
+        archive.update()?;
+        Ok(archive)
+    }
+
+    fn find_standings(&self, agents: &[AgentSettings]) -> Result<Standings, ArchiveError> {
+        let archive = self.archive()?;
+        let ratings = archive.ratings()?;
+        let standing = |agent: &AgentSettings| {
+            let player = Player::of(agent);
+            let rating = ratings.iter().find(|one| one.player == player)?;
+            Some(AgentStanding {
+                agent_id: agent.id.clone(),
+                rating: Some(rating.rating),
+                brier: rating.brier,
+                debates: rating.debates,
+            })
+        };
+        Ok(Standings { debates: archive.debates_counted()?, agents: agents.iter().filter_map(standing).collect() })
+    }
+
+    fn find_material(&self, problem: &str, settings: &Settings) -> Result<Vec<Material>, ArchiveError> {
+        if !settings.debate.memory {
+            return Ok(Vec::new());
+        }
+        let archive = self.archive()?;
+        let mut material = Vec::new();
+        // What a rehearsal decided is no model's word, and nothing that one should rest on.
+        for found in archive.search(problem, Relevance::SameSubject, is_rehearsal(settings), DEBATES)? {
+            material.extend(archive.recall(&found.debate)?.map(|memory| told(&memory)));
+        }
+        Ok(material)
+    }
+}
+
+impl Past for PastDebates {
+    fn standings(&self, agents: &[AgentSettings]) -> Result<Standings, String> {
+        self.find_standings(agents).map_err(|error| with_cause(&error))
+    }
+
+    fn material(&self, problem: &str, settings: &Settings) -> Result<Vec<Material>, String> {
+        self.find_material(problem, settings).map_err(|error| with_cause(&error))
+    }
+}
+
+/// An error in one line.
+fn with_cause(error: &ArchiveError) -> String {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    format!("{error}{}", cause.unwrap_or_default())
+}
+
+/// A memory as agents read it.
+fn told(memory: &Memory) -> Material {
+    let mut text = String::new();
+    let mut cut = false;
+    for (title, part, most) in [
+        ("What was asked", &memory.problem, PROBLEM),
+        ("What was decided", &memory.decision, DECISION),
+        ("What turned out right", &memory.evidence, EVIDENCE),
+        ("What was said against it", &memory.dissent, DISSENT),
+    ] {
+        let (part, whole) = (truncate(part.trim(), most), part.trim());
+        if !part.is_empty() {
+            let ellipsis = if part.len() < whole.len() { " …" } else { "" };
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{title}:\n{part}{ellipsis}\n\n");
+            cut |= part.len() < whole.len();
+        }
+    }
+    let day = memory.finished_at.get(..10).unwrap_or(&memory.finished_at);
+    let name = format!("the debate {} of {day}", memory.debate);
+    Material { source: MaterialSource::Memory, name, text: text.trim_end().to_owned(), cut, error: None }
+}

@@ -1,0 +1,284 @@
+//! What past debates have shown: how good models are at their roles, and what was decided on which subject.
+//!
+//! Both live in one `SQLite` file beside the debates. It is a cache: whatever is in it can be taken from the debates again,
+//! and is, as soon as somebody looks ([`Archive::update`]). So a run that is killed behind its debate's last event loses
+//! nothing, and no debate counts twice, however many programs look at once.
+
+mod elo;
+mod known;
+mod memory;
+mod past;
+mod ratings;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
+
+use crate::debate::{Debate, Settings, Status, Timestamp};
+use crate::diagnostic::{Blame, Diagnostic};
+use crate::llm::presets::OFFLINE;
+use crate::store::{Directory, Listed, StoreError, read_state};
+
+use past::Past;
+
+pub use known::PastDebates;
+pub use memory::{Found, Memory, Relevance};
+pub use ratings::{Player, Rating, Step};
+
+/// The file's name in the directory of the debates.
+pub const FILE: &str = "archive.sqlite";
+/// The tag of debates that are to be forgotten.
+pub const FORGOTTEN: &str = "forgotten";
+/// The version of its tables.
+const VERSION: u32 = 1;
+/// How long one program waits while another writes.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Debates that are read before what they say is written: a bound for what is in memory, and for how long others wait.
+const BATCH: usize = 100;
+
+/// The ratings and the memory of a directory of debates.
+pub struct Archive {
+    connection: Connection,
+    directory: Directory,
+}
+
+/// Why past debates cannot be looked up.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// The file cannot be used.
+    #[error("cannot use {path}")]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
+    /// Something that was asked of it failed.
+    #[error("cannot look up past debates")]
+    Failed(#[from] rusqlite::Error),
+    /// A later version of the program wrote it.
+    #[error("{path} was written by a newer version of the program")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The debates cannot be found.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Diagnostic for ArchiveError {
+    fn blame(&self) -> Blame {
+        Blame::General
+    }
+
+    fn hint(&self) -> Option<String> {
+        let is = |error: &rusqlite::Error, code| error.sqlite_error_code() == Some(code);
+        match self {
+            Self::Newer { path } => {
+                Some(format!("take that version, or remove {}: it is made anew from the debates", path.display()))
+            }
+            Self::Unusable { source: error, .. } | Self::Failed(error) if is(error, ErrorCode::DatabaseBusy) => {
+                Some("another program is writing to it; try again when it has finished".to_owned())
+            }
+            Self::Unusable { path, .. } => {
+                Some(format!("if it is damaged, remove {}: it is made anew from the debates", path.display()))
+            }
+            Self::Failed(_) => None,
+            Self::Store(error) => error.hint(),
+        }
+    }
+}
+
+/// What looking at the debates brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Update {
+    /// Files that were read.
+    pub read: usize,
+    /// Debates that were removed.
+    pub removed: usize,
+    /// Files that hold no debate that can be read.
+    pub unreadable: usize,
+}
+
+/// A state file as it was when it was read.
+struct Read {
+    file: Listed,
+    debate: Option<Box<Debate>>,
+    is_unreadable: bool,
+}
+
+impl Archive {
+    /// Opens the archive of a directory; makes its file where there is none.
+    ///
+    /// # Errors
+    /// When the file cannot be used.
+    pub fn open(directory: &Directory) -> Result<Self, ArchiveError> {
+        directory.create()?;
+        let path = directory.path().join(FILE);
+        let connection = connect(&path).map_err(|source| ArchiveError::Unusable { path: path.clone(), source })?;
+        let mut archive = Self { connection, directory: directory.clone() };
+        archive.prepare(&path)?;
+        Ok(archive)
+    }
+
+    fn prepare(&mut self, path: &Path) -> Result<(), ArchiveError> {
+        let unusable = |source| ArchiveError::Unusable { path: path.to_owned(), source };
+        let version = |connection: &Connection| connection.query_row("PRAGMA user_version", [], |row| row.get(0));
+        let found: u32 = version(&self.connection).map_err(unusable)?;
+        if found > VERSION {
+            return Err(ArchiveError::Newer { path: path.to_owned() });
+        }
+        if found == VERSION {
+            return Ok(());
+        }
+        // Another program may make the tables at the same time.
+        let transaction = write(&mut self.connection).map_err(unusable)?;
+        if version(&transaction).map_err(unusable)? == 0 {
+            transaction.execute_batch(include_str!("schema.sql")).map_err(unusable)?;
+            transaction.pragma_update(None, "user_version", VERSION).map_err(unusable)?;
+        }
+        transaction.commit().map_err(unusable)
+    }
+
+    /// Takes in what has changed since it last looked: finished debates are counted once and remembered, removed ones are
+    /// remembered no more.
+    ///
+    /// # Errors
+    /// When the directory cannot be read or the file not be written.
+    pub fn update(&mut self) -> Result<Update, ArchiveError> {
+        let mut known = self.files()?;
+        let mut changed = Vec::new();
+        for file in self.directory.state_files()? {
+            match known.remove(&file.name) {
+                Some(then) if then == stamp(&file) => {}
+                Some(_) | None => changed.push(file),
+            }
+        }
+        let gone: Vec<String> = known.into_keys().collect();
+        let mut update = Update { removed: gone.len(), ..Update::default() };
+        if !gone.is_empty() {
+            let transaction = write(&mut self.connection)?;
+            for name in &gone {
+                forget(&transaction, name)?;
+            }
+            transaction.commit()?;
+        }
+        for batch in changed.chunks(BATCH) {
+            let read: Vec<Read> = batch.iter().map(|file| self.read(file)).collect();
+            let transaction = write(&mut self.connection)?;
+            for one in &read {
+                take(&transaction, one)?;
+            }
+            transaction.commit()?;
+            update.read += read.len();
+            update.unreadable += read.iter().filter(|one| one.is_unreadable).count();
+        }
+        Ok(update)
+    }
+
+    /// Forgets everything and reads all debates anew. Ratings of debates that are gone are gone, too.
+    ///
+    /// # Errors
+    /// Like [`update`](Self::update).
+    pub fn rebuild(&mut self) -> Result<Update, ArchiveError> {
+        let transaction = write(&mut self.connection)?;
+        transaction.execute_batch("DELETE FROM files; DELETE FROM memories; DELETE FROM scores;")?;
+        transaction.commit()?;
+        self.update()
+    }
+
+    fn files(&self) -> Result<HashMap<String, (i64, i64)>, ArchiveError> {
+        let mut select = self.connection.prepare("SELECT name, modified, size FROM files")?;
+        let files = select.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+        Ok(files.collect::<rusqlite::Result<_>>()?)
+    }
+
+    fn read(&self, file: &Listed) -> Read {
+        let debate = read_state(&self.directory.path().join(&file.name));
+        let is_unreadable = debate.is_err();
+        let finished = debate.ok().filter(|debate| debate.status == Status::Completed);
+        Read { file: file.clone(), debate: finished.map(Box::new), is_unreadable }
+    }
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(PATIENCE)?;
+    // What is lost with the power is taken from the debates again.
+    connection.pragma_update(None, "synchronous", "OFF")?;
+    Ok(connection)
+}
+
+/// A transaction that has the right to write from its beginning: what it reads stays true until it writes.
+fn write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
+    connection.transaction_with_behavior(TransactionBehavior::Immediate)
+}
+
+/// What tells a file from what it was before.
+fn stamp(file: &Listed) -> (i64, i64) {
+    let since = file.modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let clamped = |number: u128| i64::try_from(number).unwrap_or(i64::MAX);
+    (clamped(since.as_nanos()), clamped(u128::from(file.size)))
+}
+
+/// Whether nobody who takes part is a model.
+fn is_rehearsal(settings: &Settings) -> bool {
+    settings.agents.iter().chain([&settings.judge]).all(|agent| agent.provider == OFFLINE)
+}
+
+fn forget(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
+    let number = transaction
+        .prepare_cached("SELECT number FROM files WHERE name = ?")?
+        .query_row([name], |row| row.get::<_, i64>(0))
+        .optional()?;
+    if let Some(number) = number {
+        transaction.prepare_cached("DELETE FROM memories WHERE rowid = ?")?.execute([number])?;
+        transaction.prepare_cached("DELETE FROM files WHERE number = ?")?.execute([number])?;
+    }
+    Ok(())
+}
+
+fn take(transaction: &Transaction<'_>, Read { file, debate, .. }: &Read) -> rusqlite::Result<()> {
+    forget(transaction, &file.name)?;
+    let (modified, size) = stamp(file);
+    let finished_at = debate
+        .as_ref()
+        .map(|debate| debate.updated_at.unwrap_or_else(|| Timestamp::from(DateTime::<Utc>::from(file.modified))));
+    let settings = debate.as_ref().and_then(|debate| debate.settings.as_ref());
+    transaction
+        .prepare_cached(
+            "INSERT INTO files (name, modified, size, debate, finished_at, protocol, rehearsed)
+             VALUES (?, ?, ?, ?, ?, ?, ?)",
+        )?
+        .execute(params![
+            file.name,
+            modified,
+            size,
+            debate.as_ref().map(|debate| debate.id.as_str()),
+            finished_at.map(|at| at.to_string()),
+            settings.map(|settings| settings.debate.protocol.as_str()),
+            settings.is_some_and(is_rehearsal),
+        ])?;
+    let (Some(debate), Some(at)) = (debate, finished_at) else { return Ok(()) };
+    let number = transaction.last_insert_rowid();
+    let is_forgotten = debate.tags.iter().any(|tag| tag == FORGOTTEN);
+    if let Some(Past { problem, decision, evidence, dissent }) = Past::of(debate).filter(|_| !is_forgotten) {
+        transaction
+            .prepare_cached(
+                "INSERT INTO memories (rowid, problem, decision, evidence, dissent) VALUES (?, ?, ?, ?, ?)",
+            )?
+            .execute(params![number, problem, decision, evidence, dissent])?;
+    }
+    if settings.is_some_and(|settings| Archive::rates(&settings.debate.protocol)) {
+        ratings::count(transaction, debate, at)
+    } else {
+        Ok(())
+    }
+}

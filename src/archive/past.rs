@@ -1,0 +1,72 @@
+//! What is remembered of a debate.
+
+use crate::debate::{Answered, Debate, Decision, Ledger, Objection};
+
+use super::ratings::ballots;
+
+/// What a later debate on the same subject should know of one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Past {
+    /// What was asked.
+    pub(super) problem: String,
+    /// What was decided, as it was written.
+    pub(super) decision: String,
+    /// What was found right: objections that were met or upheld, a line each.
+    pub(super) evidence: String,
+    /// What was said against it, a line each.
+    pub(super) dissent: String,
+}
+
+impl Past {
+    /// Of a debate with an answer; none where there is no answer.
+    pub(super) fn of(debate: &Debate) -> Option<Self> {
+        let solution = debate.final_solution.as_ref().filter(|solution| !solution.description.trim().is_empty())?;
+        let ledger = Ledger::of(debate);
+        let (evidence, mut dissent): (Vec<_>, Vec<_>) = ledger.objections.iter().partition(|one| is_evidence(one));
+        dissent.retain(|one| one.open || one.answer == Answered::Rejected || one.is_upheld_and_unmet());
+        let against = ballots(debate).filter(|ballot| {
+            let winner = solution.base.as_ref().or(debate.voting.as_ref().and_then(|voting| voting.winner.as_ref()));
+            winner.is_some() && ballot.target_agent_id.as_ref() != winner
+        });
+        let against = against.map(|ballot| line(&format!("{} voted otherwise: {}", ballot.agent_id, ballot.content)));
+        let unmet = solution.unfulfilled_major_requirements.iter().map(|one| line(&format!("Not fulfilled: {one}")));
+        let open = solution.open_questions.iter().map(|one| line(&format!("Open: {one}")));
+        Some(Self {
+            problem: debate.problem.trim().to_owned(),
+            decision: solution.description.trim().to_owned(),
+            evidence: evidence.into_iter().map(met).collect(),
+            dissent: dissent.into_iter().map(unmet_objection).chain(against).chain(unmet).chain(open).collect(),
+        })
+    }
+}
+
+/// Whether an objection turned out to be right, and the answer heeds it.
+fn is_evidence(one: &Objection) -> bool {
+    match &one.ruling {
+        Some(ruling) => ruling.decision == Decision::Upheld && !ruling.is_unmet(),
+        None => matches!(one.answer, Answered::Accepted | Answered::Partly) && !one.open,
+    }
+}
+
+fn met(one: &Objection) -> String {
+    let why = one.ruling.as_ref().map(|ruling| ruling.reason.as_str()).filter(|why| !why.trim().is_empty());
+    with_reason(&one.point.in_words(), why.or(one.reason.as_deref()))
+}
+
+fn unmet_objection(one: &Objection) -> String {
+    let ruled = one.ruling.as_ref().map(|ruling| ruling.reason.as_str()).filter(|why| !why.trim().is_empty());
+    with_reason(&format!("{}: {}", one.critic_id, one.point.in_words()), one.reason.as_deref().or(ruled))
+}
+
+fn with_reason(what: &str, why: Option<&str>) -> String {
+    match why {
+        Some(why) => line(&format!("{what} ({why})")),
+        None => line(what),
+    }
+}
+
+/// One line of a list.
+fn line(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("- {text}\n")
+}

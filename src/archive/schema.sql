@@ -1,0 +1,31 @@
+-- State files as they were last read; one that is there no more is forgotten.
+CREATE TABLE files (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    modified INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    -- The debate in it, where it holds one that is finished.
+    debate TEXT,
+    finished_at TEXT,
+    protocol TEXT,
+    rehearsed INTEGER NOT NULL DEFAULT 0
+);
+
+-- What is remembered of a file's debate; the rows have the numbers of the files.
+CREATE VIRTUAL TABLE memories USING fts5(problem, decision, evidence, dissent, tokenize = 'porter unicode61');
+
+-- What the judge gave each agent in a debate, and how sure it was of its votes. Ratings are made of this.
+CREATE TABLE scores (
+    debate TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    finished_at TEXT NOT NULL,
+    model TEXT NOT NULL,
+    role TEXT NOT NULL,
+    score REAL NOT NULL,
+    ballots INTEGER NOT NULL,
+    brier REAL NOT NULL,
+    brier_squared REAL NOT NULL,
+    PRIMARY KEY (debate, agent)
+);
+
+CREATE INDEX scores_in_order ON scores (finished_at, debate);

@@ -1,0 +1,309 @@
+use std::fs;
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::debate::AgentSettings;
+use crate::runner::Past as _;
+
+use super::*;
+
+/// A directory with debates of the arena.
+struct Debates {
+    keep: tempfile::TempDir,
+}
+
+/// An agent's model, the judge's score of it, whom it voted for and how sure it was.
+type Entrant<'a> = (&'a str, f64, &'a str, f64);
+
+impl Debates {
+    fn new() -> Self {
+        Self { keep: tempfile::tempdir().unwrap() }
+    }
+
+    fn directory(&self) -> Directory {
+        Directory::at(self.keep.path())
+    }
+
+    fn archive(&self) -> Archive {
+        let mut archive = Archive::open(&self.directory()).unwrap();
+        archive.update().unwrap();
+        archive
+    }
+
+    fn write(&self, id: &str, debate: &Value) {
+        fs::write(self.keep.path().join(format!("{id}.json")), debate.to_string()).unwrap();
+    }
+
+    fn remove(&self, id: &str) {
+        fs::remove_file(self.keep.path().join(format!("{id}.json"))).unwrap();
+    }
+
+    fn contest(&self, id: &str, day: u32, winner: &str, entrants: &[Entrant<'_>]) {
+        let mut debate = debate(id, "Where do we keep sessions?", "In Postgres.");
+        debate["updatedAt"] = json!(format!("2026-01-{day:02}T00:00:00.000Z"));
+        debate["settings"]["agents"] = entrants.iter().map(|(model, ..)| agent(model, "openai")).collect();
+        let scores: serde_json::Map<String, Value> =
+            entrants.iter().map(|(model, score, ..)| ((*model).to_owned(), json!(score))).collect();
+        debate["verdict"] = json!({ "winner": winner, "scores": scores, "criteria": {}, "reasoning": "" });
+        let ballots: Vec<Value> = entrants
+            .iter()
+            .map(|(voter, _, candidate, confidence)| {
+                json!({
+                    "agentId": voter, "agentRole": "architect", "type": "vote", "content": "it is simpler",
+                    "targetAgentId": candidate, "metadata": { "confidence": confidence },
+                })
+            })
+            .collect();
+        debate["rounds"] = json!([{ "roundNumber": 1, "contributions": ballots }]);
+        self.write(id, &debate);
+    }
+
+    /// Four debates whose ratings are worked out in `four_debates_come_to_what_they_do_by_hand`.
+    fn four(&self) {
+        self.contest("one", 1, "a", &[("a", 80.0, "a", 90.0), ("b", 70.0, "a", 60.0), ("c", 60.0, "c", 70.0)]);
+        self.contest("two", 2, "b", &[("a", 75.0, "b", 80.0), ("b", 75.0, "b", 50.0), ("c", 50.0, "b", 100.0)]);
+        self.contest("three", 3, "b", &[("b", 90.0, "b", 90.0), ("c", 85.0, "b", 20.0)]);
+        self.contest("four", 4, "c", &[("a", 60.0, "b", 40.0), ("b", 55.0, "c", 80.0), ("c", 88.0, "c", 100.0)]);
+    }
+}
+
+fn agent(model: &str, provider: &str) -> Value {
+    json!({
+        "id": model, "name": model, "role": "architect", "model": model, "provider": provider, "temperature": 0.5,
+        "summarization": { "enabled": false, "threshold": 1, "maxLength": 1, "method": "length-based" },
+        "enabled": true, "tools": [], "toolCallLimit": 1,
+    })
+}
+
+fn debate(id: &str, problem: &str, solution: &str) -> Value {
+    let words = ["vote", "votes", "voting", "votes", "voted", "vote"];
+    let words: serde_json::Map<String, Value> = ["noun", "plural", "progressive", "present", "past", "infinitive"]
+        .into_iter()
+        .zip(words)
+        .map(|(form, word)| (form.to_owned(), json!(word)))
+        .collect();
+    json!({
+        "id": id, "problem": problem, "status": "completed", "rounds": [],
+        "finalSolution": { "description": solution, "tradeoffs": [], "recommendations": [], "confidence": 80 },
+        "stages": [{ "id": "vote", "words": words, "yields": "ballot", "inRound": true, "isPlace": true }],
+        "settings": {
+            "agents": [agent("a", "openai")], "judge": agent("judge", "openai"),
+            "debate": {
+                "protocol": "arena", "rounds": 3, "terminationCondition": { "type": "fixed", "threshold": 80 },
+                "synthesisMethod": "judge", "includeFullHistory": true, "timeoutPerRound": 1, "interactiveClarifications": false,
+                "summarization": { "enabled": false, "threshold": 1, "maxLength": 1, "method": "length-based" },
+                "clarificationsMaxPerAgent": 1, "clarificationsMaxIterations": 1, "maxConcurrency": 1, "callTimeout": 1,
+                "maxRetries": 0, "onAgentFailure": "continue", "orchestratorType": "state-machine",
+            },
+        },
+        "updatedAt": "2026-01-01T00:00:00.000Z",
+    })
+}
+
+fn figures(archive: &Archive) -> Vec<(String, f64, u32, Option<f64>)> {
+    let mut figures: Vec<_> = archive.ratings().unwrap().into_iter().collect();
+    figures.sort_by(|one, other| one.player.cmp(&other.player));
+    figures.into_iter().map(|one| (one.player.model, one.rating, one.debates, one.brier)).collect()
+}
+
+fn assert_four(archive: &Archive) {
+    let found = figures(archive);
+    // Worked out apart from this program, from the formulas alone.
+    let expected = [
+        ("a", 1_521.335_120_514_096_2, 3, (0.01 + 0.04 + 0.16) / 3.0),
+        ("b", 1_504.700_650_423_112_2, 4, (0.16 + 0.25 + 0.01 + 0.04) / 4.0),
+        ("c", 1_473.964_229_062_791_7, 4, (0.49 + 0.0 + 0.64 + 0.0) / 4.0),
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for ((model, rating, debates, brier), expected) in found.iter().zip(expected) {
+        assert_eq!((model.as_str(), *debates), (expected.0, expected.2));
+        assert!((rating - expected.1).abs() < 1e-9, "{model}: {rating}");
+        assert!((brier.unwrap() - expected.3).abs() < 1e-12, "{model}: {brier:?}");
+    }
+}
+
+#[test]
+fn four_debates_come_to_what_they_do_by_hand() {
+    let debates = Debates::new();
+    debates.four();
+    let archive = debates.archive();
+    assert_four(&archive);
+    assert_eq!(archive.debates_counted().unwrap(), 4);
+    let best = &archive.ratings().unwrap()[0];
+    assert_eq!(best.player.model, "a");
+    let history: Vec<&str> = best.history.iter().map(|step| step.debate.as_str()).collect();
+    assert_eq!(history, ["one", "two", "four"]);
+    assert!((best.history[0].rating - 1516.0).abs() < 1e-9);
+    // Three ballots with a mean of 0.07 and a variance of 0.0063.
+    assert!((best.brier_interval.unwrap() - 1.96 * (0.0063_f64 / 3.0).sqrt()).abs() < 1e-9, "{best:?}");
+}
+
+#[test]
+fn a_debate_counts_once_whatever_becomes_of_its_files() {
+    let debates = Debates::new();
+    debates.four();
+    let mut archive = debates.archive();
+    assert_eq!(archive.update().unwrap(), Update::default());
+    let path = |name: &str| debates.keep.path().join(format!("{name}.json"));
+    fs::copy(path("one"), path("copy-of-one")).unwrap();
+    fs::write(path("two"), fs::read_to_string(path("two")).unwrap() + "\n").unwrap();
+    assert_eq!(archive.update().unwrap(), Update { read: 2, removed: 0, unreadable: 0 });
+    assert_four(&archive);
+    debates.remove("three");
+    archive.update().unwrap();
+    assert_four(&archive);
+}
+
+#[test]
+fn it_does_not_matter_which_debate_is_taken_in_first() {
+    let debates = Debates::new();
+    debates.contest("four", 4, "c", &[("a", 60.0, "b", 40.0), ("b", 55.0, "c", 80.0), ("c", 88.0, "c", 100.0)]);
+    let mut archive = debates.archive();
+    debates.four();
+    archive.update().unwrap();
+    assert_four(&archive);
+    archive.rebuild().unwrap();
+    assert_four(&archive);
+}
+
+#[test]
+fn programs_that_look_at_once_lose_nothing() {
+    let debates = Debates::new();
+    debates.four();
+    for number in 0..300 {
+        debates.write(&format!("more-{number}"), &debate(&format!("more-{number}"), "Which queue?", "A log."));
+    }
+    let directory = debates.directory();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| Archive::open(&directory).unwrap().update().unwrap());
+        }
+    });
+    let archive = Archive::open(&directory).unwrap();
+    assert_four(&archive);
+    assert_eq!(archive.memories().unwrap(), 304);
+}
+
+#[test]
+fn only_the_arena_rates_and_only_debates_that_are_over() {
+    let debates = Debates::new();
+    let mut running = debate("running", "Which queue?", "A log.");
+    running["status"] = json!("running");
+    debates.write("running", &running);
+    let mut oxford = debate("oxford", "Which queue?", "A log.");
+    oxford["settings"]["debate"]["protocol"] = json!("oxford");
+    oxford["settings"]["agents"] = json!([agent("a", "openai"), agent("b", "openai")]);
+    oxford["verdict"] = json!({ "winner": "a", "scores": { "a": 80, "b": 20 }, "criteria": {}, "reasoning": "" });
+    debates.write("oxford", &oxford);
+    let archive = debates.archive();
+    assert!(archive.ratings().unwrap().is_empty());
+    assert_eq!(archive.memories().unwrap(), 1, "the one that is over");
+}
+
+#[test]
+fn who_calls_no_model_is_not_rated_as_one() {
+    let debates = Debates::new();
+    let mut rehearsal = debate("rehearsal", "Which queue?", "A log.");
+    rehearsal["settings"]["agents"] = json!([agent("a", "offline"), agent("b", "openai")]);
+    rehearsal["verdict"] = json!({ "winner": "a", "scores": { "a": 80, "b": 20 }, "criteria": {}, "reasoning": "" });
+    debates.write("rehearsal", &rehearsal);
+    let models: Vec<String> = figures(&debates.archive()).into_iter().map(|(model, ..)| model).collect();
+    assert_eq!(models, ["b", "offline"]);
+}
+
+fn subjects(archive: &Archive, query: &str, relevance: Relevance) -> Vec<String> {
+    archive.search(query, relevance, false, 5).unwrap().into_iter().map(|one| one.debate).collect()
+}
+
+#[test]
+fn what_was_decided_is_found_by_its_subject() {
+    let debates = Debates::new();
+    debates.write("sessions", &debate("sessions", "Where do we store user sessions?", "In Postgres, behind a cache."));
+    debates.write("queue", &debate("queue", "Which queue carries the nightly export?", "A partitioned log."));
+    let mut dry = debate("dry", "Where do we store sessions of users?", "Nowhere.");
+    dry["settings"]["agents"] = json!([agent("a", "offline")]);
+    dry["settings"]["judge"] = agent("judge", "offline");
+    debates.write("dry", &dry);
+    let mut archive = debates.archive();
+    assert_eq!(subjects(&archive, "session", Relevance::Any), ["sessions"], "by its stem, and no rehearsal");
+    assert_eq!(subjects(&archive, "exporting nightly", Relevance::Any), ["queue"]);
+    let subject = "We have to store the sessions of our users somewhere. What is the best place?";
+    assert_eq!(subjects(&archive, subject, Relevance::SameSubject), ["sessions"]);
+    assert!(subjects(&archive, "Which user interface do we want?", Relevance::SameSubject).is_empty());
+    assert_eq!(archive.search("sessions", Relevance::Any, true, 5).unwrap().len(), 2);
+    assert!(archive.recall("sessions").unwrap().unwrap().decision.starts_with("In Postgres"));
+    debates.remove("sessions");
+    archive.update().unwrap();
+    assert!(subjects(&archive, "session", Relevance::Any).is_empty());
+    assert_eq!(archive.recall("sessions").unwrap(), None);
+}
+
+#[test]
+fn a_new_debate_is_told_how_its_agents_did_and_what_was_decided() {
+    let debates = Debates::new();
+    debates.four();
+    let problem = "Where do we keep the sessions of our users?";
+    let mut before = debate("sessions", problem, &"In Postgres. ".repeat(400));
+    before["finalSolution"]["openQuestions"] = json!(["How long do they live?"]);
+    debates.write("sessions", &before);
+    let agents: Vec<AgentSettings> =
+        ["c", "unknown"].map(|model| serde_json::from_value(agent(model, "openai")).unwrap()).into();
+    let past = PastDebates::of(&debates.directory());
+    let standings = past.standings(&agents).unwrap();
+    assert_eq!(standings.debates, 4);
+    let [known] = standings.agents.as_slice() else { panic!("{standings:?}") };
+    assert_eq!((known.agent_id.as_str(), known.debates), ("c", 4));
+    let mut settings: Settings = serde_json::from_value(before["settings"].clone()).unwrap();
+    assert!(past.material(problem, &settings).unwrap().is_empty(), "it is not to be told");
+    settings.debate.memory = true;
+    let material =
+        past.material("Users complain that sessions get lost. Where should we keep them?", &settings).unwrap();
+    let told = &material[0];
+    assert!(told.name.contains("sessions of 2026-01-01"), "{told:?}");
+    assert!(told.cut && told.text.contains("What was decided:\nIn Postgres."), "{told:?}");
+    assert!(told.text.contains("Open: How long do they live?"), "{told:?}");
+}
+
+#[test]
+fn no_query_is_taken_for_an_expression() {
+    let debates = Debates::new();
+    debates.write("one", &debate("one", "Is NEAR(a b) a \"phrase\"?", "No."));
+    let archive = debates.archive();
+    for query in ["", "\"", "a OR", "NEAR(", "problem: x", "*", "-1", "'; DROP TABLE files; --", "\u{0}", "é ß 漢字"]
+    {
+        archive.search(query, Relevance::Any, true, 5).unwrap();
+    }
+    assert_eq!(subjects(&archive, "PHRASE NEAR", Relevance::Any), ["one"]);
+}
+
+#[test]
+fn files_that_are_no_debates_are_passed_over_and_said() {
+    let debates = Debates::new();
+    debates.four();
+    fs::write(debates.keep.path().join("broken.json"), "{").unwrap();
+    fs::create_dir(debates.keep.path().join("folder.json")).unwrap();
+    let mut archive = Archive::open(&debates.directory()).unwrap();
+    let update = archive.update().unwrap();
+    assert_eq!((update.read, update.unreadable), (6, 2));
+    assert_four(&archive);
+}
+
+#[test]
+fn what_a_newer_version_wrote_is_left_alone() {
+    let debates = Debates::new();
+    drop(debates.archive());
+    let connection = Connection::open(debates.keep.path().join(FILE)).unwrap();
+    connection.pragma_update(None, "user_version", VERSION + 1).unwrap();
+    drop(connection);
+    let refused = Archive::open(&debates.directory()).err().unwrap();
+    assert!(matches!(refused, ArchiveError::Newer { .. }), "{refused}");
+}
+
+#[test]
+fn a_file_that_is_no_database_is_an_error_that_says_what_to_do() {
+    let debates = Debates::new();
+    fs::write(debates.keep.path().join(FILE), "not a database, by far").unwrap();
+    let refused = Archive::open(&debates.directory()).err().unwrap();
+    assert!(refused.hint().unwrap().contains("made anew"), "{refused:?}");
+}

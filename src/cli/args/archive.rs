@@ -1,0 +1,55 @@
+//! What can be typed to look up past debates.
+
+use std::num::NonZeroUsize;
+
+use clap::{Args, Subcommand};
+
+use super::DebateArg;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct RatingsArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(disable_help_subcommand = true)]
+pub(in crate::cli) struct MemoryArgs {
+    #[command(subcommand)]
+    pub(in crate::cli) command: MemoryCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum MemoryCommand {
+    /// Find debates by what was asked, decided, found right or said against it
+    Search {
+        /// What to look for: words, or a whole problem
+        #[arg(value_name = "WORDS", required = true)]
+        words: Vec<String>,
+
+        /// At most this many, those that fit best
+        #[arg(short = 'n', long = "limit", value_name = "N", default_value = "10")]
+        limit: NonZeroUsize,
+
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what is remembered of a debate
+    Show {
+        #[command(flatten)]
+        which: DebateArg,
+
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Keep a debate out of the memory, without removing it
+    Forget {
+        #[command(flatten)]
+        which: DebateArg,
+    },
+    /// Make memory and ratings anew from the debates on disk
+    Rebuild,
+}

@@ -1,0 +1,220 @@
+//! What can be typed to handle saved debates.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use chrono::{Days, Local, NaiveDate};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+
+use crate::debate::Usd;
+use crate::sanitize::sanitize;
+
+use super::{VouchArgs, WatchArgs, dollars};
+
+/// What a list calls debates by: their outcome where they have one, else their status.
+const STATUSES: [&str; 9] =
+    ["pending", "running", "paused", "completed", "failed", "full", "degraded", "stopped", "unreadable"];
+
+/// Which debate.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct DebateArg {
+    /// The debate: a state file, an id, the beginning or the last four characters of one, or `latest`
+    #[arg(value_name = "PATH-OR-ID")]
+    pub(in crate::cli) debate: String,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ListArgs {
+    /// Only debates with this status or outcome; several are separated by commas
+    #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = PossibleValuesParser::new(STATUSES))]
+    pub(in crate::cli) status: Vec<String>,
+
+    /// Only debates whose problem or solution contains this text, in upper or lower case
+    #[arg(long, value_name = "TEXT")]
+    pub(in crate::cli) text: Option<String>,
+
+    /// Only debates that follow this protocol
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) protocol: Option<String>,
+
+    /// Only debates with this tag; given several times, with all of them
+    #[arg(long, value_name = "TAG")]
+    pub(in crate::cli) tag: Vec<String>,
+
+    /// Only debates from this day on: `2026-01-31`, `today`, `yesterday`, or `7d` for seven days ago
+    #[arg(long, value_name = "DAY", value_parser = day)]
+    pub(in crate::cli) since: Option<NaiveDate>,
+
+    /// Only debates up to the end of this day
+    #[arg(long, value_name = "DAY", value_parser = day)]
+    pub(in crate::cli) until: Option<NaiveDate>,
+
+    /// At most this many, the newest
+    #[arg(short = 'n', long = "limit", value_name = "N")]
+    pub(in crate::cli) limit: Option<NonZeroUsize>,
+
+    /// Print what they cost, by month and model, instead of the debates
+    #[arg(long)]
+    pub(in crate::cli) cost: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ShowArgs {
+    #[command(flatten)]
+    pub(in crate::cli) which: DebateArg,
+
+    /// What to print of it [default: an overview]
+    #[arg(value_enum)]
+    pub(in crate::cli) part: Option<Part>,
+
+    /// Which round, agent or stage: its number, id, role or name
+    #[arg(value_name = "NAME", requires = "part")]
+    pub(in crate::cli) name: Option<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+
+    /// Print it as it is, however long it is
+    #[arg(long)]
+    pub(in crate::cli) no_pager: bool,
+}
+
+/// A part of a debate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum Part {
+    /// The solution
+    Solution,
+    /// Everything that was said in a round
+    Round,
+    /// Everything that an agent said, and what was said about its texts
+    Agent,
+    /// Everything that was said in a stage, round by round
+    Stage,
+    /// Everything that was said about somebody's text
+    Critiques,
+    /// Every objection and what became of it
+    Points,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct AskArgs {
+    #[command(flatten)]
+    pub(in crate::cli) which: DebateArg,
+
+    /// The question; `-` reads it from standard input. Without one, the last that has no answer yet is asked again
+    pub(in crate::cli) question: Option<String>,
+
+    /// Ask only if the answer costs no more than this many dollars [default: what is left of the debate's own limit]
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    pub(in crate::cli) max_cost: Option<Usd>,
+
+    /// The environment file with the keys [default: .env, if it is there]
+    #[arg(short, long, value_name = "PATH")]
+    pub(in crate::cli) env_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(in crate::cli) vouch: VouchArgs,
+
+    #[command(flatten)]
+    pub(in crate::cli) watch: WatchArgs,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct DiffArgs {
+    /// The first debate: a state file, an id, the beginning or the last four characters of one, or `latest`
+    #[arg(value_name = "PATH-OR-ID")]
+    pub(in crate::cli) a: String,
+
+    /// The second debate
+    #[arg(value_name = "PATH-OR-ID")]
+    pub(in crate::cli) b: String,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(in crate::cli) json: bool,
+
+    /// Print it as it is, however long it is
+    #[arg(long)]
+    pub(in crate::cli) no_pager: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct RmArgs {
+    /// The debates: ids, beginnings or last four characters of ids, `latest`, or files in ./debates
+    #[arg(value_name = "PATH-OR-ID", required = true)]
+    pub(in crate::cli) debates: Vec<String>,
+
+    /// Do not ask; needed where nobody can be asked
+    #[arg(short, long)]
+    pub(in crate::cli) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct TagArgs {
+    #[command(flatten)]
+    pub(in crate::cli) which: DebateArg,
+
+    /// Tags to add; without any, the tags that it has are printed
+    #[arg(value_name = "TAG", value_parser = tag)]
+    pub(in crate::cli) add: Vec<String>,
+
+    /// A tag to remove; may be given several times
+    #[arg(short, long, value_name = "TAG", value_parser = tag)]
+    pub(in crate::cli) remove: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct RateArgs {
+    #[command(flatten)]
+    pub(in crate::cli) which: DebateArg,
+
+    /// `+1` for a good debate, `-1` for a bad one
+    #[arg(value_name = "+1|-1", value_parser = rating, allow_negative_numbers = true)]
+    pub(in crate::cli) rating: i8,
+
+    /// Why
+    pub(in crate::cli) note: Option<String>,
+}
+
+/// Reads a day, in local time.
+fn day(text: &str) -> Result<NaiveDate, String> {
+    let today = Local::now().date_naive();
+    let ago = |days: u64| today.checked_sub_days(Days::new(days));
+    let found = match text {
+        "today" => Some(today),
+        "yesterday" => ago(1),
+        _ => match text.strip_suffix('d').and_then(|days| days.parse().ok()) {
+            Some(days) => ago(days),
+            None => NaiveDate::parse_from_str(text, "%Y-%m-%d").ok(),
+        },
+    };
+    found
+        .ok_or_else(|| "expected a day such as 2026-01-31, `today`, `yesterday`, or `7d` for seven days ago".to_owned())
+}
+
+/// Reads a rating.
+fn rating(text: &str) -> Result<i8, String> {
+    match text {
+        "+1" | "1" => Ok(1),
+        "-1" => Ok(-1),
+        _ => Err("expected +1 or -1".to_owned()),
+    }
+}
+
+/// Characters that a tag may have.
+const LONGEST_TAG: usize = 64;
+
+/// Reads a tag.
+fn tag(text: &str) -> Result<String, String> {
+    let is_odd = |c: char| c.is_whitespace() || c.is_control() || c == ',';
+    if text.is_empty() || text.chars().count() > LONGEST_TAG || text.contains(is_odd) || sanitize(text) != text {
+        return Err(format!("expected at most {LONGEST_TAG} characters without spaces and commas"));
+    }
+    Ok(text.to_owned())
+}

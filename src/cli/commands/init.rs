@@ -1,0 +1,310 @@
+//! `dialectic init`: from nothing to a configuration that works, in a few questions.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::cli::args::InitArgs;
+use crate::cli::dialogue::Dialogue;
+use crate::cli::output::make_parent;
+use crate::cli::terminal::Terminal;
+use crate::config::{
+    ConfigError, Environment, NoKey, PanelName, Provenance, default_models, endpoint, key_variable, url_fault,
+    user_path,
+};
+use crate::debate::ProviderSettings;
+use crate::error::Error;
+use crate::llm::openai::{OpenAiClient, http_client};
+use crate::llm::presets::{OFFLINE, PRESETS, preset};
+
+/// What a server of the user's own is called.
+const OWN: &str = "local";
+/// How long a server may take to say what it offers.
+const LISTING: Duration = Duration::from_secs(10);
+/// A server of one's own, where nothing else is said.
+const USUAL_SERVER: &str = "http://127.0.0.1:8000/v1";
+
+/// What the configuration is to say.
+#[derive(Debug, Default)]
+struct Wanted {
+    provider: String,
+    /// The server, where the provider is not built in.
+    server: Option<ProviderSettings>,
+    model: Option<String>,
+    panel: Option<PanelName>,
+    directory: Option<String>,
+}
+
+pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let environment = Environment::of_user()?;
+    let Some(path) = user_path(&environment) else {
+        let message = "there is no directory for configurations of yours: HOME is not set".to_owned();
+        return Err(ConfigError::Unmet { message }.into());
+    };
+    for warning in environment.warnings() {
+        terminal.warning(warning);
+    }
+    let mut dialogue = if args.yes { None } else { Some(Dialogue::begin("`dialectic init`")?) };
+    if path.exists() {
+        let is_replaced = match &mut dialogue {
+            None => false,
+            Some(dialogue) => dialogue.confirm(&format!("{} is there already. Replace it?", path.display()), false)?,
+        };
+        if !is_replaced {
+            return Err(Error::Exists { path });
+        }
+    }
+    let mut wanted = whom(args, &environment, dialogue.as_mut(), terminal)?;
+    let mut environment = environment;
+    if let Some(dialogue) = &mut dialogue
+        && let Some(variable) = missing_variable(&wanted, &environment)
+        && ask_key(&variable, &environment, dialogue, terminal)?
+    {
+        environment = Environment::of_user()?;
+    }
+    which_model(args, &mut wanted, &environment, dialogue.as_mut(), terminal)?;
+    if let Some(dialogue) = &mut dialogue {
+        if wanted.server.is_none() && args.model.is_none() {
+            wanted.panel = which_panel(dialogue, terminal)?;
+        }
+        let directory = dialogue.ask("Where are debates kept", "./debates, in each directory")?;
+        wanted.directory = Some(directory).filter(|directory| !directory.starts_with("./debates"));
+    }
+    let written = format!("{:#}\n", wanted.configuration());
+    make_parent(&path)?;
+    fs::write(&path, written).map_err(|source| Error::Output { path: path.clone(), source })?;
+    terminal.notice(&format!("Wrote {}", path.display()));
+    if let Some(variable) = missing_variable(&wanted, &environment) {
+        let keys = environment.keys_path().unwrap_or_default();
+        terminal.warning(&format!(
+            "{variable} is not set yet: put {variable}=... into the environment, or into {} with mode 0600",
+            keys.display()
+        ));
+    }
+    terminal.notice("Try it: dialectic debate \"Design a rate limiting system\"");
+    Ok(())
+}
+
+impl Wanted {
+    fn configuration(&self) -> Value {
+        let mut all = Map::new();
+        let remark = "Your own configuration, below that of a project. All keys: docs/configuration.md. No API key \
+                      belongs here.";
+        all.insert("$comment".to_owned(), remark.into());
+        // A panel says which models; a mixed one whose, too.
+        if self.panel != Some(PanelName::Mixed) {
+            all.insert("provider".to_owned(), self.provider.as_str().into());
+        }
+        match (self.panel, &self.model) {
+            (Some(panel), _) => drop(all.insert("panel".to_owned(), panel.name().into())),
+            (None, Some(model)) => drop(all.insert("model".to_owned(), model.as_str().into())),
+            (None, None) => {}
+        }
+        if let Some(directory) = &self.directory {
+            all.insert("directory".to_owned(), directory.as_str().into());
+        }
+        if let Some(server) = &self.server {
+            let mut entry = json!({"baseUrl": server.base_url});
+            if let Some(variable) = &server.api_key_env {
+                entry["apiKeyEnv"] = variable.as_str().into();
+            }
+            all.insert("providers".to_owned(), json!({ (self.provider.as_str()): entry }));
+        }
+        Value::Object(all)
+    }
+
+    fn servers(&self) -> BTreeMap<String, ProviderSettings> {
+        self.server.iter().map(|server| (self.provider.clone(), server.clone())).collect()
+    }
+}
+
+/// Who is asked: what the options say, what the user chooses, or the first whose key is there.
+fn whom(
+    args: &InitArgs,
+    environment: &Environment,
+    dialogue: Option<&mut Dialogue>,
+    terminal: &mut Terminal,
+) -> Result<Wanted, Error> {
+    if let Some(url) = &args.server {
+        return own_server(url.clone(), args.key_variable.clone(), "--server");
+    }
+    if let Some(name) = &args.provider {
+        if preset(name).is_none_or(|preset| preset.name == OFFLINE) {
+            let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).filter(|name| *name != OFFLINE).collect();
+            let message = format!("names no built-in provider; there are {}", known.join(", "));
+            return Err(ConfigError::Argument { option: "--provider", message }.into());
+        }
+        return Ok(Wanted { provider: name.clone(), ..Wanted::default() });
+    }
+    let mut known = default_models();
+    let has_key = |variable: Option<&str>| variable.is_some_and(|variable| environment.has(variable));
+    known.sort_by_key(|(_, _, variable)| !has_key(*variable));
+    let Some(dialogue) = dialogue else {
+        let first = known.first().filter(|(_, _, variable)| has_key(*variable));
+        let (provider, ..) = first.ok_or(NoKey)?;
+        return Ok(Wanted { provider: (*provider).to_owned(), ..Wanted::default() });
+    };
+    let mut choices: Vec<String> = known
+        .iter()
+        .map(|(name, _, variable)| match variable {
+            Some(variable) if environment.has(variable) => format!("{name} ({variable} is set)"),
+            Some(variable) => format!("{name} (needs {variable})"),
+            None => (*name).to_owned(),
+        })
+        .collect();
+    choices.push("ollama (models on this machine)".to_owned());
+    choices.push("another server that speaks OpenAI's API".to_owned());
+    terminal.notice("Whose models are asked?");
+    let place = dialogue.choose("Provider", &choices, terminal)?;
+    if let Some((provider, ..)) = known.get(place) {
+        return Ok(Wanted { provider: (*provider).to_owned(), ..Wanted::default() });
+    }
+    if place == known.len() {
+        return Ok(Wanted { provider: "ollama".to_owned(), ..Wanted::default() });
+    }
+    let url = loop {
+        let url = dialogue.ask("Its URL", USUAL_SERVER)?;
+        match url_fault(&url) {
+            None => break url,
+            Some(fault) => terminal.warning(&format!("{url} {fault}")),
+        }
+    };
+    let variable = dialogue.ask("The environment variable with its key (empty: it needs none)", "")?;
+    own_server(url, Some(variable).filter(|variable| !variable.is_empty()), "the variable")
+}
+
+fn own_server(url: String, variable: Option<String>, option: &'static str) -> Result<Wanted, Error> {
+    if let Some(fault) = url_fault(&url) {
+        return Err(ConfigError::Argument { option, message: fault.to_owned() }.into());
+    }
+    let is_name = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if variable.as_ref().is_some_and(|name| !is_name(name)) {
+        // Not quoted: it may be the key itself.
+        let message = "must be the name of an environment variable, not the key".to_owned();
+        return Err(ConfigError::Argument { option: "--key-variable", message }.into());
+    }
+    let server = ProviderSettings { base_url: Some(url), api_key_env: variable, ..ProviderSettings::default() };
+    Ok(Wanted { provider: OWN.to_owned(), server: Some(server), ..Wanted::default() })
+}
+
+/// The variable with the key of whoever is asked, where it has no value.
+fn missing_variable(wanted: &Wanted, environment: &Environment) -> Option<String> {
+    let servers = wanted.servers();
+    let variable = key_variable(&wanted.provider, &servers)?;
+    let is_asked = wanted.panel != Some(PanelName::Mixed);
+    (is_asked && !environment.has(variable)).then(|| variable.to_owned())
+}
+
+/// Takes the key from the user and keeps it where nobody else reads it. Says whether it did.
+fn ask_key(
+    variable: &str,
+    environment: &Environment,
+    dialogue: &mut Dialogue,
+    terminal: &mut Terminal,
+) -> Result<bool, Error> {
+    let Some(path) = environment.keys_path() else { return Ok(false) };
+    let shown = path.display();
+    let question =
+        format!("{variable} is not set. Paste it to keep it in {shown}; it is not shown (Enter: I set it myself).");
+    let key = dialogue.secret(&question, terminal)?;
+    if key.is_empty() {
+        return Ok(false);
+    }
+    if !key.chars().all(|c| c.is_ascii_graphic()) || key.contains(['\'', '"', '`']) {
+        terminal.warning("that is no key: it has characters that no header can carry; nothing was kept");
+        return Ok(false);
+    }
+    make_parent(&path)?;
+    keep_key(&path, variable, &key).map_err(|source| Error::Output { path: path.clone(), source })?;
+    terminal.notice(&format!("Kept {variable} in {shown}, for you alone"));
+    Ok(true)
+}
+
+/// Later lines win over earlier ones.
+fn keep_key(path: &Path, variable: &str, key: &str) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+        options.mode(0o600);
+        if path.exists() {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        }
+    }
+    let ends_open = fs::read(path).is_ok_and(|bytes| bytes.last().is_some_and(|last| *last != b'\n'));
+    let gap = if ends_open { "\n" } else { "" };
+    options.open(path)?.write_all(format!("{gap}{variable}='{key}'\n").as_bytes())
+}
+
+/// Which model is asked: what the option says, what the user chooses, or what is usual.
+fn which_model(
+    args: &InitArgs,
+    wanted: &mut Wanted,
+    environment: &Environment,
+    dialogue: Option<&mut Dialogue>,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
+    if args.model.is_some() {
+        wanted.model.clone_from(&args.model);
+        return Ok(());
+    }
+    let usual = default_models().iter().find(|(name, ..)| *name == wanted.provider).map(|(_, model, _)| *model);
+    let proposed = match usual {
+        Some(model) => Some(model.to_owned()),
+        None => first_offered(wanted, environment, terminal)?,
+    };
+    wanted.model = match dialogue {
+        Some(dialogue) => loop {
+            let model = dialogue.ask("Model", proposed.as_deref().unwrap_or_default())?;
+            if !model.is_empty() {
+                break Some(model);
+            }
+        },
+        None => proposed,
+    };
+    if wanted.model.is_none() {
+        let message = format!("is needed: {} does not say which models it offers", wanted.provider);
+        return Err(ConfigError::Argument { option: "--model", message }.into());
+    }
+    Ok(())
+}
+
+/// The first model that a server offers.
+fn first_offered(wanted: &Wanted, environment: &Environment, terminal: &mut Terminal) -> Result<Option<String>, Error> {
+    if missing_variable(wanted, environment).is_some() {
+        return Ok(None);
+    }
+    let endpoint = endpoint(&wanted.provider, &wanted.servers(), environment, &Provenance::of_user())?;
+    let client = OpenAiClient::new(endpoint, &http_client()?)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+    match runtime.block_on(client.offered(LISTING)) {
+        Ok(offered) => {
+            let names: Vec<&str> = offered.iter().map(|model| model.name.as_str()).collect();
+            if names.len() > 1 {
+                terminal.notice(&format!("It offers {}", names.join(", ")));
+            }
+            Ok(names.first().map(|name| (*name).to_owned()))
+        }
+        Err(error) => {
+            terminal.warning(&format!("{} does not say which models it offers: {error}", wanted.provider));
+            Ok(None)
+        }
+    }
+}
+
+fn which_panel(dialogue: &mut Dialogue, terminal: &mut Terminal) -> Result<Option<PanelName>, Error> {
+    terminal.notice("Which models debate?");
+    let choices = [
+        "that one, as every agent and as the judge",
+        "cheap: an inexpensive model of this provider",
+        "strong: the best model of this provider",
+        "mixed: models of all providers whose keys are there",
+    ];
+    let place = dialogue.choose("Panel", &choices.map(str::to_owned), terminal)?;
+    Ok(place.checked_sub(1).map(|place| PanelName::ALL[place]))
+}

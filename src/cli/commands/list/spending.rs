@@ -1,0 +1,103 @@
+//! `dialectic list --cost`: what debates cost, by month and model.
+
+use std::collections::BTreeMap;
+
+use anstyle::Style;
+use serde::Serialize;
+
+use crate::cli::terminal::Terminal;
+use crate::debate::{ModelUsage, Usd};
+use crate::display::{Cell, Table, TableColumn};
+use crate::error::Error;
+use crate::figures::{UNKNOWN, thousands};
+use crate::sanitize::one_line;
+
+use super::{NOTHING, Row, local};
+
+/// What the debates of a month took of a model.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Spent {
+    /// The month in which they began, `2026-01`; absent where a debate does not say.
+    month: Option<String>,
+    model: String,
+    debates: u64,
+    requests: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+    /// What is known of the cost.
+    cost_usd: Usd,
+    /// How many of the debates cost something that nobody knows.
+    unpriced_debates: u64,
+}
+
+impl Spent {
+    fn add(&mut self, usage: &ModelUsage) {
+        self.debates += 1;
+        // A file may say what it likes.
+        self.requests = self.requests.saturating_add(usage.requests);
+        self.input_tokens = self.input_tokens.saturating_add(usage.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(usage.output_tokens);
+        match usage.cost_usd {
+            Some(cost) => self.cost_usd += cost,
+            None => self.unpriced_debates += 1,
+        }
+    }
+
+    /// `$1.20`; with what is not known beside what is.
+    fn cost(&self) -> String {
+        match (self.unpriced_debates, self.debates) {
+            (0, _) => self.cost_usd.to_string(),
+            (unpriced, all) if unpriced == all && self.cost_usd == Usd::ZERO => UNKNOWN.to_owned(),
+            _ => format!("{} + unknown", self.cost_usd),
+        }
+    }
+}
+
+/// Prints the sums of these debates, the newest month first.
+pub(super) fn print(rows: &[Row], json: bool, terminal: &mut Terminal) -> Result<(), Error> {
+    let mut by_month: BTreeMap<(Option<String>, &str), Spent> = BTreeMap::new();
+    let mut all = Spent::default();
+    for row in rows {
+        let month = row.created_at.map(|at| local(at).format("%Y-%m").to_string());
+        for (model, usage) in &row.usage {
+            let key = (month.clone(), model.as_str());
+            let new = || Spent { month: month.clone(), model: model.clone(), ..Spent::default() };
+            by_month.entry(key).or_insert_with(new).add(usage);
+            all.add(usage);
+        }
+    }
+    all.debates = rows.iter().filter(|row| !row.usage.is_empty()).count() as u64;
+    let mut spent: Vec<Spent> = by_month.into_values().collect();
+    // The models of a month stay in their order.
+    spent.sort_by(|one, other| other.month.cmp(&one.month));
+    if json {
+        return terminal.json(&spent);
+    }
+    if spent.is_empty() {
+        terminal.notice("None of these debates says what it cost.");
+        return Ok(());
+    }
+    let mut table = Table::new([
+        TableColumn::text("MONTH"),
+        TableColumn::text("MODEL").flexible(12),
+        TableColumn::figure("DEBATES").rank(2),
+        TableColumn::figure("CALLS").rank(3),
+        TableColumn::figure("INPUT").rank(1),
+        TableColumn::figure("OUTPUT").rank(1),
+        TableColumn::figure("COST"),
+    ])
+    .of_lines();
+    let line = |of: &Spent, month: &str, model: String, style: Style| {
+        let figures = [of.debates, of.requests, of.input_tokens, of.output_tokens].map(thousands);
+        let texts = [month.to_owned(), model].into_iter().chain(figures).chain([of.cost()]);
+        texts.map(move |text| Cell::styled(text, style)).collect::<Vec<_>>()
+    };
+    for of in &spent {
+        table.row(line(of, of.month.as_deref().unwrap_or(NOTHING), one_line(&of.model), Style::new()));
+    }
+    if spent.len() > 1 {
+        table.row(line(&all, "all", String::new(), Style::new().bold()));
+    }
+    terminal.clean(&table.drawn(terminal.screen()))
+}

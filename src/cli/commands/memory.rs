@@ -1,0 +1,107 @@
+//! `dialectic memory`: what was decided in past debates.
+
+use std::fmt::Write as _;
+
+use crate::archive::{Archive, FORGOTTEN, Found, Memory, Relevance, Update};
+use crate::cli::args::{MemoryArgs, MemoryCommand};
+use crate::cli::session::debates;
+use crate::cli::terminal::Terminal;
+use crate::debate::DebateId;
+use crate::error::Error;
+use crate::figures::counted;
+use crate::markdown::truncate;
+use crate::sanitize::one_line;
+use crate::store::{Directory, Wanted};
+
+/// Characters of a problem's first line.
+const PROBLEM: usize = 80;
+
+pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let directory = debates()?;
+    if !directory.path().is_dir() {
+        if let MemoryCommand::Search { json: true, .. } = &args.command {
+            return terminal.json(&[(); 0]);
+        }
+        terminal.notice(&format!("No debates in {} yet.", directory.path().display()));
+        return Ok(());
+    }
+    match &args.command {
+        MemoryCommand::Search { words, limit, json } => {
+            let found = updated(&directory)?.search(&words.join(" "), Relevance::Any, true, limit.get())?;
+            if *json {
+                return terminal.json(&found);
+            }
+            if found.is_empty() {
+                terminal.notice("Nothing on that is remembered.");
+                return Ok(());
+            }
+            terminal.text(&found.iter().map(|one| listed(&directory, one)).collect::<Vec<_>>().join("\n"))
+        }
+        MemoryCommand::Show { which, json } => {
+            let id = directory.find(&which.debate)?.load(Wanted::State)?.debate.id;
+            let Some(memory) = updated(&directory)?.recall(id.as_str())? else {
+                terminal.notice(&format!("Nothing is remembered of {id}: it has no answer, or was to be forgotten."));
+                return Ok(());
+            };
+            if *json { terminal.json(&memory) } else { terminal.markdown(&shown(&memory)) }
+        }
+        MemoryCommand::Forget { which } => {
+            let entry = directory.find(&which.debate)?;
+            let forgotten = entry.note(|debate| debate.retagged(&[FORGOTTEN.to_owned()], &[]))?;
+            updated(&directory)?;
+            terminal.notice(&format!(
+                "{} is forgotten, though not removed. To remember it again: dialectic tag {} --remove {FORGOTTEN}",
+                forgotten.id,
+                directory.short_name(&forgotten.id)
+            ));
+            Ok(())
+        }
+        MemoryCommand::Rebuild => {
+            let mut archive = Archive::open(&directory)?;
+            let Update { read, unreadable, .. } = archive.rebuild()?;
+            if unreadable > 0 {
+                terminal.warning(&format!("{} cannot be read", counted(unreadable as u64, "file")));
+            }
+            let read = counted(read as u64, "debate");
+            terminal.notice(&format!("Read {read} anew, of which {} are remembered.", archive.memories()?));
+            Ok(())
+        }
+    }
+}
+
+fn updated(directory: &Directory) -> Result<Archive, Error> {
+    let mut archive = Archive::open(directory)?;
+    archive.update()?;
+    Ok(archive)
+}
+
+/// The day of a time as it is stored.
+fn day(at: &str) -> &str {
+    at.get(..10).unwrap_or(at)
+}
+
+fn listed(directory: &Directory, one: &Found) -> String {
+    let id = DebateId::new(&*one.debate);
+    let name = directory.short_name(&id).to_owned();
+    let problem = one_line(one.problem.lines().next().unwrap_or_default());
+    format!("{}  {}  {}\n    {}\n", one_line(&name), day(&one.finished_at), truncate(&problem, PROBLEM), one.excerpt)
+}
+
+/// A memory as Markdown.
+fn shown(memory: &Memory) -> String {
+    let mut text = format!(
+        "# {}\n\n{} · {}\n",
+        one_line(memory.problem.lines().next().unwrap_or_default()),
+        memory.debate,
+        day(&memory.finished_at)
+    );
+    for (title, part) in
+        [("Decision", &memory.decision), ("What turned out right", &memory.evidence), ("Dissent", &memory.dissent)]
+    {
+        if !part.trim().is_empty() {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\n## {title}\n\n{}\n", part.trim());
+        }
+    }
+    text
+}

@@ -1,0 +1,317 @@
+//! `dialectic models`: which models can be asked, what they read and cost, and which of them answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use glob::Pattern;
+use serde::Serialize;
+
+use crate::cli::args::ModelsArgs;
+use crate::cli::dialogue::{Dialogue, NotAsked};
+use crate::cli::session::env_file;
+use crate::cli::table::{Column, table};
+use crate::cli::terminal::Terminal;
+use crate::config::{ConfigError, ConfigPath, Environment, Loaded, Overrides, Provenance, endpoint, missing_keys_of};
+use crate::debate::{AgentId, AgentSettings, Settings, Usd};
+use crate::error::Error;
+use crate::figures::{counted, named_cost, thousands};
+use crate::llm::models::current;
+use crate::llm::openai::{Offered, OpenAiClient, http_client};
+use crate::llm::presets::{DEFAULT_MODELS, OFFLINE};
+use crate::llm::{ChatModel, Listener, Live, ModelError, Request, Timeouts, limits_of, price_of};
+use crate::runner::load_settings;
+use crate::sanitize::one_line;
+
+use super::debate::today;
+
+/// How long a server may take to list its models.
+const LISTING: Duration = Duration::from_secs(10);
+/// How long a model may take to say a word: servers of one's own may have to load it first.
+const PROBING: Duration = Duration::from_mins(1);
+/// Tokens of a probe's answer at most. Some servers refuse fewer.
+const WORD: u32 = 16;
+/// Tokens of a probe's question, with what surrounds it.
+const QUESTION: u64 = 20;
+
+/// A model, and what is known of it.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    provider: String,
+    model: String,
+    /// Who asks it by the configuration.
+    used_by: Vec<String>,
+    /// Whether its server lists it; absent where the server did not say.
+    offered: Option<bool>,
+    context_window: Option<u64>,
+    input_per_m_tok: Option<f64>,
+    output_per_m_tok: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probe: Option<Probe>,
+}
+
+/// What came of a probe.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Probe {
+    answered: bool,
+    latency_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// Nobody follows a probe's words.
+struct Nobody;
+
+impl Listener for Nobody {
+    fn on_token(&self, _: &str) {}
+}
+
+pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let environment = Environment::capture(&env_file(args.file.env_file.as_ref()))?;
+    let path = args.file.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
+    let Loaded { settings, warnings, provenance, choice, .. } =
+        load_settings(&path, &environment, &Overrides::default())?;
+    for warning in &warnings {
+        terminal.warning(warning);
+    }
+    if let Some(choice) = &choice {
+        terminal.notice(&choice.to_string());
+    }
+    let wanted = args.models.iter().map(|name| Pattern::new(name)).collect::<Result<Vec<_>, _>>();
+    let wanted = wanted.map_err(|error| ConfigError::Argument { option: "MODEL", message: error.to_string() })?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+    let mut servers = Servers::of(&settings, &environment, &provenance, terminal)?;
+    let offered = runtime.block_on(servers.ask_all(terminal));
+    let mut rows = rows(&settings, &servers, &offered);
+    if !wanted.is_empty() {
+        rows.retain(|row| wanted.iter().any(|name| is_meant(name, row)));
+        if rows.is_empty() {
+            let message = format!("{} names no model that is known here", args.models.join(", "));
+            return Err(ConfigError::Argument { option: "MODEL", message }.into());
+        }
+    }
+    if args.probe {
+        runtime.block_on(probe_all(&mut rows, &settings, &servers, args, terminal))?;
+    }
+    if args.json {
+        return terminal.json(&rows);
+    }
+    terminal.text(&shown(&rows, &servers, terminal.columns()))
+}
+
+/// Whether a pattern means a model: by its name, or with its provider before it.
+fn is_meant(name: &Pattern, row: &Row) -> bool {
+    name.matches(&row.model) || name.matches(&format!("{}:{}", row.provider, row.model))
+}
+
+/// The servers that the configuration knows, by provider.
+struct Servers {
+    clients: BTreeMap<String, Option<Arc<OpenAiClient>>>,
+}
+
+impl Servers {
+    /// Those of the providers in use, of the configured ones, and of built-in ones whose key is there.
+    fn of(
+        settings: &Settings,
+        environment: &Environment,
+        provenance: &Provenance,
+        terminal: &mut Terminal,
+    ) -> Result<Self, Error> {
+        let http = http_client()?;
+        let used = everybody(settings).map(|agent| agent.provider.as_str());
+        let has_key = |name: &&str| missing_keys_of([("", *name)], &settings.providers, environment).is_ok();
+        let built_in = DEFAULT_MODELS.iter().map(|(name, _)| *name).filter(has_key);
+        let configured = settings.providers.keys().map(String::as_str);
+        let names: BTreeSet<&str> = used.chain(built_in).chain(configured).filter(|name| *name != OFFLINE).collect();
+        let mut clients = BTreeMap::new();
+        for name in names {
+            let client = match missing_keys_of([("", name)], &settings.providers, environment) {
+                Err(missing) => {
+                    let variables: Vec<&str> = missing.missing.iter().map(|key| key.variable.as_str()).collect();
+                    terminal.warning(&format!("{name} was not asked: {} is not set", variables.join(", ")));
+                    None
+                }
+                Ok(()) => match endpoint(name, &settings.providers, environment, provenance)
+                    .map_err(Error::from)
+                    .and_then(|endpoint| Ok(OpenAiClient::new(endpoint, &http)?))
+                {
+                    Ok(client) => Some(Arc::new(client)),
+                    Err(error) => {
+                        terminal.warning(&format!("{name} was not asked: {error}"));
+                        None
+                    }
+                },
+            };
+            clients.insert(name.to_owned(), client);
+        }
+        Ok(Self { clients })
+    }
+
+    /// What each of them lists, asked at the same time. What goes wrong with one is said and is no matter of the others.
+    async fn ask_all(&mut self, terminal: &mut Terminal) -> BTreeMap<String, Vec<Offered>> {
+        let mut asked = Vec::new();
+        for (name, client) in &self.clients {
+            if let Some(client) = client.clone() {
+                asked.push((name.clone(), tokio::spawn(async move { client.offered(LISTING).await })));
+            }
+        }
+        let mut offered = BTreeMap::new();
+        for (name, task) in asked {
+            match task.await {
+                Ok(Ok(models)) => drop(offered.insert(name, models)),
+                Ok(Err(error)) => terminal.warning(&format!("{name} does not say which models it offers: {error}")),
+                Err(error) => terminal.warning(&format!("{name} was not asked: {error}")),
+            }
+        }
+        offered
+    }
+}
+
+fn everybody(settings: &Settings) -> impl Iterator<Item = &AgentSettings> {
+    settings.agents.iter().chain([&settings.judge])
+}
+
+/// An agent with that model: what is known of models is known of agents that have them.
+fn with_model(settings: &Settings, provider: &str, model: &str) -> AgentSettings {
+    AgentSettings {
+        provider: provider.to_owned(),
+        model: model.to_owned(),
+        id: AgentId::new("probe"),
+        ..settings.judge.clone()
+    }
+}
+
+fn rows(settings: &Settings, servers: &Servers, offered: &BTreeMap<String, Vec<Offered>>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for provider in servers.clients.keys() {
+        let listed = offered.get(provider);
+        let used = everybody(settings).filter(|agent| agent.provider == *provider).map(|agent| agent.model.as_str());
+        let known = match listed {
+            Some(models) => models.iter().map(|model| model.name.as_str()).collect(),
+            // Of a server that does not say, what is listed is all there is.
+            None if settings.elsewhere.contains(provider) => Vec::new(),
+            None => current(provider, today()),
+        };
+        let names: BTreeSet<&str> = used.chain(known).collect();
+        let row = |name: &str| {
+            let agent = with_model(settings, provider, name);
+            let price = price_of(&agent, settings);
+            let offer = listed.and_then(|models| models.iter().find(|model| model.name == name));
+            let says = limits_of(&agent, settings).context_window;
+            Row {
+                provider: provider.clone(),
+                model: name.to_owned(),
+                used_by: everybody(settings)
+                    .filter(|agent| agent.provider == *provider && agent.model == name)
+                    .map(|agent| agent.id.to_string())
+                    .collect(),
+                offered: listed.map(|_| offer.is_some()),
+                context_window: says.or_else(|| offer?.context_window),
+                input_per_m_tok: price.map(|price| price.input_per_m_tok),
+                output_per_m_tok: price.map(|price| price.output_per_m_tok),
+                probe: None,
+            }
+        };
+        let mut of_provider: Vec<Row> = names.into_iter().map(row).collect();
+        of_provider.sort_by_key(|row| row.used_by.is_empty());
+        rows.extend(of_provider);
+    }
+    rows
+}
+
+async fn probe_all(
+    rows: &mut [Row],
+    settings: &Settings,
+    servers: &Servers,
+    args: &ModelsArgs,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
+    let is_probed = |row: &&mut Row| {
+        let can_be_asked = servers.clients.get(&row.provider).is_some_and(Option::is_some);
+        can_be_asked && (!args.models.is_empty() || !row.used_by.is_empty())
+    };
+    let mut probed: Vec<&mut Row> = rows.iter_mut().filter(is_probed).collect();
+    let price = |row: &Row| {
+        let price = price_of(&with_model(settings, &row.provider, &row.model), settings)?;
+        let question = Usd::for_tokens(QUESTION, price.input_per_m_tok);
+        Some(question + Usd::for_tokens(u64::from(WORD), price.output_per_m_tok))
+    };
+    let most = probed.iter().map(|row| price(row)).try_fold(Usd::ZERO, |sum, price| Some(sum + price?));
+    let calls = counted(probed.len() as u64, "model");
+    terminal.notice(&match most {
+        Some(most) => format!("A word from {calls} costs {} at most.", named_cost(Some(most))),
+        None => format!("A word from {calls} costs {WORD} tokens at most each; not all of their prices are known."),
+    });
+    if !args.yes && !Dialogue::begin("`models --probe`")?.confirm("Ask them?", true)? {
+        return Err(NotAsked::Declined.into());
+    }
+    for row in &mut probed {
+        let Some(Some(client)) = servers.clients.get(&row.provider) else { continue };
+        row.probe = Some(probe(client, &row.model).await);
+    }
+    Ok(())
+}
+
+async fn probe(client: &OpenAiClient, model: &str) -> Probe {
+    let request = Request {
+        model: model.into(),
+        temperature: 0.0,
+        max_tokens: Some(WORD),
+        system: "Answer with one word.".into(),
+        prompt: "Hello".into(),
+        turns: Vec::new(),
+        answer: None,
+        tools: Arc::new([]),
+    };
+    let timeouts = Timeouts { first_token: PROBING, idle: PROBING };
+    let begun = std::time::Instant::now();
+    let asked =
+        tokio::time::timeout(PROBING, client.ask(&request, Live { listener: &Nobody, timeouts, attempt: 1 })).await;
+    let error = match asked {
+        Ok(Ok(_)) => None,
+        Ok(Err(failed)) => Some(failed.error).filter(|error| !came_from_a_model(error)),
+        Err(_) => Some(ModelError::TimedOut { after: PROBING }),
+    };
+    let latency_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Probe { answered: error.is_none(), latency_ms, error: error.map(|error| one_line(&error.to_string())) }
+}
+
+/// A model that thought until its tokens were used up has answered all the same.
+fn came_from_a_model(error: &ModelError) -> bool {
+    matches!(error, ModelError::OutputLimit | ModelError::Empty)
+}
+
+/// A part for each provider, with the configured models first.
+fn shown(rows: &[Row], servers: &Servers, width: Option<usize>) -> String {
+    let mut parts = Vec::new();
+    for provider in servers.clients.keys() {
+        let rows: Vec<[String; 6]> = rows.iter().filter(|row| row.provider == *provider).map(cells).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let headings = ["MODEL", "CONTEXT", "IN $/M", "OUT $/M", "PROBE", "USED BY"];
+        let columns =
+            [Column::Text(18), Column::Figures, Column::Figures, Column::Figures, Column::Text(8), Column::Spare];
+        parts.push(format!("{}\n{}", one_line(provider), table(headings, columns, &rows, width)));
+    }
+    parts.join("\n\n")
+}
+
+fn cells(row: &Row) -> [String; 6] {
+    let price = |price: Option<f64>| price.map_or_else(|| "?".to_owned(), |price| format!("{price:.2}"));
+    let mark = if row.offered == Some(false) { " (not offered)" } else { "" };
+    let probe = row.probe.as_ref().map(|probe| match &probe.error {
+        None => format!("answered in {:.1} s", std::time::Duration::from_millis(probe.latency_ms).as_secs_f64()),
+        Some(error) => error.clone(),
+    });
+    [
+        format!("{}{mark}", one_line(&row.model)),
+        row.context_window.map_or_else(|| "?".to_owned(), thousands),
+        price(row.input_per_m_tok),
+        price(row.output_per_m_tok),
+        probe.unwrap_or_default(),
+        row.used_by.iter().map(|id| one_line(id)).collect::<Vec<_>>().join(", "),
+    ]
+}

@@ -1,0 +1,141 @@
+//! `dialectic resume` without a debate: which one is meant, and whether it is.
+
+use std::path::PathBuf;
+
+use crate::cli::args::ResumeArgs;
+use crate::cli::confirm::{can_ask, confirm};
+use crate::cli::session::{debates, vouched};
+use crate::cli::terminal::Terminal;
+use crate::config::Environment;
+use crate::debate::{Debate, Forecast, Made, Span, Status, Usd};
+use crate::diagnostic::{Blame, Diagnostic};
+use crate::error::Error;
+use crate::figures::{counted, short_cost};
+use crate::markdown::truncate;
+use crate::runner::{Runner, RunnerError, Saved};
+use crate::sanitize::one_line;
+use crate::store::{Directory, Entry, JournalError, StoreError, read_state};
+
+/// How much of a problem's first line is shown, in characters.
+const PROBLEM_WIDTH: usize = 100;
+
+/// Why no debate is resumed that nobody named.
+#[derive(Debug, thiserror::Error)]
+enum NewestError {
+    /// There is none.
+    #[error("no debate in {} can be resumed", directory.display())]
+    None {
+        /// Where debates are kept.
+        directory: PathBuf,
+    },
+    /// Nobody can be asked, and `--yes` is not given.
+    #[error("no debate is named, and nobody can be asked whether this one is meant")]
+    Unasked {
+        /// What a person types for it.
+        name: String,
+    },
+}
+
+impl Diagnostic for NewestError {
+    fn blame(&self) -> Blame {
+        Blame::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::None { .. } => "`dialectic list` shows the saved debates".to_owned(),
+            Self::Unasked { name } => {
+                format!("name it: dialectic resume {name}; or take whatever is the newest: dialectic resume --yes")
+            }
+        })
+    }
+}
+
+/// The newest debate that can be resumed, once the user has agreed to pay for it; none when the user has not.
+pub(super) fn agreed(
+    runner: &Runner,
+    environment: &Environment,
+    args: &ResumeArgs,
+    terminal: &mut Terminal,
+) -> Result<Option<Entry>, Error> {
+    let directory = debates()?;
+    let (entry, saved) = newest(&directory, runner, terminal)?
+        .ok_or_else(|| NewestError::None { directory: directory.path().to_owned() })?;
+    let name = directory.short_name(&saved.debate().id).to_owned();
+    terminal.notice(&format!("The newest debate that can be resumed is {name}: {}.", described(saved.debate())));
+    let provenance = vouched(saved.provenance(), &args.vouch, environment)?;
+    let ready = runner.resume(saved, &provenance)?.begin()?;
+    if let Some(forecast) = ready.forecast() {
+        terminal.notice(&match forecast() {
+            Ok(forecast) => likely(&forecast),
+            Err(error) => format!("What it is likely to take cannot be worked out: {error}."),
+        });
+    }
+    // Nobody else's to wait for while a person thinks.
+    drop(ready);
+    if args.yes {
+        return Ok(Some(entry));
+    }
+    if !can_ask() {
+        return Err(NewestError::Unasked { name }.into());
+    }
+    let is_meant = confirm("Resume it?", true)?;
+    if !is_meant {
+        terminal.notice("Nothing was resumed.");
+    }
+    Ok(is_meant.then_some(entry))
+}
+
+/// The newest debate that is not finished, runs nowhere else and can be taken up.
+fn newest(directory: &Directory, runner: &Runner, terminal: &mut Terminal) -> Result<Option<(Entry, Saved)>, Error> {
+    for entry in directory.entries()? {
+        let is_completed = read_state(&entry.state).is_ok_and(|debate| debate.status == Status::Completed);
+        if entry.journal.is_none() || is_completed {
+            continue;
+        }
+        match runner.open(&entry, &[]) {
+            Ok(saved) => return Ok(Some((entry, saved))),
+            Err(RunnerError::IsFinished { .. }) => {}
+            Err(RunnerError::Store(StoreError::Journal(JournalError::Locked { .. }))) => {
+                terminal.notice(&format!("{} is running in another process.", entry.id()));
+            }
+            Err(error) => terminal.warning(&format!("{} is left out: {error}", entry.id())),
+        }
+    }
+    Ok(None)
+}
+
+/// `“Design a queue”, paused in round 2`
+fn described(debate: &Debate) -> String {
+    let problem = one_line(debate.title());
+    let shown = truncate(&problem, PROBLEM_WIDTH);
+    let more = if shown.len() < problem.len() { "…" } else { "" };
+    // Nobody runs it: it was killed.
+    let how = match debate.status {
+        Status::Running => "broken off",
+        Status::Pending => "not begun",
+        status @ (Status::Paused | Status::Completed | Status::Failed) => status.name(),
+    };
+    let round = if debate.current_round == 0 { String::new() } else { format!(" in round {}", debate.current_round) };
+    format!("“{shown}{more}”, {how}{round}")
+}
+
+/// What is still to come of it, in calls and money.
+fn likely(forecast: &Forecast) -> String {
+    let all = forecast.calls.len() as u64;
+    let certain = forecast.calls.iter().filter(|call| call.made == Made::Always);
+    let costs = |calls: &mut dyn Iterator<Item = Option<Span<Usd>>>| calls.sum::<Option<Span<Usd>>>();
+    let low = costs(&mut certain.clone().map(|call| call.cost)).map(|span| span.low);
+    let high = costs(&mut forecast.calls.iter().map(|call| call.cost)).map(|span| span.high);
+    let calls = match certain.count() as u64 {
+        certain if certain == all => counted(all, "call"),
+        certain => format!("{certain} to {}", counted(all, "call")),
+    };
+    match low.zip(high) {
+        Some((Usd::ZERO, Usd::ZERO)) => format!("Left to make: {calls}, which cost nothing."),
+        Some((low, high)) => {
+            format!("Left to make: {calls}, likely to cost {} to {}.", short_cost(low), short_cost(high))
+        }
+        None => format!("Left to make: {calls}; what they cost is not known."),
+    }
+}

@@ -1,0 +1,71 @@
+//! `dialectic rm`: removes debates.
+
+use crate::cli::args::RmArgs;
+use crate::cli::confirm::{can_ask, confirm};
+use crate::cli::session::debates;
+use crate::cli::terminal::Terminal;
+use crate::debate::Debate;
+use crate::diagnostic::{Blame, Diagnostic};
+use crate::error::Error;
+use crate::figures::counted;
+use crate::markdown::truncate;
+use crate::sanitize::one_line;
+use crate::store::{Entry, Wanted};
+
+/// How much of a problem's first line is shown, in characters.
+const PROBLEM_WIDTH: usize = 60;
+
+/// Nobody can be asked, and `--yes` is not given.
+#[derive(Debug, thiserror::Error)]
+#[error("{} would be removed, and nobody can be asked whether that is meant", counted(*.debates as u64, "debate"))]
+struct Unasked {
+    debates: usize,
+}
+
+impl Diagnostic for Unasked {
+    fn blame(&self) -> Blame {
+        Blame::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some("nothing was removed; to remove without being asked, give --yes".to_owned())
+    }
+}
+
+pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let directory = debates()?;
+    let entries = directory.select(args.debates.iter().map(String::as_str))?;
+    for entry in &entries {
+        directory.check_is_here(entry)?;
+    }
+    if !args.yes {
+        for entry in &entries {
+            terminal.notice(&described(entry));
+        }
+        if !can_ask() {
+            return Err(Unasked { debates: entries.len() }.into());
+        }
+        let what =
+            if entries.len() == 1 { "this debate".to_owned() } else { format!("these {} debates", entries.len()) };
+        if !confirm(&format!("Remove {what} for good?"), false)? {
+            terminal.notice("Nothing was removed.");
+            return Ok(());
+        }
+    }
+    for entry in &entries {
+        directory.remove(entry)?;
+        terminal.notice(&format!("Removed {}", entry.id()));
+    }
+    Ok(())
+}
+
+/// `deb-20260101-120000-vhkp  completed  Design a queue`
+fn described(entry: &Entry) -> String {
+    // A debate that cannot be read can be removed all the same.
+    let said = entry.load(Wanted::State).map_or_else(|_| "unreadable".to_owned(), |saved| summary(&saved.debate));
+    format!("{}  {said}", entry.id())
+}
+
+fn summary(debate: &Debate) -> String {
+    format!("{}  {}", debate.status.name(), truncate(&one_line(debate.title()), PROBLEM_WIDTH))
+}

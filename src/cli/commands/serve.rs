@@ -1,0 +1,158 @@
+//! `dialectic serve`: the debates in a browser.
+
+use std::process::{Command, Stdio};
+use std::thread;
+
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::oneshot;
+
+use crate::cli::args::ServeArgs;
+use crate::cli::interrupt::Interrupts;
+use crate::cli::session::{debates, env_file};
+use crate::cli::terminal::Terminal;
+use crate::config::{ConfigPath, Environment, Overrides};
+use crate::debate::{DebateId, Usd};
+use crate::error::Error;
+use crate::runner::load_settings;
+use crate::serve::{Options, Server, Stage, Workplace};
+use crate::store::Directory;
+
+/// The environment variable with the token of programs.
+const TOKEN: &str = "DIALECTIC_TOKEN";
+/// How many debates run at once.
+const PLACES: usize = 3;
+
+pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let environment = Environment::capture(&env_file(args.env_file.as_ref()))?;
+    let config = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
+    // A configuration that cannot be used is better found now than with the first debate.
+    for warning in load_settings(&config, &environment, &Overrides::default())?.warnings {
+        terminal.warning(&warning);
+    }
+    let has_token = environment.has(TOKEN);
+    let workplace = Workplace {
+        directory: args.dir.as_ref().map_or_else(debates, |dir| Ok(Directory::at(dir)))?,
+        config,
+        environment,
+        max_cost: args.max_cost,
+        max_cost_per_day: args.max_cost_per_day,
+    };
+    let options = Options {
+        host: args.host.clone(),
+        port: args.port,
+        origins: args.origins.clone(),
+        places: args.max_debates.into(),
+        ..local(workplace)
+    };
+    let (notices, mut said) = unbounded_channel();
+    let server = Server::bind(options, notices)?;
+    while let Ok(warning) = said.try_recv() {
+        terminal.warning(&warning);
+    }
+    terminal.notice("Open this address; it lets one browser in. Ctrl-C ends the server and pauses what runs.");
+    terminal.text(&server.address())?;
+    if !has_token {
+        terminal.notice(&format!("Programs send the header `Authorization: Bearer {}`.", server.token()));
+    }
+    if args.open {
+        open(&server.address(), terminal);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+    let paused = runtime.block_on(async {
+        let mut interrupts = Interrupts::listen();
+        let until = async {
+            tokio::select! {
+                () = interrupts.next() => {}
+                () = tell(&mut said, terminal) => {}
+            }
+        };
+        server.run(until).await
+    });
+    // Whoever reads a file for somebody who has gone is not waited for.
+    runtime.shutdown_background();
+    for id in paused? {
+        terminal.notice(&format!("Paused {id}: go on with `dialectic resume {id}`."));
+    }
+    Err(Error::Stopped)
+}
+
+/// A server that only this machine reaches.
+fn local(workplace: Workplace) -> Options {
+    let token = workplace.environment.get(TOKEN).map(str::to_owned);
+    Options { host: "127.0.0.1".to_owned(), port: 0, origins: Vec::new(), token, places: PLACES, workplace }
+}
+
+/// A server beside the run of one debate, `debate --serve`.
+pub(in crate::cli) fn for_one_debate(
+    config: &ConfigPath,
+    environment: &Environment,
+    max_cost: Option<Usd>,
+) -> Result<Server, Error> {
+    let workplace = Workplace {
+        directory: debates()?,
+        config: config.clone(),
+        environment: environment.clone(),
+        max_cost,
+        max_cost_per_day: None,
+    };
+    let (notices, _) = unbounded_channel();
+    Ok(Server::bind(local(workplace), notices)?)
+}
+
+/// A server that answers on a thread of its own while a debate runs.
+pub(in crate::cli) struct Served {
+    pub(in crate::cli) stage: Stage,
+    stop: oneshot::Sender<()>,
+    ended: thread::JoinHandle<()>,
+}
+
+impl Served {
+    /// Starts it, and says where the debate can be watched.
+    pub(in crate::cli) fn start(server: Server, id: &DebateId, terminal: &mut Terminal) -> Result<Self, Error> {
+        terminal.notice(&format!("Watch it at {}", server.address_of_debate(id)));
+        let (stage, (stop, stopped)) = (server.stage(), oneshot::channel::<()>());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+        let ended = thread::Builder::new().name("serve".to_owned()).spawn(move || {
+            // The address is taken; what else could fail is told by the page, which does not come.
+            drop(runtime.block_on(server.run(async {
+                let _ = stopped.await;
+            })));
+            runtime.shutdown_background();
+        });
+        Ok(Self { stage, stop, ended: ended.map_err(Error::Runtime)? })
+    }
+
+    /// Goes on until the user interrupts, and pauses what was started meanwhile.
+    pub(in crate::cli) fn stay(self, terminal: &mut Terminal) -> Result<(), Error> {
+        terminal.notice("The page stays until you press Ctrl-C.");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+        runtime.block_on(async { Interrupts::listen().next().await });
+        // One that has ended already needs no telling.
+        let _ = self.stop.send(());
+        drop(self.ended.join());
+        Err(Error::Stopped)
+    }
+}
+
+/// Tells the user what there is to tell, for as long as there is a server.
+async fn tell(said: &mut UnboundedReceiver<String>, terminal: &mut Terminal) {
+    while let Some(warning) = said.recv().await {
+        terminal.warning(&warning);
+    }
+}
+
+/// Has the browser of the system open an address.
+pub(in crate::cli) fn open(address: &str, terminal: &mut Terminal) {
+    let (program, arguments): (&str, &[&str]) = if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(windows) {
+        ("rundll32", &["url.dll,FileProtocolHandler"])
+    } else {
+        ("xdg-open", &[])
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if command.spawn().is_err() {
+        terminal.warning(&format!("cannot open a browser: there is no {program}"));
+    }
+}

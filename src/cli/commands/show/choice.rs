@@ -1,0 +1,152 @@
+//! Which texts of a debate are meant.
+
+use crate::cli::args::Part;
+use crate::debate::{AgentId, Debate, DebateId, StageId, Yield};
+use crate::diagnostic::{Blame, Diagnostic};
+use crate::report::{Said, View};
+
+/// Which texts of a debate are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// Those of a round.
+    Round(u32),
+    /// Those by somebody or about somebody.
+    Agent(AgentId),
+    /// Those of a stage.
+    Stage(StageId),
+    /// Those about somebody's text.
+    Critiques,
+    /// Whatever there is.
+    All,
+}
+
+/// Why nothing can be shown.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ChoiceError {
+    /// A part of which there are several, and none is named.
+    #[error("which {what}? {}", known_of(known))]
+    Unnamed {
+        /// What there are several of.
+        what: &'static str,
+        /// Their names.
+        known: Vec<String>,
+    },
+    /// A name that nothing has.
+    #[error("the debate has no {what} `{name}`; {}", known_of(known))]
+    Unknown {
+        /// What there are several of.
+        what: &'static str,
+        /// As it was given.
+        name: String,
+        /// Their names.
+        known: Vec<String>,
+    },
+    /// A name for a part of which there is one.
+    #[error("there is only one `{part}` of a debate: `{name}` is one argument too many")]
+    NotNamed {
+        /// The part.
+        part: &'static str,
+        /// As it was given.
+        name: String,
+    },
+    /// A debate that has no answer.
+    #[error("the debate {id} has no solution")]
+    NoSolution {
+        /// The debate.
+        id: DebateId,
+    },
+}
+
+impl Diagnostic for ChoiceError {
+    fn blame(&self) -> Blame {
+        Blame::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoSolution { id } => Some(format!("as far as it came: dialectic show {id}")),
+            Self::Unnamed { .. } | Self::Unknown { .. } | Self::NotNamed { .. } => None,
+        }
+    }
+}
+
+fn known_of(known: &[String]) -> String {
+    if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) }
+}
+
+impl Choice {
+    /// What `part` and `name` mean in this debate.
+    ///
+    /// # Errors
+    /// When a name is missing, or means nothing or several.
+    pub(super) fn of(view: &View<'_>, part: Option<Part>, name: Option<&str>) -> Result<Self, ChoiceError> {
+        match part {
+            Some(Part::Round) => round(view.debate, name).map(Self::Round),
+            Some(Part::Agent) => agent(view, name).map(Self::Agent),
+            Some(Part::Stage) => stage(view.debate, name).map(Self::Stage),
+            Some(Part::Critiques) => not_named("critiques", name).map(|()| Self::Critiques),
+            Some(Part::Solution) => not_named("solution", name).map(|()| Self::All),
+            Some(Part::Points) => not_named("points", name).map(|()| Self::All),
+            None => Ok(Self::All),
+        }
+    }
+
+    /// Whether it has that text.
+    pub(super) fn has(&self, debate: &Debate, text: &Said<'_>) -> bool {
+        match self {
+            Self::Round(round) => text.round == *round,
+            Self::Agent(agent) => text.agent_id == agent || text.target_agent_id == Some(agent),
+            Self::Stage(stage) => text.stage == Some(*stage),
+            Self::Critiques => text.yields(debate) == Some(Yield::Critique),
+            Self::All => true,
+        }
+    }
+}
+
+fn not_named(part: &'static str, name: Option<&str>) -> Result<(), ChoiceError> {
+    name.map_or(Ok(()), |name| Err(ChoiceError::NotNamed { part, name: name.to_owned() }))
+}
+
+fn round(debate: &Debate, name: Option<&str>) -> Result<u32, ChoiceError> {
+    let what = "round";
+    let known = || debate.rounds.iter().map(|round| round.round_number.to_string()).collect();
+    let name = name.ok_or_else(|| ChoiceError::Unnamed { what, known: known() })?;
+    let number = name.parse().ok().filter(|number| debate.round(*number).is_some());
+    number.ok_or_else(|| ChoiceError::Unknown { what, name: name.to_owned(), known: known() })
+}
+
+fn agent(view: &View<'_>, name: Option<&str>) -> Result<AgentId, ChoiceError> {
+    let everybody = || view.agents.iter().chain([&view.judge]);
+    let names = everybody().map(|one| {
+        let role = if one.id == view.judge.id { "judge" } else { &one.role };
+        (one.id.clone(), vec![one.id.as_str(), role, &one.name])
+    });
+    one_of("agent", &names.collect::<Vec<_>>(), name)
+}
+
+fn stage(debate: &Debate, name: Option<&str>) -> Result<StageId, ChoiceError> {
+    let stages = debate.stages.iter().filter(|stage| stage.yields.is_some());
+    let names = stages.map(|stage| (stage.id, vec![stage.id.as_str(), &stage.words.noun, &stage.words.plural]));
+    one_of("stage", &names.collect::<Vec<_>>(), name)
+}
+
+/// The one of `all` that has this name, or alone a name that begins like it. In messages each is called by its first.
+fn one_of<T: PartialEq + Clone>(
+    what: &'static str,
+    all: &[(T, Vec<&str>)],
+    name: Option<&str>,
+) -> Result<T, ChoiceError> {
+    let known = || all.iter().filter_map(|(_, names)| Some((*names.first()?).to_owned())).collect::<Vec<_>>();
+    let name = name.ok_or_else(|| ChoiceError::Unnamed { what, known: known() })?;
+    let wanted = name.to_lowercase();
+    let fitting = |fits: &dyn Fn(&str) -> bool| {
+        let fitting = all.iter().filter(|(_, names)| names.iter().any(|name| fits(&name.to_lowercase())));
+        fitting.map(|(one, _)| one.clone()).collect::<Vec<_>>()
+    };
+    let same = fitting(&|name| name == wanted);
+    let found = if same.is_empty() { fitting(&|name| name.starts_with(&wanted)) } else { same };
+    match found.as_slice() {
+        [one] => Ok(one.clone()),
+        _ => Err(ChoiceError::Unknown { what, name: name.to_owned(), known: known() }),
+    }
+}

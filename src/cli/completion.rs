@@ -1,0 +1,141 @@
+//! What shells complete: commands and options, and what only this program knows: debates, roles, protocols, stages.
+//!
+//! A shell asks the program each time, with a variable of the environment that its script sets.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use clap::{Command, CommandFactory};
+use clap_complete::engine::ValueCompleter;
+use clap_complete::env::CompleteEnv;
+use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter};
+
+use crate::debate::{Debate, DebateId};
+use crate::markdown::truncate;
+use crate::prompt::Role;
+use crate::protocol::PROTOCOLS;
+use crate::sanitize::{one_line, sanitize};
+use crate::store::{Entry, ShortNames, Wanted, read_state};
+
+use super::args::Cli;
+use super::session::debates as directory;
+
+/// The variable by which a shell asks for completions.
+pub(super) const VARIABLE: &str = "DIALECTIC_COMPLETE";
+/// Debates whose problem is shown beside their id: reading more would be felt.
+const DESCRIBED: usize = 50;
+/// Characters of a problem.
+const PROBLEM: usize = 60;
+/// Rounds that are offered to fork in, where it is not known how many there are.
+const ROUNDS: u32 = 3;
+
+/// Answers a shell that asks what can be typed, and ends the program then.
+pub(super) fn answer() {
+    CompleteEnv::with_factory(|| completing(Cli::command())).var(VARIABLE).complete();
+}
+
+/// The command line, with who knows what each argument can be.
+fn completing(command: Command) -> Command {
+    command.mut_subcommands(|command| {
+        command.mut_args(|arg| match arg.get_id().as_str() {
+            "debate" | "debates" | "named" | "a" | "b" => arg.add(ArgValueCompleter::new(debates)),
+            "agents" => arg.add(ArgValueCandidates::new(roles)),
+            "protocol" => arg.add(ArgValueCandidates::new(protocols)),
+            "at" => arg.add(ArgValueCompleter::new(places)),
+            "name" => arg.add(ArgValueCandidates::new(parts)),
+            _ => arg,
+        })
+    })
+}
+
+/// Whether a shell can show it as it is, and the user would not have to quote it.
+fn is_plain(text: &str) -> bool {
+    sanitize(text) == text && !text.contains(|c: char| c.is_whitespace() || "'\"\\$`*?[]".contains(c))
+}
+
+/// Debates by what a person types for them, newest first; by their whole id once that is begun; and files.
+fn debates(current: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = current.to_string_lossy();
+    if typed.contains(std::path::MAIN_SEPARATOR) || typed.starts_with('.') {
+        return PathCompleter::file().complete(current);
+    }
+    let entries = directory().and_then(|directory| Ok(directory.entries()?)).unwrap_or_default();
+    let names = ShortNames::of(&entries);
+    let newest =
+        (!entries.is_empty()).then(|| CompletionCandidate::new("latest").help(Some("the newest debate".into())));
+    let known = entries.iter().enumerate().filter_map(|(index, entry)| {
+        let id = DebateId::new(entry.id());
+        let short = names.name(&id);
+        let name = if !typed.is_empty() && id.as_str().starts_with(&*typed) { id.as_str() } else { short };
+        let problem = (index < DESCRIBED).then(|| read_state(&entry.state).ok()).flatten();
+        let problem = problem.map(|debate| truncate(&one_line(debate.title()), PROBLEM).to_owned());
+        is_plain(name).then(|| CompletionCandidate::new(name).help(problem.map(Into::into)).display_order(Some(index)))
+    });
+    let all = newest.into_iter().chain(known);
+    all.filter(|one| one.get_value().to_string_lossy().starts_with(&*typed)).collect()
+}
+
+/// Roles: the built-in ones and those of the user's beside the configuration.
+fn roles() -> Vec<CompletionCandidate> {
+    let own = std::fs::read_dir("prompts/roles").into_iter().flatten().flatten();
+    let own = own.filter_map(|file| Some(file.file_name().to_str()?.strip_suffix(".md")?.to_owned()));
+    let built_in = Role::built_in_names().into_iter().map(str::to_owned);
+    built_in.chain(own).filter(|role| is_plain(role)).map(CompletionCandidate::new).collect()
+}
+
+fn protocols() -> Vec<CompletionCandidate> {
+    let named =
+        PROTOCOLS.iter().map(|protocol| CompletionCandidate::new(protocol.name).help(Some(protocol.about.into())));
+    named.collect()
+}
+
+/// The debate that is named on the command line behind `command`, where it can be found.
+fn named_debate(command: &str) -> Option<Debate> {
+    let typed = std::env::args().skip_while(|word| word != "--").skip_while(|word| word != command).nth(1)?;
+    let entry: Entry = directory().ok()?.find(&typed).ok()?;
+    Some(entry.load(Wanted::State).ok()?.debate)
+}
+
+/// Where a debate can be forked: `start`, and before each stage of each round that makes calls.
+fn places(current: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = current.to_string_lossy();
+    let debate = named_debate("fork");
+    let of_protocols = || PROTOCOLS.iter().flat_map(|protocol| protocol.infos().to_vec()).collect();
+    let stages = debate.as_ref().map_or_else(of_protocols, |debate| debate.stages.to_vec());
+    let rounds = debate.map_or(ROUNDS, |debate| debate.current_round).max(1);
+    let mut places = vec!["start".to_owned()];
+    for stage in stages.iter().filter(|stage| stage.is_place && stage.yields.is_some()) {
+        places.extend((1..=rounds).map(|round| format!("{round}.{}", stage.id)));
+    }
+    places.sort();
+    places.dedup();
+    places.retain(|place| place.starts_with(&*typed) && is_plain(place));
+    places.into_iter().map(CompletionCandidate::new).collect()
+}
+
+/// Rounds, agents or stages of the debate that is shown, by which of them is wanted.
+fn parts() -> Vec<CompletionCandidate> {
+    let Some(debate) = named_debate("show") else { return Vec::new() };
+    let part = std::env::args().skip_while(|word| word != "--").skip_while(|word| word != "show").nth(2);
+    let names: Vec<String> = match part.as_deref() {
+        Some("round") => debate.rounds.iter().map(|round| round.round_number.to_string()).collect(),
+        Some("agent") => {
+            let settings = debate.settings.iter();
+            settings.flat_map(|of| of.agents.iter().chain([&of.judge])).map(|agent| agent.id.to_string()).collect()
+        }
+        Some("stage") => {
+            let stages = debate.stages.iter().filter(|stage| stage.yields.is_some());
+            stages.map(|stage| stage.id.to_string()).collect()
+        }
+        _ => Vec::new(),
+    };
+    names.into_iter().filter(|name| is_plain(name)).map(CompletionCandidate::new).collect()
+}
+
+/// The program as a shell calls it: by its name where it was found by that, else by its path.
+pub(super) fn program() -> String {
+    let called = std::env::args_os().next().unwrap_or_default();
+    let is_path = Path::new(&called).components().count() > 1;
+    let path = std::env::current_exe().ok().filter(|_| is_path);
+    path.map_or_else(|| "dialectic".to_owned(), |path| path.to_string_lossy().into_owned())
+}

@@ -1,0 +1,110 @@
+//! Questions to whoever sits at the terminal.
+
+use std::io::{self, ErrorKind, IsTerminal};
+
+use console::Term;
+
+use crate::diagnostic::{Blame, Diagnostic};
+use crate::error::Error;
+
+use super::line::{LineReader, Typed};
+use super::terminal::Terminal;
+
+/// A question that cannot be put.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotAsked {
+    /// Nobody is there.
+    #[error("{what} asks on a terminal, and there is none")]
+    Nobody {
+        /// What wants to ask.
+        what: &'static str,
+    },
+    /// Whoever is there wants no more.
+    #[error("nothing was done")]
+    Declined,
+}
+
+impl Diagnostic for NotAsked {
+    fn blame(&self) -> Blame {
+        match self {
+            Self::Nobody { .. } => Blame::Arguments,
+            Self::Declined => Blame::General,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Nobody { .. } => Some("with --yes it does not ask".to_owned()),
+            Self::Declined => None,
+        }
+    }
+}
+
+/// Somebody at the terminal.
+pub(super) struct Dialogue {
+    lines: LineReader,
+}
+
+impl Dialogue {
+    /// Begins to ask for `what`.
+    pub(super) fn begin(what: &'static str) -> Result<Self, NotAsked> {
+        if io::stdin().is_terminal() && io::stderr().is_terminal() {
+            Ok(Self { lines: LineReader::default() })
+        } else {
+            Err(NotAsked::Nobody { what })
+        }
+    }
+
+    /// The answer to `question`, or `proposal` where it is empty. Ctrl-D and Ctrl-C end the program's work.
+    pub(super) fn ask(&mut self, question: &str, proposal: &str) -> Result<String, Error> {
+        let shown = if proposal.is_empty() { String::new() } else { format!(" [{proposal}]") };
+        match self.lines.read(&format!("{question}{shown}: ")) {
+            Ok(Typed::Line(line) | Typed::Editor(line)) if line.trim().is_empty() => Ok(proposal.to_owned()),
+            Ok(Typed::Line(line) | Typed::Editor(line)) => Ok(line.trim().to_owned()),
+            Ok(Typed::End) => Err(NotAsked::Declined.into()),
+            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::UnexpectedEof) => {
+                Err(NotAsked::Declined.into())
+            }
+            Err(error) => Err(Error::Stdin(error)),
+        }
+    }
+
+    /// Whether the answer to `question` is yes.
+    pub(super) fn confirm(&mut self, question: &str, proposal: bool) -> Result<bool, Error> {
+        let shown = if proposal { "Y/n" } else { "y/N" };
+        let answer = self.ask(&format!("{question} ({shown})"), "")?;
+        Ok(match answer.to_lowercase().as_str() {
+            "" => proposal,
+            answer => matches!(answer, "y" | "yes"),
+        })
+    }
+
+    /// One of `choices`, by its number or its text.
+    pub(super) fn choose(
+        &mut self,
+        question: &str,
+        choices: &[String],
+        terminal: &mut Terminal,
+    ) -> Result<usize, Error> {
+        for (place, choice) in choices.iter().enumerate() {
+            terminal.notice(&format!("  {}. {choice}", place + 1));
+        }
+        loop {
+            let answer = self.ask(question, "1")?;
+            let by_number = answer.parse().ok().filter(|number| (1..=choices.len()).contains(number));
+            let by_text = || choices.iter().position(|choice| choice.split([' ', ':']).next() == Some(answer.as_str()));
+            if let Some(place) = by_number.map(|number: usize| number - 1).or_else(by_text) {
+                return Ok(place);
+            }
+            terminal.notice(&format!("Type a number from 1 to {}.", choices.len()));
+        }
+    }
+
+    /// A text that is not shown while it is typed.
+    #[expect(clippy::unused_self, reason = "only who has begun a dialogue may ask")]
+    pub(super) fn secret(&mut self, question: &str, terminal: &mut Terminal) -> Result<String, Error> {
+        terminal.notice(question);
+        let typed = Term::stderr().read_secure_line().map_err(Error::Stdin)?;
+        Ok(typed.trim().to_owned())
+    }
+}

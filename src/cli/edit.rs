@@ -1,0 +1,99 @@
+//! Texts that are written in the user's editor.
+
+use std::io::{self, Write};
+use std::process::{Command, ExitStatus, Stdio};
+
+use crate::config::Environment;
+use crate::diagnostic::{Blame, Diagnostic};
+
+/// What is below this line is not part of the text. Lines that begin with `#` are: in Markdown they are headings.
+const SCISSORS: &str = "------------------------ >8 ------------------------";
+
+/// Why there is no text.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EditError {
+    /// It could not be started, or its file not be written or read.
+    #[error("cannot have a text written in the editor `{editor}`")]
+    Failed {
+        /// The command.
+        editor: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// It ended otherwise than well.
+    #[error("the editor `{editor}` gave up ({status})")]
+    GaveUp {
+        /// The command.
+        editor: String,
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// What it saved is no text.
+    #[error("what the editor `{editor}` saved is not UTF-8 text")]
+    NotUtf8 {
+        /// The command.
+        editor: String,
+    },
+}
+
+impl Diagnostic for EditError {
+    fn blame(&self) -> Blame {
+        Blame::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some("VISUAL or EDITOR says which editor is used".to_owned())
+    }
+}
+
+/// Has the user write a text, beginning with `text`. `note` stands below it and is not part of it.
+pub(super) fn edit(text: &str, note: &str) -> Result<String, EditError> {
+    let environment = Environment::of_process();
+    let usual = if cfg!(windows) { "notepad" } else { "vi" };
+    let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| environment.get(name)).unwrap_or(usual).to_owned();
+    let failed = |source| EditError::Failed { editor: editor.clone(), source };
+    // The ending has editors show Markdown.
+    let mut file = tempfile::Builder::new().prefix("dialectic-").suffix(".md").tempfile().map_err(failed)?;
+    write!(file, "{text}\n\n{SCISSORS}\n{note}\n").and_then(|()| file.flush()).map_err(failed)?;
+    // Editors replace the file: what is open here would be the old one.
+    let path = file.into_temp_path();
+    let mut command = if cfg!(unix) {
+        let mut command = Command::new("sh");
+        // It may come with options of its own.
+        command.args(["-c", &format!("{editor} \"$@\""), "editor"]);
+        command
+    } else {
+        Command::new(&editor)
+    };
+    // Standard output is for the result, and may go elsewhere.
+    let status = command.arg(&path).stdout(Stdio::from(io::stderr())).status().map_err(failed)?;
+    if !status.success() {
+        return Err(EditError::GaveUp { editor, status });
+    }
+    let bytes = std::fs::read(&path).map_err(failed)?;
+    let written = String::from_utf8(bytes).map_err(|_| EditError::NotUtf8 { editor: editor.clone() })?;
+    Ok(above_scissors(&written).trim().to_owned())
+}
+
+fn above_scissors(text: &str) -> &str {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim_end() == SCISSORS {
+            return &text[..at];
+        }
+        at += line.len();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_ends_at_the_scissors_if_they_are_still_there() {
+        assert_eq!(above_scissors(&format!("# Title\ntext\n{SCISSORS}\r\nnote\n")), "# Title\ntext\n");
+        assert_eq!(above_scissors("# Title"), "# Title");
+        assert_eq!(above_scissors(&format!("a {SCISSORS}\nb")), format!("a {SCISSORS}\nb"));
+    }
+}

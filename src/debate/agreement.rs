@@ -1,0 +1,487 @@
+//! Whether texts agree: about what they decide, and how alike they are.
+//!
+//! What a text decides is the list under its heading `Decisions`. Two decisions with the same words are the same; of the
+//! rest the judge says which pairs are the same decision and which are opposite. A *matter* is a group of decisions that
+//! are connected by such pairs, through any number of them; a decision that is connected with no other is a matter by
+//! itself. A matter is agreed upon when each text has a decision in it and no two of its decisions are opposite.
+//! Agreement is the share of the matters that are agreed upon, in percent; it is 0 when two decisions on a major
+//! requirement are opposite, and unknown when a text states no decision, when there are fewer than two texts, or when
+//! nobody said how the decisions relate.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::{AgentId, CallKey, Debate, PointId, SimilarityMethod};
+
+/// A decision, and the texts that state it in these words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wording {
+    /// The decision, as the first of them states it.
+    pub decision: String,
+    /// The authors of the texts.
+    pub agents: Vec<AgentId>,
+}
+
+/// How two decisions relate that do not have the same words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Relation {
+    /// They are one decision in other words.
+    Same,
+    /// Who holds the one cannot hold the other.
+    Opposite,
+}
+
+/// Two decisions that have to do with each other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RelatedPair {
+    /// The one.
+    pub first: String,
+    /// The other.
+    pub second: String,
+    /// How.
+    pub relation: Relation,
+}
+
+/// What the judge says of the decisions of a round. Pairs that are not listed are unrelated.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Relations {
+    /// The decisions that it was asked about.
+    pub decisions: Vec<String>,
+    /// The pairs of them that are related.
+    pub pairs: Vec<RelatedPair>,
+    /// The major requirement that a decision is about, where it is about one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub requirements: BTreeMap<String, String>,
+}
+
+/// Decisions that have to do with each other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Matter {
+    /// The decisions, with who holds each.
+    pub decisions: Vec<Wording>,
+    /// Whether all decide the same.
+    pub agreed: bool,
+    /// Whether two of them are opposite.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub opposed: bool,
+}
+
+/// How far the texts of a round agree, and how far they have settled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Convergence {
+    /// The share of matters on which all decide the same, 0 to 100; absent where it is unknown.
+    pub agreement: Option<f64>,
+    /// Why it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
+    /// From which agreement on the texts have converged.
+    #[serde(serialize_with = "super::number::serialize")]
+    pub threshold: f64,
+    /// The matters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub matters: Vec<Matter>,
+    /// The major requirement on which two decisions are opposite, which makes the agreement 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opposed_on: Option<String>,
+    /// How alike each agent's text is to its own one before, 0 to 100; who has none is missing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stability: BTreeMap<AgentId, f64>,
+    /// How alike the texts are, the mean of all pairs, 0 to 100. It decides nothing. Absent where it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub similarity: Option<f64>,
+    /// How both were measured.
+    pub method: SimilarityMethod,
+}
+
+impl Convergence {
+    /// Whether the texts agree enough.
+    #[must_use]
+    pub fn is_reached(&self) -> bool {
+        self.agreement.is_some_and(|agreement| agreement >= self.threshold)
+    }
+
+    /// The mean of the agents' stabilities, 0 to 100; nothing where there is none.
+    #[must_use]
+    pub fn mean_stability(&self) -> Option<f64> {
+        mean(self.stability.values().copied())
+    }
+}
+
+/// The mean; nothing of nothing.
+pub(super) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.into_iter().fold((0.0, 0_u32), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+/// What stands against an agreement.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Challenge {
+    /// Claims that all share and nobody supports.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<String>,
+    /// Points of critics that nobody has answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<NeglectedPoint>,
+}
+
+/// A point of a critic that nobody has answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NeglectedPoint {
+    /// Which.
+    pub point: PointId,
+    /// Whose text it was raised against.
+    pub target_agent_id: AgentId,
+    /// What it says.
+    pub text: String,
+}
+
+impl Challenge {
+    /// Whether there is nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.claims.is_empty() && self.points.is_empty()
+    }
+}
+
+/// Another pass through the debate, because what won lacks something that it must not lack.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Extension {
+    /// The round behind which it was decided.
+    pub round: u32,
+    /// Whose text had won.
+    pub winner: AgentId,
+    /// The major requirements that it misses.
+    pub missing: Vec<String>,
+    /// The verdict that this is the consequence of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<super::Verdict>,
+    /// The vote before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voting: Option<super::Voting>,
+}
+
+/// What kind of argument a contribution makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Argument {
+    /// It rests on something that others can check.
+    Evidence,
+    /// It grants a point of another's.
+    Concession,
+    /// It argues against another's point.
+    Rebuttal,
+    /// It says under which condition a claim holds.
+    Qualification,
+    /// It rests on who says so.
+    Authority,
+    /// It asks.
+    Question,
+    /// It brings together what several said.
+    Synthesis,
+}
+
+impl Argument {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Evidence,
+        Self::Concession,
+        Self::Rebuttal,
+        Self::Qualification,
+        Self::Authority,
+        Self::Question,
+        Self::Synthesis,
+    ];
+
+    /// The name on the wire and in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Evidence => "evidence",
+            Self::Concession => "concession",
+            Self::Rebuttal => "rebuttal",
+            Self::Qualification => "qualification",
+            Self::Authority => "authority",
+            Self::Question => "question",
+            Self::Synthesis => "synthesis",
+        }
+    }
+}
+
+/// The kinds of argument in a contribution.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Observation {
+    /// Which contribution.
+    #[serde(flatten)]
+    pub of: CallKey,
+    /// The kinds that are in it, each once.
+    pub kinds: BTreeSet<Argument>,
+}
+
+/// The words of a decision in lower case, without marks: what makes two wordings equal.
+fn normalized(decision: &str) -> String {
+    words(decision).collect::<Vec<_>>().join(" ")
+}
+
+fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    let words = text.split(|c: char| !(c.is_alphanumeric() || c == '\'' || c == '’'));
+    words.filter(|word| !word.is_empty()).map(|word| word.to_lowercase().replace('’', "'"))
+}
+
+/// Words that turn a decision into its opposite, with those that only come along with them.
+const NEGATIONS: [&str; 8] = ["not", "no", "never", "don't", "without", "avoid", "cannot", "neither"];
+const COMPANIONS: [&str; 4] = ["do", "does", "any", "we"];
+
+/// Whether two decisions differ in a negation and in nothing else: the program knows that without asking.
+fn is_negation(one: &str, other: &str) -> bool {
+    let taken_apart = |text: &str| {
+        let (negations, rest): (Vec<String>, Vec<String>) =
+            words(text).partition(|word| NEGATIONS.contains(&word.as_str()));
+        let rest: Vec<String> = rest.into_iter().filter(|word| !COMPANIONS.contains(&word.as_str())).collect();
+        (negations.len() % 2, rest)
+    };
+    let ((one_is_negated, one), (other_is_negated, other)) = (taken_apart(one), taken_apart(other));
+    one_is_negated != other_is_negated && !one.is_empty() && one == other
+}
+
+/// What the texts of several authors decide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decisions {
+    /// The authors.
+    pub authors: Vec<AgentId>,
+    /// Their decisions, each wording once, in an order that says nothing of who is whose.
+    pub wordings: Vec<Wording>,
+    /// The author whose text states none, if there is one.
+    pub silent: Option<AgentId>,
+}
+
+impl Decisions {
+    /// Of the decisions of each author.
+    #[must_use]
+    pub fn of<'a>(texts: impl IntoIterator<Item = (&'a AgentId, &'a [String])>) -> Self {
+        let (mut authors, mut silent) = (Vec::new(), None);
+        let mut wordings: BTreeMap<String, Wording> = BTreeMap::new();
+        for (author, decisions) in texts {
+            authors.push(author.clone());
+            let mut said_something = false;
+            for decision in decisions {
+                let normal = normalized(decision);
+                if normal.is_empty() {
+                    continue;
+                }
+                said_something = true;
+                let new = || Wording { decision: decision.clone(), agents: Vec::new() };
+                let wording = wordings.entry(normal).or_insert_with(new);
+                if !wording.agents.contains(author) {
+                    wording.agents.push(author.clone());
+                }
+            }
+            if !said_something {
+                silent = silent.or_else(|| Some(author.clone()));
+            }
+        }
+        Self { authors, wordings: wordings.into_values().collect(), silent }
+    }
+
+    /// Whether somebody has to say how they relate: not where all hold the same, nor where agreement stays unknown
+    /// whatever is said.
+    #[must_use]
+    pub fn are_open(&self) -> bool {
+        let is_everybodys = |wording: &Wording| wording.agents.len() == self.authors.len();
+        self.unknown().is_none() && !self.wordings.iter().all(is_everybodys)
+    }
+
+    /// Why agreement is unknown whatever is said.
+    fn unknown(&self) -> Option<String> {
+        if self.authors.len() < 2 {
+            return Some("there are fewer than two texts to compare".to_owned());
+        }
+        self.silent.as_ref().map(|silent| format!("the text of {silent} lists no decisions"))
+    }
+
+    /// How far they agree, with the relations that the judge has named; none where it has not.
+    #[must_use]
+    pub fn agreement(&self, relations: Option<&Relations>) -> Agreement {
+        let unknown = self.unknown().or_else(|| {
+            (self.are_open() && relations.is_none()).then(|| "nobody said which decisions are the same".to_owned())
+        });
+        if unknown.is_some() {
+            return Agreement { unknown, ..Agreement::default() };
+        }
+        let related = self.related(relations);
+        let mut group: Vec<usize> = (0..self.wordings.len()).collect();
+        for (first, second, _) in &related {
+            let (from, to) = (group[*second], group[*first]);
+            group.iter_mut().filter(|one| **one == from).for_each(|one| *one = to);
+        }
+        let mut matters = Vec::new();
+        for number in 0..self.wordings.len() {
+            let members: Vec<usize> = (0..self.wordings.len()).filter(|place| group[*place] == number).collect();
+            if members.is_empty() {
+                continue;
+            }
+            let opposed =
+                related.iter().any(|(first, _, relation)| *relation == Relation::Opposite && members.contains(first));
+            let holds = |author: &AgentId| members.iter().any(|place| self.wordings[*place].agents.contains(author));
+            matters.push(Matter {
+                decisions: members.iter().map(|place| self.wordings[*place].clone()).collect(),
+                agreed: !opposed && self.authors.iter().all(holds),
+                opposed,
+            });
+        }
+        let requirement =
+            |place: &usize| relations.and_then(|known| known.requirements.get(&self.wordings[*place].decision));
+        let opposed_on = related.iter().find_map(|(first, second, relation)| {
+            (*relation == Relation::Opposite).then(|| requirement(first).or_else(|| requirement(second))).flatten()
+        });
+        let opposed_on = opposed_on.cloned();
+        let share = mean(matters.iter().map(|matter| if matter.agreed { 100.0 } else { 0.0 }));
+        let agreement = if opposed_on.is_some() { Some(0.0) } else { share };
+        Agreement { agreement, unknown: None, matters, opposed_on }
+    }
+
+    /// The pairs that are related, by place. A pair of which both is said is opposite: whoever doubts an agreement is
+    /// heard.
+    fn related(&self, relations: Option<&Relations>) -> Vec<(usize, usize, Relation)> {
+        let place = |decision: &str| self.wordings.iter().position(|wording| wording.decision == decision);
+        let named = relations.into_iter().flat_map(|relations| &relations.pairs).filter_map(|pair| {
+            Some((place(&pair.first)?, place(&pair.second)?, pair.relation))
+                .filter(|(first, second, _)| first != second)
+        });
+        let mut related: Vec<(usize, usize, Relation)> = named.collect();
+        for first in 0..self.wordings.len() {
+            for second in first + 1..self.wordings.len() {
+                if is_negation(&self.wordings[first].decision, &self.wordings[second].decision) {
+                    related.retain(|(one, other, _)| ![(first, second), (second, first)].contains(&(*one, *other)));
+                    related.push((first, second, Relation::Opposite));
+                }
+            }
+        }
+        related
+    }
+}
+
+/// How far decisions agree.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Agreement {
+    /// In percent; absent where it is unknown.
+    pub agreement: Option<f64>,
+    /// Why it is.
+    pub unknown: Option<String>,
+    /// The matters.
+    pub matters: Vec<Matter>,
+    /// The major requirement on which two decisions are opposite.
+    pub opposed_on: Option<String>,
+}
+
+impl Debate {
+    /// What the texts of these calls decide.
+    #[must_use]
+    pub fn decisions_of(&self, texts: &[CallKey]) -> Decisions {
+        let texts = texts.iter().filter_map(|key| self.contribution(key));
+        Decisions::of(texts.map(|text| {
+            let decisions = text.reading.as_ref().map_or(&[][..], |reading| reading.decisions.as_slice());
+            (&text.agent_id, decisions)
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decisions(texts: &[(&str, &[&str])]) -> Decisions {
+        let texts: Vec<(AgentId, Vec<String>)> = texts
+            .iter()
+            .map(|(author, of)| (AgentId::new(*author), of.iter().map(|one| (*one).to_owned()).collect()))
+            .collect();
+        Decisions::of(texts.iter().map(|(author, of)| (author, of.as_slice())))
+    }
+
+    fn relations(pairs: &[(&str, &str, Relation)], requirements: &[(&str, &str)]) -> Relations {
+        let pair = |(first, second, relation): &(&str, &str, Relation)| RelatedPair {
+            first: (*first).to_owned(),
+            second: (*second).to_owned(),
+            relation: *relation,
+        };
+        Relations {
+            decisions: Vec::new(),
+            pairs: pairs.iter().map(pair).collect(),
+            requirements: requirements.iter().map(|(one, on)| ((*one).to_owned(), (*on).to_owned())).collect(),
+        }
+    }
+
+    #[test]
+    fn equal_wordings_are_the_same_without_asking_anybody() {
+        let all = decisions(&[("a", &["**Use Postgres.**", "Cache reads"]), ("b", &["use postgres", "cache  reads!"])]);
+        assert!(!all.are_open());
+        assert_eq!(all.agreement(None).agreement, Some(100.0));
+        let other = decisions(&[("a", &["Use Postgres"]), ("b", &["Use SQLite"])]);
+        assert!(other.are_open());
+        assert_eq!(other.agreement(None).agreement, None);
+        assert_eq!(other.agreement(Some(&Relations::default())).agreement, Some(0.0));
+    }
+
+    #[test]
+    fn other_words_for_the_same_decision_agree_where_the_judge_says_so() {
+        let all = decisions(&[
+            ("a", &["Keep the data in Postgres", "Use a queue"]),
+            ("b", &["PostgreSQL is the store", "Use a queue"]),
+            ("c", &["Store: Postgres"]),
+        ]);
+        // The third is connected with the first through the second.
+        let same = relations(
+            &[
+                ("Keep the data in Postgres", "PostgreSQL is the store", Relation::Same),
+                ("Store: Postgres", "PostgreSQL is the store", Relation::Same),
+            ],
+            &[],
+        );
+        let agreement = all.agreement(Some(&same));
+        assert_eq!(agreement.agreement, Some(50.0), "the third says nothing of the queue");
+        assert_eq!(agreement.matters.len(), 2);
+        assert_eq!(agreement.matters.iter().filter(|matter| matter.agreed).count(), 1);
+    }
+
+    #[test]
+    fn an_opposite_pair_divides_its_matter_and_on_a_major_requirement_everything() {
+        let all = decisions(&[("a", &["Use Kafka", "Log to files"]), ("b", &["Use Rabbit", "Log to files"])]);
+        let opposite = |on: &[(&str, &str)]| relations(&[("Use Kafka", "Use Rabbit", Relation::Opposite)], on);
+        assert_eq!(all.agreement(Some(&opposite(&[]))).agreement, Some(50.0));
+        let grave = all.agreement(Some(&opposite(&[("Use Rabbit", "It must not lose a message")])));
+        assert_eq!(grave.agreement, Some(0.0));
+        assert_eq!(grave.opposed_on.as_deref(), Some("It must not lose a message"));
+    }
+
+    #[test]
+    fn a_negation_is_no_agreement_whatever_the_judge_says() {
+        for (one, other) in [
+            ("Use Postgres", "Do not use Postgres"),
+            ("Use Postgres.", "Don’t use Postgres."),
+            ("Cache the reads", "Never cache the reads"),
+        ] {
+            let all = decisions(&[("a", &[one]), ("b", &[other])]);
+            let agreement = all.agreement(Some(&relations(&[(one, other, Relation::Same)], &[])));
+            assert_eq!(agreement.agreement, Some(0.0), "{one} / {other}");
+            assert!(agreement.matters[0].opposed);
+        }
+        assert!(!is_negation("Use Postgres", "Do use Postgres"));
+        assert!(!is_negation("Use Postgres", "Do not use Redis"));
+        assert!(!is_negation("no", "not"));
+    }
+
+    #[test]
+    fn what_is_unknown_is_no_agreement() {
+        assert_eq!(decisions(&[("a", &["x"])]).agreement(None).agreement, None);
+        let silent = decisions(&[("a", &["x"]), ("b", &["**"])]);
+        assert!(!silent.are_open());
+        assert_eq!(silent.agreement(None).unknown.as_deref(), Some("the text of b lists no decisions"));
+    }
+}

@@ -1,0 +1,92 @@
+//! What a text decides: the list under its last heading `Decisions`.
+
+use super::blocks::{Kind, Line, Page};
+
+/// Decisions that are read of one text. It is asked for far fewer.
+const MOST: usize = 20;
+/// What such a section is called.
+const HEADINGS: [&str; 6] =
+    ["decisions", "key decisions", "decisions made", "my decisions", "decision", "final decisions"];
+
+/// The decisions that a text lists, without their marks.
+#[must_use]
+pub fn read_decisions(text: &str) -> Vec<String> {
+    let page = Page::new(text);
+    let Some(heading) = page.lines.iter().rposition(|line| is_heading(&page, line)) else { return Vec::new() };
+    let section = page.lines[heading + 1..].iter().take_while(|line| !matches!(line.kind, Kind::Heading(_)));
+    let mut decisions: Vec<String> = Vec::new();
+    let mut is_within = false;
+    for line in section {
+        let words = &page.text[line.start..line.end];
+        match line.kind {
+            Kind::Item if line.depth <= 1 => {
+                decisions.push(without_mark(words).to_owned());
+                is_within = true;
+            }
+            // A decision may go on over several lines; what is listed below it explains it.
+            Kind::Text if is_within && line.depth == 1 && !line.first => {
+                if let Some(last) = decisions.last_mut() {
+                    last.push(' ');
+                    last.push_str(words.trim());
+                }
+            }
+            Kind::Text if line.depth == 0 => is_within = false,
+            Kind::Item | Kind::Text | Kind::Heading(_) | Kind::Header | Kind::Row | Kind::Rule | Kind::Quoted => {}
+        }
+    }
+    decisions.retain(|decision| decision.chars().any(char::is_alphanumeric));
+    decisions.truncate(MOST);
+    decisions
+}
+
+/// Whether a line is the heading of such a section, also one that is only in bold.
+fn is_heading(page: &Page, line: &Line) -> bool {
+    let words = &page.lower[line.start..line.end];
+    let is_bold = words.starts_with("**") || words.starts_with("__");
+    let may_be = matches!(line.kind, Kind::Heading(_)) || (line.kind == Kind::Text && line.depth == 0 && is_bold);
+    let numbered = words.trim_matches(|c: char| c.is_whitespace() || "#*_:.".contains(c));
+    let name = numbered.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ')').trim();
+    may_be && HEADINGS.contains(&name)
+}
+
+/// An item without its bullet or number.
+fn without_mark(item: &str) -> &str {
+    let item = item.trim();
+    let digits = item.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest =
+        if digits.len() < item.len() { digits.strip_prefix(['.', ')']) } else { item.strip_prefix(['-', '*', '+']) };
+    rest.map_or(item, str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_under_the_heading_is_read_however_it_is_written() {
+        for text in [
+            "Text.\n\n## Decisions\n- Use Postgres\n- Cache reads for\n  5 s\n\n## Response to critiques\n- 1.1 accepted: yes",
+            "## Decisions\n\n1. Use Postgres\n2. Cache reads for\n   5 s\n",
+            "# A\n\n### 4. Key decisions:\n\n* Use Postgres\n  - since it is there\n* Cache reads for 5 s\n",
+            "A\n\n**Decisions:**\n\n+ Use Postgres\n+ Cache reads for 5 s",
+            "## Decisions\n- an old list\n\n## More\n\n## Decisions\n- Use Postgres\n- Cache reads for 5 s\n\nThat is all.",
+        ] {
+            assert_eq!(read_decisions(text), ["Use Postgres", "Cache reads for 5 s"], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_without_a_list_decides_nothing() {
+        for text in [
+            "",
+            "We decided on Postgres.",
+            "## Decisions\n\nNone.",
+            "## Decisions to be made later\n- x",
+            "## Decisions",
+        ] {
+            assert_eq!(read_decisions(text), Vec::<String>::new(), "{text}");
+        }
+        let many = format!("## Decisions\n{}", "- x\n".repeat(500));
+        assert_eq!(read_decisions(&many).len(), MOST);
+    }
+}

@@ -1,0 +1,63 @@
+//! Which models a server offers.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::llm::ModelError;
+
+use super::OpenAiClient;
+use super::failure::{Refusal, excerpt};
+use super::transport::broken;
+
+/// Where servers list them.
+const PATH: &str = "/models";
+/// Keys under which servers say how much a model reads, the plainest first.
+const WINDOWS: [&str; 5] =
+    ["context_length", "context_window", "max_model_len", "max_context_length", "max_input_tokens"];
+
+/// A model that a server offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offered {
+    /// Its name there.
+    pub name: String,
+    /// What it reads at most, in tokens, where the server says so.
+    pub context_window: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct List {
+    #[serde(alias = "models")]
+    data: Vec<Value>,
+}
+
+impl OpenAiClient {
+    /// The models that the server lists, by name. Takes no longer than `limit`, and costs nothing.
+    ///
+    /// # Errors
+    /// When it cannot be reached in time, refuses, or answers with something else than a list.
+    pub async fn offered(&self, limit: Duration) -> Result<Vec<Offered>, ModelError> {
+        let asked = timeout(limit, self.transport.get(PATH)).await;
+        let answer = asked.map_err(|_| ModelError::TimedOut { after: limit })??;
+        let address = self.transport.address();
+        if !answer.status.is_success() {
+            return Err(Refusal::of_answer(&answer, address, PATH).into_error());
+        }
+        let list: List = serde_json::from_slice(&answer.body)
+            .map_err(|_| broken(format!("it is no list of models: {}", excerpt(&answer.body, address))))?;
+        let mut offered: Vec<Offered> = list.data.iter().filter_map(read).collect();
+        offered.sort_by(|one, other| one.name.cmp(&other.name));
+        offered.dedup_by(|one, other| one.name == other.name);
+        Ok(offered)
+    }
+}
+
+/// Google says `models/gemini-…`, and takes the name without it.
+fn read(entry: &Value) -> Option<Offered> {
+    let name = entry.get("id").or_else(|| entry.get("name"))?.as_str()?.trim();
+    let name = name.strip_prefix("models/").unwrap_or(name);
+    let context_window = WINDOWS.iter().find_map(|key| entry.get(key)?.as_u64()).filter(|window| *window > 0);
+    (!name.is_empty()).then(|| Offered { name: name.to_owned(), context_window })
+}

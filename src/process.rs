@@ -1,0 +1,280 @@
+//! Commands of the user's, run through the shell: with a time limit, with a bound on what is kept of their output, and
+//! without the keys of providers.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::io;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+/// How long output may still come when the command itself has ended: something that it left behind can hold the pipe.
+const AFTERMATH: Duration = Duration::from_millis(500);
+/// Bytes that are kept of what a command says on its standard error.
+const COMPLAINT: usize = 2000;
+
+/// A command, and within which bounds it is run.
+#[derive(Debug, Clone, Copy)]
+pub struct Limited<'a> {
+    /// As it is handed to the shell.
+    pub command: &'a str,
+    /// What it reads on its standard input; nothing where there is none.
+    pub input: Option<&'a [u8]>,
+    /// How long it may take.
+    pub limit: Duration,
+    /// Bytes that are kept of its standard output; the rest is read and dropped.
+    pub keep: usize,
+    /// Environment variables that it does not get.
+    pub without: &'a BTreeSet<String>,
+}
+
+/// What a command that went well printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Printed {
+    /// Its standard output, with what is not UTF-8 replaced.
+    pub text: String,
+    /// Whether it printed more than is kept.
+    pub cut: bool,
+}
+
+/// Why a command brought nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    /// There is no shell, or it cannot be started.
+    #[error("it cannot be started: {0}")]
+    NotStarted(#[source] io::Error),
+    /// It took too long, and was ended with all that it had started.
+    #[error("it was ended because it took longer than {} s", .0.as_secs_f64())]
+    TimedOut(Duration),
+    /// It ended with a status other than 0.
+    #[error("it failed ({status}){}", behind(complaint))]
+    Failed {
+        /// The status.
+        status: std::process::ExitStatus,
+        /// What it said on its standard error.
+        complaint: String,
+    },
+    /// Its output could not be read.
+    #[error("its output cannot be read: {0}")]
+    Unreadable(#[source] io::Error),
+}
+
+fn behind(text: &str) -> String {
+    let text = text.trim();
+    if text.is_empty() { String::new() } else { format!(": {text}") }
+}
+
+/// The processes that a command has started. Dropping it ends them.
+struct Group {
+    child: Child,
+    #[cfg(unix)]
+    id: Option<rustix::process::Pid>,
+}
+
+impl Group {
+    fn start(limited: &Limited<'_>) -> io::Result<Self> {
+        let mut command = shell(limited.command);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        command.stdin(if limited.input.is_some() { Stdio::piped() } else { Stdio::null() });
+        for variable in limited.without {
+            command.env_remove(variable);
+        }
+        // A group of its own, so that whatever it starts can be ended with it, and Ctrl-C is ours alone.
+        #[cfg(unix)]
+        command.process_group(0);
+        let child = command.spawn()?;
+        #[cfg(unix)]
+        let id = child.id().and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));
+        Ok(Self {
+            child,
+            #[cfg(unix)]
+            id,
+        })
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // The group may have ended by itself; elsewhere than on Unix the child alone is ended.
+        #[cfg(unix)]
+        if let Some(id) = self.id {
+            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn shell(command: &str) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(command);
+    shell
+}
+
+#[cfg(not(unix))]
+fn shell(command: &str) -> Command {
+    let mut shell = Command::new("cmd");
+    shell.arg("/C").arg(command);
+    shell
+}
+
+/// Runs a command to its end. When the future is dropped, and when the command has ended or has taken too long, so has
+/// whatever it started and left in its process group.
+///
+/// # Errors
+/// When it cannot be started, fails, or takes too long.
+pub async fn run(limited: &Limited<'_>) -> Result<Printed, ProcessError> {
+    let mut group = Group::start(limited).map_err(ProcessError::NotStarted)?;
+    match timeout(limited.limit, group.finish(limited)).await {
+        Ok(printed) => printed,
+        Err(_) => Err(ProcessError::TimedOut(limited.limit)),
+    }
+}
+
+impl Group {
+    async fn finish(&mut self, limited: &Limited<'_>) -> Result<Printed, ProcessError> {
+        let (stdin, stdout, stderr) = (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
+        let write = async {
+            if let (Some(mut stdin), Some(input)) = (stdin, limited.input) {
+                // A command that does not read what it is given is none that failed.
+                let _ = stdin.write_all(input).await;
+            }
+            std::future::pending::<Infallible>().await
+        };
+        let (mut output, mut said) = (Kept::of(limited.keep), Kept::of(COMPLAINT));
+        let read = async { tokio::try_join!(output.fill(stdout), said.fill(stderr)).map(drop) };
+        let child = &mut self.child;
+        let status = async {
+            tokio::pin!(read);
+            let status = tokio::select! {
+                biased;
+                all = &mut read => {
+                    all.map_err(ProcessError::Unreadable)?;
+                    child.wait().await
+                }
+                status = child.wait() => {
+                    if let Ok(all) = timeout(AFTERMATH, &mut read).await {
+                        all.map_err(ProcessError::Unreadable)?;
+                    }
+                    status
+                }
+            };
+            status.map_err(ProcessError::Unreadable)
+        };
+        let status = tokio::select! {
+            status = status => status?,
+            never = write => match never {},
+        };
+        if !status.success() {
+            return Err(ProcessError::Failed { status, complaint: said.into_text().0 });
+        }
+        let (text, cut) = output.into_text();
+        Ok(Printed { text, cut })
+    }
+}
+
+/// The beginning of a stream.
+struct Kept {
+    bytes: Vec<u8>,
+    most: usize,
+    cut: bool,
+}
+
+impl Kept {
+    fn of(most: usize) -> Self {
+        Self { bytes: Vec::new(), most, cut: false }
+    }
+
+    /// Reads a stream to its end, so that nobody waits for room in the pipe.
+    async fn fill(&mut self, stream: Option<impl AsyncRead + Unpin>) -> io::Result<()> {
+        let Some(mut stream) = stream else { return Ok(()) };
+        let mut buffer = vec![0; 8192];
+        loop {
+            let read = stream.read(&mut buffer).await?;
+            if read == 0 {
+                return Ok(());
+            }
+            let room = self.most - self.bytes.len();
+            self.cut |= read > room;
+            self.bytes.extend_from_slice(&buffer[..read.min(room)]);
+        }
+    }
+
+    fn into_text(self) -> (String, bool) {
+        let mut bytes = self.bytes;
+        if self.cut {
+            // A character that was cut in two is left out.
+            let whole = match std::str::from_utf8(&bytes) {
+                Err(error) if error.error_len().is_none() => error.valid_up_to(),
+                Ok(_) | Err(_) => bytes.len(),
+            };
+            bytes.truncate(whole);
+        }
+        (String::from_utf8_lossy(&bytes).into_owned(), self.cut)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    async fn run_it(
+        command: &str,
+        input: Option<&[u8]>,
+        limit: Duration,
+        keep: usize,
+    ) -> Result<Printed, ProcessError> {
+        let without = BTreeSet::from(["PATH_OF_A_KEY".to_owned(), "HOME".to_owned()]);
+        run(&Limited { command, input, limit, keep, without: &without }).await
+    }
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    #[tokio::test]
+    async fn what_is_printed_is_kept_up_to_the_bound_and_the_command_never_waits() {
+        let printed = run_it("printf 'a\\303\\251b'", None, LONG, 100).await.unwrap();
+        assert_eq!(printed, Printed { text: "aéb".to_owned(), cut: false });
+        let printed = run_it("printf 'a\\303\\251b'", None, LONG, 2).await.unwrap();
+        assert_eq!(printed, Printed { text: "a".to_owned(), cut: true });
+        let printed = run_it("head -c 3000000 /dev/zero | tr '\\0' x", None, LONG, 10).await.unwrap();
+        assert_eq!(printed, Printed { text: "x".repeat(10), cut: true });
+    }
+
+    #[tokio::test]
+    async fn input_is_given_and_need_not_be_read() {
+        let input = vec![b'y'; 2_000_000];
+        let printed = run_it("wc -c | tr -d ' '", Some(&input), LONG, 100).await.unwrap();
+        assert_eq!(printed.text.trim(), "2000000");
+        assert_eq!(run_it("echo no", Some(&input), LONG, 100).await.unwrap().text, "no\n");
+    }
+
+    #[tokio::test]
+    async fn a_failure_says_why_and_variables_are_left_out() {
+        let error = run_it("echo oh dear >&2; exit 3", None, LONG, 100).await.unwrap_err().to_string();
+        assert!(error.contains('3') && error.ends_with(": oh dear"), "{error}");
+        assert_eq!(run_it("echo ${HOME-none}", None, LONG, 100).await.unwrap().text, "none\n");
+    }
+
+    #[tokio::test]
+    async fn what_takes_too_long_is_ended_with_all_that_it_started() {
+        let begun = Instant::now();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let command = format!("(sleep 1; echo late >> {0}) & sleep 60", file.path().display());
+        let error = run_it(&command, None, Duration::from_millis(300), 100).await.unwrap_err();
+        assert!(matches!(error, ProcessError::TimedOut(_)), "{error}");
+        assert!(begun.elapsed() < Duration::from_secs(10));
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "");
+    }
+
+    #[tokio::test]
+    async fn what_a_command_leaves_behind_holds_up_nobody() {
+        let begun = Instant::now();
+        assert_eq!(run_it("sleep 60 & echo done", None, LONG, 100).await.unwrap().text, "done\n");
+        assert!(begun.elapsed() < Duration::from_secs(10));
+    }
+}

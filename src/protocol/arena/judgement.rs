@@ -1,0 +1,159 @@
+//! The judge scores all texts twice, in opposite orders, and builds the answer on the one that won. Where that misses a
+//! major requirement, the debate goes on.
+
+use crate::debate::{AgentSettings, CallKey, Debate, Event, Extension, Judgement, StopReason, Verdict, Voting};
+
+use super::super::{Authorship, verdict, with_failure};
+use super::texts::standing;
+use super::{
+    Answer, COMPLETE, Cost, EXTEND, FINAL_REFINEMENT, JUDGEMENT, SCORE, SCORING, SOLVE, Shows, Step, Trigger, key,
+    rules, salt,
+};
+
+/// What the judge looks at where `judge.criteria` says nothing.
+pub(super) const CRITERIA: [&str; 4] = ["requirements", "soundness", "feasibility", "evidence"];
+
+/// The texts that are judged, one of each agent.
+fn candidates(debate: &Debate) -> Vec<CallKey> {
+    debate.team().into_iter().filter_map(|agent| standing(debate, agent, FINAL_REFINEMENT)).collect()
+}
+
+/// The extension that was decided on behind this round, before the next one has begun.
+fn extension(debate: &Debate) -> Option<&Extension> {
+    debate.extensions.last().filter(|extension| extension.round == debate.current_round)
+}
+
+/// The verdict that the answer rests on. Where an extension found no room, it is the one that led to it.
+fn verdict_of(debate: &Debate) -> Option<&Verdict> {
+    debate.verdict.as_ref().or_else(|| extension(debate)?.verdict.as_ref())
+}
+
+fn voting_of(debate: &Debate) -> Option<&Voting> {
+    debate.voting.as_ref().or_else(|| extension(debate)?.voting.as_ref())
+}
+
+/// The pass in which the judge is asked first in this judgement; the second is the next.
+fn first_pass(debate: &Debate) -> u8 {
+    let before = debate.extensions.iter().filter(|extension| extension.round < debate.current_round).count();
+    u8::try_from(2 * before + 1).unwrap_or(u8::MAX - 1)
+}
+
+/// What the judge made of the texts in this judgement.
+fn judgements(debate: &Debate) -> Vec<Judgement> {
+    let first = first_pass(debate);
+    debate.judgements.iter().filter(|one| one.pass == first || one.pass == first + 1).cloned().collect()
+}
+
+/// The calls that score the texts.
+fn scorings(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> Vec<Step> {
+    let first = first_pass(debate);
+    let salt = salt::SCORES + debate.current_round;
+    let step = |pass, shows, cost| Step {
+        key: key(debate, SCORING, judge).pass(pass),
+        inputs: candidates.to_vec(),
+        prompt: &SCORE,
+        shows,
+        answer: Answer::Scores(&CRITERIA),
+        cost,
+        notice: None,
+    };
+    let second = step(first + 1, Shows::CandidatesReversed { salt }, Cost::Decision);
+    let first = step(first, Shows::Candidates { salt }, Cost::Closing);
+    // What a cost limit has left is kept for the one judgement that the answer needs.
+    let is_affordable = debate.stop_reason != Some(StopReason::Budget) || debate.settled(&second.key).is_some();
+    if candidates.len() > 1 && is_affordable { vec![first, second] } else { vec![first] }
+}
+
+/// Whose text the answer is built on: that of the vote, where it has a winner, else that of the verdict; of equals in
+/// the verdict the judge chooses.
+fn winner(debate: &Debate, candidates: &[CallKey]) -> Option<CallKey> {
+    let by_vote = voting_of(debate).and_then(|voting| voting.winner.as_ref());
+    let winner = by_vote.or_else(|| verdict_of(debate)?.winner.as_ref());
+    let winner = winner.and_then(|winner| candidates.iter().find(|text| text.agent_id == *winner));
+    winner.or_else(|| candidates.first().filter(|_| candidates.len() == 1)).cloned()
+}
+
+/// The texts with the highest mean, where there are scores.
+fn leading(verdict: &Verdict, candidates: &[CallKey]) -> Vec<CallKey> {
+    let most = verdict.scores.values().copied().fold(f64::NEG_INFINITY, f64::max);
+    let is_best =
+        |text: &&CallKey| verdict.scores.get(&text.agent_id).is_some_and(|score| most - score < verdict::EQUAL);
+    candidates.iter().filter(is_best).cloned().collect()
+}
+
+pub(super) fn steps(debate: &Debate) -> Vec<Step> {
+    let Some(settings) = &debate.settings else { return Vec::new() };
+    let (judge, candidates) = (&settings.judge, candidates(debate));
+    if candidates.is_empty() {
+        return Vec::new();
+    }
+    if extension(debate).is_some() && debate.stop_reason.is_none() {
+        return Vec::new();
+    }
+    // What an extension without room rests on was scored before it.
+    let mut steps = if extension(debate).is_some() { Vec::new() } else { scorings(debate, judge, &candidates) };
+    if verdict_of(debate).is_some() {
+        let authorship = match winner(debate, &candidates) {
+            Some(winner) => Authorship::Based(winner),
+            None => Authorship::Amended,
+        };
+        steps.push(Step {
+            key: key(debate, JUDGEMENT, judge),
+            inputs: candidates,
+            prompt: &SOLVE,
+            shows: Shows::Candidates { salt: salt::SOLUTION + debate.current_round },
+            answer: Answer::Solution(authorship),
+            cost: Cost::Closing,
+            notice: None,
+        });
+    }
+    steps
+}
+
+/// What the judgements come to, once none is waited for; then whether the debate goes on.
+pub(super) fn facts(debate: &Debate) -> Vec<Event> {
+    let Some(settings) = &debate.settings else { return Vec::new() };
+    let candidates = candidates(debate);
+    if candidates.is_empty() || debate.final_solution.is_some() || extension(debate).is_some() {
+        return Vec::new();
+    }
+    let given = judgements(debate);
+    let Some(verdict) = &debate.verdict else {
+        let scorings = scorings(debate, &settings.judge, &candidates);
+        let is_open = scorings.iter().any(|step| debate.settled(&step.key).is_none());
+        let first = given.first().filter(|_| !is_open);
+        return first.map(|first| Event::Decided { verdict: verdict::decide(first, &given) }).into_iter().collect();
+    };
+    let allowed = rules(debate).map_or(0, |rules| rules.extended_rounds as usize);
+    if debate.stop_reason.is_some() || debate.extensions.len() >= allowed {
+        return Vec::new();
+    }
+    let best = match winner(debate, &candidates) {
+        Some(winner) => vec![winner],
+        // Of equals the judge could choose one that misses nothing.
+        None => leading(verdict, &candidates),
+    };
+    // One order alone may err.
+    let is_missed = |text: &CallKey| given.iter().all(|one| one.missing.contains_key(&text.agent_id));
+    let first = best.first().filter(|_| !given.is_empty() && best.iter().all(is_missed));
+    let extended = first.map(|winner| Event::Extended {
+        round: debate.current_round,
+        winner: winner.agent_id.clone(),
+        missing: verdict.missing.get(&winner.agent_id).cloned().unwrap_or_default(),
+    });
+    extended.into_iter().collect()
+}
+
+pub(super) fn outcome(debate: &Debate) -> Result<Trigger, String> {
+    if debate.final_solution.is_some() {
+        return Ok(COMPLETE);
+    }
+    if extension(debate).is_some() && debate.stop_reason.is_none() {
+        return Ok(EXTEND);
+    }
+    if candidates(debate).is_empty() {
+        return Err("there is no text to judge".to_owned());
+    }
+    let stage = if verdict_of(debate).is_some() { JUDGEMENT } else { SCORING };
+    Err(with_failure(debate, stage, "the judge could not write the answer"))
+}

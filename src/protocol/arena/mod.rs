@@ -1,0 +1,408 @@
+//! Competing proposals that are revised until they agree or are put to a vote, and then judged.
+
+mod convergence;
+mod judgement;
+mod team;
+mod texts;
+
+use crate::debate::{
+    AgentSettings, ArenaSettings, CallKey, Debate, Settings, Settled, StageId, StageInfo, Words, Yield,
+};
+use crate::prompt::Prompt;
+
+use super::dialectic::critics_of;
+use super::{
+    Answer, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, Unfit, all_clear, answers, clarification,
+    complete_or_fallback, initialization, no_place, no_steps, nothing, voting,
+};
+
+use texts::{standing, text_before};
+
+const GATHERING: StageId = StageId::new("context-gathering");
+const SELECTION: StageId = StageId::new("team-selection");
+const PROPOSAL: StageId = StageId::new("proposal");
+const CRITIQUE: StageId = StageId::new("critique");
+const REVISION: StageId = StageId::new("revision");
+const OBSERVATION: StageId = StageId::new("observation");
+const CHALLENGE: StageId = StageId::new("challenge");
+const CONVERGENCE: StageId = StageId::new("convergence");
+const FINAL_REFINEMENT: StageId = StageId::new("final-refinement");
+const VOTING: StageId = StageId::new("voting");
+const SCORING: StageId = StageId::new("scoring");
+const JUDGEMENT: StageId = StageId::new("judgement");
+
+const CONTEXT_READY: Trigger = Trigger("CONTEXT_READY");
+const TEAM_SELECTED: Trigger = Trigger("TEAM_SELECTED");
+const PROPOSALS_COMPLETE: Trigger = Trigger("PROPOSALS_COMPLETE");
+const CRITIQUES_COMPLETE: Trigger = Trigger("CRITIQUES_COMPLETE");
+const REVISIONS_COMPLETE: Trigger = Trigger("REVISIONS_COMPLETE");
+const CONTINUE: Trigger = Trigger("CONTINUE");
+const CONVERGED: Trigger = Trigger("CONVERGED");
+const ROUNDS_EXHAUSTED: Trigger = Trigger("ROUNDS_EXHAUSTED");
+const REFINEMENTS_COMPLETE: Trigger = Trigger("REFINEMENTS_COMPLETE");
+const VOTES_COMPLETE: Trigger = Trigger("VOTES_COMPLETE");
+const EXTEND: Trigger = Trigger("EXTEND");
+const COMPLETE: Trigger = Trigger("COMPLETE");
+
+static PROPOSE: Prompt = prompt!("arena/propose.md", Propose);
+static CRITICISE: Prompt = prompt!("arena/critique.md", Critique);
+static REVISE: Prompt = prompt!("arena/revise.md", Refine);
+static REWORK: Prompt = prompt!("arena/rework.md", Refine);
+static REFINE: Prompt = prompt!("arena/refine.md", Refine);
+static RELATE: Prompt = prompt!("arena/relate.md", None);
+static QUESTION: Prompt = prompt!("arena/challenge.md", None);
+static OBSERVE: Prompt = prompt!("arena/observe.md", None);
+static VOTE: Prompt = prompt!("arena/vote.md", None);
+static SCORE: Prompt = prompt!("arena/score.md", None);
+static SOLVE: Prompt = prompt!("arena/solve.md", None);
+
+/// What tells the shuffles of the candidates apart; rounds and voters are added.
+mod salt {
+    pub(super) const VOTER: u32 = 6 << 16;
+    pub(super) const CHALLENGE: u32 = 7 << 16;
+    pub(super) const SCORES: u32 = 8 << 16;
+    pub(super) const SOLUTION: u32 = 9 << 16;
+    /// Between the voters of two rounds.
+    pub(super) const ROUND: u32 = 1 << 8;
+}
+
+/// Fewer texts than this are no competition.
+const FEWEST: usize = 2;
+
+/// Agents propose, criticise and revise until they agree or vote; the judge scores and builds on what won.
+pub static ARENA: Protocol = Protocol {
+    name: "arena",
+    about: "proposals compete: they are revised until they agree or are put to a vote; the judge scores them and builds \
+            on the one that won",
+    suits: "a decision between real alternatives that has to be defended later",
+    calls: "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension",
+    check,
+    default_rounds: 3,
+    built_in_agents: None,
+    prompts: &[
+        &CLARIFY, &PROPOSE, &CRITICISE, &REVISE, &REWORK, &REFINE, &RELATE, &QUESTION, &OBSERVE, &VOTE, &SCORE, &SOLVE,
+    ],
+    stages: &[
+        initialization(),
+        clarification(&all_clear(Next::Go(GATHERING))),
+        answers(),
+        Stage {
+            info: StageInfo::new(
+                GATHERING,
+                Words::new([
+                    "material",
+                    "material",
+                    "gathering material",
+                    "gathers material",
+                    "gathered material",
+                    "gather material",
+                ]),
+            )
+            .yielding(Yield::Material),
+            facts: nothing,
+            steps: no_steps,
+            outcome: |_| Ok(CONTEXT_READY),
+            rows: &[Row(CONTEXT_READY, Next::Go(SELECTION))],
+        },
+        Stage {
+            info: StageInfo::new(
+                SELECTION,
+                Words::new([
+                    "team",
+                    "teams",
+                    "choosing the team",
+                    "chooses the team",
+                    "chose the team",
+                    "choose the team",
+                ]),
+            )
+            .yielding(Yield::Team),
+            facts: team::selected,
+            steps: no_steps,
+            outcome: |_| Ok(TEAM_SELECTED),
+            rows: &[Row(TEAM_SELECTED, Next::Begin(PROPOSAL))],
+        },
+        Stage {
+            info: StageInfo::new(
+                PROPOSAL,
+                Words::new(["proposal", "proposals", "proposing", "proposes", "proposed", "propose"]),
+            )
+            .yielding(Yield::Proposal)
+            .in_round()
+            .essential(),
+            facts: nothing,
+            steps: proposals,
+            outcome: enough_proposals,
+            rows: &[Row(PROPOSALS_COMPLETE, Next::Go(CRITIQUE))],
+        },
+        Stage {
+            info: StageInfo::new(
+                CRITIQUE,
+                Words::new(["critique", "critiques", "critiquing", "critiques", "critiqued", "critique"]),
+            )
+            .yielding(Yield::Critique)
+            .in_round()
+            .essential(),
+            facts: nothing,
+            steps: critiques,
+            outcome: |debate| Ok(complete_or_fallback(debate, CRITIQUE, CRITIQUES_COMPLETE)),
+            rows: &[Row(CRITIQUES_COMPLETE, Next::Go(REVISION))],
+        },
+        Stage {
+            info: StageInfo::new(
+                REVISION,
+                Words::new(["revision", "revisions", "revising", "revises", "revised", "revise"]),
+            )
+            .yielding(Yield::Proposal)
+            .in_round()
+            .essential(),
+            facts: nothing,
+            steps: revisions,
+            outcome: |debate| Ok(complete_or_fallback(debate, REVISION, REVISIONS_COMPLETE)),
+            rows: &[Row(REVISIONS_COMPLETE, Next::Go(CONVERGENCE))],
+        },
+        Stage {
+            info: StageInfo::new(
+                OBSERVATION,
+                Words::new(["observation", "observations", "observing", "observes", "observed", "observe"]),
+            )
+            .yielding(Yield::Kinds)
+            .in_round()
+            .kind_of_call(),
+            facts: nothing,
+            steps: no_steps,
+            outcome: no_place,
+            rows: &[],
+        },
+        Stage {
+            info: StageInfo::new(
+                CHALLENGE,
+                Words::new(["challenge", "challenges", "challenging", "challenges", "challenged", "challenge"]),
+            )
+            .yielding(Yield::Challenge)
+            .in_round()
+            .kind_of_call(),
+            facts: nothing,
+            steps: no_steps,
+            outcome: no_place,
+            rows: &[],
+        },
+        Stage {
+            info: StageInfo::new(
+                CONVERGENCE,
+                Words::new([
+                    "agreement",
+                    "agreements",
+                    "comparing decisions",
+                    "compares decisions",
+                    "compared decisions",
+                    "compare decisions",
+                ]),
+            )
+            .yielding(Yield::Agreement)
+            .in_round(),
+            facts: convergence::measured,
+            steps: convergence::steps,
+            outcome: |debate| Ok(convergence::outcome(debate)),
+            rows: &[
+                Row(CONTINUE, Next::Begin(REVISION)),
+                Row(CONVERGED, Next::Go(JUDGEMENT)),
+                Row(ROUNDS_EXHAUSTED, Next::Go(FINAL_REFINEMENT)),
+            ],
+        },
+        Stage {
+            info: StageInfo::new(
+                FINAL_REFINEMENT,
+                Words::new([
+                    "final refinement",
+                    "final refinements",
+                    "refining for the last time",
+                    "refines for the last time",
+                    "refined for the last time",
+                    "refine for the last time",
+                ]),
+            )
+            .yielding(Yield::Proposal)
+            .in_round()
+            .essential(),
+            facts: nothing,
+            steps: final_refinements,
+            outcome: |debate| Ok(complete_or_fallback(debate, FINAL_REFINEMENT, REFINEMENTS_COMPLETE)),
+            rows: &[Row(REFINEMENTS_COMPLETE, Next::Go(VOTING))],
+        },
+        Stage {
+            info: StageInfo::new(VOTING, Words::new(["vote", "votes", "voting", "votes", "voted", "vote"]))
+                .yielding(Yield::Ballot)
+                .in_round(),
+            facts: |debate| voting::result(debate, &ballots(debate)).into_iter().collect(),
+            steps: |debate| voting::steps(debate, &ballots(debate)),
+            outcome: |debate| Ok(complete_or_fallback(debate, VOTING, VOTES_COMPLETE)),
+            rows: &[Row(VOTES_COMPLETE, Next::Go(JUDGEMENT))],
+        },
+        Stage {
+            info: StageInfo::new(SCORING, Words::new(["scoring", "scorings", "scoring", "scores", "scored", "score"]))
+                .yielding(Yield::Verdict)
+                .kind_of_call()
+                .essential(),
+            facts: nothing,
+            steps: no_steps,
+            outcome: no_place,
+            rows: &[],
+        },
+        Stage {
+            info: StageInfo::new(
+                JUDGEMENT,
+                Words::new(["judgement", "judgements", "judging", "judges", "judged", "judge"]),
+            )
+            .yielding(Yield::Solution)
+            .essential(),
+            facts: judgement::facts,
+            steps: judgement::steps,
+            outcome: judgement::outcome,
+            rows: &[Row(COMPLETE, Next::Done), Row(EXTEND, Next::Begin(CRITIQUE))],
+        },
+    ],
+};
+
+fn check(settings: &Settings) -> Result<(), Unfit> {
+    let agents = settings.agents.len();
+    if agents < FEWEST {
+        return Err(Unfit {
+            problem: format!("the arena needs at least {FEWEST} agents, and {agents} is to take part"),
+            hint: "choose more with --agents or in the configuration".to_owned(),
+        });
+    }
+    if let Some(size) = settings.debate.arena.team.size
+        && (size as usize) < FEWEST
+    {
+        return Err(Unfit {
+            problem: format!(
+                "a team of the arena has at least {FEWEST} agents, and `debate.arena.team.size` is {size}"
+            ),
+            hint: format!("set it to {FEWEST} or more, or leave it out so that all take part"),
+        });
+    }
+    Ok(())
+}
+
+/// A call of the present round.
+fn key(debate: &Debate, stage: StageId, agent: &AgentSettings) -> CallKey {
+    CallKey::new(debate.current_round, stage, &agent.id)
+}
+
+fn rules(debate: &Debate) -> Option<&ArenaSettings> {
+    debate.settings.as_ref().map(|settings| &settings.debate.arena)
+}
+
+fn has_timed_out(debate: &Debate) -> bool {
+    debate.round(debate.current_round).is_some_and(|round| round.timed_out)
+}
+
+/// Whether no revision follows those of this round. What won and lacks something gets another round.
+fn is_last_round(debate: &Debate) -> bool {
+    let extensions = u32::try_from(debate.extensions.len()).unwrap_or(u32::MAX);
+    let rounds = debate.settings.as_ref().map(|settings| settings.debate.rounds.saturating_add(extensions));
+    rounds.is_none_or(|rounds| debate.current_round >= rounds)
+}
+
+/// Whether texts are criticised in this round: in the first, and in one behind a judgement.
+fn is_criticised(debate: &Debate) -> bool {
+    let round = debate.current_round;
+    round <= 1 || debate.extensions.iter().any(|extension| extension.round + 1 == round)
+}
+
+/// A text that an agent writes.
+fn text(key: CallKey, inputs: Vec<CallKey>, prompt: &'static Prompt) -> Step {
+    let shows = Shows::InputsAndDispute;
+    Step { key, inputs, prompt, shows, answer: Answer::Text, cost: Cost::Round, notice: None }
+}
+
+fn proposals(debate: &Debate) -> Vec<Step> {
+    if debate.current_round > 1 {
+        return Vec::new();
+    }
+    debate.team().into_iter().map(|agent| text(key(debate, PROPOSAL, agent), Vec::new(), &PROPOSE)).collect()
+}
+
+fn enough_proposals(debate: &Debate) -> Result<Trigger, String> {
+    let team = debate.team();
+    let there = team.iter().filter(|agent| debate.settled(&key(debate, PROPOSAL, agent)) == Some(Settled::Done));
+    let there = there.count();
+    if there < FEWEST {
+        return Err(format!("there are {there} of the {FEWEST} proposals that an arena needs"));
+    }
+    Ok(complete_or_fallback(debate, PROPOSAL, PROPOSALS_COMPLETE))
+}
+
+/// Everybody's text is criticised that is there or may still come.
+fn critiques(debate: &Debate) -> Vec<Step> {
+    if !is_criticised(debate) {
+        return Vec::new();
+    }
+    let team = debate.team();
+    let mut steps = Vec::new();
+    for (place, target) in team.iter().enumerate() {
+        let Some(target_text) = text_before(debate, target) else { continue };
+        for critic in critics_of(debate, &team, place) {
+            let key = key(debate, CRITIQUE, critic).about(&target.id);
+            steps.push(text(key, vec![target_text.clone()], &CRITICISE));
+        }
+    }
+    steps
+}
+
+/// Everybody revises its own text: with the critiques of it where there are some, else with the others' texts.
+fn revisions(debate: &Debate) -> Vec<Step> {
+    let team = debate.team();
+    let mut steps = Vec::new();
+    for (place, agent) in team.iter().enumerate() {
+        let Some(own) = text_before(debate, agent) else { continue };
+        let mut inputs = vec![own];
+        let prompt = if is_criticised(debate) {
+            let critics = critics_of(debate, &team, place).into_iter();
+            inputs.extend(critics.map(|critic| key(debate, CRITIQUE, critic).about(&agent.id)));
+            &REVISE
+        } else {
+            inputs.extend(others(&team, agent).filter_map(|other| text_before(debate, other)));
+            &REWORK
+        };
+        steps.push(text(key(debate, REVISION, agent), inputs, prompt));
+    }
+    steps
+}
+
+fn others<'a>(team: &'a [&'a AgentSettings], agent: &'a AgentSettings) -> impl Iterator<Item = &'a AgentSettings> {
+    team.iter().copied().filter(move |other| other.id != agent.id)
+}
+
+/// Everybody writes its last word, having seen the others' texts.
+fn final_refinements(debate: &Debate) -> Vec<Step> {
+    let team = debate.team();
+    let mut steps = Vec::new();
+    for agent in &team {
+        let Some(own) = standing(debate, agent, REVISION) else { continue };
+        let others = others(&team, agent).filter_map(|other| standing(debate, other, REVISION));
+        let inputs = std::iter::once(own).chain(others).collect();
+        steps.push(text(key(debate, FINAL_REFINEMENT, agent), inputs, &REFINE));
+    }
+    steps
+}
+
+/// The vote among the texts that are there or may still come.
+fn ballots(debate: &Debate) -> voting::Ballots {
+    let team = debate.team();
+    let final_text = |agent: &&AgentSettings| {
+        let refined = key(debate, FINAL_REFINEMENT, agent);
+        let may_come =
+            debate.settled(&refined).is_none() && !has_timed_out(debate) && standing(debate, agent, REVISION).is_some();
+        if may_come { Some(refined) } else { standing(debate, agent, FINAL_REFINEMENT) }
+    };
+    voting::Ballots {
+        stage: VOTING,
+        prompt: &VOTE,
+        candidates: team.iter().filter_map(final_text).collect(),
+        voter_salt: salt::VOTER + debate.current_round * salt::ROUND,
+        tie_salt: 0,
+        rule: Some(rules(debate).map(|rules| rules.voting.rule).unwrap_or_default()),
+    }
+}

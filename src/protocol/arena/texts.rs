@@ -1,0 +1,38 @@
+//! Where an agent's own text stands.
+
+use crate::debate::{AgentSettings, CallKey, Debate, Settled, StageId};
+
+use super::{FINAL_REFINEMENT, PROPOSAL, REVISION, has_timed_out};
+
+/// The stages whose texts replace each other, the newest first.
+const OWN_TEXTS: [StageId; 3] = [FINAL_REFINEMENT, REVISION, PROPOSAL];
+
+/// The newest text of an agent that is there, up to `last` of the present round.
+pub(super) fn standing(debate: &Debate, agent: &AgentSettings, last: StageId) -> Option<CallKey> {
+    let rank = debate.stage_rank(last);
+    let is_there = |key: &CallKey| {
+        let is_early_enough = key.round < debate.current_round || debate.stage_rank(key.stage) <= rank;
+        is_early_enough && debate.settled(key) == Some(Settled::Done)
+    };
+    let rounds = (1..=debate.current_round).rev();
+    rounds.flat_map(|round| OWN_TEXTS.map(|stage| CallKey::new(round, stage, &agent.id))).find(is_there)
+}
+
+/// The text that an agent goes into the present round with: its proposal, which may still come, in the first one, else
+/// its newest of an earlier one.
+pub(super) fn text_before(debate: &Debate, agent: &AgentSettings) -> Option<CallKey> {
+    if debate.current_round > 1 {
+        return standing(debate, agent, PROPOSAL);
+    }
+    let proposal = CallKey::new(1, PROPOSAL, &agent.id);
+    // Who has not proposed has nothing to stand by.
+    (!debate.has_failed(&proposal)).then_some(proposal)
+}
+
+/// The text that an agent has once the revisions of the present round are over; one that may still come is the revision.
+pub(super) fn revised(debate: &Debate, agent: &AgentSettings) -> Option<CallKey> {
+    let revision = CallKey::new(debate.current_round, REVISION, &agent.id);
+    let may_come =
+        debate.settled(&revision).is_none() && !has_timed_out(debate) && text_before(debate, agent).is_some();
+    if may_come { Some(revision) } else { standing(debate, agent, REVISION) }
+}

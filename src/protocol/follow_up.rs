@@ -1,0 +1,33 @@
+//! Questions of the user's about a finished debate. They belong to no protocol: whichever it was, its judge answers.
+
+use crate::debate::{CallKey, Debate, StageId, StageInfo, Words};
+use crate::prompt::Prompt;
+
+use super::{Answer, Cost, Shows, Step};
+
+/// What answers to such questions are called for.
+const FOLLOW_UP: StageId = StageId::new("follow-up");
+
+/// How the judge is asked.
+pub static ANSWER: Prompt = prompt!("judge/follow-up.md", None);
+
+/// The words for such a call. No record has this among its stages.
+#[must_use]
+pub const fn follow_up_info() -> StageInfo {
+    StageInfo::new(FOLLOW_UP, Words::new(["answer", "answers", "answering", "answers", "answered", "answer"]))
+}
+
+/// The call that answers question `number` of a debate, counted from 1; none where nobody is known who could.
+#[must_use]
+pub fn follow_up(debate: &Debate, number: u8) -> Option<Step> {
+    let judge = &debate.settings.as_ref()?.judge.id;
+    Some(Step {
+        key: CallKey::new(0, FOLLOW_UP, judge).pass(number),
+        inputs: Vec::new(),
+        prompt: &ANSWER,
+        shows: Shows::Record,
+        answer: Answer::FollowUp,
+        cost: Cost::Closing,
+        notice: None,
+    })
+}

@@ -1,0 +1,371 @@
+//! Which way an arena takes: converged, challenged, voted, extended; and who is asked what on it.
+
+use super::super::*;
+use super::course::{Course, Reply, first, good, settings};
+use crate::debate::{
+    AgentId, Decider, Event, Gathered, Relation, Settings, Standings, Status, StopReason, Undecided, VotingRule,
+};
+
+/// What calls bring, by `<stage> <agent> <round>`, else by the stage alone.
+type Script<'a> = &'a [(&'a str, Reply)];
+
+fn name(step: &Step) -> String {
+    format!("{} {} {}", step.key.stage, step.key.agent_id, step.key.round)
+}
+
+/// A text with these decisions.
+fn deciding(decisions: &[&str]) -> Reply {
+    Reply::Text(format!("A text.\n\n## Decisions\n- {}", decisions.join("\n- ")))
+}
+
+fn run_with(settings: Settings, script: Script<'_>) -> Course {
+    let reply = |step: &Step| {
+        let scripted = |wanted: &str| script.iter().find(|(name, _)| *name == wanted).map(|(_, reply)| reply.clone());
+        scripted(&name(step)).or_else(|| scripted(step.key.stage.as_str())).unwrap_or_else(|| match &step.answer {
+            Answer::Text => deciding(&[&format!("Do as {} says", step.key.agent_id)]),
+            _ => good(step),
+        })
+    };
+    Course::start(&ARENA, settings).run(&reply, &mut first)
+}
+
+fn run(agents: usize, rounds: u32, script: Script<'_>) -> Course {
+    run_with(settings(&ARENA, agents, rounds), script)
+}
+
+/// The stages with the rounds in which calls of theirs were made, and how many.
+fn counted(course: &Course) -> Vec<(String, usize)> {
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for step in &course.calls {
+        let place = format!("{} {}", step.key.stage, step.key.round);
+        match counted.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((place, 1)),
+        }
+    }
+    counted
+}
+
+fn agreements(course: &Course) -> Vec<Option<f64>> {
+    course.debate.rounds.iter().map(|round| round.convergence.as_ref().and_then(|one| one.agreement)).collect()
+}
+
+fn base(course: &Course) -> String {
+    let solve = course.calls.last().unwrap();
+    match &solve.answer {
+        Answer::Solution(Authorship::Based(key)) => format!("{} {} {}", key.stage, key.agent_id, key.round),
+        other => format!("{other:?}"),
+    }
+}
+
+fn same(relation: Relation) -> Reply {
+    Reply::Related(Some(relation))
+}
+
+#[test]
+fn texts_that_decide_alike_in_other_words_are_judged_at_once() {
+    let course = run(3, 3, &[("convergence", same(Relation::Same))]);
+    let expected = [
+        ("proposal 1", 3),
+        ("critique 1", 6),
+        ("revision 1", 3),
+        ("convergence 1", 1),
+        ("scoring 1", 2),
+        ("judgement 1", 1),
+    ];
+    assert_eq!(counted(&course), expected.map(|(place, count)| (place.to_owned(), count)));
+    assert_eq!(agreements(&course), [Some(100.0)]);
+    assert_eq!(base(&course), "revision a 1");
+    assert!(course.debate.voting.is_none());
+}
+
+#[test]
+fn texts_in_equal_words_need_nobody_to_relate_them() {
+    let course = run(3, 3, &[("proposal", deciding(&["x"])), ("revision", deciding(&["Use it.", "Now"]))]);
+    assert_eq!(course.calls.len(), 3 + 6 + 3 + 2 + 1);
+    assert_eq!(agreements(&course), [Some(100.0)]);
+}
+
+#[test]
+fn texts_that_decide_differently_are_put_to_a_vote_however_stable_they_are() {
+    let course = run(3, 3, &[]);
+    let expected = [
+        ("proposal 1", 3),
+        ("critique 1", 6),
+        ("revision 1", 3),
+        ("convergence 1", 1),
+        ("revision 2", 3),
+        ("convergence 2", 1),
+        ("revision 3", 3),
+        ("convergence 3", 1),
+        ("final-refinement 3", 3),
+        ("voting 3", 3),
+        ("scoring 3", 2),
+        ("judgement 3", 1),
+    ];
+    assert_eq!(counted(&course), expected.map(|(place, count)| (place.to_owned(), count)));
+    assert_eq!(agreements(&course), [Some(0.0); 3]);
+    let measured = course.debate.rounds[2].convergence.as_ref().unwrap();
+    // The same words again and again.
+    assert!(measured.stability.values().all(|stability| (*stability - 100.0).abs() < 1e-9), "{measured:?}");
+    assert!(measured.similarity.unwrap() > 60.0, "{measured:?}");
+    let voting = course.debate.voting.as_ref().unwrap();
+    assert_eq!(voting.winner, Some(AgentId::new("a")));
+    assert_eq!(base(&course), "final-refinement a 3");
+}
+
+#[test]
+fn use_it_and_do_not_use_it_is_no_agreement_in_otherwise_equal_texts() {
+    let with =
+        |decision: &str| deciding(&[decision, "Log to files", "Ship on Fridays", "Keep one region", "Name things"]);
+    let script = [
+        ("revision a 1", with("Use Postgres")),
+        ("revision b 1", with("Do not use Postgres")),
+        ("convergence", same(Relation::Same)),
+    ];
+    let course = run(2, 1, &script);
+    let measured = course.debate.rounds[0].convergence.as_ref().unwrap();
+    assert!(measured.similarity.unwrap() > 85.0, "{measured:?}");
+    let opposed: Vec<_> = measured.matters.iter().filter(|matter| matter.opposed).collect();
+    assert_eq!(opposed.len(), 1);
+    assert!(!opposed[0].agreed && !measured.is_reached());
+}
+
+#[test]
+fn a_text_without_decisions_keeps_the_agreement_unknown() {
+    let course = run(
+        2,
+        2,
+        &[("revision b 1", Reply::Text("Nothing in particular.".to_owned())), ("revision", deciding(&["x"]))],
+    );
+    assert_eq!(agreements(&course), [None, Some(100.0)]);
+    let unknown = course.debate.rounds[0].convergence.as_ref().unwrap().unknown.as_deref();
+    assert_eq!(unknown, Some("the text of b lists no decisions"));
+    assert!(!course.calls.iter().any(|step| name(step) == "convergence judge 1"));
+}
+
+#[test]
+fn a_comparison_that_failed_is_no_agreement() {
+    let course = run(2, 1, &[("convergence", Reply::Failed)]);
+    assert_eq!(agreements(&course), [None]);
+    assert!(course.visited.contains(&StageId::new("voting")));
+    assert_eq!(course.debate.status, Status::Completed);
+}
+
+#[test]
+fn an_agreement_is_challenged_twice_at_most() {
+    let mut with = settings(&ARENA, 3, 5);
+    with.debate.arena.trickster = true;
+    let course = run_with(with.clone(), &[("convergence", same(Relation::Same)), ("challenge", Reply::Challenged(1))]);
+    let challenges = course.calls.iter().filter(|step| step.answer == Answer::Challenge);
+    assert_eq!(challenges.map(name).collect::<Vec<_>>(), ["challenge judge 1", "challenge judge 2"]);
+    assert_eq!(course.debate.current_round, 3);
+    assert_eq!(agreements(&course), [Some(100.0); 3]);
+    // What was found goes to the agents.
+    let rework = course.calls.iter().find(|step| name(step) == "revision b 2").unwrap();
+    assert_eq!(rework.shows, Shows::InputsAndDispute);
+    assert_eq!(course.debate.rounds[0].challenge.as_ref().unwrap().claims, ["claim 0"]);
+    // Nothing is found: it has converged.
+    let course = run_with(with.clone(), &[("convergence", same(Relation::Same))]);
+    assert_eq!(course.debate.current_round, 1);
+    // Nobody looked: it has not.
+    let failed = [("convergence", same(Relation::Same)), ("challenge judge 1", Reply::Failed)];
+    assert_eq!(run_with(with, &failed).debate.current_round, 2);
+}
+
+#[test]
+fn a_round_has_its_texts_marked_where_an_observer_is_wanted() {
+    let mut with = settings(&ARENA, 2, 1);
+    with.debate.arena.observer = true;
+    let course = run_with(with, &[]);
+    let observed = &course.debate.rounds[0].observations;
+    let of: Vec<String> = observed.iter().map(|one| format!("{} {}", one.of.stage, one.of.agent_id)).collect();
+    assert_eq!(of, ["proposal a", "proposal b", "critique b", "critique a", "revision a", "revision b"]);
+    let call = course.calls.iter().find(|step| step.answer == Answer::Kinds).unwrap();
+    assert_eq!(call.cost, Cost::Extra);
+}
+
+#[test]
+fn a_winner_that_misses_something_is_sent_back_to_the_critics() {
+    let scored = |missing: &[usize]| Reply::Scored(vec![90.0, 60.0, 50.0], missing.to_vec());
+    let script =
+        [("convergence", same(Relation::Same)), ("scoring judge 1", scored(&[0])), ("scoring judge 2", scored(&[0]))];
+    let course = run(3, 3, &script);
+    let expected = [
+        ("proposal 1", 3),
+        ("critique 1", 6),
+        ("revision 1", 3),
+        ("convergence 1", 1),
+        ("scoring 1", 2),
+        ("critique 2", 6),
+        ("revision 2", 3),
+        ("convergence 2", 1),
+        ("scoring 2", 2),
+        ("judgement 2", 1),
+    ];
+    assert_eq!(counted(&course), expected.map(|(place, count)| (place.to_owned(), count)));
+    let debate = &course.debate;
+    assert_eq!(debate.extensions.len(), 1, "there is one extension at most");
+    assert_eq!(debate.extensions[0].missing, ["a requirement"]);
+    assert!(debate.extensions[0].verdict.is_some());
+    assert_eq!(debate.judgements.iter().map(|one| one.pass).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert!(debate.verdict.as_ref().unwrap().missing.contains_key(&AgentId::new("a")));
+    // Behind a vote, the next round may be the last but one.
+    let course = run(3, 1, &[("scoring judge 1", scored(&[0]))]);
+    assert_eq!(course.debate.current_round, 2);
+    assert_eq!(counted(&course).last().unwrap().0, "judgement 2");
+    // One order alone may err, and what is missed by a loser is nobody's concern.
+    let (mut with, both) = (settings(&ARENA, 3, 3), ("convergence", same(Relation::Same)));
+    assert_eq!(run_with(with.clone(), &[both.clone(), ("scoring", scored(&[1, 2]))]).debate.extensions.len(), 0);
+    with.debate.arena.extended_rounds = 0;
+    assert_eq!(run_with(with, &[both, ("scoring", scored(&[0]))]).debate.extensions.len(), 0);
+}
+
+#[test]
+fn an_extension_without_room_closes_with_what_led_to_it() {
+    let scored = Reply::Scored(vec![90.0, 60.0], vec![0]);
+    let mut course = Course::start(&ARENA, settings(&ARENA, 2, 1));
+    // Up to the extension.
+    let reply = |step: &Step| match &step.answer {
+        Answer::Text => deciding(&["x"]),
+        Answer::Scores(_) => scored.clone(),
+        _ => good(step),
+    };
+    while course.debate.extensions.is_empty() {
+        course.take_facts();
+        match course.ready().first().cloned() {
+            Some(step) => course.settle(&step, reply(&step)),
+            None if course.debate.extensions.is_empty() => {
+                let outcome = (ARENA.stage(course.stage()).unwrap().outcome)(&course.debate).unwrap();
+                course.leave(outcome);
+            }
+            None => {}
+        }
+    }
+    course.stop(StopReason::Budget);
+    let course = course.run(&reply, &mut first);
+    assert_eq!(course.debate.status, Status::Completed, "{:?}", course.debate.error);
+    assert_eq!(counted(&course).last().unwrap(), &("judgement 1".to_owned(), 1));
+    assert_eq!(base(&course), "revision a 1");
+}
+
+/// A vote of so many, for the candidates at these places; who is not named fails.
+fn voted(rule: VotingRule, votes: &[Option<usize>]) -> Course {
+    let names = ["voting a 1", "voting b 1", "voting c 1", "voting d 1", "voting e 1", "voting f 1"];
+    let script: Vec<(&str, Reply)> =
+        names.into_iter().zip(votes).map(|(name, vote)| (name, vote.map_or(Reply::Failed, Reply::Choice))).collect();
+    let mut settings = settings(&ARENA, votes.len(), 1);
+    settings.debate.arena.voting.rule = rule;
+    run_with(settings, &script)
+}
+
+#[test]
+fn each_rule_needs_its_share_of_the_ballots() {
+    use VotingRule::{Majority, Supermajority, Unanimous};
+    for (rule, votes, undecided) in [
+        (Majority, &[Some(1), Some(1), Some(0)][..], None),
+        (Majority, &[Some(1), Some(1), Some(0), Some(2)][..], Some(Undecided::ShortOfRule)),
+        (Majority, &[Some(1), Some(1), Some(0), Some(0)][..], Some(Undecided::Tie)),
+        (Supermajority, &[Some(1), Some(1), Some(0)][..], None),
+        (Supermajority, &[Some(1), Some(1), Some(1), Some(0), Some(2)][..], Some(Undecided::ShortOfRule)),
+        (Unanimous, &[Some(1), Some(1)][..], None),
+        (Unanimous, &[Some(1), Some(1), Some(0)][..], Some(Undecided::ShortOfRule)),
+        // A ballot that failed is none, and counts against the quorum.
+        (Unanimous, &[Some(1), Some(1), None, None][..], None),
+        (Majority, &[Some(1), None, None][..], Some(Undecided::NoQuorum)),
+        (Majority, &[Some(1), Some(1), None, None, None][..], Some(Undecided::NoQuorum)),
+        (Majority, &[Some(1), None][..], Some(Undecided::NoQuorum)),
+    ] {
+        let course = voted(rule, votes);
+        let voting = course.debate.voting.as_ref().unwrap();
+        let count = voting.count.as_ref().unwrap();
+        assert_eq!(count.undecided, undecided, "{rule:?} {votes:?}");
+        assert_eq!(count.cast as usize, votes.iter().flatten().count());
+        let winner = if undecided.is_none() { Some(AgentId::new("b")) } else { None };
+        assert_eq!(voting.winner, winner, "{rule:?} {votes:?}");
+        assert_eq!(voting.decided_by, if undecided.is_none() { Decider::Vote } else { Decider::Nobody });
+        // Without a winner the judge's scores decide.
+        assert_eq!(base(&course), if undecided.is_none() { "final-refinement b 1" } else { "final-refinement a 1" });
+    }
+}
+
+#[test]
+fn self_votes_are_counted_and_dissent_is_kept_word_for_word() {
+    let course = voted(VotingRule::Majority, &[Some(1), Some(1), Some(2)]);
+    let count = course.debate.voting.as_ref().unwrap().count.clone().unwrap();
+    assert_eq!((count.self_votes, count.voters, count.quorum), (2, 3, 2));
+    let dissent: Vec<_> =
+        count.dissent.iter().map(|one| (one.agent_id.as_str(), one.preferred.as_str(), one.reason.as_str())).collect();
+    assert_eq!(dissent, [("c", "c", "better")]);
+    let tied = voted(VotingRule::Majority, &[Some(0), Some(1)]);
+    let voting = tied.debate.voting.as_ref().unwrap();
+    assert_eq!(voting.tied, ["a", "b"].map(AgentId::new));
+    assert!(voting.count.as_ref().unwrap().dissent.is_empty());
+}
+
+#[test]
+fn the_judge_scores_in_opposite_orders_and_chooses_where_scores_are_equal() {
+    let course = run(2, 1, &[("revision", deciding(&["x"])), ("scoring", Reply::Scored(vec![70.0, 70.0], Vec::new()))]);
+    let scorings: Vec<_> = course.calls.iter().filter(|step| matches!(step.answer, Answer::Scores(_))).collect();
+    let (Shows::Candidates { salt: one }, Shows::CandidatesReversed { salt: other }) =
+        (scorings[0].shows, scorings[1].shows)
+    else {
+        panic!("{scorings:?}");
+    };
+    assert_eq!(one, other);
+    assert_eq!(course.debate.verdict.as_ref().unwrap().winner, None);
+    assert_eq!(course.calls.last().unwrap().answer, Answer::Solution(Authorship::Amended));
+    // The judge cannot score: the debate fails, and is judged once it is taken up again.
+    let failed = run(2, 1, &[("revision", deciding(&["x"])), ("scoring", Reply::Failed)]);
+    assert_eq!(failed.debate.status, Status::Failed);
+    let again = failed.resumed().run(&good, &mut first);
+    assert_eq!(again.debate.status, Status::Completed);
+}
+
+#[test]
+fn who_fails_stands_by_the_text_before() {
+    let course = run(
+        3,
+        2,
+        &[("revision b 2", Reply::Failed), ("final-refinement b 2", Reply::Failed), ("voting", Reply::Choice(1))],
+    );
+    assert_eq!(base(&course), "revision b 1");
+    let course = run(3, 1, &[("proposal b 1", Reply::Failed)]);
+    let candidates = &course.calls.last().unwrap().inputs;
+    assert_eq!(candidates.len(), 2);
+    assert!(!course.calls.iter().any(|step| name(step) == "revision b 1"));
+    let course = run(2, 1, &[("proposal b 1", Reply::Failed)]);
+    assert_eq!(course.debate.error.as_deref(), Some("there are 1 of the 2 proposals that an arena needs"));
+}
+
+#[test]
+fn only_those_who_were_chosen_are_asked() {
+    let mut with = settings(&ARENA, 4, 1);
+    with.debate.arena.team.size = Some(2);
+    let mut course = Course::start(&ARENA, with);
+    let standings: Standings = serde_json::from_value(serde_json::json!({"debates": 20, "agents": [
+        {"agentId": "a", "rating": 1400.0, "brier": 0.30, "debates": 20},
+        {"agentId": "b", "rating": 1620.0, "brier": 0.10, "debates": 8},
+        {"agentId": "c", "debates": 0},
+        {"agentId": "d", "rating": 1500.0, "debates": 12},
+    ]}))
+    .unwrap();
+    course.record(Event::Gathered { gathered: Gathered { standings, ..Gathered::default() } });
+    let course = course.run(&good, &mut first);
+    let selection = course.debate.selection.as_ref().unwrap();
+    let scores: Vec<String> = selection.candidates.iter().map(|one| format!("{:.6}", one.score)).collect();
+    // (1400-1500)/400 + (0.25-0.30) + 0.5*sqrt(ln(21)/21), and so on.
+    assert_eq!(scores, ["-0.109621", "0.740809", "0.872428", "0.241968"]);
+    assert_eq!(selection.candidates.iter().map(|one| one.chosen).collect::<Vec<_>>(), [false, true, true, false]);
+    let asked: std::collections::BTreeSet<&str> = course.calls.iter().map(|step| step.key.agent_id.as_str()).collect();
+    assert_eq!(asked.into_iter().collect::<Vec<_>>(), ["b", "c", "judge"]);
+    assert_eq!(course.debate.voting.as_ref().unwrap().count.as_ref().unwrap().voters, 2);
+}
+
+#[test]
+fn an_arena_needs_two() {
+    assert!((ARENA.check)(&settings(&ARENA, 1, 1)).is_err());
+    let mut with = settings(&ARENA, 3, 1);
+    with.debate.arena.team.size = Some(1);
+    assert!((ARENA.check)(&with).unwrap_err().to_string().contains("`debate.arena.team.size` is 1"));
+}

@@ -1,0 +1,239 @@
+//! Two debates side by side: what differs of their settings, figures, decisions and solutions.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use similar::{Algorithm, ChangeTag, TextDiff};
+
+use crate::debate::{Debate, DebateId, Decision, Ledger, Objection, Settings, Usd};
+
+use super::decision::without_assessment;
+
+/// Longer texts are not compared: it would take too long, and nobody would read it.
+const COMPARED_BYTES: usize = 512 * 1024;
+
+/// What two debates have in common and what not.
+#[derive(Debug, Serialize)]
+pub struct Comparison {
+    /// The figures of either.
+    pub debates: [Figures; 2],
+    /// Settings that differ, by their keys.
+    pub settings: Vec<Setting>,
+    /// Objections that were decided differently, or that only one of the two has.
+    pub decisions: Vec<Decided>,
+    /// The lines of the solutions; absent where they are too long to be compared.
+    pub solution: Option<Vec<Line>>,
+}
+
+/// What a debate came to, in figures.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Figures {
+    /// The debate.
+    pub id: DebateId,
+    /// Its outcome; its status where it has none.
+    pub outcome: &'static str,
+    /// The problem's first line.
+    pub problem: String,
+    /// How many rounds it had.
+    pub rounds: usize,
+    /// Calls that were made.
+    pub calls: u64,
+    /// Input and output tokens.
+    pub tokens: u64,
+    /// What it cost; absent where that is not known.
+    pub cost_usd: Option<Usd>,
+    /// How sure the judge is.
+    pub confidence: Option<f64>,
+    /// The score of each round that was scored, by its number.
+    pub scores: BTreeMap<u32, Option<f64>>,
+    /// Points of critics.
+    pub points: usize,
+    /// Those that stayed open.
+    pub open: usize,
+    /// Major requirements that are not fulfilled.
+    pub unfulfilled: usize,
+    /// Who won.
+    pub winner: Option<String>,
+}
+
+/// A setting, and its value in either debate; absent where a debate has none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Setting {
+    /// Its key.
+    pub key: String,
+    /// Its values.
+    pub values: [Option<Value>; 2],
+}
+
+/// What became of an objection in either debate; absent where it was not raised.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Decided {
+    /// The objection.
+    pub point: String,
+    /// How grave it is.
+    pub severity: &'static str,
+    /// What became of it.
+    pub outcomes: [Option<String>; 2],
+}
+
+/// A line of a solution.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Line {
+    /// Which of the two has it.
+    pub side: Side,
+    /// Its pieces, each with whether it is what differs.
+    pub pieces: Vec<(bool, String)>,
+}
+
+/// Which of two debates has a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Both.
+    Both,
+    /// The first.
+    First,
+    /// The second.
+    Second,
+}
+
+impl Comparison {
+    /// Of two debates.
+    #[must_use]
+    pub fn of(first: &Debate, second: &Debate) -> Self {
+        let both = [first, second];
+        Self {
+            debates: both.map(Figures::of),
+            settings: settings(both),
+            decisions: decisions(&both.map(|debate| Ledger::shown(debate).ledger)),
+            solution: solution(both),
+        }
+    }
+}
+
+impl Figures {
+    fn of(debate: &Debate) -> Self {
+        let ledger = Ledger::shown(debate).ledger;
+        let solution = debate.final_solution.as_ref();
+        let scored =
+            debate.rounds.iter().filter_map(|round| Some((round.round_number, round.evaluation.as_ref()?.score)));
+        Self {
+            id: debate.id.clone(),
+            outcome: debate.outcome.as_ref().map_or(debate.status.name(), |outcome| outcome.kind.name()),
+            problem: debate.title().to_owned(),
+            rounds: debate.rounds.len(),
+            calls: debate.total_usage().requests,
+            tokens: debate.total_tokens(),
+            cost_usd: debate.total_cost().filter(|_| !debate.usage.is_empty()),
+            confidence: solution.and_then(|solution| solution.confidence),
+            scores: scored.collect(),
+            points: ledger.objections.len(),
+            open: ledger.objections.iter().filter(|one| one.open).count(),
+            unfulfilled: solution.map_or(0, |solution| solution.unfulfilled_major_requirements.len()),
+            winner: debate.verdict.as_ref().and_then(|verdict| Some(verdict.winner.as_ref()?.to_string())),
+        }
+    }
+}
+
+/// The settings that differ, those of agents by the agents' ids.
+fn settings(debates: [&Debate; 2]) -> Vec<Setting> {
+    let [mut first, mut second] = debates.map(|debate| {
+        let mut flat = BTreeMap::new();
+        if let Some(settings) = &debate.settings {
+            flatten("", &by_id(settings), &mut flat);
+        }
+        flat.insert("seed".to_owned(), debate.seed.map_or(Value::Null, Value::from));
+        flat
+    });
+    let keys: Vec<String> = first.keys().chain(second.keys()).cloned().collect();
+    let mut differing: Vec<Setting> = keys
+        .into_iter()
+        .filter_map(|key| {
+            let values = [first.remove(&key), second.remove(&key)];
+            let differs = values[0] != values[1];
+            differs.then_some(Setting { key, values })
+        })
+        .collect();
+    differing.sort_by(|one, other| one.key.cmp(&other.key));
+    differing
+}
+
+/// Settings as JSON, with agents as an object.
+fn by_id(settings: &Settings) -> Value {
+    let mut value = serde_json::to_value(settings).unwrap_or_default();
+    let Some(agents) = value.get_mut("agents") else { return value };
+    let list = agents.as_array().cloned().unwrap_or_default();
+    let named = list.into_iter().filter_map(|agent| Some((agent.get("id")?.as_str()?.to_owned(), agent)));
+    *agents = Value::Object(named.collect::<Map<String, Value>>());
+    value
+}
+
+fn flatten(at: &str, value: &Value, flat: &mut BTreeMap<String, Value>) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (key, value) in fields {
+                let key = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+                flatten(&key, value, flat);
+            }
+        }
+        _ => drop(flat.insert(at.to_owned(), value.clone())),
+    }
+}
+
+/// Objections are the same where the same was raised, in whatever case and with whatever marks.
+fn decisions(ledgers: &[Ledger; 2]) -> Vec<Decided> {
+    let mut decided: Vec<(String, Decided)> = Vec::new();
+    for (side, ledger) in ledgers.iter().enumerate() {
+        for one in ledger.in_order() {
+            let point = one.point.in_words();
+            let words: String = point.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+            let outcome = Some(outcome(one));
+            let known = decided.iter_mut().find(|(known, at)| *known == words && at.outcomes[side].is_none());
+            if let Some((_, known)) = known {
+                known.outcomes[side] = outcome;
+                continue;
+            }
+            let mut outcomes = [None, None];
+            outcomes[side] = outcome;
+            let (point, severity) = (point.into_owned(), one.point.severity.name());
+            decided.push((words, Decided { point, severity, outcomes }));
+        }
+    }
+    decided.into_iter().map(|(_, one)| one).filter(|one| one.outcomes[0] != one.outcomes[1]).collect()
+}
+
+/// What became of an objection: the judge's word where there is one, else the author's.
+fn outcome(one: &Objection) -> String {
+    match one.ruling.as_ref().map(|ruling| ruling.decision) {
+        Some(Decision::Dismissed) => "dismissed by the judge".to_owned(),
+        Some(Decision::Upheld) if one.is_upheld_and_unmet() => "upheld by the judge, not met".to_owned(),
+        Some(Decision::Upheld) => "upheld by the judge, met".to_owned(),
+        None => format!("{}, {}", one.answer_in_words(), if one.open { "open" } else { "settled" }),
+    }
+}
+
+fn solution(debates: [&Debate; 2]) -> Option<Vec<Line>> {
+    let [first, second] = debates.map(|debate| {
+        let solution = debate.final_solution.as_ref();
+        solution.map(|solution| without_assessment(&solution.description)).unwrap_or_default()
+    });
+    if first.len() > COMPARED_BYTES || second.len() > COMPARED_BYTES {
+        return None;
+    }
+    let lines = TextDiff::configure().algorithm(Algorithm::Patience).diff_lines(first, second);
+    let changes = lines.ops().iter().flat_map(|op| lines.iter_inline_changes(op));
+    let compared = changes.map(|change| {
+        let side = match change.tag() {
+            ChangeTag::Equal => Side::Both,
+            ChangeTag::Delete => Side::First,
+            ChangeTag::Insert => Side::Second,
+        };
+        let pieces = change
+            .iter_strings_lossy()
+            .map(|(differs, text)| (differs, text.trim_end_matches(['\r', '\n']).to_owned()));
+        Line { side, pieces: pieces.filter(|(_, text)| !text.is_empty()).collect() }
+    });
+    Some(compared.collect())
+}

@@ -1,0 +1,141 @@
+//! What was said in a debate, text by text, to be read in parts.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::debate::{AgentId, Contribution, Debate, Metadata, NO_ANSWER, StageId, Yield};
+use crate::figures::score;
+use crate::markdown::{heading, inline};
+
+use super::View;
+use super::decision::below;
+use super::stages::{capitalized, first, preposition};
+
+/// One text, and whose it is.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Said<'a> {
+    /// In which round; 0 outside of rounds.
+    pub round: u32,
+    /// In which stage; absent in old records, where no stage is known for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<StageId>,
+    /// By whom.
+    pub agent_id: &'a AgentId,
+    /// About whom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_agent_id: Option<&'a AgentId>,
+    /// The text, as Markdown.
+    pub content: Cow<'a, str>,
+    /// How it came about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<&'a Metadata>,
+}
+
+/// All that was said in a debate, in its order: questions, round by round what was summarised, said and scored, and
+/// what the judge made of it.
+#[must_use]
+pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
+    let debate = view.debate;
+    let stage = |yields: Yield| first(debate, yields).map(|stage| stage.id);
+    let closing =
+        |yields: Yield| debate.stages.iter().rfind(|stage| stage.yields == Some(yields)).map(|stage| stage.id);
+    let text = |round, stage, agent_id: &'a AgentId, content| Said {
+        round,
+        stage,
+        agent_id,
+        target_agent_id: None,
+        content,
+        metadata: None,
+    };
+    let mut all = Vec::new();
+    for group in debate.clarifications.iter().flatten() {
+        let items = group.items.iter().map(|item| {
+            let answer = if item.answer.is_empty() { "(not answered yet)" } else { &item.answer };
+            let answer = if answer == NO_ANSWER { "(no answer)" } else { answer };
+            format!("- {}\n  - {}\n", inline(&item.question), inline(answer))
+        });
+        all.push(text(0, stage(Yield::Questions), &group.agent_id, Cow::Owned(items.collect())));
+    }
+    for round in &debate.rounds {
+        let number = round.round_number;
+        for summary in round.summaries.iter().flat_map(|summaries| summaries.values()) {
+            all.push(text(number, stage(Yield::Summary), &summary.agent_id, Cow::Borrowed(&*summary.summary)));
+        }
+        all.extend(round.contributions.iter().map(|one| of_contribution(view, number, one)));
+        if let Some(evaluation) = &round.evaluation {
+            let reached = evaluation.score.map_or_else(|| "could not be read".to_owned(), score);
+            let line = format!("{}: {reached} ({} are enough)\n", evaluation.kind.name(), score(evaluation.threshold));
+            all.push(text(number, stage(Yield::Score), &view.judge.id, Cow::Owned(line)));
+        }
+    }
+    for poll in &debate.polls {
+        for (agent, vote) in &poll.votes {
+            let reason = poll.reasons.get(agent).map(|reason| format!(": {}", inline(reason))).unwrap_or_default();
+            all.push(text(0, Some(poll.stage), agent, Cow::Owned(format!("**{}**{reason}\n", inline(vote)))));
+        }
+    }
+    if let Some(summary) = &debate.judge_summary {
+        all.push(text(0, closing(Yield::Summary), &view.judge.id, Cow::Borrowed(&*summary.summary)));
+    }
+    for judgement in &debate.judgements {
+        all.push(text(0, stage(Yield::Verdict), &view.judge.id, Cow::Borrowed(judgement.reasoning.as_str())));
+    }
+    if let Some(solution) = &debate.final_solution {
+        let by = solution.synthesized_by.as_ref().unwrap_or(&view.judge.id);
+        all.push(text(0, closing(Yield::Solution), by, Cow::Borrowed(solution.description.as_str())));
+    }
+    all
+}
+
+fn of_contribution<'a>(view: &'a View<'a>, round: u32, one: &'a Contribution) -> Said<'a> {
+    let content = match &one.metadata.choice {
+        Some(choice) => Cow::Owned(format!("**{}**: {}", inline(choice), one.content)),
+        None if view.debate.yield_of(one) == Some(Yield::Ballot) && one.target_agent_id.is_some() => {
+            let name = one.target_agent_id.as_ref().map(|id| view.name_of(id)).unwrap_or_default();
+            Cow::Owned(format!("**{}**: {}", inline(name), one.content))
+        }
+        None => Cow::Borrowed(&*one.content),
+    };
+    Said {
+        round,
+        stage: Some(one.stage),
+        agent_id: &one.agent_id,
+        target_agent_id: one.target_agent_id.as_ref(),
+        content,
+        metadata: Some(&one.metadata),
+    }
+}
+
+impl Said<'_> {
+    /// What its stage brings; nothing where the record does not know the stage.
+    #[must_use]
+    pub fn yields(&self, debate: &Debate) -> Option<Yield> {
+        debate.stage(self.stage?)?.yields
+    }
+}
+
+/// Texts as Markdown, each under a heading of its own. Whatever is in a text, no heading of it is one of these.
+#[must_use]
+pub fn readable(view: &View<'_>, texts: &[Said<'_>]) -> String {
+    let mut page = String::new();
+    let mut round = None;
+    for one in texts {
+        if round != Some(one.round) && one.round > 0 {
+            // Writing to a String cannot fail.
+            let _ = writeln!(page, "# Round {}\n", one.round);
+        }
+        round = Some(one.round);
+        let what = one.stage.map_or_else(|| "said".to_owned(), |stage| view.debate.words(stage).noun.to_string());
+        let target = one
+            .target_agent_id
+            .zip(one.stage)
+            .map(|(target, stage)| format!(" {} {}", preposition(view.debate, stage), heading(view.name_of(target))));
+        let (what, target) = (capitalized(&what), target.unwrap_or_default());
+        let _ = writeln!(page, "## {}{target}, by {}\n", heading(&what), heading(view.name_of(one.agent_id)));
+        let _ = writeln!(page, "{}\n", below(&one.content).trim());
+    }
+    page
+}

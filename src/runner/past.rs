@@ -1,0 +1,21 @@
+//! What debates before have left for those to come.
+
+use crate::debate::{AgentSettings, Material, Settings, Standings};
+
+/// What is known from debates before. It is asked once in a debate, on a thread that may block.
+///
+/// # Errors
+/// An error is the user's to read: it is a warning, and the debate goes on without what could not be had.
+pub trait Past: Send + Sync {
+    /// How the models of `agents` did in their roles.
+    ///
+    /// # Errors
+    /// When what is known cannot be read.
+    fn standings(&self, agents: &[AgentSettings]) -> Result<Standings, String>;
+
+    /// What was decided on the same subject, as material with its source; nothing where the debate is not to be told.
+    ///
+    /// # Errors
+    /// When what is known cannot be read.
+    fn material(&self, problem: &str, settings: &Settings) -> Result<Vec<Material>, String>;
+}

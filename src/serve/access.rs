@@ -1,0 +1,221 @@
+//! Who gets in: which hosts and origins are ours, the address with its one-time token, the cookie that it becomes, and
+//! the token of programs.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Mutex, PoisonError};
+
+use axum::extract::{Request, State};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use rand::RngExt;
+use sha2::{Digest, Sha256};
+
+use super::problem::{Kind, Problem};
+use super::server::App;
+
+/// The header that a change must carry: no form can send it, and no script of another site may.
+pub(super) const OWN_HEADER: &str = "x-dialectic";
+/// Characters of a token at least: shorter ones can be guessed.
+pub(super) const LEAST_TOKEN: usize = 16;
+/// What a page may do: run and look like what the server sends, and ask the server.
+const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                           worker-src 'self'; frame-src 'self'; form-action 'none'; base-uri 'none'; \
+                           frame-ancestors 'none'";
+
+/// A secret that others are compared with, as its digest: how long a comparison takes tells nothing of the secret.
+#[derive(Clone, PartialEq, Eq)]
+struct Secret([u8; 32]);
+
+impl Secret {
+    fn of(text: &str) -> Self {
+        Self(Sha256::digest(text.as_bytes()).into())
+    }
+}
+
+/// Who gets in.
+pub(super) struct Access {
+    /// Authorities that requests may be sent to, in lower case.
+    hosts: Vec<String>,
+    /// Origins that scripts may ask from, in lower case.
+    origins: Vec<String>,
+    /// The token in the address that is printed, until it is used.
+    one_time: Mutex<Option<Secret>>,
+    token: Secret,
+    cookie: Secret,
+    /// Name and value, ready to be set.
+    set_cookie: String,
+    cookie_name: String,
+    is_https: bool,
+}
+
+/// What is told whoever starts the server.
+pub(super) struct Keys {
+    /// For the address.
+    pub(super) one_time: String,
+    /// For programs.
+    pub(super) token: String,
+}
+
+impl Access {
+    /// To a server at that address, which is reached as `host`, and by these origins where something stands before it.
+    pub(super) fn new(at: SocketAddr, host: &str, origins: &[String], token: Option<&str>) -> (Self, Keys) {
+        let mut hosts: Vec<String> =
+            [host, "localhost", "127.0.0.1", "[::1]"].iter().map(|host| authority(host, at.port())).collect();
+        let mut allowed: Vec<String> = hosts.iter().map(|host| format!("http://{host}")).collect();
+        for origin in origins {
+            hosts.extend(origin.split_once("://").map(|(_, host)| host.to_lowercase()));
+            allowed.push(origin.to_lowercase());
+        }
+        let one_time = random();
+        let token = token.map_or_else(random, str::to_owned);
+        // From the token, so that a browser stays signed in over a restart with the same one.
+        let value = hexadecimal(&Sha256::digest(format!("the cookie of {token}").as_bytes()));
+        // Cookies know no ports.
+        let cookie_name = format!("dialectic-{}", at.port());
+        let access = Self {
+            hosts,
+            origins: allowed,
+            one_time: Mutex::new(Some(Secret::of(&one_time))),
+            token: Secret::of(&token),
+            cookie: Secret::of(&value),
+            set_cookie: format!("{cookie_name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000"),
+            cookie_name,
+            is_https: !origins.is_empty() && origins.iter().all(|origin| origin.starts_with("https://")),
+        };
+        (access, Keys { one_time, token })
+    }
+
+    /// Uses the one-time token up, if this is it.
+    pub(super) fn redeem(&self, given: &str) -> bool {
+        let mut one_time = self.one_time.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = one_time.as_ref() == Some(&Secret::of(given));
+        if fits {
+            *one_time = None;
+        }
+        fits
+    }
+
+    /// Whether that is the token of programs.
+    pub(super) fn is_token(&self, given: &str) -> bool {
+        Secret::of(given) == self.token
+    }
+
+    /// What lets a browser in from now on.
+    pub(super) fn set_cookie(&self) -> String {
+        format!("{}{}", self.set_cookie, if self.is_https { "; Secure" } else { "" })
+    }
+
+    /// Whether the request comes from a browser that was let in.
+    pub(super) fn has_cookie(&self, headers: &HeaderMap) -> bool {
+        let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut cookies = all.flat_map(|value| value.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+        cookies.any(|(name, value)| name == self.cookie_name && Secret::of(value) == self.cookie)
+    }
+
+    fn has_token(&self, headers: &HeaderMap) -> bool {
+        let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let given = value.and_then(|value| value.split_once(' '));
+        given.is_some_and(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && self.is_token(token.trim()))
+    }
+
+    /// Sees to it that the request was meant for this server, and comes from nobody else's page.
+    fn check_sender(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Problem> {
+        let host =
+            headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(uri.authority().map(Authority::as_str));
+        if !host.is_some_and(|host| self.hosts.contains(&host.to_lowercase())) {
+            let detail = "the request was sent to a host that is none of this server's";
+            let hint = "use the address that was printed, or name the one that you use with --origin";
+            return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, Kind::Access, detail).hint(hint));
+        }
+        let origin = headers.get(header::ORIGIN);
+        let is_own =
+            |origin: &HeaderValue| origin.to_str().is_ok_and(|origin| self.origins.contains(&origin.to_lowercase()));
+        if origin.is_some_and(|origin| !is_own(origin)) {
+            return Err(refused("the request comes from the page of another site"));
+        }
+        let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
+        let is_foreign = site.is_some_and(|site| !matches!(site, "same-origin" | "none"));
+        if is_foreign && uri.path().starts_with("/api/") {
+            return Err(refused("the request comes from the page of another site"));
+        }
+        Ok(())
+    }
+
+    /// Sees to it that whoever asks may.
+    fn check_asker(&self, method: &Method, headers: &HeaderMap, path: &str) -> Result<(), Problem> {
+        let changes = !matches!(*method, Method::GET | Method::HEAD);
+        // The token is a header that no form can send.
+        if self.has_token(headers) {
+            return Ok(());
+        }
+        if changes && !headers.contains_key(OWN_HEADER) {
+            return Err(refused("a change needs the header X-Dialectic"));
+        }
+        if !path.starts_with("/api/") || PUBLIC.contains(&path) || self.has_cookie(headers) {
+            return Ok(());
+        }
+        let problem = Problem::new(StatusCode::UNAUTHORIZED, Kind::Access, "whoever asks is not known here");
+        Err(problem.hint("send the header `Authorization: Bearer` with the token, or open the printed address first"))
+    }
+}
+
+/// What of the API everybody may ask for: a description without secrets, and being let in.
+const PUBLIC: [&str; 2] = ["/api/v1/openapi.json", "/api/v1/session"];
+
+fn refused(detail: &str) -> Problem {
+    Problem::new(StatusCode::FORBIDDEN, Kind::Access, detail)
+}
+
+/// Lets only those through who may, and has every answer say what pages may do.
+pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+    // Whoever watches over containers asks by any name.
+    if request.uri().path() == "/healthz" {
+        return next.run(request).await;
+    }
+    let access = &app.access;
+    let checked = access
+        .check_sender(request.headers(), request.uri())
+        .and_then(|()| access.check_asker(request.method(), request.headers(), request.uri().path()));
+    let mut response = match checked {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
+    let headers = response.headers_mut();
+    let always = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ];
+    for (name, value) in always {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(PAGE_POLICY));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Host and port as a browser names them.
+pub(super) fn authority(host: &str, port: u16) -> String {
+    let host = match host.parse::<IpAddr>() {
+        Ok(IpAddr::V6(ip)) => format!("[{ip}]"),
+        _ => host.to_lowercase(),
+    };
+    if port == 80 { host } else { format!("{host}:{port}") }
+}
+
+/// 128 bits that nobody can guess.
+fn random() -> String {
+    hexadecimal(&rand::rng().random::<[u8; 16]>())
+}
+
+/// Bytes as two digits each.
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,513 @@
+//! What requests to the API do. Each is a step of the runner's, or a look at the record.
+
+use std::collections::BTreeMap;
+
+use axum::body::{Bytes, to_bytes};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::debate::{AgentId, DebateFile, DebateId, Event, NO_ANSWER};
+use crate::protocol::side;
+use crate::report::{Detail, View, decision_record, html, markdown};
+use crate::runner::Controls;
+use crate::sanitize::escaped_json;
+use crate::store::{Entry, Wanted};
+
+use super::catalogue::{Row, Standing, entry_of, row_of};
+use super::hall::Whereabouts;
+use super::problem::{Kind, Problem};
+use super::request::{Answers, Feedback, Fork, NewDebate, SignIn, read};
+use super::server::App;
+use super::settings::{Admission, Foreseen, Setup};
+use super::stream::{Form, of_debate, of_several};
+
+/// Bytes of a request's body at most.
+const MOST_BYTES: usize = 1024 * 1024;
+/// Rows of the list where a request does not say.
+const PAGE: usize = 50;
+/// Rows of the list at most.
+const MOST_ROWS: usize = 1000;
+/// Debates that one stream follows at most.
+const MOST_FOLLOWED: usize = 20;
+/// What a report may do: it is shown in a page of ours, and runs nothing.
+const REPORT_POLICY: &str = "sandbox allow-same-origin allow-popups allow-popups-to-escape-sandbox; default-src 'none'; \
+                             style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
+/// The body of a request, of a size that is within bounds.
+pub(super) struct Content(Bytes);
+
+impl FromRequest<App> for Content {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &App) -> Result<Self, Problem> {
+        let too_large = || {
+            let detail = format!("the body of a request may have {MOST_BYTES} bytes at most");
+            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, Kind::Validation, detail)
+        };
+        let said = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+        if said.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > MOST_BYTES) {
+            return Err(too_large());
+        }
+        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        if kind.is_some_and(|kind| !kind.trim_start().to_ascii_lowercase().starts_with("application/json")) {
+            let detail = "the body of a request must be application/json";
+            return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Kind::Validation, detail));
+        }
+        to_bytes(request.into_body(), MOST_BYTES).await.map(Self).map_err(|_| too_large())
+    }
+}
+
+/// What the query of a request says.
+pub(super) struct Asked<T>(T);
+
+impl<T: DeserializeOwned> FromRequestParts<App> for Asked<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Problem> {
+        let Query(asked) =
+            Query::try_from_uri(&parts.uri).map_err(|rejection| Problem::validation(rejection.body_text()))?;
+        Ok(Self(asked))
+    }
+}
+
+/// JSON in which nothing steers a terminal.
+struct Json<T>(StatusCode, T);
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        match serde_json::to_string(&self.1) {
+            Ok(text) => (self.0, [(header::CONTENT_TYPE, "application/json")], escaped_json(text)).into_response(),
+            Err(error) => Problem::internal(error.to_string()).into_response(),
+        }
+    }
+}
+
+fn ok<T: Serialize>(value: T) -> Response {
+    Json(StatusCode::OK, value).into_response()
+}
+
+/// Which debates of the list are wanted.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Filter {
+    /// Words that the title or the id holds, whatever their case.
+    search: Option<String>,
+    /// Where the debate stands.
+    status: Option<Standing>,
+    /// The protocol.
+    protocol: Option<String>,
+    /// How many debates at most: 50 unless said otherwise, and 1000 at most.
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<usize>,
+    /// How many of those that fit are left out before the first.
+    skip: Option<usize>,
+}
+
+/// A part of the list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Listed {
+    /// The debates, the newest first.
+    debates: Vec<Row>,
+    /// How many fit in all.
+    total: usize,
+}
+
+/// A debate.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Debate")]
+pub(super) struct Shown {
+    /// What the list says of it.
+    summary: Row,
+    /// Questions that wait for an answer.
+    questions: Vec<Question>,
+    /// On which side each agent is, where there are sides.
+    sides: BTreeMap<String, &'static str>,
+    /// Why it failed, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<Problem>,
+    /// What is wrong with its files.
+    warnings: Vec<String>,
+    /// Its state, as its file holds it: see `docs/state-format.md`.
+    state: Value,
+}
+
+/// A question that waits for an answer.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the names of the API's keys")]
+pub(super) struct Question {
+    agent_id: String,
+    agent_name: String,
+    question_id: String,
+    question: String,
+}
+
+/// A debate that was put on record.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Started {
+    /// Its id.
+    id: String,
+    /// Whether it runs, or waits for a place.
+    status: Standing,
+    /// What should be known of it.
+    warnings: Vec<String>,
+}
+
+/// Which form of a report is wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Format {
+    /// All that was said, as Markdown.
+    #[default]
+    Markdown,
+    /// A page of its own.
+    Html,
+    /// A decision record, as Markdown.
+    Adr,
+    /// The state.
+    Json,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct ReportQuery {
+    /// The form.
+    format: Format,
+    /// Whether it is to be kept as a file.
+    download: bool,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct After {
+    /// The number of the last event that is known: only later ones are sent. The header `Last-Event-ID` goes before it.
+    after: u64,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub(super) struct Several {
+    /// Ids of debates, each with `:` and the number of the last event that is known, separated by commas.
+    debates: String,
+    /// Whether changes of the list are told.
+    list: bool,
+}
+
+pub(super) async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+pub(super) async fn session(State(app): State<App>, Content(body): Content) -> Result<Response, Problem> {
+    let SignIn { token } = read(&body)?;
+    if !app.access.is_token(&token) {
+        return Err(Problem::new(StatusCode::FORBIDDEN, Kind::Access, "that is not the token of this server"));
+    }
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, app.access.set_cookie())]).into_response())
+}
+
+pub(super) async fn setup(State(app): State<App>) -> Result<Response, Problem> {
+    let setup: Setup = app.blocking(|app| app.workplace.setup(app.left_today()?)).await??;
+    Ok(ok(setup))
+}
+
+pub(super) async fn forecast(State(app): State<App>, Content(body): Content) -> Result<Response, Problem> {
+    let request = NewDebate::read(&body)?;
+    let foreseen: Foreseen = app.blocking(move |app| app.workplace.forecast(&request, app.left_today()?)).await??;
+    Ok(ok(foreseen))
+}
+
+pub(super) async fn list(State(app): State<App>, Asked(filter): Asked<Filter>) -> Result<Response, Problem> {
+    let rows = app.blocking(|app| app.catalogue.rows(&app.hall)).await??;
+    let wanted = filter.search.as_deref().unwrap_or_default().to_lowercase();
+    let fits = |row: &Row| {
+        let text = format!("{} {}", row.title, row.id).to_lowercase();
+        wanted.split_whitespace().all(|word| text.contains(word))
+            && filter.status.is_none_or(|status| row.status == status)
+            && filter.protocol.as_ref().is_none_or(|protocol| row.protocol.as_ref() == Some(protocol))
+    };
+    let mut debates: Vec<Row> = rows.into_iter().filter(fits).collect();
+    let total = debates.len();
+    let limit = filter.limit.unwrap_or(PAGE).min(MOST_ROWS);
+    debates = debates.into_iter().skip(filter.skip.unwrap_or(0)).take(limit).collect();
+    Ok(ok(Listed { debates, total }))
+}
+
+pub(super) async fn start(State(app): State<App>, Content(body): Content) -> Result<Response, Problem> {
+    let request = NewDebate::read(&body)?;
+    let started = admit(&app, move |app| app.workplace.begin(&request, app.left_today()?)).await?;
+    Ok(created(started))
+}
+
+pub(super) async fn fork(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Content(body): Content,
+) -> Result<Response, Problem> {
+    let request = Fork::read(&body)?;
+    let started = admit(&app, move |app| {
+        let entry = entry_of(&app.workplace.directory, &id)?;
+        app.workplace.fork(&entry, &request, app.left_today()?)
+    });
+    Ok(created(started.await?))
+}
+
+fn created(started: Started) -> Response {
+    let place = HeaderValue::from_str(&format!("/api/v1/debates/{}", started.id));
+    let mut response = Json(StatusCode::CREATED, started).into_response();
+    if let Ok(place) = place {
+        response.headers_mut().insert(header::LOCATION, place);
+    }
+    response
+}
+
+/// Makes a debate ready and lets it run, or wait for a place: one at a time, so that none is paid twice from the same
+/// money.
+async fn admit(
+    app: &App,
+    make: impl FnOnce(&App) -> Result<Admission, Problem> + Send + 'static,
+) -> Result<Started, Problem> {
+    let _door = app.door.lock().await;
+    app.hall.check_room()?;
+    app.blocking(move |app| {
+        let Admission { ready, limit, warnings } = make(app)?;
+        let id = ready.debate().id.clone();
+        app.hall.admit(ready, limit)?;
+        let is_waiting = matches!(app.hall.whereabouts(&id), Whereabouts::Waiting(_));
+        let status = if is_waiting { Standing::Waiting } else { Standing::Running };
+        Ok(Started { id: id.to_string(), status, warnings })
+    })
+    .await?
+}
+
+/// What the list says of a debate. Reads its files.
+pub(super) fn summary(app: &App, entry: &Entry) -> Result<Row, Problem> {
+    Ok(row_of(&entry.load(Wanted::State)?.debate, entry, &app.hall))
+}
+
+pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+    let shown = app.blocking(move |app| {
+        let entry = found(app, &id)?;
+        let saved = entry.load(Wanted::State)?;
+        let questions = saved.debate.open_questions().map(|(group, item)| Question {
+            agent_id: group.agent_id.to_string(),
+            agent_name: group.agent_name.clone(),
+            question_id: item.id.clone(),
+            question: item.question.clone(),
+        });
+        let view = View::new(&saved.debate, &[], None).with_sides(side);
+        let sides = view.agents.iter().filter(|_| view.has_sides());
+        let sides = sides.filter_map(|agent| Some((agent.id.to_string(), view.side_of(&agent.id)?.name())));
+        let sides = sides.collect();
+        let state = serde_json::to_value(DebateFile::of(&saved.debate));
+        Ok::<_, Problem>(Shown {
+            summary: row_of(&saved.debate, &entry, &app.hall),
+            questions: questions.collect(),
+            sides,
+            problem: Problem::of_debate(&saved.debate),
+            warnings: saved.warnings,
+            state: state.map_err(|error| Problem::internal(error.to_string()))?,
+        })
+    });
+    Ok(ok(shown.await??))
+}
+
+/// A debate that is on record, or why it is not any more.
+fn found(app: &App, id: &str) -> Result<Entry, Problem> {
+    entry_of(&app.workplace.directory, id).map_err(|missing| {
+        let lost = app.hall.lost(&DebateId::new(id));
+        lost.map_or(missing, |lost| Problem { status: StatusCode::GONE.as_u16(), ..lost })
+    })
+}
+
+pub(super) async fn events(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Asked(After { after }): Asked<After>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let known = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(|id| id.trim().parse().ok());
+    let told = known.unwrap_or(after);
+    let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok()).unwrap_or_default();
+    let form = if accepted.contains("application/x-ndjson") { Form::Lines } else { Form::Sse };
+    let entry = app.blocking(move |app| found(app, &id)).await??;
+    entry.journal_path()?;
+    let place = app.client()?;
+    Ok(of_debate(app, entry, told, form, place))
+}
+
+pub(super) async fn all_events(
+    State(app): State<App>,
+    Asked(query): Asked<Several>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let known = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(positions).unwrap_or_default();
+    let wanted = positions(&query.debates);
+    if wanted.len() > MOST_FOLLOWED {
+        return Err(Problem::key("debates", format!("a stream follows {MOST_FOLLOWED} debates at most")));
+    }
+    let debates = app.blocking(move |app| {
+        let found = wanted.into_iter().map(|(id, after)| {
+            let told = known.iter().find(|(known, _)| *known == id).map_or(after, |(_, seq)| *seq);
+            Ok((found(app, &id)?, told))
+        });
+        found.collect::<Result<Vec<_>, Problem>>()
+    });
+    let debates = debates.await??;
+    let place = app.client()?;
+    Ok(of_several(app, debates, query.list, place))
+}
+
+/// Debates with the number of the last event that is known of each.
+fn positions(text: &str) -> Vec<(String, u64)> {
+    let all = text.split(',').map(str::trim).filter(|one| !one.is_empty());
+    all.map(|one| match one.rsplit_once(':') {
+        Some((id, seq)) => (id.to_owned(), seq.parse().unwrap_or(0)),
+        None => (one.to_owned(), 0),
+    })
+    .collect()
+}
+
+pub(super) async fn answer(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Content(body): Content,
+) -> Result<Response, Problem> {
+    let Answers { answers, end } = read(&body)?;
+    app.blocking(move |app| {
+        let entry = found(app, &id)?;
+        let debate = entry.load(Wanted::State)?.debate;
+        for (place, one) in answers.iter().enumerate() {
+            let is_open = debate
+                .open_questions()
+                .any(|(group, item)| group.agent_id.as_str() == one.agent_id && item.id == one.question_id);
+            if !is_open {
+                let key = format!("answers[{place}].questionId");
+                let detail = format!("{} has asked no question `{}` that is open", one.agent_id, one.question_id);
+                return Err(Problem::key(key, detail));
+            }
+        }
+        app.hall.tell(&debate.id, |run| {
+            for one in answers {
+                let answer = if one.answer.trim().is_empty() { NO_ANSWER.to_owned() } else { one.answer };
+                run.answer(AgentId::new(one.agent_id), one.question_id, answer);
+            }
+            if end {
+                run.end_questions();
+            }
+        })
+    })
+    .await??;
+    Ok(accepted())
+}
+
+fn accepted() -> Response {
+    StatusCode::ACCEPTED.into_response()
+}
+
+pub(super) async fn pause(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+    let id = known_id(&app, id).await?;
+    if !app.hall.withdraw(&id) {
+        app.hall.tell(&id, Controls::pause)?;
+    }
+    Ok(accepted())
+}
+
+pub(super) async fn stop(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+    let id = known_id(&app, id).await?;
+    match app.hall.whereabouts(&id) {
+        Whereabouts::Running => app.hall.tell(&id, Controls::stop)?,
+        Whereabouts::Waiting(_) | Whereabouts::Elsewhere => {
+            app.hall.withdraw(&id);
+            resumed(&app, id, true).await?;
+        }
+    }
+    Ok(accepted())
+}
+
+pub(super) async fn resume(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+    let id = known_id(&app, id).await?;
+    match app.hall.whereabouts(&id) {
+        // One that is about to pause goes on.
+        Whereabouts::Running => app.hall.tell(&id, Controls::go_on)?,
+        Whereabouts::Waiting(_) => {}
+        Whereabouts::Elsewhere => drop(resumed(&app, id, false).await?),
+    }
+    Ok(accepted())
+}
+
+async fn resumed(app: &App, id: DebateId, closes: bool) -> Result<Started, Problem> {
+    admit(app, move |app| {
+        let entry = entry_of(&app.workplace.directory, id.as_str())?;
+        app.workplace.resume(&entry, closes, app.left_today()?)
+    })
+    .await
+}
+
+pub(super) async fn rate(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Content(body): Content,
+) -> Result<Response, Problem> {
+    let Feedback { rating, note } = read(&body)?;
+    if !matches!(rating, 1 | -1) {
+        return Err(Problem::key("rating", "rating must be 1 or -1"));
+    }
+    let note = note.map(|note| note.trim().to_owned()).filter(|note| !note.is_empty());
+    let rated = move |app: &App| {
+        found(app, &id)?.note(|_| Some(Event::Rated { rating, note }))?;
+        Ok::<_, Problem>(())
+    };
+    app.blocking(rated).await??;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+async fn known_id(app: &App, id: String) -> Result<DebateId, Problem> {
+    app.blocking(move |app| found(app, &id).map(|entry| DebateId::new(entry.id()))).await?
+}
+
+pub(super) async fn report(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Asked(ReportQuery { format, download }): Asked<ReportQuery>,
+) -> Result<Response, Problem> {
+    let (id, bytes) = app.blocking(move |app| written(app, &id, format)).await??;
+    let (kind, ending) = match format {
+        Format::Markdown => ("text/markdown; charset=utf-8", "md"),
+        Format::Adr => ("text/markdown; charset=utf-8", "adr.md"),
+        Format::Html => ("text/html; charset=utf-8", "html"),
+        Format::Json => ("application/json", "json"),
+    };
+    let mut response = ([(header::CONTENT_TYPE, kind)], bytes).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
+    if download && let Ok(name) = HeaderValue::from_str(&format!("attachment; filename=\"{id}.{ending}\"")) {
+        headers.insert(header::CONTENT_DISPOSITION, name);
+    }
+    Ok(response)
+}
+
+fn written(app: &App, id: &str, format: Format) -> Result<(String, Vec<u8>), Problem> {
+    let entry = found(app, id)?;
+    let saved = entry.load(if format == Format::Html { Wanted::Events } else { Wanted::State })?;
+    let view = View::new(&saved.debate, &saved.events, None).with_sides(side);
+    let mut out = Vec::new();
+    let result = match format {
+        Format::Markdown => markdown(&view, Detail::Plain, &mut out),
+        Format::Adr => decision_record(&view, &mut out),
+        Format::Html => {
+            out = html(&view).into_bytes();
+            Ok(())
+        }
+        Format::Json => serde_json::to_writer_pretty(&mut out, &DebateFile::of(&saved.debate)).map_err(Into::into),
+    };
+    result.map_err(|error| Problem::internal(error.to_string()))?;
+    Ok((entry.id(), out))
+}

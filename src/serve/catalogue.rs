@@ -1,0 +1,224 @@
+//! The list of the saved debates. What was read once is not read again until it changes.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::debate::{Debate, DebateId, Status, Timestamp};
+use crate::sanitize::one_line;
+use crate::store::{Directory, Entry, StateFileError, StoreError, Wanted, read_state};
+
+use super::hall::{Hall, Whereabouts};
+use super::problem::Problem;
+
+/// Characters of a problem's first line.
+const TITLE: usize = 200;
+
+/// Where a debate stands, as somebody sees it who may do something about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Standing {
+    /// It waits for a place on this server.
+    Waiting,
+    /// It runs.
+    Running,
+    /// It runs, and waits for answers.
+    Asking,
+    /// It was paused, or waits for answers that nobody can give while it does not run.
+    Paused,
+    /// Its program ended while it ran.
+    Interrupted,
+    /// It has ended with an answer.
+    Completed,
+    /// It has ended without one.
+    Failed,
+    /// Its files cannot be read.
+    Unreadable,
+}
+
+/// A debate of the list.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Summary")]
+pub(super) struct Row {
+    /// Its id.
+    pub(super) id: String,
+    /// The first line of its problem.
+    pub(super) title: String,
+    /// Where it stands.
+    pub(super) status: Standing,
+    /// Whether it can be steered from this server now.
+    pub(super) here: bool,
+    /// How many debates wait before it, where it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) before: Option<usize>,
+    /// The protocol.
+    pub(super) protocol: Option<String>,
+    /// How it went: `full`, `degraded`, …; absent while it has not ended.
+    pub(super) outcome: Option<&'static str>,
+    /// The rounds so far.
+    pub(super) rounds: usize,
+    /// How sure the judge is of the answer, 0 to 100.
+    pub(super) confidence: Option<f64>,
+    /// What it has cost in US dollars; absent where that is unknown.
+    pub(super) cost_usd: Option<f64>,
+    /// The cost limit in US dollars.
+    pub(super) limit_usd: Option<f64>,
+    /// Whether all answers come from the rehearsal, and no model was called.
+    pub(super) offline: bool,
+    /// Who won, where somebody can.
+    pub(super) winner: Option<String>,
+    /// When it began.
+    #[schemars(with = "Option<String>")]
+    pub(super) created_at: Option<Timestamp>,
+    /// When it last changed.
+    #[schemars(with = "Option<String>")]
+    pub(super) updated_at: Option<Timestamp>,
+}
+
+/// What tells whether a file is another one than before.
+type Stamp = Option<(SystemTime, u64)>;
+
+/// What is known of the debates of a directory.
+pub(super) struct Catalogue {
+    directory: Directory,
+    known: Mutex<HashMap<String, (Stamp, Stamp, Row)>>,
+}
+
+fn stamp(path: &Path) -> Stamp {
+    let file = path.metadata().ok()?;
+    Some((file.modified().ok()?, file.len()))
+}
+
+impl Catalogue {
+    pub(super) fn of(directory: Directory) -> Self {
+        Self { directory, known: Mutex::default() }
+    }
+
+    /// All debates, the newest first. Reads files.
+    pub(super) fn rows(&self, hall: &Hall) -> Result<Vec<Row>, StoreError> {
+        let entries = self.directory.entries()?;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut before = std::mem::take(&mut *known);
+        let mut rows = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let id = entry.id();
+            let state = stamp(&entry.state);
+            // The state is saved behind each stage; that is often enough for a list.
+            let journal = if state.is_some() { None } else { entry.journal.as_deref().and_then(stamp) };
+            let row = match before.remove(&id) {
+                Some((of_state, of_journal, row)) if (of_state, of_journal) == (state, journal) => row,
+                _ => read_row(&entry),
+            };
+            rows.push(now(row.clone(), &entry, hall));
+            known.insert(id, (state, journal, row));
+        }
+        drop(known);
+        rows.sort_by_key(|row| std::cmp::Reverse(row.created_at));
+        Ok(rows)
+    }
+}
+
+/// The row of a debate that was read.
+pub(super) fn row_of(debate: &Debate, entry: &Entry, hall: &Hall) -> Row {
+    now(of_debate(&entry.id(), debate), entry, hall)
+}
+
+fn read_row(entry: &Entry) -> Row {
+    let state = match read_state(&entry.state) {
+        Err(error @ StateFileError::Newer { .. }) => Err(error.into()),
+        Ok(state) => Ok(state),
+        Err(_) => entry.load(Wanted::State).map(|saved| saved.debate),
+    };
+    match state {
+        Ok(debate) => of_debate(&entry.id(), &debate),
+        Err(error) => Row {
+            id: entry.id(),
+            title: one_line(&error.to_string()),
+            status: Standing::Unreadable,
+            here: false,
+            before: None,
+            protocol: None,
+            outcome: None,
+            rounds: 0,
+            confidence: None,
+            cost_usd: None,
+            limit_usd: None,
+            offline: false,
+            winner: None,
+            created_at: None,
+            updated_at: None,
+        },
+    }
+}
+
+fn of_debate(id: &str, debate: &Debate) -> Row {
+    let mut lines = debate.problem.lines().map(|line| line.trim().trim_start_matches('#').trim());
+    let title = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    let settings = debate.settings.as_ref();
+    // Older debates did not keep what they cost.
+    let cost = if debate.usage.is_empty() { None } else { debate.total_cost() };
+    Row {
+        id: id.to_owned(),
+        title: one_line(crate::markdown::truncate(title, TITLE)),
+        status: match debate.status {
+            // Whether it still does is asked anew each time.
+            Status::Pending | Status::Running => Standing::Interrupted,
+            Status::Paused => Standing::Paused,
+            Status::Completed => Standing::Completed,
+            Status::Failed => Standing::Failed,
+        },
+        here: false,
+        before: None,
+        protocol: settings.map(|settings| one_line(&settings.debate.protocol)),
+        outcome: debate.outcome.as_ref().map(|outcome| outcome.kind.name()),
+        rounds: debate.rounds.len(),
+        confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
+        cost_usd: cost.map(crate::debate::Usd::dollars),
+        limit_usd: settings.and_then(|settings| settings.debate.budget.max_cost_usd).map(crate::debate::Usd::dollars),
+        offline: settings.is_some_and(super::settings::is_offline),
+        winner: debate.verdict.as_ref().and_then(|verdict| verdict.winner.as_ref()).map(|id| one_line(id.as_str())),
+        created_at: debate.created_at,
+        updated_at: debate.updated_at,
+    }
+}
+
+/// The row with what is so at the moment.
+fn now(mut row: Row, entry: &Entry, hall: &Hall) -> Row {
+    let id = DebateId::new(row.id.as_str());
+    let is_paused = row.status == Standing::Paused;
+    match hall.whereabouts(&id) {
+        Whereabouts::Running => {
+            row.here = true;
+            row.status = match row.status {
+                Standing::Completed | Standing::Failed => row.status,
+                _ if is_paused && hall.is_asking(&id) => Standing::Asking,
+                _ => Standing::Running,
+            };
+        }
+        Whereabouts::Waiting(before) => {
+            (row.here, row.before, row.status) = (true, Some(before), Standing::Waiting);
+        }
+        Whereabouts::Elsewhere => {
+            let may_run = is_paused || row.status == Standing::Interrupted;
+            if may_run && entry.is_held() {
+                row.status = Standing::Running;
+            }
+        }
+    }
+    row
+}
+
+/// Whether that is the id of a debate here, and where. An id is a name, and no path.
+pub(super) fn entry_of(directory: &Directory, id: &str) -> Result<Entry, Problem> {
+    let is_name = !id.is_empty()
+        && id.len() <= 128
+        && !id.starts_with('.')
+        && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let entry = Some(id).filter(|_| is_name).map(|id| Entry::of_state(&directory.state_path(&DebateId::new(id))));
+    entry.filter(|entry| entry.journal.is_some() || entry.state.is_file()).ok_or_else(Problem::no_such_debate)
+}

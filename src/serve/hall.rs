@@ -1,0 +1,266 @@
+//! The debates that run here, and those that wait for a place.
+//!
+//! They run on a thread of their own, on which no request is answered: whoever watches takes no time from them. What can
+//! be said to them goes through `runner::Controls`, as from anywhere.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::debate::{DebateId, Usd};
+use crate::runner::{Controls, Failed, Finished, Ready, Run};
+use crate::signals::Signals;
+
+use super::problem::Problem;
+
+/// Debates that wait for a place, at most.
+const MOST_WAITING: usize = 20;
+/// Debates that left no record and are still remembered, at most.
+const MOST_LOST: usize = 50;
+/// How long those that run may take to be saved when the server ends.
+const TO_SAVE: Duration = Duration::from_secs(10);
+
+/// The debates of this server. Clones are the same.
+#[derive(Clone)]
+pub(super) struct Hall(Arc<Inner>);
+
+struct Inner {
+    state: Mutex<State>,
+    /// How many run at once.
+    places: usize,
+    /// Counts changes of what runs or waits.
+    changes: watch::Sender<u64>,
+    /// Where a debate runs.
+    engine: Handle,
+    /// What the user is told.
+    notices: mpsc::UnboundedSender<String>,
+}
+
+#[derive(Default)]
+struct State {
+    running: BTreeMap<DebateId, Place>,
+    waiting: VecDeque<Waiting>,
+    /// Debates that failed before anything of them was worth keeping, and why.
+    lost: VecDeque<(DebateId, Problem)>,
+    is_closed: bool,
+}
+
+struct Place {
+    signals: Signals,
+    controls: Controls,
+    limit: Option<Usd>,
+}
+
+struct Waiting {
+    ready: Ready,
+    limit: Option<Usd>,
+}
+
+/// Where a debate is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whereabouts {
+    /// It runs here.
+    Running,
+    /// It waits here for a place: how many others are before it.
+    Waiting(usize),
+    /// It does not run here.
+    Elsewhere,
+}
+
+impl Hall {
+    /// With so many places.
+    pub(super) fn open(places: usize, notices: mpsc::UnboundedSender<String>) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let engine = runtime.handle().clone();
+        thread::Builder::new()
+            .name("debates".to_owned())
+            .spawn(move || runtime.block_on(std::future::pending::<()>()))?;
+        let (changes, _) = watch::channel(0);
+        Ok(Self(Arc::new(Inner { state: Mutex::default(), places, changes, engine, notices })))
+    }
+
+    /// Lets a debate run as soon as there is a place. `limit` is what it may cost.
+    ///
+    /// # Errors
+    /// When too many wait already, or the server is about to end.
+    pub(super) fn admit(&self, ready: Ready, limit: Option<Usd>) -> Result<(), Problem> {
+        let mut state = self.state();
+        if state.is_closed {
+            return Err(Problem::busy("the server is about to end"));
+        }
+        if state.running.len() < self.0.places {
+            self.run(&mut state, ready, limit);
+        } else {
+            state.waiting.push_back(Waiting { ready, limit });
+        }
+        drop(state);
+        self.changed();
+        Ok(())
+    }
+
+    /// Sees to it that one more debate may be put on record.
+    ///
+    /// # Errors
+    /// When too many wait already.
+    pub(super) fn check_room(&self) -> Result<(), Problem> {
+        let state = self.state();
+        let is_full = state.running.len() >= self.0.places && state.waiting.len() >= MOST_WAITING;
+        if is_full {
+            return Err(Problem::busy(format!("{MOST_WAITING} debates are waiting for a place already")));
+        }
+        Ok(())
+    }
+
+    /// Lets a debate be watched and steered from here that somebody else runs.
+    pub(super) fn watch(&self, run: &Run, signals: Signals) {
+        let place = Place { signals, controls: run.controls(), limit: None };
+        self.state().running.insert(run.id().clone(), place);
+        self.changed();
+    }
+
+    /// That debate is over.
+    pub(super) fn leave(&self, id: &DebateId) {
+        self.state().running.remove(id);
+        self.changed();
+    }
+
+    fn run(&self, state: &mut State, ready: Ready, limit: Option<Usd>) {
+        let (id, signals) = (ready.debate().id.clone(), ready.signals().clone());
+        // What the run spawns belongs to the thread of the debates.
+        let entered = self.0.engine.enter();
+        let run = ready.run();
+        drop(entered);
+        state.running.insert(id, Place { signals, controls: run.controls(), limit });
+        let hall = self.clone();
+        self.0.engine.spawn(async move {
+            let id = run.id().clone();
+            let ended = run.wait().await;
+            hall.ended(&id, ended);
+        });
+    }
+
+    fn ended(&self, id: &DebateId, ended: Result<Finished, Failed>) {
+        let mut state = self.state();
+        state.running.remove(id);
+        match ended {
+            Ok(Finished { debate, is_kept: false, .. }) => {
+                let problem = Problem::of_debate(&debate);
+                let problem = problem.unwrap_or_else(|| Problem::internal("it failed for an unknown reason"));
+                let hint = "no record of it is kept: no model was reached, and nothing can have been billed";
+                state.lost.push_back((id.clone(), problem.hint(hint)));
+                let surplus = state.lost.len().saturating_sub(MOST_LOST);
+                state.lost.drain(..surplus);
+            }
+            Ok(_) => {}
+            Err(failed) => drop(self.0.notices.send(format!("{failed}: {}", failed.source))),
+        }
+        if !state.is_closed
+            && let Some(Waiting { ready, limit }) = state.waiting.pop_front()
+        {
+            self.run(&mut state, ready, limit);
+        }
+        drop(state);
+        self.changed();
+    }
+
+    /// Where a debate is.
+    pub(super) fn whereabouts(&self, id: &DebateId) -> Whereabouts {
+        let state = self.state();
+        if state.running.contains_key(id) {
+            return Whereabouts::Running;
+        }
+        let before = state.waiting.iter().position(|waiting| waiting.ready.debate().id == *id);
+        before.map_or(Whereabouts::Elsewhere, Whereabouts::Waiting)
+    }
+
+    /// What a debate that runs or waits here shows of itself. Not to be kept: a run has ended when nobody has it any more.
+    pub(super) fn signals(&self, id: &DebateId) -> Option<Signals> {
+        let state = self.state();
+        let waiting = || state.waiting.iter().map(|waiting| &waiting.ready).find(|ready| ready.debate().id == *id);
+        state.running.get(id).map(|place| &place.signals).or_else(|| waiting().map(Ready::signals)).cloned()
+    }
+
+    /// Whether a debate that runs here waits for answers.
+    pub(super) fn is_asking(&self, id: &DebateId) -> bool {
+        self.state().running.get(id).is_some_and(|place| !place.signals.is_running())
+    }
+
+    /// Says something to a debate that runs here.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub(super) fn tell(&self, id: &DebateId, what: impl FnOnce(&Controls)) -> Result<(), Problem> {
+        let state = self.state();
+        let place = state.running.get(id).ok_or_else(|| {
+            Problem::conflict("the debate does not run on this server").hint("resume it first, or do it where it runs")
+        })?;
+        what(&place.controls);
+        Ok(())
+    }
+
+    /// Takes a debate that waits for a place back. It stays on record. Says whether it waited.
+    pub(super) fn withdraw(&self, id: &DebateId) -> bool {
+        let mut state = self.state();
+        let place = state.waiting.iter().position(|waiting| waiting.ready.debate().id == *id);
+        let withdrawn = place.and_then(|place| state.waiting.remove(place)).is_some();
+        drop(state);
+        if withdrawn {
+            self.changed();
+        }
+        withdrawn
+    }
+
+    /// Why a debate left no record.
+    pub(super) fn lost(&self, id: &DebateId) -> Option<Problem> {
+        self.state().lost.iter().find(|(lost, _)| lost == id).map(|(_, problem)| problem.clone())
+    }
+
+    /// What the debates that run or wait may cost together, and which they are.
+    pub(super) fn promised(&self) -> (Usd, Vec<DebateId>) {
+        let state = self.state();
+        let running = state.running.iter().map(|(id, place)| (id.clone(), place.limit));
+        let waiting = state.waiting.iter().map(|waiting| (waiting.ready.debate().id.clone(), waiting.limit));
+        let limited: Vec<_> = running.chain(waiting).filter_map(|(id, limit)| Some((id, limit?))).collect();
+        (limited.iter().map(|(_, limit)| *limit).sum(), limited.into_iter().map(|(id, _)| id).collect())
+    }
+
+    /// Told of each change of what runs or waits.
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.0.changes.subscribe()
+    }
+
+    /// Pauses what runs and takes nothing more. Returns when all is saved, or has had its time; then the ids of those that
+    /// were running.
+    pub(super) async fn close(&self) -> Vec<DebateId> {
+        let mut changes = self.changes();
+        let ids = {
+            let mut state = self.state();
+            state.is_closed = true;
+            state.waiting.clear();
+            for place in state.running.values() {
+                place.controls.interrupt();
+            }
+            state.running.keys().cloned().collect()
+        };
+        let all_saved = async { while !self.state().running.is_empty() && changes.changed().await.is_ok() {} };
+        drop(tokio::time::timeout(TO_SAVE, all_saved).await);
+        ids
+    }
+
+    fn changed(&self) {
+        self.0.changes.send_modify(|count| *count += 1);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The token that ends the server.
+pub(super) type Closing = CancellationToken;

@@ -1,0 +1,362 @@
+//! The API as a table: each operation with its path, what it takes and gives, and who answers it. The router and the
+//! `OpenAPI` document are both made of it, so neither can say what the other does not.
+
+use axum::Router;
+use axum::response::IntoResponse as _;
+use axum::routing::{MethodRouter, get, post};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use super::access::OWN_HEADER;
+use super::api;
+use super::api::{After, Filter, Listed, ReportQuery, Several, Shown, Started};
+use super::problem::Problem;
+use super::request::{Answers, Feedback, Fork, NewDebate, SignIn};
+use super::server::App;
+use super::settings::{Foreseen, Setup};
+
+type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// An operation of the API.
+struct Operation {
+    method: &'static str,
+    path: &'static str,
+    id: &'static str,
+    summary: &'static str,
+    description: &'static str,
+    query: Option<SchemaOf>,
+    body: Option<SchemaOf>,
+    gives: Gives,
+    /// The statuses of problems that it can answer with beside those of every operation.
+    problems: &'static [u16],
+    handler: fn() -> MethodRouter<App>,
+}
+
+/// What an operation answers with when all is well.
+#[derive(Clone, Copy)]
+enum Gives {
+    Json(u16, &'static str, SchemaOf),
+    Texts(&'static str, &'static [&'static str]),
+    Nothing(u16, &'static str),
+}
+
+fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+const OPERATIONS: &[Operation] = &[
+    Operation {
+        method: "get",
+        path: "/api/v1/setup",
+        id: "getSetup",
+        summary: "What can be started here",
+        description: "Protocols, roles and models that a request may name, what holds where it names none, and limits.",
+        query: None,
+        body: None,
+        gives: Gives::Json(200, "What can be started.", of::<Setup>),
+        problems: &[],
+        handler: || get(api::setup),
+    },
+    Operation {
+        method: "post",
+        path: "/api/v1/forecast",
+        id: "forecastDebate",
+        summary: "What a debate would take",
+        description: "Takes the body of a debate to be started, and says its calls, tokens and cost. Nothing is called, \
+                      kept or paid for.",
+        query: None,
+        body: Some(of::<NewDebate>),
+        gives: Gives::Json(200, "What it would take.", of::<Foreseen>),
+        problems: &[413, 415, 422],
+        handler: || post(api::forecast),
+    },
+    Operation {
+        method: "get",
+        path: "/api/v1/debates",
+        id: "listDebates",
+        summary: "The saved debates, newest first",
+        description: "",
+        query: Some(of::<Filter>),
+        body: None,
+        gives: Gives::Json(200, "A part of the list.", of::<Listed>),
+        problems: &[422],
+        handler: || get(api::list).post(api::start),
+    },
+    Operation {
+        method: "post",
+        path: "/api/v1/debates",
+        id: "startDebate",
+        summary: "Start a debate",
+        description: "It runs at once, or waits until one of those that run has ended.",
+        query: None,
+        body: Some(of::<NewDebate>),
+        gives: Gives::Json(201, "It is on record, at the path in `Location`.", of::<Started>),
+        problems: &[413, 415, 422],
+        handler: MethodRouter::new,
+    },
+    Operation {
+        method: "get",
+        path: "/api/v1/debates/{id}",
+        id: "getDebate",
+        summary: "A debate as it stands",
+        description: "",
+        query: None,
+        body: None,
+        gives: Gives::Json(200, "The debate.", of::<Shown>),
+        problems: &[404, 410],
+        handler: || get(api::show),
+    },
+    Operation {
+        method: "get",
+        path: "/api/v1/debates/{id}/events",
+        id: "followDebate",
+        summary: "What happens in a debate, from its first event on",
+        description: "Server-sent events, or with `Accept: application/x-ndjson` a line of JSON each. An event of the \
+                      journal (`\"signal\":\"recorded\"`) carries its number as `id` and as `seq`; whoever comes again \
+                      with `Last-Event-ID` is told every later one, once. What is not recorded, such as the words of \
+                      answers on their way, carries no id and may be lost. The stream ends when the debate does not run \
+                      any more; server-sent events say so by the event `end`.",
+        query: Some(of::<After>),
+        body: None,
+        gives: Gives::Texts("The events.", &["text/event-stream", "application/x-ndjson"]),
+        problems: &[404, 409, 410],
+        handler: || get(api::events),
+    },
+    Operation {
+        method: "get",
+        path: "/api/v1/events",
+        id: "followSeveral",
+        summary: "What happens in several debates, and in the list, as one stream",
+        description: "Server-sent events that do not end. Each says its debate under `debate`; its `id` names the last \
+                      number of each debate. Changes of the list come as events `list`.",
+        query: Some(of::<Several>),
+        body: None,
+        gives: Gives::Texts("The events.", &["text/event-stream"]),
+        problems: &[404, 410, 422],
+        handler: || get(api::all_events),
+    },
+    Operation {
+        method: "post",
+        path: "/api/v1/debates/{id}/answers",
+        id: "answerQuestions",
+        summary: "Answer what agents asked",
+        description: "The debate goes on when no question is open.",
+        query: None,
+        body: Some(of::<Answers>),
+        gives: Gives::Nothing(202, "The answers are on their way to the debate."),
+        problems: &[404, 409, 410, 413, 415, 422],
+        handler: || post(api::answer),
+    },
+    Operation {
+        method: "post",
+        path: "/api/v1/debates/{id}/pause",
+        id: "pauseDebate",
+        summary: "Pause a debate",
+        description: "Nothing new starts; what is in flight and paid for is waited for. One that waits for a place is \
+                      taken back.",
+        query: None,
+        body: None,
+        gives: Gives::Nothing(202, "The debate is told."),
+        problems: &[404, 409, 410],
+        handler: || post(api::pause),
+    },
+    Operation {
+        method: "post",
+        path: "/api/v1/debates/{id}/stop",
+        id: "stopDebate",
+        summary: "Stop a debate and close it with what there is",
+        description: "Nothing new starts, and the judge writes the answer. One that is paused is taken up for that.",
+        query: None,
+        body: None,
+        gives: Gives::Nothing(202, "The debate is told."),
+        problems: &[404, 409, 410, 422],
+        handler: || post(api::stop),
+    },
+    Operation {
+        method: "post",
+        path: "/api/v1/debates/{id}/resume",
+        id: "resumeDebate",
+        summary: "Carry a debate on from its last finished call",
+        description: "",
+        query: None,
+        body: None,
+        gives: Gives::Nothing(202, "The debate goes on, or waits for a place."),
+        problems: &[404, 409, 410, 422],
+        handler: || post(api::resume),
+    },
+    Operation {
+        method: "post",
+        path: "/api/v1/debates/{id}/fork",
+        id: "forkDebate",
+        summary: "Branch a debate off at a point, and go on from there with something changed",
+        description: "",
+        query: None,
+        body: Some(of::<Fork>),
+        gives: Gives::Json(201, "The branch is on record, at the path in `Location`.", of::<Started>),
+        problems: &[404, 409, 410, 413, 415, 422],
+        handler: || post(api::fork),
+    },
+    Operation {
+        method: "post",
+        path: "/api/v1/debates/{id}/feedback",
+        id: "rateDebate",
+        summary: "Rate a debate that has ended",
+        description: "A later rating takes the place of an earlier one.",
+        query: None,
+        body: Some(of::<Feedback>),
+        gives: Gives::Nothing(204, "The rating is on record."),
+        problems: &[404, 409, 410, 413, 415, 422],
+        handler: || post(api::rate),
+    },
+    Operation {
+        method: "get",
+        path: "/api/v1/debates/{id}/report",
+        id: "reportDebate",
+        summary: "A report of a debate",
+        description: "",
+        query: Some(of::<ReportQuery>),
+        body: None,
+        gives: Gives::Texts("The report.", &["text/markdown", "text/html", "application/json"]),
+        problems: &[404, 410, 422],
+        handler: || get(api::report),
+    },
+    Operation {
+        method: "post",
+        path: "/api/v1/session",
+        id: "signIn",
+        summary: "Let a browser in",
+        description: "Sets the cookie that a browser has in place of the token.",
+        query: None,
+        body: Some(of::<SignIn>),
+        gives: Gives::Nothing(204, "The browser is let in."),
+        problems: &[413, 415, 422],
+        handler: || post(api::session),
+    },
+];
+
+/// The routes of the API.
+pub(super) fn api() -> Router<App> {
+    let fixed = Router::new().route("/healthz", get(api::healthz)).route(
+        "/api/v1/openapi.json",
+        get(async || ([("content-type", "application/json")], openapi().to_string()).into_response()),
+    );
+    OPERATIONS.iter().fold(fixed, |router, operation| router.route(operation.path, (operation.handler)()))
+}
+
+/// The `OpenAPI` document of the API.
+#[must_use]
+pub fn openapi() -> Value {
+    let settings = SchemaSettings::draft2020_12();
+    let mut generator =
+        settings.with(|settings| settings.definitions_path = "/components/schemas".into()).into_generator();
+    let mut paths = Map::new();
+    for operation in OPERATIONS {
+        let path = paths.entry(operation.path).or_insert_with(|| json!({}));
+        path[operation.method] = operation.document(&mut generator);
+    }
+    let problem = of::<Problem>(&mut generator);
+    let said = |description: &str| json!({ "description": description, "content": { "application/problem+json": { "schema": problem } } });
+    let responses = json!({
+        "Problem": said("It was not done, and why."),
+    });
+    let schemas = generator.take_definitions(true);
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "dialectic",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "Debates of language-model agents: start, follow and steer them",
+            "description": format!(
+                "Programs send `Authorization: Bearer` with the token of the server. A browser has a cookie, and each of \
+                 its changes carries the header `{OWN_HEADER}`."
+            ),
+            "license": { "name": "MIT", "identifier": "MIT" },
+        },
+        "servers": [{ "url": "/" }],
+        "security": [{ "token": [] }, { "cookie": [] }],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "responses": responses,
+            "securitySchemes": {
+                "token": { "type": "http", "scheme": "bearer" },
+                "cookie": { "type": "apiKey", "in": "cookie", "name": "dialectic" },
+            },
+        },
+    })
+}
+
+impl Operation {
+    fn document(&self, generator: &mut SchemaGenerator) -> Value {
+        let mut document = json!({ "operationId": self.id, "summary": self.summary });
+        if !self.description.is_empty() {
+            document["description"] = self.description.into();
+        }
+        if self.id == "signIn" {
+            document["security"] = json!([]);
+        }
+        let parameters = self.parameters(generator);
+        if !parameters.is_empty() {
+            document["parameters"] = parameters.into();
+        }
+        if let Some(body) = self.body {
+            let schema = body(generator);
+            document["requestBody"] =
+                json!({ "required": true, "content": { "application/json": { "schema": schema } } });
+        }
+        let mut responses = Map::new();
+        match self.gives {
+            Gives::Json(status, description, schema) => {
+                let schema = schema(generator);
+                let content = json!({ "application/json": { "schema": schema } });
+                responses.insert(status.to_string(), json!({ "description": description, "content": content }));
+            }
+            Gives::Texts(description, kinds) => {
+                let content: Map<String, Value> =
+                    kinds.iter().map(|kind| ((*kind).to_owned(), json!({ "schema": { "type": "string" } }))).collect();
+                responses.insert("200".to_owned(), json!({ "description": description, "content": content }));
+            }
+            Gives::Nothing(status, description) => {
+                responses.insert(status.to_string(), json!({ "description": description }));
+            }
+        }
+        for status in [401, 403, 421, 500, 503].iter().chain(self.problems) {
+            responses.insert(status.to_string(), json!({ "$ref": "#/components/responses/Problem" }));
+        }
+        responses.sort_keys();
+        document["responses"] = responses.into();
+        document
+    }
+
+    fn parameters(&self, generator: &mut SchemaGenerator) -> Vec<Value> {
+        let mut parameters = Vec::new();
+        if self.path.contains("{id}") {
+            parameters.push(json!({
+                "name": "id", "in": "path", "required": true, "description": "The debate's id.",
+                "schema": { "type": "string" },
+            }));
+        }
+        let query = self.query.map(|query| {
+            let reference = query(generator);
+            let name = reference.get("$ref").and_then(Value::as_str).and_then(|place| place.rsplit('/').next());
+            // What is asked in a query is no part of the document by itself.
+            name.and_then(|name| generator.definitions_mut().shift_remove(name)).unwrap_or_default()
+        });
+        let properties = query.as_ref().and_then(|query| query["properties"].as_object());
+        for (name, schema) in properties.into_iter().flatten() {
+            let mut schema = schema.clone();
+            let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+            parameters.push(json!({
+                "name": name, "in": "query", "description": description.unwrap_or_default(), "schema": schema,
+            }));
+        }
+        if self.id.starts_with("follow") {
+            parameters.push(json!({
+                "name": "Last-Event-ID", "in": "header", "schema": { "type": "string" },
+                "description": "The `id` of the last event that was received.",
+            }));
+        }
+        parameters
+    }
+}

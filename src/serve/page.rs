@@ -1,0 +1,162 @@
+//! The page: a frame that says where script and styles are, which are compiled in. All that is shown of debates is put
+//! there by the script, as text; no markup is made of anything that a model or a user wrote.
+
+use std::sync::LazyLock;
+
+use axum::Router;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::routing::get;
+use maud::{DOCTYPE, Markup, html};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use super::access::hexadecimal;
+use super::server::App;
+
+/// The files of the page: name, type and text. They name each other by their names alone.
+const ASSETS: [(&str, &str, &str); 12] = [
+    ("page.css", CSS, include_str!("../../assets/page.css")),
+    ("page.js", SCRIPT, include_str!("../../assets/page.js")),
+    ("dom.js", SCRIPT, include_str!("../../assets/dom.js")),
+    ("list.js", SCRIPT, include_str!("../../assets/list.js")),
+    ("form.js", SCRIPT, include_str!("../../assets/form.js")),
+    ("debate.js", SCRIPT, include_str!("../../assets/debate.js")),
+    ("model.js", SCRIPT, include_str!("../../assets/model.js")),
+    ("graph.js", SCRIPT, include_str!("../../assets/graph.js")),
+    ("markdown.js", SCRIPT, include_str!("../../assets/markdown.js")),
+    ("worker.js", SCRIPT, include_str!("../../assets/worker.js")),
+    ("sign-in.js", SCRIPT, include_str!("../../assets/sign-in.js")),
+    ("icon.svg", "image/svg+xml", include_str!("../../assets/icon.svg")),
+];
+const CSS: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// Says which files these are: those of another version have other addresses, so that browsers may keep them.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let digest = ASSETS.iter().fold(Sha256::new(), |digest, (_, _, text)| digest.chain_update(text)).finalize();
+    hexadecimal(&digest[..6])
+});
+
+fn address(name: &str) -> String {
+    format!("/assets/{}/{name}", *VERSION)
+}
+
+/// The routes of the page.
+pub(super) fn routes() -> Router<App> {
+    let pages = ["/", "/new", "/debates/{id}"];
+    let router = pages.into_iter().fold(Router::new(), |router, path| router.route(path, get(page)));
+    router.route("/assets/{version}/{name}", get(asset))
+}
+
+async fn asset(Path((version, name)): Path<(String, String)>) -> Response {
+    let Some((_, kind, text)) = ASSETS.iter().find(|(known, ..)| *known == name).filter(|_| version == *VERSION) else {
+        return missing();
+    };
+    let headers = [(header::CONTENT_TYPE, *kind), (header::CACHE_CONTROL, "public, max-age=31536000, immutable")];
+    (headers, *text).into_response()
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Ticket {
+    token: Option<String>,
+}
+
+async fn page(State(app): State<App>, headers: HeaderMap, uri: Uri, Query(ticket): Query<Ticket>) -> Response {
+    let here = uri.path().to_owned();
+    let is_in = app.access.has_cookie(&headers);
+    match ticket.token {
+        None if is_in => shell().into_response(),
+        // The address is not to stay in the history with a token.
+        Some(_) if is_in => Redirect::to(&here).into_response(),
+        Some(token) if app.access.redeem(&token) => {
+            ([(header::SET_COOKIE, app.access.set_cookie())], Redirect::to(&here)).into_response()
+        }
+        used => (StatusCode::FORBIDDEN, sign_in(used.is_some())).into_response(),
+    }
+}
+
+/// What is said of a path that there is not.
+pub(super) fn missing() -> Response {
+    let page = frame(
+        "Not found",
+        &html! {},
+        &html! {
+            main.plain { h1 { "There is no such page" } p { a href="/" { "To the debates" } } }
+        },
+    );
+    (StatusCode::NOT_FOUND, page).into_response()
+}
+
+fn frame(title: &str, scripts: &Markup, body: &Markup) -> Html<String> {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                link rel="icon" href=(address("icon.svg")) type="image/svg+xml";
+                link rel="stylesheet" href=(address("page.css"));
+                (scripts)
+            }
+            body { (body) }
+        }
+    };
+    Html(page.into_string())
+}
+
+/// The page that the script fills.
+fn shell() -> Html<String> {
+    frame(
+        "dialectic",
+        &html! { script type="module" src=(address("page.js")) {} },
+        &html! {
+            header.top {
+                a.skip href="#main" { "Skip to the content" }
+                div.top-line {
+                    a.brand href="/" { img src=(address("icon.svg")) alt="" width="24" height="24"; "dialectic" }
+                    nav aria-label="Main" {
+                        a href="/" data-nav="list" { "Debates" }
+                        a.button.primary href="/new" data-nav="new" { "New debate" }
+                    }
+                }
+                div #offline .lost role="status" hidden { "The connection to the server is lost. Trying again…" }
+                div #said .visually-hidden role="status" aria-live="polite" {}
+            }
+            main #main tabindex="-1" {}
+            noscript { p.plain { "This page needs JavaScript. `dialectic list` and `dialectic show` work without." } }
+        },
+    )
+}
+
+/// What somebody sees whom the server does not know.
+fn sign_in(is_used: bool) -> Html<String> {
+    frame(
+        "Sign in · dialectic",
+        &html! { script type="module" src=(address("sign-in.js")) {} },
+        &html! {
+            main.plain {
+                h1 { "Sign in to dialectic" }
+                @if is_used {
+                    p { "The address that you opened lets one browser in, once, and was used already." }
+                } @else {
+                    p { "Open the address that the server printed when it was started: it lets one browser in." }
+                }
+                p {
+                    "For another browser enter the server's token: " code { "DIALECTIC_TOKEN" } " of its environment, \
+                     or what it printed. Or start the server anew for a new address."
+                }
+                form #sign-in {
+                    label for="token" { "Token" }
+                    input #token type="password" autocomplete="current-password" required;
+                    button.primary type="submit" { "Sign in" }
+                    p #wrong .problem role="alert" hidden {}
+                }
+            }
+        },
+    )
+}

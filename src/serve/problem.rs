@@ -1,0 +1,243 @@
+//! What is said of a request that is not carried out: RFC 9457.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::config::ConfigError;
+use crate::debate::{Debate, Failure, StopReason};
+use crate::diagnostic::{Blame, Diagnostic};
+use crate::runner::{RunnerError, ServicesError};
+use crate::sanitize::sanitize;
+use crate::store::{JournalError, StoreError};
+
+/// What kind of thing went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Kind {
+    /// A model refused, or answered with something that is no answer.
+    ModelError,
+    /// A model was silent for too long.
+    Timeout,
+    /// A cost limit would be exceeded, or cannot be kept.
+    CostLimit,
+    /// The request says something that cannot be used.
+    Validation,
+    /// A model's server was not reached.
+    Network,
+    /// Whoever asks may not.
+    Access,
+    /// There is no such thing.
+    NotFound,
+    /// The debate is not in a state for it.
+    Conflict,
+    /// There are too many at once.
+    Busy,
+    /// The server cannot do what it should.
+    Internal,
+}
+
+/// Why something was not done, as `application/problem+json`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub(super) struct Problem {
+    /// What kind of thing went wrong.
+    #[serde(rename = "type")]
+    pub(super) kind: Kind,
+    /// The same in words.
+    pub(super) title: &'static str,
+    /// The status of the answer.
+    pub(super) status: u16,
+    /// What exactly went wrong.
+    pub(super) detail: String,
+    /// What can be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) hint: Option<String>,
+    /// The key of the request that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) key: Option<String>,
+    /// Whether the same may succeed later.
+    pub(super) retryable: bool,
+}
+
+impl Kind {
+    fn title(self) -> &'static str {
+        match self {
+            Self::ModelError => "A model gave no usable answer",
+            Self::Timeout => "A model was silent for too long",
+            Self::CostLimit => "A cost limit stands against it",
+            Self::Validation => "The request cannot be used",
+            Self::Network => "A model's server was not reached",
+            Self::Access => "Access is refused",
+            Self::NotFound => "There is no such thing",
+            Self::Conflict => "The debate is not in a state for that",
+            Self::Busy => "Too much is going on at once",
+            Self::Internal => "The server cannot do that",
+        }
+    }
+
+    fn is_retryable(self) -> bool {
+        match self {
+            Self::Timeout | Self::Network | Self::Busy => true,
+            Self::ModelError
+            | Self::CostLimit
+            | Self::Validation
+            | Self::Access
+            | Self::NotFound
+            | Self::Conflict
+            | Self::Internal => false,
+        }
+    }
+
+    /// Of a call that failed, by the kind that the record names.
+    fn of_failure(kind: Option<&str>) -> (Self, bool) {
+        match kind {
+            Some("unreachable" | "broken") => (Self::Network, true),
+            Some("timed-out" | "out-of-time") => (Self::Timeout, true),
+            Some("over-budget") => (Self::CostLimit, false),
+            Some("rate-limited" | "server-failed") => (Self::ModelError, true),
+            _ => (Self::ModelError, false),
+        }
+    }
+}
+
+impl Problem {
+    pub(super) fn new(status: StatusCode, kind: Kind, detail: impl Into<String>) -> Self {
+        let (title, retryable) = (kind.title(), kind.is_retryable());
+        Self { kind, title, status: status.as_u16(), detail: detail.into(), hint: None, key: None, retryable }
+    }
+
+    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// The request cannot be used because of what it says under that key.
+    pub(super) fn key(key: impl Into<String>, detail: impl Into<String>) -> Self {
+        let key = Some(key.into());
+        Self { key, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, Kind::Validation, detail) }
+    }
+
+    pub(super) fn validation(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, Kind::Validation, detail)
+    }
+
+    pub(super) fn cost(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, Kind::CostLimit, detail)
+    }
+
+    pub(super) fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, Kind::Conflict, detail)
+    }
+
+    pub(super) fn no_such_debate() -> Self {
+        Self::new(StatusCode::NOT_FOUND, Kind::NotFound, "there is no debate of that id")
+    }
+
+    pub(super) fn busy(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, Kind::Busy, detail)
+    }
+
+    pub(super) fn internal(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, Kind::Internal, detail)
+    }
+
+    /// Why a debate failed; nothing where it has not.
+    pub(super) fn of_debate(debate: &Debate) -> Option<Self> {
+        let detail = debate.error.clone()?;
+        let of_round = |failure: &&Failure| failure.key.round == debate.current_round;
+        let failure = debate.failures.iter().rfind(of_round).or(debate.failures.last());
+        let (kind, retryable) = match (debate.stop_reason, failure) {
+            (Some(StopReason::Budget), _) => (Kind::CostLimit, false),
+            (_, failure) => Kind::of_failure(failure.and_then(|failure| failure.kind.as_deref())),
+        };
+        let said = failure.map(|failure| failure.error.as_str()).filter(|said| !detail.contains(*said));
+        let detail = said.map_or(detail.clone(), |said| format!("{detail} ({said})"));
+        Some(Self { retryable, ..Self::new(StatusCode::BAD_GATEWAY, kind, detail) })
+    }
+
+    /// [`Self::validation`] or worse, as the error's blame says, with its causes.
+    fn diagnosed(error: &dyn Diagnostic) -> Self {
+        let mut detail = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            detail = format!("{detail}: {error}");
+            cause = error.source();
+        }
+        let problem = match error.blame() {
+            Blame::Arguments => Self::validation(detail),
+            Blame::Configuration => Self::new(StatusCode::SERVICE_UNAVAILABLE, Kind::ModelError, detail),
+            Blame::Provider => Self::new(StatusCode::BAD_GATEWAY, Kind::ModelError, detail),
+            Blame::General => Self::internal(detail),
+        };
+        Self { hint: error.hint(), ..problem }
+    }
+}
+
+/// Hints of the configuration's errors name the command line; whoever asks here cannot use that.
+impl From<ConfigError> for Problem {
+    fn from(error: ConfigError) -> Self {
+        match error {
+            ConfigError::Argument { option: "--set", message } => {
+                let key = message.split([':', ' ']).next().unwrap_or_default().trim_matches('`').to_owned();
+                Self::key(key, message)
+            }
+            ConfigError::Argument { option, message } => {
+                Self::key(option.trim_start_matches('-'), format!("{} {message}", option.trim_start_matches('-')))
+            }
+            error => Self::internal(error.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unknown { .. } => Self::no_such_debate(),
+            StoreError::Journal(JournalError::Locked { .. }) => {
+                Self::conflict("the debate is running in another process")
+            }
+            error => match error.blame() {
+                Blame::Arguments => Self::conflict(error.to_string()),
+                Blame::General | Blame::Provider | Blame::Configuration => Self::internal(error.to_string()),
+            },
+        }
+    }
+}
+
+impl From<RunnerError> for Problem {
+    fn from(error: RunnerError) -> Self {
+        match error {
+            RunnerError::Store(error) => error.into(),
+            RunnerError::IsFinished { .. } | RunnerError::NotResumable { .. } | RunnerError::NotAnswerable { .. } => {
+                Self::conflict(error.to_string())
+            }
+            RunnerError::Services(ServicesError::Budget(error)) => {
+                Self { hint: error.hint(), ..Self::cost(error.to_string()) }
+            }
+            RunnerError::Services(_)
+            | RunnerError::Unfit(_)
+            | RunnerError::Engine(_)
+            | RunnerError::Forecast(_)
+            | RunnerError::Window(_)
+            | RunnerError::Fork { .. } => Self::diagnosed(&error),
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_string(&self).unwrap_or_default();
+        let mut response = (status, sanitize(&body).into_owned()).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

@@ -1,0 +1,478 @@
+//! What a request may say of a debate, and how that becomes settings.
+//!
+//! These types are the list of what may be said: keys that hold commands, paths, addresses or tools are none of it, and
+//! what is not in the list is refused. What is said is laid over the server's configuration as a change of it, so that
+//! each check of a configuration holds.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::config::Change;
+use crate::debate::{AgentFailurePolicy, AllCritics, Position, SynthesisMethod, TerminationKind};
+use crate::markdown::{fenced, line};
+
+use super::problem::Problem;
+
+/// Agents at most.
+pub(super) const MOST_AGENTS: usize = 8;
+/// Files at most.
+const MOST_FILES: usize = 20;
+/// Attempts of a call after the first at most.
+const MOST_RETRIES: u32 = 10;
+/// Calls in flight of one debate at most.
+const MOST_IN_FLIGHT: u32 = 32;
+/// How long anything may be waited for at most, in milliseconds.
+const LONGEST: u64 = 3_600_000;
+
+/// A debate to be started.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct NewDebate {
+    /// The problem, as Markdown or plain text.
+    #[schemars(length(min = 1))]
+    pub(super) problem: String,
+    /// Texts that belong to the problem. Their names are no paths: nothing is read from the server's disk.
+    #[serde(default)]
+    pub(super) files: Vec<TextFile>,
+    #[serde(flatten)]
+    pub(super) choices: Choices,
+}
+
+/// A debate that branches off another one.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Fork {
+    /// The first stage that is made anew, such as `2.critique`; `start` takes over nothing.
+    pub(super) at: String,
+    #[serde(flatten)]
+    pub(super) choices: Choices,
+}
+
+/// What may be chosen of a debate. What is left out is as the server is configured, or as the debate was that is forked.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Choices {
+    /// The protocol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) protocol: Option<String>,
+    /// Rounds at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100))]
+    pub(super) rounds: Option<u32>,
+    /// The agents, in place of all that are configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 8))]
+    pub(super) agents: Option<Vec<Member>>,
+    /// The judge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) judge: Option<Member>,
+    /// How the debate runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) debate: Option<Rules>,
+    /// What it may cost at most, in US dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub(super) max_cost: Option<f64>,
+    /// Whether all answers come from the embedded rehearsal: no model is called, and nothing is paid.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) offline: bool,
+}
+
+/// A text that belongs to the problem.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct TextFile {
+    /// What it is called.
+    pub(super) name: String,
+    /// What is in it.
+    pub(super) text: String,
+}
+
+/// An agent, or the judge. What is left out of the judge is as it was.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Member {
+    /// Unique in the debate. Left out: from the role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<String>,
+    /// What people call it. Left out: the role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
+    /// Its role: one of those in `GET /api/v1/setup`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) role: Option<String>,
+    /// Its model: one of those in `GET /api/v1/setup`, with its provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<String>,
+    /// The provider of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) provider: Option<String>,
+    /// The sampling temperature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 2))]
+    pub(super) temperature: Option<f64>,
+    /// The output limit of each call, in tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub(super) max_tokens: Option<u32>,
+    /// Its side where a motion is debated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) position: Option<Position>,
+    /// What the judge of a motion looks at. Of the judge alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) criteria: Option<Vec<String>>,
+}
+
+/// How a debate runs: keys of the configuration's `debate`, with their meaning.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(super) struct Rules {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) protocol: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100))]
+    pub(super) rounds: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) termination_condition: Option<Termination>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) critics: Option<CriticsChoice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) synthesis_method: Option<SynthesisMethod>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) include_full_history: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) history_limit: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) seed: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 3_600_000))]
+    pub(super) timeout_per_round: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) summarization: Option<Summaries>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) interactive_clarifications: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 20))]
+    pub(super) clarifications_max_per_agent: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 20))]
+    pub(super) clarifications_max_iterations: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 32))]
+    pub(super) max_concurrency: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 3_600_000))]
+    pub(super) call_timeout: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 3_600_000))]
+    pub(super) idle_timeout: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 10))]
+    pub(super) max_retries: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) on_agent_failure: Option<AgentFailurePolicy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) budget: Option<Limits>,
+}
+
+/// When to end before the last round.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Termination {
+    /// The condition.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<TerminationKind>,
+    /// The judge's score from which the debate ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
+    threshold: Option<f64>,
+    /// The round before whose end the debate does not end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100))]
+    min_rounds: Option<u32>,
+}
+
+/// How many agents criticise each proposal: `"all"` or a number.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected `all` or a number")]
+pub(super) enum CriticsChoice {
+    /// So many.
+    Number(#[schemars(range(min = 1))] u32),
+    /// All others.
+    Word(AllCritics),
+}
+
+/// When history is condensed.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Summaries {
+    /// Whether at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enabled: Option<bool>,
+    /// Characters of history from which on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    threshold: Option<u32>,
+    /// The length of a summary at most, in characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    max_length: Option<u32>,
+}
+
+/// Limits of the cost, in US dollars.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Limits {
+    /// The same as `maxCost`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub(super) max_cost_usd: Option<f64>,
+    /// One warning when the cost reaches this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    warn_cost_usd: Option<f64>,
+}
+
+/// Answers to what agents asked.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Answers {
+    /// The answers.
+    #[serde(default)]
+    pub(super) answers: Vec<Answer>,
+    /// Whether no further answers are given: what is still open counts as not answered, and nobody asks any more.
+    #[serde(default)]
+    pub(super) end: bool,
+}
+
+/// The answer to a question.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the names of the API's keys")]
+pub(super) struct Answer {
+    /// Who asked.
+    pub(super) agent_id: String,
+    /// The question's id.
+    pub(super) question_id: String,
+    /// The answer; empty for none.
+    pub(super) answer: String,
+}
+
+/// What the user makes of a debate.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Feedback {
+    /// 1 for good, -1 for bad.
+    #[schemars(extend("enum" = [1, -1]))]
+    pub(super) rating: i8,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) note: Option<String>,
+}
+
+/// What lets a browser in.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct SignIn {
+    /// The token of this server.
+    pub(super) token: String,
+}
+
+/// Reads a request's body.
+///
+/// # Errors
+/// It is not JSON, or says something that may not be said, which is named.
+pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    from(object(bytes)?)
+}
+
+fn object(bytes: &[u8]) -> Result<Map<String, Value>, Problem> {
+    let bytes = if bytes.is_empty() { b"{}" } else { bytes };
+    let fault = |error| Problem::validation(format!("the body is not a JSON object: {error}"));
+    serde_json::from_slice(bytes).map_err(fault)
+}
+
+fn from<T: DeserializeOwned>(object: Map<String, Value>) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(Value::Object(object)).map_err(|error| {
+        let (path, said) = (error.path().to_string(), error.inner().to_string());
+        let unknown = said.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
+        let missing = said.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+        let below = |key: &str| if path == "." { key.to_owned() } else { format!("{path}.{key}") };
+        match (unknown, missing) {
+            (Some(key), _) if path.ends_with(key) => not_allowed(&path),
+            (Some(key), _) => not_allowed(&below(key)),
+            (None, Some(key)) => Problem::key(below(key), format!("`{}` is missing", below(key))),
+            (None, None) => Problem::key(&path, format!("{path}: {said}")),
+        }
+    })
+}
+
+/// What is chosen, apart from what else a body says.
+fn split<T: DeserializeOwned>(bytes: &[u8], others: &[&str]) -> Result<(T, Choices), Problem> {
+    let mut all = object(bytes)?;
+    let own = others.iter().filter_map(|key| all.remove_entry(*key)).collect();
+    Ok((from(own)?, from(all)?))
+}
+
+fn not_allowed(key: &str) -> Problem {
+    let detail = format!(
+        "`{key}` cannot be set by a request: a request names problem, protocol, rounds, roles, models and limits, and no \
+         commands, paths, addresses or tools"
+    );
+    Problem::key(key, detail)
+}
+
+impl NewDebate {
+    /// Reads a request's body.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, Problem> {
+        #[derive(Deserialize)]
+        struct Own {
+            problem: String,
+            #[serde(default)]
+            files: Vec<TextFile>,
+        }
+        let (Own { problem, files }, choices) = split(bytes, &["problem", "files"])?;
+        Ok(Self { problem, files, choices })
+    }
+
+    /// The problem with its files behind it.
+    pub(super) fn text(&self) -> Result<String, Problem> {
+        if self.problem.trim().is_empty() {
+            return Err(Problem::key("problem", "the problem is empty"));
+        }
+        if self.files.len() > MOST_FILES {
+            return Err(Problem::key("files", format!("there may be {MOST_FILES} files at most")));
+        }
+        let mut text = self.problem.clone();
+        for TextFile { name, text: content } in &self.files {
+            text = format!("{}\n\n## File: {}\n\n{}", text.trim_end(), line(name), fenced("", content));
+        }
+        Ok(text)
+    }
+}
+
+impl Fork {
+    /// Reads a request's body.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, Problem> {
+        #[derive(Deserialize)]
+        struct Own {
+            at: String,
+        }
+        let (Own { at }, choices) = split(bytes, &["at"])?;
+        Ok(Self { at, choices })
+    }
+}
+
+impl Choices {
+    /// Sees to it that nothing is out of proportion.
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        let most = |key: &str, value: Option<u64>, most: u64| match value {
+            Some(value) if value > most => {
+                Err(Problem::key(format!("debate.{key}"), format!("debate.{key} must be at most {most}")))
+            }
+            _ => Ok(()),
+        };
+        if self.agents.as_ref().is_some_and(|agents| agents.is_empty() || agents.len() > MOST_AGENTS) {
+            return Err(Problem::key("agents", format!("there must be 1 to {MOST_AGENTS} agents")));
+        }
+        let rules = self.debate.clone().unwrap_or_default();
+        most("maxConcurrency", rules.max_concurrency.map(u64::from), MOST_IN_FLIGHT.into())?;
+        most("maxRetries", rules.max_retries.map(u64::from), MOST_RETRIES.into())?;
+        most("callTimeout", rules.call_timeout, LONGEST)?;
+        most("idleTimeout", rules.idle_timeout, LONGEST)?;
+        most("timeoutPerRound", rules.timeout_per_round, LONGEST)?;
+        most("clarificationsMaxPerAgent", rules.clarifications_max_per_agent.map(u64::from), 20)?;
+        most("clarificationsMaxIterations", rules.clarifications_max_iterations.map(u64::from), 20)
+    }
+
+    /// What it may cost, as asked for.
+    pub(super) fn limit(&self) -> Result<Option<f64>, Problem> {
+        let of_budget = self.debate.as_ref().and_then(|rules| rules.budget.as_ref()?.max_cost_usd);
+        let (limit, key) = match (self.max_cost, of_budget) {
+            (Some(limit), _) => (limit, "maxCost"),
+            (None, Some(limit)) => (limit, "debate.budget.maxCostUsd"),
+            (None, None) => return Ok(None),
+        };
+        if limit.is_finite() && limit > 0.0 {
+            Ok(Some(limit))
+        } else {
+            Err(Problem::key(key, format!("{key} must be an amount of dollars above 0")))
+        }
+    }
+
+    /// The protocol that is asked for.
+    pub(super) fn protocol(&self) -> Option<&String> {
+        self.protocol.as_ref().or_else(|| self.debate.as_ref()?.protocol.as_ref())
+    }
+
+    /// The rounds that are asked for.
+    pub(super) fn rounds(&self) -> Option<u32> {
+        self.rounds.or_else(|| self.debate.as_ref()?.rounds)
+    }
+
+    /// What is chosen as changes of settings, but for limits of the cost. `names` says what is known of a member by its
+    /// role where it is not told.
+    pub(super) fn changes(&self) -> Result<Vec<Change>, Problem> {
+        let mut changes = Vec::new();
+        let mut set = |key: &str, value: &Value| -> Result<(), Problem> {
+            let change = format!("{key}={value}").parse();
+            changes.push(change.map_err(|error: String| Problem::key(key, error))?);
+            Ok(())
+        };
+        if let Some(protocol) = self.protocol() {
+            set("debate.protocol", &Value::from(protocol.as_str()))?;
+        }
+        if let Some(rounds) = self.rounds() {
+            set("debate.rounds", &Value::from(rounds))?;
+        }
+        if let Some(agents) = &self.agents {
+            let agents = agents.iter().enumerate().map(|(place, agent)| agent.completed(place, agents));
+            set("agents", &agents.map(|agent| json(&agent)).collect())?;
+        }
+        for (key, value) in json(&self.judge).as_object().into_iter().flatten() {
+            set(&format!("judge.{key}"), value)?;
+        }
+        let mut rules = json(&self.debate);
+        for (key, value) in rules.as_object_mut().into_iter().flatten() {
+            match (key.as_str(), &*value) {
+                ("protocol" | "rounds", _) => {}
+                (_, Value::Object(section)) => {
+                    for (inner, value) in section.iter().filter(|(inner, _)| *inner != "maxCostUsd") {
+                        set(&format!("debate.{key}.{inner}"), value)?;
+                    }
+                }
+                (key, value) => set(&format!("debate.{key}"), value)?,
+            }
+        }
+        Ok(changes)
+    }
+}
+
+impl Member {
+    /// With an id and a name where none is said.
+    fn completed(&self, place: usize, all: &[Self]) -> Self {
+        let role = self.role.clone().unwrap_or_else(|| "agent".to_owned());
+        let is_repeated = all.iter().filter(|other| other.role == self.role).count() > 1;
+        let number = if is_repeated { format!("-{}", place + 1) } else { String::new() };
+        let mut name = role.clone();
+        if let Some(first) = name.get(..1) {
+            name = format!("{}{}", first.to_uppercase(), &name[1..]);
+        }
+        Self {
+            id: self.id.clone().or_else(|| Some(format!("agent-{role}{number}"))),
+            name: self.name.clone().or_else(|| Some(format!("{name}{}", number.replace('-', " ")))),
+            ..self.clone()
+        }
+    }
+}
+
+fn json(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}

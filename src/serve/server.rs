@@ -1,0 +1,310 @@
+//! The server as a whole: what it is started with, its parts, and its end.
+
+use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
+use std::ops::Deref;
+use std::sync::Arc;
+
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::{Router, middleware};
+use tokio::net::TcpListener;
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
+
+use crate::debate::{DebateId, Usd};
+use crate::diagnostic::{Blame, Diagnostic};
+use crate::runner::Run;
+use crate::signals::Signals;
+
+use super::access::{Access, Keys, LEAST_TOKEN, authority, guard};
+use super::catalogue::Catalogue;
+use super::hall::{Closing, Hall};
+use super::listen::listen;
+use super::operations::api;
+use super::page;
+use super::problem::{Kind, Problem};
+use super::settings::Workplace;
+use super::spending::spent_today;
+
+/// Streams of events at most. A browser has one for all its tabs.
+const MOST_CLIENTS: usize = 100;
+
+/// What a server is started with.
+pub struct Options {
+    /// The address that it listens at.
+    pub host: String,
+    /// The port; 0 for one that is free.
+    pub port: u16,
+    /// Origins that it is reached by, such as `https://debates.example`, where something stands before it.
+    pub origins: Vec<String>,
+    /// The token of programs; one of chance where there is none.
+    pub token: Option<String>,
+    /// How many debates run at once.
+    pub places: usize,
+    /// What its debates are made with.
+    pub workplace: Workplace,
+}
+
+/// Why a server cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The host is no address.
+    #[error("--host must be an IP address or localhost, not `{host}`")]
+    Host {
+        /// As given.
+        host: String,
+    },
+    /// An origin is none.
+    #[error("--origin must be an origin such as https://debates.example, not `{origin}`")]
+    Origin {
+        /// As given.
+        origin: String,
+    },
+    /// The token can be guessed.
+    #[error("the token in DIALECTIC_TOKEN is too short: it needs {LEAST_TOKEN} characters at least")]
+    ShortToken,
+    /// Others can reach it, and something is missing that keeps them in bounds.
+    #[error("{host} can be reached from other machines, and {missing} is missing")]
+    Unbounded {
+        /// The address.
+        host: String,
+        /// What is missing.
+        missing: &'static str,
+    },
+    /// The address cannot be used.
+    #[error("cannot listen at {address}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A thread cannot be started.
+    #[error("cannot start")]
+    Start(#[source] std::io::Error),
+}
+
+impl Diagnostic for ServeError {
+    fn blame(&self) -> Blame {
+        match self {
+            Self::Host { .. } | Self::Origin { .. } | Self::ShortToken | Self::Unbounded { .. } => Blame::Arguments,
+            Self::Listen { .. } | Self::Start(_) => Blame::General,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::ShortToken => "make one with: openssl rand -hex 16",
+            Self::Unbounded { .. } => {
+                "set DIALECTIC_TOKEN, --max-cost and --max-cost-per-day: whoever gets in spends your money"
+            }
+            Self::Listen { .. } => "name another port with --port; 0 takes one that is free",
+            Self::Host { .. } | Self::Origin { .. } | Self::Start(_) => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// What requests are answered with. Clones are the same.
+#[derive(Clone)]
+pub(super) struct App(Arc<Parts>);
+
+pub(super) struct Parts {
+    pub(super) access: Access,
+    pub(super) hall: Hall,
+    pub(super) catalogue: Catalogue,
+    pub(super) workplace: Workplace,
+    pub(super) closing: Closing,
+    /// Held while a debate is admitted, so that no two are paid from the same money.
+    pub(super) door: Mutex<()>,
+    clients: Arc<Semaphore>,
+}
+
+impl Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl App {
+    /// Does something that reads files or works for a while where nobody waits for the thread.
+    pub(super) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let app = self.clone();
+        let done = tokio::task::spawn_blocking(move || work(&app)).await;
+        done.map_err(|_| Problem::internal("the program has a defect; please report it"))
+    }
+
+    /// A place for somebody who watches.
+    pub(super) fn client(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        let place = Arc::clone(&self.clients).try_acquire_owned();
+        place.map_err(|_| Problem::busy(format!("{MOST_CLIENTS} clients are watching already")))
+    }
+
+    /// What is left of what debates may cost today; nothing where that is not limited.
+    pub(super) fn left_today(&self) -> Result<Option<Usd>, Problem> {
+        let Some(limit) = self.workplace.max_cost_per_day else { return Ok(None) };
+        let (promised, by) = self.hall.promised();
+        let spent = spent_today(&self.workplace.directory, &by)?;
+        Ok(Some(limit.saturating_sub(spent + promised)))
+    }
+}
+
+/// A server that has its address.
+pub struct Server {
+    app: App,
+    listener: StdListener,
+    keys: Keys,
+    url: String,
+}
+
+impl Server {
+    /// Takes the address and makes ready. `notices` is what the user is told while it runs.
+    ///
+    /// # Errors
+    /// When the address cannot be used, or others could use it without bounds.
+    pub fn bind(options: Options, notices: mpsc::UnboundedSender<String>) -> Result<Self, ServeError> {
+        let Options { host, port, origins, token, places, workplace } = options;
+        let ip = if host == "localhost" { Ok(IpAddr::from([127, 0, 0, 1])) } else { host.parse::<IpAddr>() };
+        let ip = ip.map_err(|_| ServeError::Host { host: host.clone() })?;
+        for origin in &origins {
+            let is_origin = reqwest::Url::parse(origin).is_ok_and(|url| {
+                ["http", "https"].contains(&url.scheme()) && url.origin().ascii_serialization() == *origin
+            });
+            if !is_origin {
+                return Err(ServeError::Origin { origin: origin.clone() });
+            }
+        }
+        if token.as_ref().is_some_and(|token| token.chars().count() < LEAST_TOKEN) {
+            return Err(ServeError::ShortToken);
+        }
+        if !ip.is_loopback() {
+            let required = [
+                ("the token DIALECTIC_TOKEN", token.is_some()),
+                ("the limit --max-cost", workplace.max_cost.is_some()),
+                ("the limit --max-cost-per-day", workplace.max_cost_per_day.is_some()),
+            ];
+            if let Some((missing, _)) = required.into_iter().find(|(_, is_there)| !is_there) {
+                return Err(ServeError::Unbounded { host, missing });
+            }
+            if origins.iter().all(|origin| !origin.starts_with("https://")) {
+                let warning = "nothing encrypts what is sent: put a proxy with TLS before this server, and name it with \
+                               --origin https://…";
+                drop(notices.send(warning.to_owned()));
+            }
+        }
+        let wanted = SocketAddr::new(ip, port);
+        let listen = |source| ServeError::Listen { address: wanted, source };
+        let listener = StdListener::bind(wanted).map_err(listen)?;
+        listener.set_nonblocking(true).map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let (access, keys) = Access::new(address, &host, &origins, token.as_deref());
+        let shown = if ip.is_unspecified() { "localhost" } else { host.as_str() };
+        let own = format!("http://{}", authority(shown, address.port()));
+        let url = origins.into_iter().next().unwrap_or(own);
+        let app = App(Arc::new(Parts {
+            access,
+            hall: Hall::open(places, notices).map_err(ServeError::Start)?,
+            catalogue: Catalogue::of(workplace.directory.clone()),
+            workplace,
+            closing: Closing::new(),
+            door: Mutex::new(()),
+            clients: Arc::new(Semaphore::new(MOST_CLIENTS)),
+        }));
+        Ok(Self { app, listener, keys, url })
+    }
+
+    /// Where it is, with the token that lets one browser in.
+    #[must_use]
+    pub fn address(&self) -> String {
+        self.address_of("/")
+    }
+
+    /// The same of one debate.
+    #[must_use]
+    pub fn address_of_debate(&self, id: &DebateId) -> String {
+        self.address_of(&format!("/debates/{id}"))
+    }
+
+    fn address_of(&self, path: &str) -> String {
+        format!("{}{path}?token={}", self.url, self.keys.one_time)
+    }
+
+    /// The token of programs.
+    #[must_use]
+    pub fn token(&self) -> &str {
+        &self.keys.token
+    }
+
+    /// Where debates are shown to it that somebody else runs.
+    #[must_use]
+    pub fn stage(&self) -> Stage {
+        Stage(self.app.hall.clone())
+    }
+
+    /// Answers requests until `until` is there, then pauses what runs and saves it. Returns the debates that were running.
+    ///
+    /// # Errors
+    /// When the runtime cannot take the address over.
+    pub async fn run(self, until: impl Future<Output = ()>) -> Result<Vec<DebateId>, ServeError> {
+        let Self { app, listener, .. } = self;
+        let listener = TcpListener::from_std(listener).map_err(ServeError::Start)?;
+        let answered = listen(listener, router(&app));
+        tokio::select! {
+            () = answered => {}
+            () = until => {}
+        }
+        let paused = app.hall.close().await;
+        app.closing.cancel();
+        Ok(paused)
+    }
+}
+
+/// Where debates are shown to a server that somebody else runs.
+pub struct Stage(Hall);
+
+impl Stage {
+    /// Lets a debate be watched and steered through the server, until what is returned is dropped.
+    #[must_use]
+    pub fn show(&self, run: &Run, signals: Signals) -> Watched {
+        self.0.watch(run, signals);
+        Watched { hall: self.0.clone(), id: run.id().clone() }
+    }
+}
+
+/// A debate that is watched through a server, and run elsewhere.
+pub struct Watched {
+    hall: Hall,
+    id: DebateId,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.hall.leave(&self.id);
+    }
+}
+
+fn router(app: &App) -> Router {
+    let guarded = middleware::from_fn_with_state(app.clone(), guard);
+    api()
+        .merge(page::routes())
+        .fallback(missing)
+        .method_not_allowed_fallback(not_allowed)
+        .layer(guarded)
+        .with_state(app.clone())
+}
+
+async fn missing(request: Request) -> Response {
+    if request.uri().path().starts_with("/api/") {
+        return Problem::new(StatusCode::NOT_FOUND, Kind::NotFound, "there is no such path").into_response();
+    }
+    page::missing()
+}
+
+async fn not_allowed() -> Problem {
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, Kind::Validation, "the path knows no such method")
+}

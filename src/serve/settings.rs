@@ -1,0 +1,410 @@
+//! From a request to a debate that is ready, within the limits of the server.
+
+use std::sync::Arc;
+
+use chrono::Utc;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::archive::PastDebates;
+use crate::config::{
+    ConfigPath, Environment, Loaded, OFFLINE_MODEL, Overrides, Provenance, Switch, model_warnings, routed_providers,
+};
+use crate::debate::{ForkPoint, Settings, Usd};
+use crate::diagnostic::Diagnostic as _;
+use crate::engine::{check_prices, check_purchase, check_windows};
+use crate::llm::presets::OFFLINE;
+use crate::protocol::{PROTOCOLS, Protocol};
+use crate::runner::{Ready, Runner, RunnerError, Services, ServicesError, Spec, change_settings, load_settings};
+use crate::store::{Directory, Entry};
+
+use super::problem::Problem;
+use super::request::{Choices, Fork, MOST_AGENTS, NewDebate};
+
+/// What the server's debates are made with.
+#[derive(Clone)]
+pub struct Workplace {
+    /// Where debates are kept.
+    pub directory: Directory,
+    /// The configuration.
+    pub config: ConfigPath,
+    /// The environment with the keys.
+    pub environment: Environment,
+    /// What one debate may cost at most.
+    pub max_cost: Option<Usd>,
+    /// What all debates of a day may cost at most.
+    pub max_cost_per_day: Option<Usd>,
+}
+
+/// A debate that can be put to run.
+pub(super) struct Admission {
+    pub(super) ready: Ready,
+    /// What it may cost.
+    pub(super) limit: Option<Usd>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// What a debate would take.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Forecast")]
+pub(super) struct Foreseen {
+    /// Calls at least.
+    calls: usize,
+    /// Calls at most, where answers are long and voters ask for more.
+    calls_most: usize,
+    /// Input and output tokens, from the least to the most.
+    tokens: [u64; 2],
+    /// The cost in US dollars, from the least to the most; absent where a price is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_usd: Option<[f64; 2]>,
+    /// The cost limit in US dollars, as it would hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit_usd: Option<f64>,
+    /// Rounds at most.
+    rounds: u32,
+    /// How many of them the limit buys at list prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rounds_bought: Option<u32>,
+    /// What the figures assume.
+    assumptions: Vec<String>,
+    /// What should be known before it is begun.
+    warnings: Vec<String>,
+}
+
+/// What can be started here.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Setup {
+    /// The version of the program.
+    version: &'static str,
+    /// The protocols.
+    protocols: Vec<ProtocolInfo>,
+    /// The roles of agents.
+    roles: Vec<String>,
+    /// The models, each with its provider.
+    models: Vec<ModelInfo>,
+    /// The agents that take part where a request names none.
+    agents: Vec<MemberInfo>,
+    /// The judge where a request names none.
+    judge: MemberInfo,
+    /// The protocol where a request names none.
+    protocol: String,
+    /// The rounds where a request names none.
+    rounds: u32,
+    /// Agents at most.
+    most_agents: usize,
+    /// What a debate may cost at most, in US dollars; absent without a limit.
+    max_cost: Option<f64>,
+    /// What all debates of a day may cost at most, in US dollars; absent without a limit.
+    max_cost_per_day: Option<f64>,
+    /// What is left of that today.
+    left_today: Option<f64>,
+    /// What is wrong or noteworthy of the configuration.
+    warnings: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ProtocolInfo {
+    name: &'static str,
+    about: &'static str,
+    suits: &'static str,
+    /// How many calls it makes, as a formula for `n` agents and `r` rounds.
+    calls: &'static str,
+    rounds: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+struct ModelInfo {
+    provider: String,
+    model: String,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct MemberInfo {
+    id: String,
+    name: String,
+    role: String,
+    model: String,
+    provider: String,
+}
+
+/// Whether nobody of these is a model.
+pub(super) fn is_offline(settings: &Settings) -> bool {
+    settings.agents.iter().chain([&settings.judge]).all(|agent| agent.provider == OFFLINE)
+}
+
+fn member(agent: &crate::debate::AgentSettings) -> MemberInfo {
+    let crate::debate::AgentSettings { id, name, role, model, provider, .. } = agent.clone();
+    MemberInfo { id: id.to_string(), name, role, model, provider }
+}
+
+/// The models that requests may name: those of the configuration, and the rehearsal.
+fn models(settings: &Settings) -> Vec<ModelInfo> {
+    let everybody = || settings.agents.iter().chain([&settings.judge]);
+    let named = everybody().map(|agent| (agent.provider.clone(), agent.model.clone()));
+    let listed = settings.prices.keys().chain(settings.models.keys());
+    let listed = listed.flat_map(|model| {
+        let providers = everybody().map(|agent| &agent.provider).filter(|provider| *provider != OFFLINE);
+        providers.map(move |provider| (provider.clone(), model.clone()))
+    });
+    let rehearsal = (OFFLINE.to_owned(), OFFLINE_MODEL.to_owned());
+    let all = named.chain(listed).chain([rehearsal]).map(|(provider, model)| ModelInfo { provider, model });
+    all.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+}
+
+/// The roles that requests may name: the built-in ones, those of the configuration's agents, and those that lie beside it
+/// as files.
+fn roles(settings: &Settings) -> Vec<String> {
+    let mut roles: Vec<String> = crate::runner::role_names(settings.base_dir.as_deref());
+    for agent in settings.agents.iter().chain([&settings.judge]) {
+        if !roles.contains(&agent.role) {
+            roles.push(agent.role.clone());
+        }
+    }
+    roles
+}
+
+impl Workplace {
+    fn runner(&self) -> Runner {
+        Runner::new(
+            self.directory.clone(),
+            Services::new(self.environment.clone()).with_past(Arc::new(PastDebates::of(&self.directory))),
+        )
+    }
+
+    fn load(&self, choices: &Choices) -> Result<Loaded, Problem> {
+        let overrides = Overrides {
+            protocol: choices.protocol().cloned(),
+            offline: if choices.offline { Switch::On } else { Switch::AsConfigured },
+            ..Overrides::default()
+        };
+        Ok(load_settings(&self.config, &self.environment, &overrides)?)
+    }
+
+    /// What can be started here. `left_today` is what is left of the limit of the day.
+    pub(super) fn setup(&self, left_today: Option<Usd>) -> Result<Setup, Problem> {
+        let Loaded { settings, warnings, choice, .. } = self.load(&Choices::default())?;
+        let protocols = PROTOCOLS.iter().map(|protocol| {
+            let Protocol { name, about, suits, calls, default_rounds: rounds, .. } = *protocol;
+            ProtocolInfo { name, about, suits, calls, rounds: *rounds }
+        });
+        let no_key = choice.as_ref().and_then(|choice| choice.callable().err());
+        let warnings = warnings.into_iter().chain(no_key.map(|error| error.to_string())).collect();
+        Ok(Setup {
+            version: env!("CARGO_PKG_VERSION"),
+            protocols: protocols.collect(),
+            roles: roles(&settings),
+            models: models(&settings),
+            agents: settings.agents.iter().map(member).collect(),
+            judge: member(&settings.judge),
+            protocol: settings.debate.protocol.clone(),
+            rounds: settings.debate.rounds,
+            most_agents: MOST_AGENTS,
+            max_cost: self.max_cost.map(Usd::dollars),
+            max_cost_per_day: self.max_cost_per_day.map(Usd::dollars),
+            left_today: left_today.map(Usd::dollars),
+            warnings,
+        })
+    }
+
+    /// The settings with what is chosen laid over them.
+    fn chosen(
+        &self,
+        settings: &Settings,
+        choices: &Choices,
+        left_today: Option<Usd>,
+    ) -> Result<(Settings, Vec<String>), Problem> {
+        choices.check()?;
+        let overrides = Overrides {
+            offline: if choices.offline { Switch::On } else { Switch::AsConfigured },
+            ..Overrides::default()
+        };
+        Self::check_members(settings, choices)?;
+        let changed = change_settings(settings, &choices.changes()?, &overrides, &self.environment)?;
+        let mut settings = changed.settings;
+        let asked = choices.limit()?.map(Usd::from_dollars);
+        let usual = settings.debate.budget.max_cost_usd;
+        settings.debate.budget.max_cost_usd = if is_offline(&settings) {
+            asked.or(usual)
+        } else {
+            self.check_limit(asked, left_today)?;
+            asked.or_else(|| [usual, self.max_cost, left_today].into_iter().flatten().min())
+        };
+        Ok((settings, changed.warnings))
+    }
+
+    /// Sees to it that a debate may cost as much as it is asked for.
+    fn check_limit(&self, asked: Option<Usd>, left_today: Option<Usd>) -> Result<(), Problem> {
+        let refused = |detail: String| Err(Problem { key: Some("maxCost".to_owned()), ..Problem::cost(detail) });
+        if left_today == Some(Usd::ZERO) {
+            return refused("nothing is left of what debates may cost today".to_owned());
+        }
+        match (asked, self.max_cost, left_today) {
+            (Some(asked), Some(most), _) if asked > most => {
+                refused(format!("a debate may cost {most} on this server at most, and this one {asked}"))
+            }
+            (Some(asked), _, Some(left)) if asked > left => {
+                refused(format!("{left} is left of what debates may cost today, and this one may cost {asked}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_members(settings: &Settings, choices: &Choices) -> Result<(), Problem> {
+        let (roles, models) = (roles(settings), models(settings));
+        let agents = choices.agents.iter().flatten().enumerate();
+        let agents = agents.map(|(place, agent)| (format!("agents[{place}]"), agent));
+        for (place, member) in agents.chain(choices.judge.iter().map(|judge| ("judge".to_owned(), judge))) {
+            if let Some(role) = member.role.as_ref().filter(|role| !roles.contains(role)) {
+                let detail = format!("`{role}` is no role here; there are {}", roles.join(", "));
+                return Err(Problem::key(format!("{place}.role"), detail));
+            }
+            let named = |of: &ModelInfo| {
+                member.provider.as_ref().is_none_or(|provider| of.provider == *provider)
+                    && member.model.as_ref().is_none_or(|model| of.model == *model)
+            };
+            if !models.iter().any(named) {
+                let all: Vec<String> = models.iter().map(|of| format!("{} of {}", of.model, of.provider)).collect();
+                let key = if member.model.is_some() { "model" } else { "provider" };
+                let detail = format!("the server's configuration has no such model; there are {}", all.join(", "));
+                return Err(Problem::key(format!("{place}.{key}"), detail));
+            }
+        }
+        Ok(())
+    }
+
+    fn spec(&self, request: &NewDebate, left_today: Option<Usd>) -> Result<(Spec, Vec<String>, Loaded), Problem> {
+        let problem = request.text()?;
+        let loaded = self.load(&request.choices)?;
+        let mut choices = request.choices.clone();
+        if let Some(agents) = &mut choices.agents {
+            // Who is given no model has the one that everybody else would have.
+            let first = &loaded.settings.agents[0];
+            for agent in agents.iter_mut().filter(|agent| agent.model.is_none() && agent.provider.is_none()) {
+                (agent.model, agent.provider) = (Some(first.model.clone()), Some(first.provider.clone()));
+            }
+        }
+        let (settings, of_changes) = self.chosen(&loaded.settings, &choices, left_today)?;
+        let name = &settings.debate.protocol;
+        let protocol =
+            Protocol::named(name).ok_or_else(|| Problem::key("protocol", format!("there is no protocol `{name}`")))?;
+        let of_models = model_warnings(&settings, Utc::now().date_naive());
+        let warnings = [loaded.warnings.clone(), of_changes, of_models].concat();
+        let provenance = loaded.provenance.clone();
+        let spec = Spec {
+            problem: problem.into(),
+            context: None,
+            attachments: [].into(),
+            protocol,
+            settings,
+            seed: None,
+            provenance,
+        };
+        Ok((spec, warnings, loaded))
+    }
+
+    /// What a debate would take, without a call and without a key.
+    pub(super) fn forecast(&self, request: &NewDebate, left_today: Option<Usd>) -> Result<Foreseen, Problem> {
+        let (spec, mut warnings, _) = self.spec(request, left_today)?;
+        let settings = &spec.settings;
+        (spec.protocol.check)(settings).map_err(RunnerError::from)?;
+        check_prices(settings).map_err(|error| RunnerError::Services(ServicesError::Budget(error)))?;
+        let forecast = spec.forecast(&routed_providers(settings, &self.environment)).map_err(RunnerError::from)?;
+        warnings.extend(check_windows(&forecast.calls, settings).map_err(RunnerError::from)?);
+        if let Some(purchase) = &forecast.purchase {
+            check_purchase(purchase).map_err(|error| RunnerError::Services(ServicesError::Budget(error)))?;
+        }
+        let always = |call: &&crate::debate::PlannedCall| call.made == crate::debate::Made::Always;
+        let least = || forecast.calls.iter().filter(always);
+        let low = least().map(|call| call.input.low + call.output.low).sum();
+        let high = forecast.calls.iter().map(|call| call.input.high + call.output.high).sum();
+        let cost_low: Option<Usd> = least().map(|call| call.cost.map(|cost| cost.low)).sum();
+        let cost_high: Option<Usd> = forecast.calls.iter().map(|call| call.cost.map(|cost| cost.high)).sum();
+        Ok(Foreseen {
+            calls: least().count(),
+            calls_most: forecast.calls.len(),
+            tokens: [low, high],
+            cost_usd: cost_low.zip(cost_high).map(|(low, high)| [low.dollars(), high.dollars()]),
+            limit_usd: settings.debate.budget.max_cost_usd.map(Usd::dollars),
+            rounds: settings.debate.rounds,
+            rounds_bought: forecast.purchase.as_ref().map(|purchase| purchase.bought),
+            assumptions: forecast.assumptions,
+            warnings,
+        })
+    }
+
+    /// Puts a new debate on record.
+    pub(super) fn begin(&self, request: &NewDebate, left_today: Option<Usd>) -> Result<Admission, Problem> {
+        let (spec, mut warnings, loaded) = self.spec(request, left_today)?;
+        if let Some(choice) = loaded.choice.as_ref().filter(|_| !is_offline(&spec.settings)) {
+            choice.callable().map_err(|error| Problem {
+                hint: error.hint(),
+                ..Problem::new(
+                    axum::http::StatusCode::SERVICE_UNAVAILABLE,
+                    super::problem::Kind::ModelError,
+                    error.to_string(),
+                )
+            })?;
+        }
+        let limit = spec.settings.debate.budget.max_cost_usd;
+        let prepared = self.runner().prepare(spec.clone())?;
+        warnings.extend(prepared.panel().warnings.clone());
+        warnings.extend(spec.check_prompts()?);
+        prepared.check_limit()?;
+        Ok(Admission { ready: prepared.begin()?, limit, warnings })
+    }
+
+    /// Takes a saved debate up again. `closes` has it close with what there is.
+    pub(super) fn resume(&self, entry: &Entry, closes: bool, left_today: Option<Usd>) -> Result<Admission, Problem> {
+        let runner = self.runner();
+        let saved = runner.open(entry, &[])?;
+        if closes && saved.debate().final_round().is_none() {
+            return Err(Problem::conflict("the debate cannot be closed yet: nobody has made a proposal"));
+        }
+        let settings = saved.settings().clone();
+        let limit = settings.debate.budget.max_cost_usd;
+        let has_limits = self.max_cost.is_some() || left_today.is_some();
+        if limit.is_none() && has_limits && !is_offline(&settings) {
+            let detail = "the debate was begun without a cost limit, and this server has one";
+            return Err(Problem::cost(detail).hint("fork it with a limit, or resume it on the command line"));
+        }
+        if !is_offline(&settings) {
+            self.check_limit(limit, left_today)?;
+        }
+        let mut warnings = saved.warnings().to_vec();
+        let sources = saved.debate().prompt_sources.clone();
+        let provenance = self.vouched(saved.provenance())?;
+        let prepared = runner.resume(saved, &provenance)?;
+        warnings.extend(model_warnings(&settings, Utc::now().date_naive()));
+        warnings.extend(prepared.panel().warnings.clone());
+        warnings.extend(sources.iter().flat_map(|before| before.changes(&prepared.panel().sources)));
+        let ready = prepared.begin()?;
+        Ok(Admission { ready: if closes { ready.closing() } else { ready }, limit, warnings })
+    }
+
+    /// Puts a branch of a saved debate on record.
+    pub(super) fn fork(&self, entry: &Entry, request: &Fork, left_today: Option<Usd>) -> Result<Admission, Problem> {
+        let at: ForkPoint = request.at.parse().map_err(|error| Problem::key("at", format!("at: {error}")))?;
+        let runner = self.runner();
+        let branch =
+            runner.branch(entry, &at).map_err(|error| Problem { key: Some("at".to_owned()), ..error.into() })?;
+        let parent = branch.parent().clone();
+        let (settings, mut warnings) = self.chosen(&parent.settings, &request.choices, left_today)?;
+        let limit = settings.debate.budget.max_cost_usd;
+        let provenance = self.vouched(branch.provenance())?;
+        let prepared = runner.fork(branch, settings.clone(), &provenance, &[])?;
+        warnings.extend(model_warnings(&settings, Utc::now().date_naive()));
+        warnings.extend(prepared.panel().warnings.clone());
+        Ok(Admission { ready: prepared.begin()?, limit, warnings })
+    }
+
+    /// What a record may do by its own word, and by that of a configuration that the user named.
+    fn vouched(&self, provenance: Provenance) -> Result<Provenance, Problem> {
+        match &self.config {
+            ConfigPath::Named(_) => Ok(provenance.and_config(&self.load(&Choices::default())?.settings)),
+            ConfigPath::Default => Ok(provenance),
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Events on their way to whoever watches: server-sent events, or a line of JSON each.
+//!
+//! The journal is the buffer. A client says which event it has seen last, and is told every one behind it, in order and
+//! once: those of before from the journal, those of a debate that runs here as they happen, with the words between them.
+//! A client that does not read is waited for by nobody but its own task; when its connection takes nothing for a while it
+//! is closed (`listen.rs`), and it goes on from the journal when it comes back.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use futures_util::stream::poll_fn;
+use serde_json::json;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use crate::debate::{AgentId, CallInFlight, CallKey, DebateId, Progress, Signal};
+use crate::display::{event_line, gap_line};
+use crate::signals::{Follower, Told, Words};
+use crate::store::{Entry, JournalReader};
+
+use super::catalogue::{Row, Standing};
+use super::server::App;
+
+/// Frames that wait for a client. Nobody but its own task waits when they are that many.
+const FRAMES: usize = 8;
+/// How often a debate that runs in another process, or none, is looked at.
+const LOOK_AGAIN: Duration = Duration::from_millis(300);
+/// How often the list is looked at.
+const LIST_AGAIN: Duration = Duration::from_secs(2);
+/// How often something is said so that a connection that is gone is found out.
+const STILL_THERE: Duration = Duration::from_secs(15);
+
+/// How events are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Server-sent events.
+    Sse,
+    /// A line of JSON each.
+    Lines,
+}
+
+/// Something for a client.
+enum Frame {
+    /// Of a debate: an event of the journal has its number.
+    Of { debate: Arc<str>, seq: Option<u64>, line: String },
+    /// Of the list.
+    List(String),
+    /// The stream of one debate ends here.
+    End(String),
+    /// Nothing happened.
+    Still,
+}
+
+/// What ends the task of a client.
+struct Gone;
+
+/// The events of one debate behind number `told`, until it does not run any more.
+pub(super) fn of_debate(app: App, entry: Entry, told: u64, form: Form, place: OwnedSemaphorePermit) -> Response {
+    let (frames, waiting) = mpsc::channel(FRAMES);
+    let writer = Writer { form, positions: None };
+    tokio::spawn(async move {
+        let _place = place;
+        let ended = async {
+            if follow(&app, &entry, told, Extent::Run, &frames).await.is_ok() {
+                let status = standing(&app, &entry).await;
+                let _ = frames.send(Frame::End(json!({ "status": status }).to_string())).await;
+            }
+        };
+        tokio::select! {
+            () = ended => {}
+            () = still(&frames) => {}
+            () = app.closing.cancelled() => {}
+        }
+    });
+    respond(waiting, writer)
+}
+
+/// The events of several debates, each behind the number that is told, and changes of the list where they are wanted,
+/// until the client goes.
+pub(super) fn of_several(
+    app: App,
+    debates: Vec<(Entry, u64)>,
+    wants_list: bool,
+    place: OwnedSemaphorePermit,
+) -> Response {
+    let (frames, waiting) = mpsc::channel(FRAMES);
+    let positions = debates.iter().map(|(entry, told)| (Arc::from(entry.id()), *told)).collect();
+    let writer = Writer { form: Form::Sse, positions: Some(positions) };
+    tokio::spawn(async move {
+        let _place = place;
+        let followed = debates.iter().map(|(entry, told)| follow(&app, entry, *told, Extent::Endless, &frames));
+        let all = async {
+            let _ = futures_util::future::join_all(followed).await;
+        };
+        let listed = async {
+            if wants_list {
+                let _ = list(&app, &frames).await;
+            }
+        };
+        tokio::select! {
+            ((), ()) = async { tokio::join!(all, listed) } => {}
+            () = still(&frames) => {}
+            () = app.closing.cancelled() => {}
+        }
+    });
+    respond(waiting, writer)
+}
+
+/// How long a debate is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Until it does not run any more.
+    Run,
+    /// Whatever becomes of it.
+    Endless,
+}
+
+async fn follow(
+    app: &App,
+    entry: &Entry,
+    mut told: u64,
+    extent: Extent,
+    frames: &mpsc::Sender<Frame>,
+) -> Result<(), Gone> {
+    let id = DebateId::new(entry.id());
+    let name: Arc<str> = Arc::from(id.as_str());
+    let Some(path) = entry.journal.as_deref() else { return Ok(()) };
+    let mut changes = app.hall.changes();
+    let mut past = None;
+    loop {
+        changes.mark_unchanged();
+        if let Some(signals) = app.hall.signals(&id) {
+            past = None;
+            let (recorded, progress, subscription) = signals.subscribe_behind(Words::Wanted);
+            drop(signals);
+            let Ok(mut journal) = JournalReader::open(path) else { return Ok(()) };
+            told = tell_past(&mut journal, told, &name, frames).await?;
+            for line in in_flight(&progress).iter().filter_map(|signal| event_line(signal).ok()) {
+                send(frames, Frame::Of { debate: Arc::clone(&name), seq: None, line }).await?;
+            }
+            drop(progress);
+            let mut follower = Follower::going_on(subscription, Box::new(journal), told, recorded);
+            while let Ok(Some(next)) = follower.next().await {
+                let (seq, line) = match next {
+                    Told::Signal(signal) => {
+                        let seq = if let Signal::Recorded(event) = &*signal { Some(event.seq) } else { None };
+                        (seq, event_line(&signal))
+                    }
+                    Told::Gap { missed } => (None, gap_line(missed)),
+                };
+                let Ok(line) = line else { continue };
+                if let Some(seq) = seq {
+                    // What a branch took over is in its journal, and nobody says it again.
+                    if seq > told + 1
+                        && let Ok(mut journal) = JournalReader::open(path)
+                    {
+                        told = tell_past(&mut journal, told, &name, frames).await?;
+                    }
+                    if seq <= told {
+                        continue;
+                    }
+                    told = seq;
+                }
+                send(frames, Frame::Of { debate: Arc::clone(&name), seq, line }).await?;
+            }
+        } else {
+            let Ok(mut reader) = past.take().map_or_else(|| JournalReader::open(path), Ok) else { return Ok(()) };
+            // Whether it runs is asked first: what it writes until then is read in any case.
+            let is_held = entry.is_held();
+            told = tell_past(&mut reader, told, &name, frames).await?;
+            if extent == Extent::Run && !is_held && app.hall.signals(&id).is_none() {
+                return Ok(());
+            }
+            past = Some(reader);
+        }
+        tokio::select! {
+            is_open = changes.changed() => if is_open.is_err() { return Ok(()) },
+            () = sleep(LOOK_AGAIN) => {}
+        }
+    }
+}
+
+/// What somebody who comes late has to be told of the calls that are on their way.
+fn in_flight(progress: &Progress) -> Vec<Signal> {
+    let panel = progress.panel();
+    let model = |id: &AgentId| panel.participants().find(|one| one.id == *id).map_or("", |one| one.model.as_str());
+    let of = |(key, call): &(&CallKey, &CallInFlight)| {
+        let (key, text) = ((*key).clone(), call.words.end().to_owned());
+        let started = Signal::CallStarted { key: key.clone(), model: model(&key.agent_id).to_owned(), asked: None };
+        [started, Signal::Words { key, text }]
+    };
+    progress.busy().iter().flat_map(|busy| busy.calls.iter().flat_map(of)).collect()
+}
+
+/// Tells what is in the journal behind number `told`. Returns the number of the last event.
+async fn tell_past(
+    reader: &mut JournalReader,
+    mut told: u64,
+    name: &Arc<str>,
+    frames: &mpsc::Sender<Frame>,
+) -> Result<u64, Gone> {
+    // What cannot be read ends it as the end of the journal does: what is behind would be told without what is missing.
+    while let Ok(Some(event)) = reader.next_event() {
+        if event.seq <= told {
+            continue;
+        }
+        told = event.seq;
+        let signal = Signal::Recorded(Arc::new(event));
+        if let Ok(line) = event_line(&signal) {
+            send(frames, Frame::Of { debate: Arc::clone(name), seq: Some(told), line }).await?;
+        }
+    }
+    Ok(told)
+}
+
+/// Tells which rows of the list have changed since the beginning.
+async fn list(app: &App, frames: &mpsc::Sender<Frame>) -> Result<(), Gone> {
+    let mut known: Option<BTreeMap<String, Row>> = None;
+    let mut changes = app.hall.changes();
+    loop {
+        changes.mark_unchanged();
+        let rows = app.blocking(|app| app.catalogue.rows(&app.hall)).await;
+        if let Ok(Ok(rows)) = rows {
+            let now: BTreeMap<String, Row> = rows.into_iter().map(|row| (row.id.clone(), row)).collect();
+            let difference = |before: &BTreeMap<String, Row>| {
+                let rows: Vec<&Row> = now.values().filter(|row| before.get(&row.id) != Some(*row)).collect();
+                let gone: Vec<&String> = before.keys().filter(|id| !now.contains_key(*id)).collect();
+                (!rows.is_empty() || !gone.is_empty()).then(|| json!({ "rows": rows, "gone": gone }).to_string())
+            };
+            let line = known.as_ref().map_or_else(|| Some(json!({ "rows": [], "gone": [] }).to_string()), difference);
+            known = Some(now);
+            if let Some(line) = line {
+                send(frames, Frame::List(line)).await?;
+            }
+        }
+        tokio::select! {
+            is_open = changes.changed() => if is_open.is_err() { return Ok(()) },
+            () = sleep(LIST_AGAIN) => {}
+        }
+    }
+}
+
+/// Says now and then that the connection is alive. Ends when the client has gone.
+async fn still(frames: &mpsc::Sender<Frame>) {
+    let mut times = interval(STILL_THERE);
+    times.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = frames.closed() => return,
+            _ = times.tick() => {
+                // Where frames wait the client hears enough.
+                if matches!(frames.try_send(Frame::Still), Err(mpsc::error::TrySendError::Closed(_))) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+async fn send(frames: &mpsc::Sender<Frame>, frame: Frame) -> Result<(), Gone> {
+    frames.send(frame).await.map_err(|_| Gone)
+}
+
+/// Where a debate stands.
+async fn standing(app: &App, entry: &Entry) -> Standing {
+    let entry = entry.clone();
+    let row = app.blocking(move |app| super::api::summary(app, &entry)).await;
+    row.ok().and_then(Result::ok).map_or(Standing::Unreadable, |row| row.status)
+}
+
+/// Frames as they are sent.
+struct Writer {
+    form: Form,
+    /// Of several debates: the number of the last event that was written of each.
+    positions: Option<BTreeMap<Arc<str>, u64>>,
+}
+
+impl Writer {
+    fn write(&mut self, frame: Frame) -> Option<String> {
+        Some(match (self.form, frame) {
+            (Form::Lines, Frame::Of { line, .. }) => line + "\n",
+            (Form::Lines, Frame::List(_) | Frame::End(_) | Frame::Still) => return None,
+            (Form::Sse, Frame::Still) => ":\n\n".to_owned(),
+            (Form::Sse, Frame::List(line)) => format!("event: list\ndata: {line}\n\n"),
+            (Form::Sse, Frame::End(line)) => format!("event: end\ndata: {line}\n\n"),
+            (Form::Sse, Frame::Of { debate, seq, line }) => match &mut self.positions {
+                None => {
+                    let id = seq.map_or_else(String::new, |seq| format!("id: {seq}\n"));
+                    format!("{id}data: {line}\n\n")
+                }
+                Some(positions) => {
+                    let id = seq.map_or_else(String::new, |seq| {
+                        positions.insert(Arc::clone(&debate), seq);
+                        let all: Vec<String> = positions.iter().map(|(id, seq)| format!("{id}:{seq}")).collect();
+                        format!("id: {}\n", all.join(","))
+                    });
+                    // The line is an object, and an id needs no escaping.
+                    let rest = line.strip_prefix('{').unwrap_or_default();
+                    format!("{id}data: {{\"debate\":\"{debate}\",{rest}\n\n")
+                }
+            },
+        })
+    }
+}
+
+fn respond(mut frames: mpsc::Receiver<Frame>, mut writer: Writer) -> Response {
+    let form = writer.form;
+    let bytes = poll_fn(move |context| {
+        loop {
+            let frame = match frames.poll_recv(context) {
+                std::task::Poll::Ready(frame) => frame,
+                std::task::Poll::Pending => return std::task::Poll::Pending,
+            };
+            match frame.map(|frame| writer.write(frame)) {
+                None => return std::task::Poll::Ready(None),
+                Some(None) => {}
+                Some(Some(text)) => {
+                    return std::task::Poll::Ready(Some(Ok::<_, std::convert::Infallible>(Bytes::from(text))));
+                }
+            }
+        }
+    });
+    let mut response = Response::new(Body::from_stream(bytes));
+    let headers = response.headers_mut();
+    let kind = if form == Form::Sse { "text/event-stream" } else { "application/x-ndjson" };
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}

@@ -1,0 +1,106 @@
+//! What is done with a debate that is there: something is noted in its record, or it is removed.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::debate::{Debate, Event};
+
+use super::journal::hold;
+use super::snapshot::remove_leftovers;
+use super::{Directory, Entry, Record, StoreError, read_state};
+
+impl Entry {
+    /// Appends what `note` makes of the debate to its record, and saves the state. Where it makes nothing, nothing is
+    /// written. Returns the debate as it is then.
+    ///
+    /// # Errors
+    /// When it has no journal, runs in another process, is damaged, or cannot be saved.
+    pub fn note(&self, note: impl FnOnce(&Debate) -> Option<Event>) -> Result<Debate, StoreError> {
+        self.journal_path()?;
+        let (mut record, _) = Record::reopen(self)?;
+        if let Some(event) = note(record.debate()) {
+            record.append(event)?;
+            record.save()?;
+        }
+        Ok(record.debate().clone())
+    }
+}
+
+impl Directory {
+    /// Removes the files of a debate that is kept here and that nobody runs. Where that breaks off, what is left is a
+    /// whole debate: the state goes first, and the journal holds all of it.
+    ///
+    /// # Errors
+    /// When it is kept elsewhere, is no debate, runs in another process, or cannot be removed.
+    pub fn remove(&self, entry: &Entry) -> Result<(), StoreError> {
+        let Entry { state, journal } = entry;
+        self.check_is_here(entry)?;
+        // Held until both are gone, so that nobody takes it up meanwhile.
+        let _held = journal.as_deref().map(hold).transpose()?;
+        for path in [Some(state.as_path()), journal.as_deref()].into_iter().flatten() {
+            match fs::remove_file(path) {
+                Err(source) if source.kind() != ErrorKind::NotFound => {
+                    return Err(StoreError::Remove { path: path.to_owned(), source });
+                }
+                _ => {}
+            }
+        }
+        remove_leftovers(state);
+        Ok(())
+    }
+
+    /// Sees to it that a debate may be removed: that it is one, and is kept here.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn check_is_here(&self, entry: &Entry) -> Result<(), StoreError> {
+        let directory = entry.state.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let is_here =
+            fs::canonicalize(directory).is_ok_and(|real| fs::canonicalize(self.path()).is_ok_and(|own| own == real));
+        if !is_here {
+            return Err(StoreError::Elsewhere { path: entry.state.clone(), directory: self.path().to_owned() });
+        }
+        if entry.journal.is_none() {
+            // What only looks like a debate by its name is somebody's.
+            read_state(&entry.state)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_debates_that_are_kept_in_the_directory_are_removed() {
+        let temporary = tempfile::tempdir().unwrap();
+        let name = |name: &str| temporary.path().join(name);
+        fs::create_dir(name("debates")).unwrap();
+        let state = r#"{"id":"d","problem":"p","status":"completed","rounds":[]}"#;
+        for (path, text) in [
+            ("debates/a.json", state),
+            ("debates/a.events.jsonl", ""),
+            ("debates/.a.json-x.tmp", ""),
+            ("debates/notes.json", "{}"),
+            ("b.json", state),
+        ] {
+            fs::write(name(path), text).unwrap();
+        }
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(name("b.json"), name("debates/link.json")).unwrap();
+        let directory = Directory::at(name("debates"));
+        let remove = |path: &str| directory.remove(&Entry::of_state(&name(path)));
+        assert!(matches!(remove("b.json"), Err(StoreError::Elsewhere { .. })));
+        assert!(matches!(remove("debates/../b.json"), Err(StoreError::Elsewhere { .. })));
+        assert!(matches!(remove("debates/notes.json"), Err(StoreError::State(_))));
+        assert!(matches!(remove("debates/none.json"), Err(StoreError::State(_))));
+        remove("debates/a.json").unwrap();
+        #[cfg(unix)]
+        remove("debates/link.json").unwrap();
+        let left: Vec<_> = fs::read_dir(name("debates")).unwrap().map(|file| file.unwrap().file_name()).collect();
+        assert_eq!(left, ["notes.json"]);
+        assert!(name("b.json").exists(), "a link is removed, not what it leads to");
+    }
+}
