@@ -47,7 +47,7 @@ impl Case {
 #[test]
 fn problems() {
     for case in [
-        case(&["debate"], 2, &["no problem is given", "hint: ", "--problemDescription"]),
+        case(&["debate"], 2, &["standard input is empty", "hint: "]),
         case(&["debate", "x", "-p", "directory/file.txt"], 2, &["given twice"]),
         case(&["debate", "-", "-p", "directory/file.txt"], 2, &["given twice"]),
         case(&["debate", "-p", "none.md"], 2, &["none.md", "caused by: No such file"]),
@@ -86,6 +86,29 @@ fn options() {
         case(&["debate", "x", "--protocol", "dialectics"], 2, &["unknown protocol `dialectics`", "`dialectic`"]),
         case(&["debate", "x", "--agents", ""], 2, &["--agents names no role"]),
         case(&["debate", "x", "--agents", " , ,"], 2, &["--agents names no role"]),
+        case(
+            &["debate", "x", "--agents", "kiss,wizard"],
+            2,
+            &["--agents names an unknown role `wizard`", "`architect`"],
+        ),
+        case(&["debate", "x", "--agents", "sekurity"], 2, &["(did you mean `security`?)"]),
+        case(&["debate", "x", "-c", "none.json"], 4, &["there is no configuration `none.json`", "hint: "]),
+        case(&["debate", "x", "--provider", "opnai"], 2, &["unknown provider `opnai` (did you mean `openai`?)"]),
+        case(&["debate", "x", "--provider", "ollama"], 2, &["for which no model is listed", "`--model`"]),
+        case(&["debate", "x", "-m", " "], 2, &["--model names no model"]),
+        case(
+            &["debate", "x", "--panel", "chaep"],
+            2,
+            &["unknown panel `chaep` (did you mean `cheap`?)", "no such file"],
+        ),
+        case(
+            &["debate", "x", "--panel", "mixed"],
+            4,
+            &["needs the keys of two providers", "only OPENAI_API_KEY is set"],
+        ),
+        case(&["debate", "x", "--panel", "mixed", "--provider", "openai"], 2, &["takes several providers"]),
+        case(&["debate", "x", "--panel", "cheap", "--provider", "ollama"], 2, &["panels are made from the models of"]),
+        case(&["Design a queue. It must be fast."], 2, &["dialectic debate"]),
         case(&["debate", "x", "--env-file", "none.env"], 2, &["environment file `none.env`"]),
         case(&["debate", "x", "--env-file", "directory"], 2, &["environment file `directory`"]),
         case(&["debate", "x", "--colour", "never"], 2, &["--colour"]),
@@ -110,7 +133,7 @@ fn keys() {
 
     --- stderr
     error: no API key is set, and nothing says which model to ask
-    hint: put one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY, OPENROUTER_API_KEY into the environment or a `.env` file; or try `--offline`, which needs no key; or name provider and model in a configuration
+    hint: put one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, MISTRAL_API_KEY, OPENROUTER_API_KEY into the environment or a `.env` file; or try `--offline`, which needs no key; or answer the questions of `dialectic init`
     ");
     // An empty one is none, and every provider in use is looked at.
     let mut settings = config(&["architect", "kiss"], &json!({}));

@@ -130,7 +130,8 @@ fn missing_parts_are_built_in_and_said_to_be() {
     All agents and the judge are of one family of models (GPT). Mixed panels debate better than uniform ones: give one agent, or the judge, a `provider` and `model` of another family.
     ");
     assert_eq!(warnings("d.json"), warnings("c.json"));
-    assert!(warnings("none.json").starts_with("warning: Config not found at none.json. Using built-in defaults.\n"));
+    let missing = sandbox.run(["config", "check", "-c", "none.json"]).expect_code(4);
+    assert!(missing.stderr.starts_with("error: there is no configuration `none.json`\n"), "{missing}");
 }
 
 #[test]
@@ -171,7 +172,7 @@ fn show_tells_where_each_value_is_from() {
 fn the_schema_describes_every_key() {
     let schema: Value = serde_json::from_str(&Sandbox::new().run(["config", "schema"]).expect_code(0).stdout).unwrap();
     let keys: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["agents", "debate", "judge", "models", "prices", "providers"]);
+    assert_eq!(keys, ["agents", "debate", "hooks", "judge", "models", "prices", "providers"]);
     let text = schema.to_string();
     for key in ["clarificationPromptPath", "timeoutPerRound", "maxCostUsd", "cachedInputPerMTok", "apiKeyEnv"] {
         assert!(text.contains(&format!("\"{key}\":")), "{key}");

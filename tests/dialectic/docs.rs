@@ -20,6 +20,7 @@ use crate::support::{Sandbox, TEST_KEY};
 
 const ARCHITECTURE: &str = "docs/architecture.md";
 const COMMANDS: &str = "docs/commands.md";
+const CHOOSING: &str = "docs/choosing-models.md";
 const CONFIGURATION: &str = "docs/configuration.md";
 const MODELS: &str = "docs/models.md";
 const PROTOCOL_TABLES: &str = "docs/protocols.md";
@@ -200,6 +201,71 @@ fn the_models_are_those_of_the_program() {
 }
 
 #[test]
+fn what_debates_cost_is_what_the_dry_run_says() {
+    const MODELS_SHOWN: [(&str, &str); 7] = [
+        ("openai", "gpt-5.6-luna"),
+        ("openai", "gpt-5.6-sol"),
+        ("anthropic", "claude-haiku-5-5"),
+        ("anthropic", "claude-sonnet-5-5"),
+        ("anthropic", "claude-opus-5-5"),
+        ("google", "gemini-3.8-flash"),
+        ("mistral", "mistral-large-2512"),
+    ];
+    let problem = blocks(&read(CHOOSING), "text").into_iter().next().expect("the problem stands in the document");
+    let keys = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY"];
+    let sandbox =
+        keys.iter().fold(Sandbox::new(), |sandbox, key| sandbox.env(key, TEST_KEY)).file("problem.md", problem);
+    // `  gpt-4  38 calls  99,518 to 446,123 in  11,400 to 155,648 out  $0.0336 to $0.2760`
+    let foreseen = |settings: &Value, rounds: u32| {
+        sandbox.write("c.json", settings.to_string());
+        let rounds = rounds.to_string();
+        let arguments = ["debate", "--dry-run", "-p", "problem.md", "-c", "c.json", "-r", &rounds];
+        let printed = sandbox.run(arguments).expect_code(0).stdout;
+        let line = printed.lines().find(|line| line.contains(" calls  ")).expect("a sum").to_owned();
+        let (calls, cost) = line.split_once(" calls ").unwrap();
+        let calls = calls.split_whitespace().last().unwrap().to_owned();
+        let amounts: Vec<f64> =
+            cost.split('$').skip(1).map(|part| part.split(' ').next().unwrap().parse().unwrap()).collect();
+        (calls, format!("${} to ${}", rounded(amounts[0]), rounded(amounts[1])))
+    };
+    let mut models = "| model | provider | input | output | reads | one round | three rounds |\n".to_owned();
+    models.push_str("| --- | --- | --- | --- | --- | --- | --- |\n");
+    for (provider, model) in MODELS_SHOWN {
+        let facts = facts(provider, model).unwrap();
+        let (price, window) = (facts.price.unwrap(), facts.context_window.unwrap());
+        let settings = panel(provider, model, &["architect", "performance", "kiss"]);
+        let [one, three] = [1, 3].map(|rounds| foreseen(&settings, rounds).1);
+        let (input, output) = (price.input_per_m_tok, price.output_per_m_tok);
+        writeln!(models, "| `{model}` | {provider} | ${input} | ${output} | {window} tokens | {one} | {three} |")
+            .unwrap();
+    }
+    let mut sizes = "| agents | rounds | calls | `gpt-5.6-luna` |\n| --- | --- | --- | --- |\n".to_owned();
+    let roles = ["architect", "performance", "kiss", "security", "testing", "datamodeling", "generalist"];
+    for (agents, rounds) in [(2, 1), (2, 3), (3, 1), (3, 3), (5, 3), (7, 3)] {
+        let (calls, cost) = foreseen(&panel("openai", "gpt-5.6-luna", &roles[..agents]), rounds);
+        writeln!(sizes, "| {agents} | {rounds} | {calls} | {cost} |").unwrap();
+    }
+    assert_parts_are_current(CHOOSING, &[("models".to_owned(), models), ("sizes".to_owned(), sizes)]);
+}
+
+/// A configuration in which all are asked for the same model.
+fn panel(provider: &str, model: &str, roles: &[&str]) -> Value {
+    let one = |id: &str, role: &str, temperature: f64| json!({"id": id, "name": id, "role": role, "model": model, "provider": provider, "temperature": temperature});
+    let agents: Vec<Value> = roles.iter().map(|role| one(&format!("agent-{role}"), role, 0.5)).collect();
+    json!({"agents": agents, "judge": one("judge-main", "generalist", 0.3)})
+}
+
+/// An amount to two figures, but to whole cents from ten cents on: more would be more than anybody can foresee.
+fn rounded(dollars: f64) -> String {
+    let digits = match dollars {
+        _ if dollars >= 0.095 => 2,
+        _ if dollars >= 0.0095 => 3,
+        _ => 4,
+    };
+    format!("{dollars:.digits$}")
+}
+
+#[test]
 fn every_key_and_default_is_documented() {
     let text = read(CONFIGURATION);
     let printed = Sandbox::new().run(["config", "schema"]).expect_code(0).stdout;
@@ -239,7 +305,7 @@ fn property_names(schema: &Value, names: &mut BTreeSet<String>) {
 fn configurations_in_the_docs_are_understood() {
     let own_role = read("examples/flaky-pipeline/prompts/roles/operations.md");
     let mut found = 0;
-    for path in [CONFIGURATION, PROTOCOL_TABLES, PROVIDERS, "docs/ledger.md", "docs/prompts-and-roles.md"] {
+    for path in [CHOOSING, CONFIGURATION, PROTOCOL_TABLES, PROVIDERS, "docs/ledger.md", "docs/prompts-and-roles.md"] {
         for block in blocks(&read(path), "json") {
             found += 1;
             let sandbox = Sandbox::new().file("c.json", &block).file("prompts/roles/operations.md", &own_role);
@@ -387,7 +453,7 @@ fn the_examples_load_without_warnings_and_run_offline() {
         assert!(ran.stdout.contains("## Requirements Coverage"), "{directory}:\n{ran}");
         sandbox.assert_state_is_the_fold(&sandbox.only_debate());
     }
-    assert_eq!(found, 3);
+    assert_eq!(found, 4);
 }
 
 fn files_below(directory: &Path) -> Vec<PathBuf> {

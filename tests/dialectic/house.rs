@@ -17,6 +17,13 @@ const NO_STAGES: &[(&str, &str, &str)] = &[
     ("report/markdown/verdict.rs", "verdict", "what a result is called when its stage is not known"),
     ("report/markdown/run.rs", "vote", "what a ballot is called when its stage is not known"),
     ("report/html/mod.rs", "vote", "the place in the page of the picture of a vote"),
+    ("trace/attributes.rs", "judgement", "a key of the attributes of a trace"),
+    ("report/html/mod.rs", "judgement", "the place in the page of the verdict"),
+    ("agent/reply.rs", "judgement", "the name of a schema in requests"),
+    ("agent/compare.rs", "challenge", "the name of a schema in requests"),
+    ("debate/settings.rs", "convergence", "the name of an ending condition"),
+    ("debate/agreement.rs", "rebuttal", "the name of a kind of argument"),
+    ("debate/agreement.rs", "synthesis", "the name of a kind of argument"),
     ("debate/reading/points.rs", "critique", "a word that models put over their points"),
     ("agent/reply.rs", "evaluation", "the name of a schema in requests"),
     ("evaluation/answer.rs", "evaluation", "a key of the answer of `eval`"),
@@ -25,7 +32,6 @@ const NO_STAGES: &[(&str, &str, &str)] = &[
 
 /// Arms and fallbacks that stand for what they do not name, by the file and how they begin, with the reason.
 const CATCH_ALLS: &[(&str, &str, &str)] = &[
-    ("debate/fork.rs", "position(..)", "a protocol in which nobody is asked: there are no answers to take over"),
     ("debate/fork.rs", "rposition(..)", "a protocol without rounds: there is none to be within"),
     ("display/plain.rs", "Event: _ => result_line", "shows the result of whatever event has one"),
     ("engine/budget/ledger.rs", "Event: event =>", "books the call of whatever event has one"),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{MockServer, Purpose, Reply, Sandbox, config, short_reply};
+use crate::support::{MockServer, Purpose, Reply, Sandbox, Terminal, config, short_reply};
 
 /// A state as it is saved, made at that hour.
 fn state(id: &str, hour: u32, status: &str) -> Value {
@@ -29,7 +29,7 @@ fn without_debates_there_is_a_notice() {
 #[test]
 fn debates_are_listed_newest_first_whatever_their_files_are_called() {
     let mut paused = state("deb-20250101-020000-bbbb", 2, "paused");
-    paused["problem"] = json!(format!("A \x1b[31mlong\x1b[0m problem\u{202e} {}", "and so on ".repeat(20)));
+    paused["problem"] = json!(format!("A \x1b[31mlong\x1b[0m problem\u{202e} {}", "and so on ".repeat(6)));
     let mut done = state("deb-20250101-030000-cccc", 3, "completed");
     done["finalSolution"] = json!({"description": "d", "confidence": 82.5});
     done["outcome"] = json!({"kind": "degraded", "reasons": ["r"]});
@@ -51,7 +51,7 @@ fn debates_are_listed_newest_first_whatever_their_files_are_called() {
     ID                        WHEN              STATUS      OUTCOME   ROUNDS  CONFIDENCE  COST     PROBLEM
     deb-20250101-040000-dddd  2025-01-01 04:00  failed      -         0       -           -        Problem of deb-20250101-040000-dddd
     deb-20250101-030000-cccc  2025-01-01 03:00  completed   degraded  1       82.5        $0.6250  Problem of deb-20250101-030000-cccc
-    deb-20250101-020000-bbbb  2025-01-01 02:00  paused      -         0       -           -        A [31mlong[0m problem� and so on and so on and so on and so
+    deb-20250101-020000-bbbb  2025-01-01 02:00  paused      -         0       -           -        A [31mlong[0m problem� and so on and so on and so on and so on and so on and so on
     broken                    -                 unreadable  -         0       -           -
     ");
     assert_eq!(finished.stderr, "");
@@ -130,4 +130,102 @@ fn protocols_and_winners_are_listed_where_they_are_not_the_usual_ones() {
     let state = sandbox.state(motion["id"].as_str().unwrap());
     assert_eq!(motion["winner"], state["verdict"]["winner"]);
     assert!(rows.iter().any(|row| row["protocol"] == "dialectic" && row["winner"].is_null()));
+}
+
+/// Debates of every kind, some years old, so that the days at which they were made stay what they are.
+fn many() -> Sandbox {
+    let usage = |cost: Value| json!({"m": {"requests": 38, "inputTokens": 41_000, "cachedInputTokens": 0, "outputTokens": 9_000, "costUsd": cost}});
+    let mut full = state("deb-20250301-030000-vhkp", 3, "completed");
+    full["createdAt"] = json!("2025-03-01T03:00:00.000Z");
+    full["problem"] = json!("Design a durable job queue that survives restarts and never loses a job, however it ends");
+    full["finalSolution"] = json!({"description": "Use one table and a Lease.", "confidence": 82});
+    full["outcome"] = json!({"kind": "full", "reasons": []});
+    full["usage"] = usage(json!(0.2134));
+    let mut degraded = state("deb-20250201-020000-q7x1", 2, "completed");
+    degraded["createdAt"] = json!("2025-02-01T02:00:00.000Z");
+    degraded["problem"] = json!("Should we shard the database? \u{6771}\u{4eac} \u{1b}[2J");
+    degraded["finalSolution"] = json!({"description": "No.", "confidence": 40.5});
+    degraded["outcome"] = json!({"kind": "degraded", "reasons": ["r"]});
+    degraded["tags"] = json!(["adr-7", "storage"]);
+    degraded["usage"] = usage(Value::Null);
+    let mut failed = state("deb-20250131-010000-ab12", 1, "failed");
+    failed["usage"] = usage(json!(1.5));
+    Sandbox::new()
+        .file("debates/deb-20250301-030000-vhkp.json", full.to_string())
+        .file("debates/deb-20250201-020000-q7x1.json", degraded.to_string())
+        .file("debates/deb-20250131-010000-ab12.json", failed.to_string())
+        .file("debates/deb-20240101-000000-zzzz.json", "{")
+}
+
+#[test]
+fn the_list_fits_every_width_and_what_matters_stays() {
+    let sandbox = many();
+    for columns in [50, 80, 120] {
+        let (code, output, screen) = Terminal::start_in(columns, 30, &sandbox, ["list"]).finish();
+        assert_eq!(code, 0, "{output}");
+        insta::assert_snapshot!(format!("list at {columns}"), screen.text());
+        assert!(screen.text().lines().all(|line| console::measure_text_width(line) <= columns), "{}", screen.text());
+        for word in ["vhkp", "q7x1", "ab12", "zzzz", "full", "degraded", "failed", "unreadable", "Design a"] {
+            assert!(screen.text().contains(word), "{word} at {columns}");
+        }
+    }
+    let (_, plain, _) = Terminal::start(&sandbox, ["--color", "never", "list"]).finish();
+    assert!(!plain.contains('\u{1b}'), "{plain:?}");
+}
+
+#[test]
+fn the_list_is_filtered() {
+    let sandbox = many();
+    let ids = |arguments: &[&str]| -> Vec<String> {
+        let arguments = ["list", "--json"].iter().chain(arguments);
+        let rows: Value = serde_json::from_str(&sandbox.run(arguments.copied()).expect_code(0).stdout).unwrap();
+        rows.as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["id"].as_str().unwrap().rsplit('-').next().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(ids(&[]), ["vhkp", "q7x1", "ab12", "zzzz"]);
+    assert_eq!(ids(&["--status", "completed"]), ["vhkp", "q7x1"]);
+    assert_eq!(ids(&["--status", "full,failed"]), ["vhkp", "ab12"]);
+    assert_eq!(ids(&["--status", "unreadable"]), ["zzzz"]);
+    assert_eq!(ids(&["--text", "SHARD"]), ["q7x1"]);
+    assert_eq!(ids(&["--text", "a lease"]), ["vhkp"], "the solution is looked through, too");
+    assert_eq!(ids(&["--tag", "adr-7", "--tag", "storage"]), ["q7x1"]);
+    assert_eq!(ids(&["--since", "2025-02-01"]), ["vhkp", "q7x1"]);
+    assert_eq!(ids(&["--since", "2025-02-01", "--until", "2025-02-01"]), ["q7x1"]);
+    assert_eq!(ids(&["--since", "30d"]), [""; 0]);
+    assert_eq!(ids(&["-n", "1"]), ["vhkp"]);
+    assert_eq!(ids(&["--protocol", "oxford"]), [""; 0]);
+    let none = sandbox.run(["list", "--text", "nowhere"]).expect_code(0);
+    assert_eq!((&*none.stdout, &*none.stderr), ("", "No debate in ./debates is like that.\n"));
+    for arguments in [["--status", "great"], ["--since", "soon"], ["--until", "2025-13-01"], ["-n", "0"]] {
+        sandbox.run(["list"].into_iter().chain(arguments)).expect_code(2);
+    }
+}
+
+#[test]
+fn costs_are_summed_by_month_and_model_and_what_is_unknown_stays_unknown() {
+    let sandbox = many();
+    insta::assert_snapshot!(sandbox.run(["list", "--cost"]).expect_code(0).stdout, @"
+    MONTH    MODEL  DEBATES  CALLS    INPUT  OUTPUT               COST
+    2025-03  m            1     38   41,000   9,000            $0.2134
+    2025-02  m            1     38   41,000   9,000                N/A
+    2025-01  m            1     38   41,000   9,000            $1.5000
+    all                   3    114  123,000  27,000  $1.7134 + unknown
+    ");
+    let sums: Value = serde_json::from_str(&sandbox.run(["list", "--cost", "--json"]).expect_code(0).stdout).unwrap();
+    assert_eq!(
+        sums[1],
+        json!({
+            "month": "2025-02", "model": "m", "debates": 1, "requests": 38, "inputTokens": 41_000, "outputTokens": 9_000,
+            "costUsd": 0.0, "unpricedDebates": 1,
+        })
+    );
+    let narrow = Terminal::start_in(50, 30, &sandbox, ["list", "--cost"]).finish().2.text();
+    assert!(
+        narrow.contains("2025-03") && narrow.contains("$0.2134") && narrow.lines().all(|line| line.len() <= 50),
+        "{narrow}"
+    );
+    assert_eq!(Sandbox::new().run(["list", "--cost"]).expect_code(0).stdout, "");
 }

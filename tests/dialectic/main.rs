@@ -6,6 +6,9 @@
 
 mod support;
 
+mod archive;
+mod arena;
+mod ask;
 mod bad_input;
 mod budget;
 mod budget_property;
@@ -20,10 +23,13 @@ mod eval;
 mod evaluation;
 mod failures;
 mod fault_matrix;
+mod first_contact;
 mod fixtures;
 mod foreign_protocol;
 mod fork;
+mod handling;
 mod hanging_judge;
+mod hooks;
 mod hostile_text;
 mod house;
 mod interrupts;
@@ -46,6 +52,8 @@ mod report;
 mod report_of_a_run;
 mod report_page;
 mod resume;
+mod serve;
+mod set_up;
 mod show;
 mod slow;
 mod stalled;

@@ -36,16 +36,26 @@ fn the_help_of_the_program() {
     Usage: dialectic [OPTIONS] <COMMAND>
 
     Commands:
+      init         Answer a few questions, and have a configuration of your own for all directories
       debate       Debate a problem and print the solution
       resume       Carry a paused, failed or killed debate on from its last finished call
       list         List the saved debates, newest first
-      show         Print a part of a saved debate, such as its objections
+      show         Read a saved debate, or a part of it
+      ask          Ask the judge something about a finished debate
+      diff         Compare two debates
+      rate         Rate a debate
+      tag          Tag a debate, to find it again
+      rm           Remove debates
       report       Write a report of a saved debate, as Markdown or as a page
       eval         Have the solutions of saved debates scored by evaluators
       replay       Show a past debate again
       fork         Branch a debate off at a point, change something, and go on from there
       verify       Check that the record of a debate is whole
+      serve        Show the debates in a browser, and start and steer them there; an API for programs
       config       Write, check and show configurations
+      ratings      Rank models by the debates in which a judge scored them
+      memory       Look up what past debates decided
+      models       Show which models can be asked, with context and price
       protocols    Show the protocols that a debate can follow
       completions  Print a completion script for a shell
       man          Print the manual page
@@ -57,62 +67,75 @@ fn the_help_of_the_program() {
       -h, --help          Print help (see more with '--help')
       -V, --version       Print version
 
-    Try it without a key: dialectic debate --offline "Design a rate limiting system"
+    Examples:
+      dialectic debate --offline "Design a rate limiting system"
+      dialectic init
+      git diff | dialectic debate --attach - "Is this safe to merge?"
     "#);
 }
 
 #[test]
 fn the_help_of_debate() {
-    insta::assert_snapshot!(Sandbox::new().run(["debate", "-h"]).expect_code(0).stdout, @r"
+    insta::assert_snapshot!(Sandbox::new().run(["debate", "-h"]).expect_code(0).stdout, @r#"
     Debate a problem and print the solution
 
     Usage: dialectic debate [OPTIONS] [PROBLEM]
 
     Arguments:
-      [PROBLEM]  The problem as text; `-` reads it from standard input
+      [PROBLEM]  The problem as text; `-`, or a pipe where nothing else says it, is standard input
 
     Options:
-      -p, --problemDescription <PATH>  Read the problem from a UTF-8 file
-      -a, --agents <ROLES>             Keep only the agents with these roles, separated by commas
-      -r, --rounds <N>                 How many rounds, from 1 to 100 [default: the configuration's,
-                                       else 3]
-          --until <CONDITION>          When to end before the last round [default: the configuration's,
-                                       else fixed] [possible values: fixed, convergence, quality,
-                                       resolved]
-      -c, --config <PATH>              The configuration file [default: ./debate-config.json]
-          --context <DIR>              The directory that the agents' file tools may read [default: the
-                                       working directory]
-          --protocol <NAME>            The protocol that the debate follows; see `dialectic protocols`
-          --clarify                    Let the agents ask you what is unclear before they begin
-          --offline                    Call no model: all answers come from the embedded rule-based
-                                       rehearsal, without key, network or cost
-          --max-cost <USD>             Close the debate before it costs more than this many dollars; the
-                                       judge's answer is within it
-          --warn-cost <USD>            Warn once when the debate has cost this many dollars
-          --seed <NUMBER>              Shuffle what the judge and voters read as every debate with this
-                                       seed does
-          --dry-run                    Print each call that the debate would make, its tokens and its
-                                       cost; call nothing
-      -o, --output <PATH>              Write the result to a file: `.json` the whole state, anything
-                                       else the solution's text
-          --report <PATH>              Write a report of the debate to a file when it is over: `.html` a
-                                       page, else `.md`
-      -e, --env-file <PATH>            The environment file with the keys [default: .env, if it is
-                                       there]
-      -v, --verbose                    Say who takes part and what each call took, on standard error
-          --events <PATH>              Write every event as a line of JSON to a file, or to standard
-                                       output (`-`; nothing else goes there then)
-          --strict                     Exit with 5 unless everything that was to be done was done
-          --watch <HOW>                How much of the debate to show: a line for each call, whole
-                                       texts, or nothing [default: compact] [possible values: compact,
-                                       full, quiet]
-          --quiet                      Show no progress: the same as `--watch quiet`
-          --no-pager                   Print the solution as it is, however long it is
-          --color <WHEN>               When to use colour; `auto` also honours `NO_COLOR` [default:
-                                       auto] [possible values: auto, always, never]
-      -h, --help                       Print help (see more with '--help')
-      -V, --version                    Print version
-    ");
+      -h, --help  Print help (see more with '--help')
+
+    Problem:
+      -p, --problem-file <PATH>  Read the problem from a UTF-8 file
+          --edit                 Write the problem in your editor, `VISUAL` or `EDITOR`; begins with the
+                                 text or file that is given
+          --attach <PATH>        Put a text file beside the problem: all agents and the judge read it.
+                                 Repeatable; `-` is standard input
+          --context <DIR>        The directory that the agents' file tools may read [default: the
+                                 working directory]
+
+    Who debates:
+      -m, --model <MODEL>    The model of all agents and the judge
+          --provider <NAME>  Who serves these models: a built-in provider, or a name from `providers`
+          --panel <PANEL>    Who debates: `cheap`, `strong` or `mixed` models, or a file with agents and
+                             a judge
+      -a, --agents <ROLES>   The roles that debate, separated by commas: the configuration's agents of
+                             that role, else built-in ones
+      -c, --config <PATH>    The configuration file [default: ./debate-config.json]
+          --offline          Call no model: all answers come from the embedded rule-based rehearsal,
+                             without key, network or cost
+      -e, --env-file <PATH>  The environment file with the keys [default: .env, if it is there]
+
+    Debate:
+      -r, --rounds <N>       How many rounds, from 1 to 100 [default: the configuration's, else 3]
+          --protocol <NAME>  The protocol that the debate follows; see `dialectic protocols`
+          --clarify          Let the agents ask you what is unclear before they begin
+
+    Cost:
+          --max-cost <USD>  Close the debate before it costs more than this many dollars; the judge's
+                            answer is within it
+          --dry-run         Print each call that the debate would make, its tokens and its cost; call
+                            nothing
+
+    Output:
+          --serve          Let this debate be watched and steered in a browser; Ctrl-C ends that when
+                           the debate is over
+      -o, --output <PATH>  Write the result to a file: `.json` the whole state, anything else the
+                           solution's text
+          --report <PATH>  Write a report of the debate to a file when it is over: `.html` a page, else
+                           `.md`
+      -v, --verbose        Say who takes part and what each call took, on standard error
+          --watch <HOW>    How much of the debate to show: a line for each call, whole texts, or nothing
+                           [default: compact] [possible values: compact, full, quiet]
+          --quiet          Show no progress: the same as `--watch quiet`
+
+    Examples:
+      dialectic debate "Design a rate limiting system"
+      dialectic debate -p problem.md --panel mixed --max-cost 0.50
+      git diff | dialectic debate -a security,testing --attach - "Is this safe to merge?"
+    "#);
 }
 
 #[test]
@@ -144,7 +167,7 @@ fn protocols_are_listed_and_shown_as_tables_and_diagrams() {
     --- stdout
 
     --- stderr
-    error: the protocol `dialogue` is unknown; known: dialectic, oxford, lincoln-douglas, roundtable, review
+    error: the protocol `dialogue` is unknown; known: dialectic, oxford, lincoln-douglas, roundtable, review, arena
     ");
     sandbox.run(["protocols", "show", "dialogue"]).expect_code(2);
     sandbox.run(["protocols", "show"]).expect_code(2);
@@ -152,14 +175,12 @@ fn protocols_are_listed_and_shown_as_tables_and_diagrams() {
 }
 
 #[test]
-fn completions_know_every_command() {
+fn there_is_a_completion_script_for_each_shell() {
     let sandbox = Sandbox::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = sandbox.run(["completions", shell]).expect_code(0);
         assert_eq!(script.stderr, "", "{shell}");
-        for word in ["debate", "resume", "problemDescription", "protocols"] {
-            assert!(script.stdout.contains(word), "{shell}: {word}");
-        }
+        assert!(script.stdout.contains("DIALECTIC_COMPLETE"), "{shell}");
     }
     sandbox.run(["completions", "tcsh"]).expect_code(2);
 }
@@ -169,6 +190,45 @@ fn a_completion_script_is_one_that_its_shell_can_read() {
     let script = Sandbox::new().run(["completions", "bash"]).expect_code(0).stdout;
     let bash = Sandbox::new().program("/bin/bash").file("script", script);
     bash.run(["-n", "script"]).expect_code(0);
+}
+
+#[test]
+fn a_shell_completes_debates_roles_protocols_and_stages() {
+    let sandbox = Sandbox::new();
+    sandbox.run(["debate", "Design a queue", "--offline", "-r", "1"]).expect_code(0);
+    let id = sandbox.only_debate();
+    sandbox.write("debates/$(touch hacked).json", "{}");
+    let program = env!("CARGO_BIN_EXE_dialectic");
+    let bash = sandbox.program("/bin/bash");
+    let complete = |words: &[&str]| -> Vec<String> {
+        let (last, quoted) =
+            (words.len() - 1, words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "));
+        let script = format!(
+            "source <({program} completions bash)\nCOMP_WORDS=({quoted})\nCOMP_CWORD={last}\n\
+             _clap_complete_dialectic dialectic '{}' '{}'\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            words[last],
+            words[last - 1],
+        );
+        let shown = bash.run(["-c", &script]).expect_code(0);
+        assert_eq!(shown.stderr, "");
+        let mut words: Vec<String> = shown.stdout.split_whitespace().map(str::to_owned).collect();
+        words.sort();
+        words
+    };
+    let short = id[id.len() - 4..].to_owned();
+    assert_eq!(complete(&["dialectic", "rep"]), ["replay", "report"]);
+    assert_eq!(complete(&["dialectic", "show", "la"]), ["latest"]);
+    assert_eq!(complete(&["dialectic", "report", &short[..2]]), [short.as_str()]);
+    assert_eq!(complete(&["dialectic", "eval", "-d", "deb-"]), [id.as_str()]);
+    assert!(complete(&["dialectic", "tag", ""]).iter().all(|one| !one.contains('$')));
+    assert_eq!(complete(&["dialectic", "debate", "-a", "sec"]), ["security"]);
+    assert_eq!(complete(&["dialectic", "debate", "-a", "kiss,sec"]), ["kiss,security"]);
+    assert_eq!(complete(&["dialectic", "debate", "--protocol", "ox"]), ["oxford"]);
+    assert_eq!(complete(&["dialectic", "fork", &id, "--at", "1.cr"]), ["1.critique"]);
+    assert_eq!(complete(&["dialectic", "show", &id, "stage", "crit"]), ["critique"]);
+    assert_eq!(complete(&["dialectic", "show", "latest", "agent", "agent-k"]), ["agent-kiss"]);
+    assert_eq!(complete(&["dialectic", "show", "latest", "round", "1"]), ["1"]);
+    assert!(!bash.directory().join("hacked").exists());
 }
 
 #[test]

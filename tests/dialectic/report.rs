@@ -45,6 +45,61 @@ fn reports_of_older_debates_are_the_ones_they_always_had() {
 }
 
 #[test]
+fn an_ending_that_means_nothing_is_an_error() {
+    let sandbox = with_fixtures();
+    for name in ["report.pdf", "report.docx", "report.htmll", "r.md.bak"] {
+        let refused = sandbox.run(["report", "-d", "simple.json", "-o", name]).expect_code(2);
+        let says = format!("names `{name}`, which is no form of a report: end the name in .md, .txt, .html or .json");
+        assert!(refused.stderr.contains(&says) && refused.stderr.contains("--output"), "{refused}");
+        assert!(!sandbox.directory().join(name).exists());
+        let refused = sandbox.run(["debate", "--offline", "Design a queue", "--report", name]).expect_code(2);
+        assert!(refused.stderr.contains(&says) && refused.stderr.contains("--report"), "{refused}");
+    }
+    assert_eq!(sandbox.debates().len(), 0);
+    // A form that is named needs no ending that means it.
+    sandbox.run(["report", "-d", "simple.json", "-o", "0001.decision", "--format", "adr"]).expect_code(0);
+    assert!(sandbox.read("0001.decision").starts_with("---\nstatus: proposed\n"));
+    let named = sandbox.run(["report", "-d", "simple.json", "-o", "plain"]).expect_code(0);
+    assert_eq!((named.stderr.as_str(), sandbox.read("plain")), ("Generated report: plain\n", fixture("simple.md")));
+}
+
+#[test]
+fn a_page_is_opened_where_there_is_a_display() {
+    let sandbox = with_fixtures();
+    let hidden = sandbox.run(["report", "-d", "simple.json", "--open"]).expect_code(0);
+    assert!(
+        hidden.stderr.starts_with("Generated report: simple.html\nwarning: the page could not be opened: "),
+        "{hidden}"
+    );
+    let path = std::fs::canonicalize(sandbox.directory().join("simple.html")).unwrap();
+    assert!(hidden.stderr.contains("neither DISPLAY nor WAYLAND_DISPLAY is set"), "{hidden}");
+    assert!(hidden.stderr.ends_with(&format!("It is in {}\n", path.display())), "{hidden}");
+    for arguments in [&["--format", "adr"][..], &["-o", "x.md"]] {
+        let refused = sandbox.run([&["report", "-d", "simple.json", "--open"], arguments].concat()).expect_code(2);
+        assert!(refused.stderr.contains("--open opens a page, and this report is none"), "{refused}");
+    }
+    // A browser that says what it was given.
+    let script = format!("#!/bin/sh\nprintf '%s' \"$1\" > '{}'\n", sandbox.directory().join("opened").display());
+    let sandbox = sandbox.file("browser", script);
+    let browser = sandbox.directory().join("browser");
+    std::fs::set_permissions(&browser, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let sandbox = sandbox.env("BROWSER", &browser.display().to_string());
+    let shown = sandbox.run(["report", "-d", "simple.json", "--open", "-o", "page.html"]).expect_code(0);
+    assert_eq!(shown.stderr, "Generated report: page.html\n");
+    let opened = sandbox.directory().join("opened");
+    for _ in 0..500 {
+        if std::fs::read_to_string(&opened).is_ok_and(|path| !path.is_empty()) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(
+        std::fs::read_to_string(opened).unwrap(),
+        std::fs::canonicalize(sandbox.directory().join("page.html")).unwrap().display().to_string()
+    );
+}
+
+#[test]
 fn the_time_is_local() {
     let finished = with_fixtures().env("TZ", "JST-9").run(["report", "--debate", "simple.json"]).expect_code(0);
     assert_eq!(finished.stdout.lines().nth(1), Some("Time: 2026-11-21 04:16:38"));
@@ -113,6 +168,9 @@ fn a_report_goes_to_a_file_in_a_directory_that_is_made() {
     let page = sandbox.run(["report", "-d", "simple.json", "-o", "page.HTML"]).expect_code(0);
     assert_eq!((&*page.stdout, &*page.stderr), ("", "Generated report: page.HTML\n"));
     assert!(!sandbox.read("page.HTML").starts_with("# Debate"), "a page is no Markdown");
+    let state = sandbox.run(["report", "-d", "simple.json", "-o", "again.json"]).expect_code(0);
+    assert_eq!(state.stderr, "Generated report: again.json\n");
+    assert!(serde_json::from_str::<Value>(&sandbox.read("again.json")).unwrap()["rounds"].is_array());
     let refused = sandbox.run(["report", "-d", "simple.json", "-o", "new"]).expect_code(1);
     assert!(refused.stderr.starts_with("error: cannot write new\n"), "{refused}");
 }

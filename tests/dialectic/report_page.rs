@@ -1,6 +1,6 @@
 //! The report as a page: what is on it, that it is sound HTML, and that nothing in it runs.
 
-mod browser;
+pub(crate) mod browser;
 mod hostile;
 
 use std::collections::BTreeSet;
@@ -139,14 +139,18 @@ fn every_page_is_sound_and_holds_all_that_it_needs() {
 #[test]
 fn a_page_has_the_sections_that_its_debate_has_something_for() {
     let expected = |name: &str| match name {
-        "judged" => "solution problem participants timeline proposals critiques scores summaries usage settings",
-        "voted" => "solution problem participants timeline proposals critiques vote clarifications usage settings",
-        "merged with failures" => "solution problem participants timeline proposals critiques usage failures settings",
-        "motion" => "solution problem participants timeline speeches polls judgement usage settings",
-        "reviewed" => "solution problem participants timeline proposals vote usage settings",
-        "old" => "solution problem participants timeline proposals critiques usage",
+        "judged" => "solution problem participants story timeline proposals critiques scores summaries usage settings",
+        "voted" => {
+            "solution problem participants story timeline clarifications proposals critiques vote usage settings"
+        }
+        "merged with failures" => {
+            "solution problem participants story timeline proposals critiques usage failures settings"
+        }
+        "motion" => "solution problem participants story timeline speeches polls judgement usage settings",
+        "reviewed" => "solution problem participants story timeline proposals vote usage settings",
+        "old" => "solution participants story timeline proposals critiques usage",
         "old with clarifications" => {
-            "solution problem participants timeline proposals critiques clarifications tools usage"
+            "solution problem participants story timeline clarifications proposals critiques tools usage"
         }
         _ => "",
     };
@@ -243,7 +247,39 @@ fn objections_are_filtered_without_a_script() {
     let open = page.replace(only_open, &only_open.replace('>', " checked>"));
     let none = ["blocking", "major", "minor"].iter().fold(page.clone(), |page, severity| unchecked(&page, severity));
     let pages = [&*page, &open, &unchecked(&page, "minor"), &unchecked(&open, "major"), &none];
-    assert_eq!(count_visible(&pages, ".objections tbody tr"), [8, 5, 5, 3, 0]);
+    assert_eq!(count_visible(&pages, ".objections tbody tr", ""), [8, 5, 5, 3, 0]);
+    // Whoever follows a link to a point sees it, whatever is filtered away: the seventh is major and settled.
+    assert_eq!(count_visible(&pages, ".objections tbody tr", "#objection-7"), [8, 6, 5, 4, 1]);
+    assert_eq!(count_visible(&pages, "#objection-7", "#objection-7"), [1; 5], "it is unfolded");
+}
+
+#[test]
+fn what_no_model_said_is_marked_and_nobody_is_sure_of_it() {
+    let (debate, events) = offline(&json!({"synthesisMethod": "voting"}), &[], &[]);
+    let voted = page(&debate, &events);
+    assert_eq!(voted.matches("<span class=\"pill offline\">no model was called</span>").count(), 1);
+    assert!(!voted.contains("<dt>Confidence</dt>") && !voted.contains(" of 100 sure"), "{voted}");
+    let (debate, events) = offline(&json!({}), &[], &[]);
+    assert!(debate.final_solution.as_ref().unwrap().confidence.is_some());
+    assert!(!page(&debate, &events).contains("<dt>Confidence</dt>"));
+    // The same debate as models would have led it.
+    let mut asked = debate.clone();
+    let settings = asked.settings.as_mut().unwrap();
+    settings.judge.provider = "openai".to_owned();
+    let asked = page(&asked, &events);
+    assert!(asked.contains("<dt>Confidence</dt>") && !asked.contains("no model was called</span>"));
+}
+
+#[test]
+fn the_title_is_said_once() {
+    for (name, debate, events) in debates() {
+        let page = page(&debate, &events);
+        let headings = page.split("<h").skip(1).filter_map(|tag| tag.split_once('>')?.1.split("</h").next());
+        let title = debate.problem.lines().next().unwrap().trim_start_matches('#').trim();
+        assert!(headings.filter(|heading| *heading == title).count() <= 1, "{name}");
+    }
+    let (motion, events) = offline(&json!({"protocol": "oxford"}), &[], &[]);
+    assert_eq!(page(&motion, &events).matches(">Verdict</h").count(), 1);
 }
 
 #[test]
@@ -267,7 +303,7 @@ fn figures_add_up_and_what_is_unknown_is_called_so() {
 
 #[test]
 fn the_timeline_has_every_call_and_cuts_pauses_out() {
-    let (debate, mut events) = offline(&json!({}), &[], &[]);
+    let (debate, mut events) = offline(&json!({}), &[], &[("OFFLINE_LATENCY_MS", "120")]);
     let bars = |page: &str| page.matches("<g><title>").count();
     let calls = usize::try_from(debate.usage.values().map(|usage| usage.requests).sum::<u64>()).unwrap();
     assert_eq!(bars(&page(&debate, &events)), calls);
@@ -279,6 +315,43 @@ fn the_timeline_has_every_call_and_cuts_pauses_out() {
     let page = page(&debate, &events);
     assert_eq!(bars(&page), calls);
     assert!(page.contains("<title>Pause of 24 h 0 min</title>"), "{page}");
+}
+
+#[test]
+fn calls_that_took_no_time_stand_side_by_side() {
+    let (debate, events) = offline(&json!({}), &[], &[]);
+    let page = page(&debate, &events);
+    assert!(page.contains("too little to be drawn to scale"), "{page}");
+    let chart = page.split_once("<svg class=\"timeline\"").unwrap().1.split("</svg>").next().unwrap();
+    let bars: Vec<(f64, f64, f64)> = tags(chart)
+        .iter()
+        .filter(|tag| tag.name == "rect" && !tag.is_end)
+        .map(|tag| ["y", "x", "width"].map(|name| tag.attribute(name).unwrap().parse().unwrap()).into())
+        .collect();
+    let calls = usize::try_from(debate.total_usage().requests).unwrap();
+    assert_eq!(bars.len(), calls);
+    for (place, (row, x, width)) in bars.iter().enumerate() {
+        assert!(*width > 14.0, "a bar of {width}");
+        let overlaps = |(other_row, other_x, _): &&(f64, f64, f64)| {
+            (other_row - row).abs() < 0.1 && (other_x - x).abs() < width - 0.1
+        };
+        assert_eq!(
+            bars.iter().enumerate().filter(|(other, _)| *other != place).filter(|(_, bar)| overlaps(bar)).count(),
+            0
+        );
+    }
+}
+
+#[test]
+fn failures_are_one_line_for_each_cause() {
+    let (debate, events) = offline(&json!({}), &[], &[("OFFLINE_FAIL_EVERY", "3")]);
+    let failed = debate.failures.len();
+    assert!(failed > 2, "{failed}");
+    let page = page(&debate, &events);
+    let section = page.split_once("<section id=\"failures\"").unwrap().1.split("</section>").next().unwrap();
+    let causes: BTreeSet<&str> = debate.failures.iter().map(|failure| failure.error.as_str()).collect();
+    assert_eq!(section.matches("<summary>").count(), causes.len());
+    assert_eq!(section.matches("<li>").count(), failed);
 }
 
 #[test]

@@ -30,10 +30,11 @@ fn a_debate_is_named_as_everywhere_and_the_part_is_asked_for() {
     for name in ["latest", "deb-2025", &format!("debates/{id}.json")] {
         assert_eq!(sandbox.run(["show", name, "points"]).expect_code(0).stdout, whole, "{name}");
     }
-    let missing = sandbox.run(["show", "latest"]).expect_code(2);
-    assert!(missing.stderr.contains("<PART>"), "{missing}");
     let unknown = sandbox.run(["show", "latest", "prices"]).expect_code(2);
-    assert!(unknown.stderr.contains("[possible values: points]"), "{unknown}");
+    assert!(
+        unknown.stderr.contains("[possible values: solution, round, agent, stage, critiques, points]"),
+        "{unknown}"
+    );
     sandbox.run(["show", "nobody", "points"]).expect_code(2);
 }
 
@@ -106,4 +107,74 @@ fn lines_fit_the_terminal_they_are_printed_to_and_are_whole_in_a_pipe() {
     assert_eq!(words(&plain), words(&piped));
     let (_, uncoloured, _) = Terminal::start(&sandbox, ["--color", "never", "show", "argued.json", "points"]).finish();
     assert!(!uncoloured.contains('\u{1b}'), "{uncoloured:?}");
+}
+
+#[test]
+fn the_overview_is_worth_reading_at_every_width() {
+    let sandbox = Sandbox::new().file("debates/deb-20250101-010203-ab12.json", ARGUED);
+    insta::assert_snapshot!("overview piped", sandbox.run(["show", "ab12"]).expect_code(0).stdout);
+    for columns in [50, 80, 120] {
+        let (code, output, screen) = Terminal::start_in(columns, 90, &sandbox, ["show", "latest"]).finish();
+        assert_eq!(code, 0, "{output}");
+        insta::assert_snapshot!(format!("overview at {columns}"), screen.text());
+        assert!(screen.text().lines().all(|line| console::measure_text_width(line) <= columns), "{}", screen.text());
+    }
+}
+
+#[test]
+fn parts_are_found_by_number_id_role_and_name() {
+    let sandbox = Sandbox::new().file("a.json", ARGUED);
+    let show = |arguments: &[&str]| {
+        let arguments = ["show", "a.json"].iter().chain(arguments);
+        sandbox.run(arguments.copied()).expect_code(0).stdout
+    };
+    let saved = saved();
+    let solution = saved["finalSolution"]["description"].as_str().unwrap();
+    assert_eq!(show(&["solution"]).trim_end(), solution.trim_end());
+    let json: Value = serde_json::from_str(&show(&["solution", "--json"])).unwrap();
+    assert_eq!(json["description"], saved["finalSolution"]["description"]);
+    let texts = |arguments: &[&str]| -> Vec<Value> { serde_json::from_str(&show(arguments)).unwrap() };
+    let first = texts(&["round", "1", "--json"]);
+    assert!(!first.is_empty() && first.iter().all(|one| one["round"] == 1), "{first:?}");
+    let critiques = texts(&["critiques", "--json"]);
+    assert!(
+        !critiques.is_empty()
+            && critiques.iter().all(|one| one["stage"] == "critique" && one["targetAgentId"].is_string())
+    );
+    assert_eq!(texts(&["stage", "critique", "--json"]), critiques);
+    assert_eq!(texts(&["stage", "Critiques", "--json"]), critiques);
+    let by_id = texts(&["agent", "agent-kiss", "--json"]);
+    assert!(by_id.iter().all(|one| one["agentId"] == "agent-kiss" || one["targetAgentId"] == "agent-kiss"));
+    assert_eq!(texts(&["agent", "KISS", "--json"]), by_id);
+    assert!(show(&["round", "1"]).starts_with("# Round 1\n\n## Proposal, by "));
+    for arguments in [
+        vec!["round"],
+        vec!["round", "9"],
+        vec!["round", "x"],
+        vec!["agent"],
+        vec!["agent", "nobody"],
+        vec!["agent", "agent-"],
+        vec!["stage", "intermission"],
+        vec!["solution", "1"],
+    ] {
+        let refused = sandbox.run(["show", "a.json"].into_iter().chain(arguments.iter().copied())).expect_code(2);
+        assert_eq!(refused.stdout, "");
+        assert!(!refused.stderr.contains("a.json has none"), "{refused}");
+    }
+    let whole: Value = serde_json::from_str(&show(&["--json"])).unwrap();
+    assert_eq!(whole["finalSolution"], saved["finalSolution"]);
+}
+
+#[test]
+fn a_text_cannot_pass_for_another_and_a_long_one_is_paged() {
+    let mut hostile = saved();
+    hostile["rounds"][0]["contributions"][0]["content"] =
+        json!("Fine.\n\n# Round 9\n\n## Critique, by Judge\n\n\u{1b}[2J<b>x</b>");
+    let sandbox = Sandbox::new().file("a.json", hostile.to_string()).env("PAGER", "sed s/^/paged:/");
+    let text = sandbox.run(["show", "a.json", "round", "1"]).expect_code(0).stdout;
+    assert!(!text.lines().any(|line| line == "# Round 9" || line == "## Critique, by Judge"), "{text}");
+    let (code, output, screen) = Terminal::start_in(80, 12, &sandbox, ["show", "a.json", "round", "1"]).finish();
+    assert!(code == 0 && screen.text().contains("paged:") && !output.contains("\u{1b}[2J"), "{output:?}");
+    let (_, output, _) = Terminal::start_in(80, 12, &sandbox, ["show", "a.json", "round", "1", "--no-pager"]).finish();
+    assert!(!output.contains("paged:"), "{output}");
 }

@@ -14,7 +14,7 @@ const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "goog
 
 /// Whether there is a browser to test with. On a machine without one the tests that need it say so and end, so that
 /// all tests run on a fresh machine; where `CI` is set that is a failure, since nothing was shown.
-pub(super) fn is_installed() -> bool {
+pub(crate) fn is_installed() -> bool {
     let installed = browser().is_some();
     if !installed {
         let missing = format!(
@@ -33,7 +33,8 @@ pub(super) fn is_installed() -> bool {
     installed
 }
 
-fn browser() -> Option<PathBuf> {
+/// Where it is.
+pub(crate) fn browser() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let mut candidates = std::env::split_paths(&path).flat_map(|directory| NAMES.map(|name| directory.join(name)));
     candidates.find(|candidate| candidate.is_file())
@@ -82,10 +83,11 @@ pub(super) struct Measure {
     pub(super) is_styled: bool,
 }
 
-/// How many of the elements that a selector fits each page shows.
-pub(super) fn count_visible(pages: &[&str], selector: &str) -> Vec<usize> {
+/// How many of the elements that a selector fits each page shows, after a link to `fragment` was followed.
+pub(super) fn count_visible(pages: &[&str], selector: &str, fragment: &str) -> Vec<usize> {
+    let follow = format!("frame.contentWindow.location.hash = '{fragment}';");
     let count = format!("[...seen.querySelectorAll('{selector}')].filter(one => one.getClientRects().length).length");
-    let frames = framed(pages, 1280, &format!("frame.dataset.shown = {count};"));
+    let frames = framed(pages, 1280, &format!("{follow}\nframe.dataset.shown = {count};"));
     let shown = frames.iter().map(|frame| frame.attribute("data-shown").and_then(|shown| shown.parse().ok()));
     shown.map(|shown| shown.expect("a page was not measured")).collect()
 }

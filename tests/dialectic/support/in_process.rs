@@ -40,6 +40,7 @@ pub(crate) fn created(settings: &Settings, panel: &Panel, id: DebateId, seed: u6
         id,
         problem: "Design a queue. It must be fast.".into(),
         context: None,
+        attachments: [].into(),
         settings: settings.clone(),
         stages: DIALECTIC.infos(),
         prompt_sources: panel.sources.clone(),

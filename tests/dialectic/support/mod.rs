@@ -28,7 +28,7 @@ pub(crate) use record::Plan;
 pub(crate) use sandbox::{Sandbox, TEST_KEY};
 pub(crate) use screen::Screen;
 pub(crate) use server::{
-    Api, Delivery, Ending, Exchange, Gate, Incoming, MockServer, Purpose, Reply, answer, by_task, default_reply, prose,
-    short_reply, violations,
+    Api, Content, Delivery, Ending, Exchange, Gate, Incoming, MockServer, Purpose, Reply, answer, by_task,
+    default_reply, prose, short_reply, violations,
 };
 pub(crate) use terminal::Terminal;

@@ -53,6 +53,11 @@ impl Running {
         self.child.id()
     }
 
+    /// What it has written to stdout so far.
+    pub(crate) fn stdout(&self) -> String {
+        text(&self.stdout)
+    }
+
     /// What it has written to stderr so far.
     pub(crate) fn stderr(&self) -> String {
         text(&self.stderr)

@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 pub(crate) use check::violations;
 pub(crate) use incoming::{Api, Incoming, Purpose};
 pub(crate) use prose::prose;
-pub(crate) use script::{Delivery, Ending, Reply, answer, by_task, default_reply, short_reply};
+pub(crate) use script::{Content, Delivery, Ending, Reply, answer, by_task, default_reply, short_reply};
 pub(crate) use stream::Gate;
 
 type Script = Arc<dyn Fn(&Incoming) -> Reply + Send + Sync>;

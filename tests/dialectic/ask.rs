@@ -1,0 +1,229 @@
+//! `dialectic ask`: questions about a finished debate.
+
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use crate::budget::priced;
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, Terminal, short_reply};
+
+const QUESTION: &str = "What if the budget is halved?";
+
+fn is_question(request: &Incoming) -> bool {
+    // What a user asks may look like a heading.
+    request.prompt().contains("\n# Your task: follow up\n")
+}
+
+/// Answers questions with a text of their own, and everything else as usual, with figures.
+fn reply(request: &Incoming) -> Reply {
+    if is_question(request) {
+        return Reply::text("**Half of it** is enough.\n\n- Drop the replica.").usage(1000, 0, 100);
+    }
+    short_reply(request).usage(900, 0, 90)
+}
+
+fn debated(debate: &Value) -> (Sandbox, MockServer, String) {
+    let server = MockServer::with(reply);
+    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], debate));
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let id = sandbox.only_debate();
+    (sandbox, server, id)
+}
+
+fn cost(state: &Value) -> f64 {
+    state["usage"].as_object().unwrap().values().map(|model| model["costUsd"].as_f64().unwrap()).sum()
+}
+
+#[test]
+fn the_judge_answers_and_the_record_keeps_it() {
+    let (sandbox, server, id) = debated(&json!({}));
+    let before = sandbox.state(&id);
+    let made = server.requests().len();
+    let asked = sandbox.run(["ask", &id, QUESTION]).expect_code(0);
+    assert_eq!(asked.stdout, "**Half of it** is enough.\n\n- Drop the replica.\n");
+    assert!(asked.stderr.contains(&format!("Saved the answer to ./debates/{id}.json")), "{asked}");
+    assert!(asked.stderr.contains(", $0.0020; the debate has now cost $"), "{asked}");
+    let requests = server.requests();
+    assert_eq!(requests.len(), made + 1);
+    let request = &requests[made];
+    assert_eq!(request.model(), "model-judge");
+    let solution = before["finalSolution"]["description"].as_str().unwrap();
+    let critique =
+        before["rounds"][0]["contributions"].as_array().unwrap().iter().find(|one| one["type"] == "critique");
+    let critique = critique.unwrap()["content"].as_str().unwrap();
+    for shown in ["Design a queue", solution, critique, QUESTION, "The architect (architect)"] {
+        assert!(request.prompt().contains(shown), "{shown} is not in {}", request.prompt());
+    }
+    let state = sandbox.state(&id);
+    let follow_up = &state["followUps"][0];
+    assert_eq!((&follow_up["question"], &follow_up["answeredBy"]), (&json!(QUESTION), &json!("judge")));
+    assert_eq!(follow_up["answer"], "**Half of it** is enough.\n\n- Drop the replica.");
+    assert!((cost(&state) - cost(&before) - 0.002).abs() < 1e-9, "its cost counts");
+    for key in ["status", "outcome", "updatedAt", "rounds", "finalSolution", "failures", "currentNode"] {
+        assert_eq!(state[key], before[key], "{key}");
+    }
+    sandbox.assert_state_is_the_fold(&id);
+    sandbox.run(["verify", &id]).expect_code(0);
+
+    // The next one knows the first.
+    sandbox.run_with_input(["ask", "latest", "-"], "And if it is doubled?\n").expect_code(0);
+    let requests = server.requests();
+    let second = requests.last().unwrap().prompt();
+    assert!(
+        second.contains(QUESTION) && second.contains("Drop the replica.") && second.contains("doubled?"),
+        "{second}"
+    );
+    assert_eq!(sandbox.state(&id)["followUps"].as_array().unwrap().len(), 2);
+    server.assert_clean();
+}
+
+#[test]
+fn reports_show_what_was_asked_and_are_as_before_without() {
+    let (sandbox, _server, id) = debated(&json!({}));
+    let before = sandbox.run(["report", &id, "-v"]).expect_code(0).stdout;
+    assert!(!before.contains("Follow-ups"));
+    sandbox.run(["ask", &id, "# Why\n\n```\n## Not a heading"]).expect_code(0);
+    let after = sandbox.run(["report", &id, "-v"]).expect_code(0).stdout;
+    let (_, section) = after.split_once("\n## Follow-ups\n").expect("a section of its own");
+    assert!(section.contains("### Question 1\n") && section.contains("Drop the replica."), "{section}");
+    assert!(section.contains("````text\n# Why"), "{section}");
+    sandbox.run(["report", &id, "-o", "page.html"]).expect_code(0);
+    let page = sandbox.read("page.html");
+    assert!(page.contains("id=\"follow-ups\"") && page.contains("<strong>Half of it</strong>"), "{page}");
+    let overview = sandbox.run(["show", &id]).expect_code(0).stdout;
+    assert!(overview.contains("## What was asked afterwards"), "{overview}");
+    // What was done later is no part of how it went.
+    sandbox.run(["replay", &id, "--speed", "max"]).expect_code(0);
+    sandbox.run(["resume", &id]).expect_code(0);
+    sandbox.run(["fork", &id, "--at", "1.critique", "--quiet"]).expect_code(0);
+    let branch = sandbox.debates().into_iter().find(|other| *other != id).unwrap();
+    assert_eq!(sandbox.state(&branch)["followUps"], Value::Null);
+}
+
+#[test]
+fn a_limit_of_its_own_holds_and_is_in_the_journal_before_anything_is_sent() {
+    let (sandbox, server, id) = debated(&json!({}));
+    let made = server.requests().len();
+    let files = sandbox.files();
+    let refused = sandbox.run(["ask", &id, QUESTION, "--max-cost", "0.0001"]).expect_code(2);
+    assert!(refused.stderr.contains("the cost limit has room for $0.0001, and an answer can cost $"), "{refused}");
+    assert_eq!(server.requests().len(), made);
+    assert!(sandbox.files() == files, "something was written");
+    sandbox.run(["ask", &id, QUESTION, "--max-cost", "0.2"]).expect_code(0);
+    let journal = sandbox.journal(&id);
+    let types: Vec<String> = journal
+        .iter()
+        .rev()
+        .take(3)
+        .rev()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["type"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(types, ["follow-up-asked", "cost-reserved", "follow-up-answered"]);
+    let reserved: Value = serde_json::from_str(&journal[journal.len() - 2]).unwrap();
+    assert!(reserved["usd"].as_f64().unwrap() <= 0.2, "{reserved}");
+    assert!(server.requests().last().unwrap().max_tokens().is_some());
+    assert_eq!(sandbox.state(&id)["outputLimit"], Value::Null, "the answers of the debate were not held to anything");
+    sandbox.assert_state_is_the_fold(&id);
+}
+
+#[test]
+fn the_limit_of_the_debate_holds_for_questions_without_their_own() {
+    let (sandbox, server, id) = debated(&json!({"budget": {"maxCostUsd": 0.9}}));
+    let spent = cost(&sandbox.state(&id));
+    assert!(spent < 0.9);
+    sandbox.run(["ask", &id, QUESTION]).expect_code(0);
+    // What was set aside and never came back counts as spent.
+    server.set_script(|request| if is_question(request) { Reply::hang() } else { reply(request) });
+    let mut killed = 0;
+    let refused = loop {
+        let made = server.requests().len();
+        let running = sandbox.spawn(["ask", &id, "Why?", "--quiet"]);
+        let waited = (0..100).any(|_| {
+            std::thread::sleep(Duration::from_millis(50));
+            server.requests().len() > made
+        });
+        if !waited {
+            break running.wait();
+        }
+        running.kill();
+        killed += 1;
+        assert!(killed < 60, "the limit of 0.90 dollars never held");
+    };
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(killed > 0 && refused.stderr.contains("the cost limit has room for"), "{refused}");
+    server.set_script(reply);
+    sandbox.run(["ask", &id, "--max-cost", "0.2"]).expect_code(0);
+    let state = sandbox.state(&id);
+    assert_eq!(state["followUps"].as_array().unwrap().len(), 2, "the same question is asked once");
+    assert!(state["followUps"][1]["answer"].is_string());
+}
+
+#[test]
+fn a_question_that_was_killed_or_failed_is_asked_again() {
+    let (sandbox, server, id) = debated(&json!({}));
+    server.set_script(|request| if is_question(request) { Reply::hang() } else { reply(request) });
+    let made = server.requests().len();
+    let running = sandbox.spawn(["ask", &id, QUESTION]);
+    server.wait_for_requests(made + 1);
+    running.kill();
+    sandbox.run(["verify", &id]).expect_code(0);
+    let running = sandbox.spawn(["ask", &id, QUESTION]);
+    server.wait_for_requests(made + 2);
+    running.signal(Signal::SIGINT);
+    let interrupted = running.wait().expect_code(130);
+    assert!(interrupted.stderr.contains(&format!("dialectic ask {id}")), "{interrupted}");
+    server.set_script(|request| if is_question(request) { Reply::error(400, "no such thing") } else { reply(request) });
+    let failed = sandbox.run(["ask", &id]).expect_code(3);
+    assert!(failed.stderr.contains("the judge gave no answer") && failed.stderr.contains("no such thing"), "{failed}");
+    let state = sandbox.state(&id);
+    assert_eq!(state["followUps"].as_array().unwrap().len(), 1);
+    assert_eq!((&state["followUps"][0]["answer"], &state["failures"]), (&Value::Null, &Value::Null));
+    server.set_script(reply);
+    sandbox.run(["ask", &id]).expect_code(0);
+    assert!(sandbox.state(&id)["followUps"][0]["answer"].is_string());
+    let nothing = sandbox.run(["ask", &id]).expect_code(2);
+    assert!(nothing.stderr.contains("no question is given"), "{nothing}");
+    sandbox.run(["ask", &id, "  "]).expect_code(2);
+    sandbox.assert_state_is_the_fold(&id);
+}
+
+#[test]
+fn only_the_judge_needs_a_key_and_only_a_finished_debate_can_be_asked() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Synthesize => Reply::error(400, "no"),
+        _ => reply(request),
+    });
+    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({})));
+    sandbox.run(["debate", "Design a queue"]).expect_code(3);
+    let refused = sandbox.run(["ask", "latest", QUESTION]).expect_code(2);
+    assert!(refused.stderr.contains("it has no solution") && refused.stderr.contains("dialectic resume"), "{refused}");
+}
+
+#[test]
+fn offline_debates_are_asked_offline() {
+    let sandbox = Sandbox::new();
+    sandbox.run(["debate", "Design a queue that never loses a job", "--offline", "-r", "1"]).expect_code(0);
+    let id = sandbox.only_debate();
+    let asked = sandbox.run(["ask", &id, "What happens to a job when the machine restarts?"]).expect_code(0);
+    assert!(asked.stdout.starts_with("Rules can only look up what the solution says. Of “What happens"), "{asked}");
+    sandbox.assert_state_is_the_fold(&id);
+    let other = sandbox.run(["ask", &id, "Zyzzyva?"]).expect_code(0);
+    assert!(other.stdout.contains("it says nothing"), "{other}");
+}
+
+#[test]
+fn words_show_while_they_come_and_the_answer_stays() {
+    let (sandbox, server, id) = debated(&json!({}));
+    server.set_script(|request| reply(request).after(Duration::from_millis(700)));
+    let mut terminal = Terminal::start_in(60, 30, &sandbox, ["ask", &id, QUESTION]);
+    terminal.wait_for("answering");
+    let (code, output, screen) = terminal.finish();
+    assert_eq!(code, 0, "{output}");
+    let shown = screen.text();
+    assert!(
+        screen.is_left_as_found() && shown.contains("Half of it is enough.") && shown.contains("• Drop"),
+        "{shown}"
+    );
+    assert!(shown.lines().all(|line| line.chars().count() <= 60), "{shown}");
+}

@@ -1,0 +1,10 @@
+//! `dialectic serve`: the debates in a browser, and the API for programs.
+
+mod access;
+mod api;
+mod browser;
+mod client;
+mod crowd;
+mod events;
+mod money;
+mod steering;

@@ -1,0 +1,213 @@
+//! Nobody else gets in.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::client::{Serving, TOKEN};
+use crate::support::Sandbox;
+
+/// Method, path, headers, and the status of the answer.
+type Case<'a> = (&'a str, &'a str, Vec<(&'a str, &'a str)>, u16);
+
+fn serving() -> (Sandbox, Serving) {
+    let sandbox = Sandbox::new().env("DIALECTIC_TOKEN", TOKEN);
+    let serving = Serving::start(&sandbox, &[]);
+    (sandbox, serving)
+}
+
+/// The path of the address with its one-time token.
+fn ticket(serving: &Serving) -> String {
+    serving.address.split_once(&serving.authority).unwrap().1.to_owned()
+}
+
+#[test]
+fn requests_are_refused_that_are_nobodys() {
+    let (_sandbox, serving) = serving();
+    let bearer = format!("Bearer {TOKEN}");
+    let wrong = format!("Bearer {}x", &TOKEN[1..]);
+    let own = format!("http://{}", serving.authority);
+    let body = json!({"problem": "x", "offline": true}).to_string();
+    let list = "/api/v1/debates";
+    let json_type = ("Content-Type", "application/json");
+    let form_type = ("Content-Type", "application/x-www-form-urlencoded");
+    let known = ("Authorization", bearer.as_str());
+    let cases: Vec<Case> = vec![
+        ("GET", list, vec![known], 200),
+        ("GET", list, vec![known, ("Origin", &own)], 200),
+        ("GET", list, vec![], 401),
+        ("GET", list, vec![("Authorization", &wrong)], 401),
+        ("GET", list, vec![("Authorization", "Bearer")], 401),
+        ("GET", list, vec![("Authorization", TOKEN)], 401),
+        ("GET", list, vec![("Cookie", "dialectic=x")], 401),
+        ("GET", list, vec![known, ("Host", "evil.example")], 421),
+        ("GET", "/", vec![("Host", "evil.example")], 421),
+        ("GET", list, vec![known, ("Host", "127.0.0.1")], 421),
+        ("GET", list, vec![known, ("Host", "127.0.0.1.evil.example")], 421),
+        ("GET", list, vec![known, ("Origin", "http://evil.example")], 403),
+        ("GET", list, vec![known, ("Origin", "null")], 403),
+        ("GET", list, vec![known, ("Origin", "http://127.0.0.1:1")], 403),
+        ("GET", list, vec![known, ("Sec-Fetch-Site", "cross-site")], 403),
+        ("GET", list, vec![known, ("Sec-Fetch-Site", "same-site")], 403),
+        ("POST", list, vec![form_type], 403),
+        ("POST", list, vec![json_type], 403),
+        ("POST", list, vec![known, form_type], 415),
+        ("POST", list, vec![("X-Dialectic", "1"), json_type], 401),
+        ("POST", list, vec![known, json_type, ("Origin", "http://evil.example")], 403),
+        ("GET", "/api/v1/debates/..%2f..%2f..%2fetc%2fpasswd", vec![known], 404),
+        ("GET", "/api/v1/debates/%2e%2e", vec![known], 404),
+        ("GET", "/api/v1/debates/../../etc/passwd", vec![known], 404),
+        ("GET", "/api/v1/debates/..%5c..%5cx/report", vec![known], 404),
+        ("GET", "/api/v1/debates/deb%00x/events", vec![known], 404),
+        ("GET", "/assets/..%2f..%2fCargo.toml/x", vec![], 404),
+        ("GET", "/healthz", vec![("Host", "10.0.0.1")], 200),
+    ];
+    for (method, path, headers, status) in cases {
+        let answer = serving.raw(method, path, &headers, if method == "POST" { body.as_bytes() } else { b"" });
+        assert_eq!(answer.status, status, "{method} {path} {headers:?}\n{}", answer.text());
+        assert!(!answer.text().contains("root:"), "{path}");
+    }
+    assert_eq!(serving.get("/debates")["total"], 0);
+}
+
+#[test]
+fn the_printed_address_lets_one_browser_in_once() {
+    let (sandbox, serving) = serving();
+    let ticket = ticket(&serving);
+    let page = serving.raw("GET", "/", &[], b"").expect(403);
+    assert!(page.text().contains("Open the address that the server printed"));
+    let entered = serving.raw("GET", &ticket, &[], b"").expect(303);
+    assert_eq!(entered.header("location"), Some("/"), "the token does not stay in the address");
+    let cookie = entered.header("set-cookie").unwrap();
+    assert!(cookie.contains("SameSite=Strict") && cookie.contains("HttpOnly"), "{cookie}");
+    assert!(!cookie.contains(TOKEN));
+    let cookie = cookie.split(';').next().unwrap().to_owned();
+    let with = [("Cookie", cookie.as_str())];
+    let page = serving.raw("GET", "/", &with, b"").expect(200);
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self';"), "{policy}");
+    assert!(!policy.contains("unsafe") && !page.text().contains("onclick") && !page.text().contains("<script>"));
+    serving.raw("GET", &ticket, &with, b"").expect(303);
+    let used = serving.raw("GET", &ticket, &[], b"").expect(403);
+    assert!(used.text().contains("was used already"), "{}", used.text());
+    serving.raw("GET", "/api/v1/debates", &with, b"").expect(200);
+    // A change needs what no form can send.
+    let body = json!({"problem": "x", "offline": true}).to_string();
+    let form = [with[0], ("Content-Type", "text/plain")];
+    serving.raw("POST", "/api/v1/debates", &form, body.as_bytes()).expect(403);
+    let own = [with[0], ("Content-Type", "application/json"), ("X-Dialectic", "1")];
+    serving.raw("POST", "/api/v1/debates", &own, body.as_bytes()).expect(201);
+    // With the same token it is still known behind a restart, and another server's cookie is not.
+    let port = serving.port().to_owned();
+    drop(serving);
+    let again = Serving::start(&sandbox, &["--port", &port]);
+    again.raw("GET", "/", &with, b"").expect(200);
+    drop(again);
+    let other = Serving::start(&Sandbox::new(), &["--port", &port]);
+    other.raw("GET", "/", &with, b"").expect(403);
+}
+
+#[test]
+fn a_browser_signs_in_with_the_token() {
+    let (_sandbox, serving) = serving();
+    let own = [("Content-Type", "application/json"), ("X-Dialectic", "1")];
+    let sign_in = |token: &str| {
+        let body = json!({"token": token}).to_string();
+        serving.raw("POST", "/api/v1/session", &own, body.as_bytes())
+    };
+    sign_in("wrong").expect(403);
+    let cookie = sign_in(TOKEN).expect(204).header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    serving.raw("GET", "/api/v1/debates", &[("Cookie", &cookie)], b"").expect(200);
+}
+
+#[test]
+fn beyond_this_machine_a_token_and_limits_are_needed() {
+    let sandbox = Sandbox::new();
+    let all = ["serve", "--host", "0.0.0.0", "--max-cost", "1", "--max-cost-per-day", "5"];
+    let refused = sandbox.run(all).expect_code(2);
+    assert!(refused.stderr.contains("the token DIALECTIC_TOKEN is missing"), "{refused}");
+    let short = Sandbox::new().env("DIALECTIC_TOKEN", "short").run(["serve"]).expect_code(2);
+    assert!(short.stderr.contains("too short"), "{short}");
+    let sandbox = sandbox.env("DIALECTIC_TOKEN", TOKEN);
+    let refused = sandbox.run(&all[..3]).expect_code(2);
+    assert!(refused.stderr.contains("the limit --max-cost is missing"), "{refused}");
+    let refused = sandbox.run(&all[..5]).expect_code(2);
+    assert!(refused.stderr.contains("the limit --max-cost-per-day is missing"), "{refused}");
+    let serving = Serving::start(&sandbox, &all[1..]);
+    serving.raw("GET", "/", &[("Host", "192.168.7.7:80")], b"").expect(421);
+    let finished = serving.interrupt().expect_code(130);
+    assert!(finished.stderr.contains("nothing encrypts"), "{finished}");
+    assert!(!finished.stderr.contains(TOKEN), "{finished}");
+    let proxied = [&all[1..], &["--origin", "https://debates.example"]].concat();
+    let serving = Serving::start(&sandbox, &proxied);
+    assert!(serving.address.starts_with("https://debates.example/?token="), "{}", serving.address);
+}
+
+#[test]
+fn what_is_too_large_is_refused_before_it_is_read() {
+    let (_sandbox, serving) = serving();
+    let before = serving.peak_memory();
+    let mut stream = TcpStream::connect(&serving.authority).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let head = format!(
+        "POST /api/v1/debates HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n\
+         Content-Length: 100000000\r\n\r\n",
+        serving.authority
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = [0; 64];
+    let length = stream.read(&mut answer).unwrap();
+    assert!(String::from_utf8_lossy(&answer[..length]).contains(" 413 "));
+    // Of one that does not say how long it is, no more is read than it may have.
+    let mut stream = TcpStream::connect(&serving.authority).unwrap();
+    let head = format!(
+        "POST /api/v1/debates HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n\
+         Transfer-Encoding: chunked\r\n\r\n",
+        serving.authority
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let chunk = [b"10000\r\n".as_slice(), &vec![b' '; 0x10000], b"\r\n"].concat();
+    let sent = (0..1600).take_while(|_| stream.write_all(&chunk).is_ok()).count();
+    assert!(sent < 1600, "a hundred megabytes are taken");
+    let grown = serving.peak_memory() - before;
+    assert!(grown < 16 * 1024 * 1024, "{grown} bytes more");
+    serving.raw("GET", "/healthz", &[], b"").expect(200);
+}
+
+#[test]
+fn ten_thousand_connections_leave_room_for_nobody_else_and_harm_nothing() {
+    let (_sandbox, serving) = serving();
+    let mut open = Vec::new();
+    let mut refused = 0;
+    for _ in 0..10_000 {
+        // This side may run out of files, too: those that were refused are closed.
+        let Ok(stream) = TcpStream::connect(&serving.authority) else { continue };
+        stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+        if open.len() < 384 {
+            open.push(stream);
+            continue;
+        }
+        refused += 1;
+        if refused % 500 == 0 {
+            stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            let mut stream = stream;
+            let mut answer = Vec::new();
+            let _ = stream.read_to_end(&mut answer);
+            let text = String::from_utf8_lossy(&answer);
+            // One that came while many others were refused is closed without a word.
+            assert!(answer.is_empty() || text.contains(" 503 "), "{text}");
+        }
+    }
+    assert!(refused > 9_000, "{refused}");
+    assert!(serving.peak_memory() < 64 * 1024 * 1024, "{}", serving.peak_memory());
+    let mut one_more = TcpStream::connect(&serving.authority).unwrap();
+    one_more.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let mut answer = String::new();
+    one_more.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains(" 503 ") && answer.contains("\"retryable\":true"), "{answer}");
+    drop(open);
+    std::thread::sleep(Duration::from_millis(200));
+    serving.raw("GET", "/healthz", &[], b"").expect(200);
+}

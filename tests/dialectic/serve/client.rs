@@ -1,0 +1,249 @@
+//! A server to be tested, and a client that knows HTTP and nothing of the program.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{Finished, Gate, Incoming, MockServer, Purpose, Reply, Running, Sandbox, config, short_reply};
+
+/// The token of programs in these tests.
+pub(super) const TOKEN: &str = "a-token-for-tests-0123456789";
+/// How long anything may take.
+const LIMIT: Duration = Duration::from_mins(1);
+
+/// A server that runs.
+pub(super) struct Serving {
+    running: Running,
+    /// Host and port.
+    pub(super) authority: String,
+    /// The address that was printed, with its token.
+    pub(super) address: String,
+}
+
+/// What was answered.
+#[derive(Debug, Clone)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) head: String,
+    pub(super) body: Vec<u8>,
+}
+
+/// A sandbox with two agents, a judge and that server.
+pub(super) fn sandbox(server: &MockServer, debate: &Value) -> Sandbox {
+    let sandbox = Sandbox::new().model_server(server).config(&config(&["architect", "kiss"], debate));
+    sandbox.env("DIALECTIC_TOKEN", TOKEN).limit(Duration::from_mins(3))
+}
+
+/// Each agent asks a question, once.
+pub(super) fn curious(request: &Incoming) -> Reply {
+    if request.purpose != Purpose::Clarify || request.text().contains("How many clients?") {
+        return if request.purpose == Purpose::Clarify {
+            Reply::json(json!({"questions": []}))
+        } else {
+            short_reply(request)
+        };
+    }
+    Reply::json(json!({"questions": [{"id": "q1", "text": "How many clients?"}]}))
+}
+
+/// The reply, held up in its middle until the gate is open.
+pub(super) fn held_by(reply: Reply, gate: &Gate) -> Reply {
+    Reply { gate: Some(gate.clone()), ..reply }
+}
+
+impl Serving {
+    pub(super) fn start(sandbox: &Sandbox, options: &[&str]) -> Self {
+        let running = sandbox.spawn(["serve"].iter().chain(options));
+        let until = Instant::now() + LIMIT;
+        let address = loop {
+            let stdout = running.stdout();
+            if let Some(line) = stdout.lines().next().filter(|_| stdout.ends_with('\n')) {
+                break line.to_owned();
+            }
+            assert!(Instant::now() < until, "no address is printed:\n{}", running.stderr());
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let authority = address.split_once("://").and_then(|(_, rest)| rest.split('/').next()).unwrap().to_owned();
+        Self { running, authority, address }
+    }
+
+    /// One that was started in another way.
+    pub(super) fn at(running: Running, authority: String) -> Self {
+        Self { running, authority, address: String::new() }
+    }
+
+    /// The process id.
+    pub(super) fn id(&self) -> u32 {
+        self.running.id()
+    }
+
+    /// Its port.
+    pub(super) fn port(&self) -> &str {
+        self.authority.rsplit_once(':').unwrap().1
+    }
+
+    /// Ends it as `kill -9` does.
+    pub(super) fn kill(self) {
+        self.running.kill();
+    }
+
+    /// Ends it as Ctrl-C does.
+    pub(super) fn interrupt(self) -> Finished {
+        self.running.signal(Signal::SIGINT);
+        self.running.wait()
+    }
+
+    /// The most memory that it had at once, in bytes.
+    pub(super) fn peak_memory(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
+    }
+
+    /// A request with just these headers, and `Host` where none is among them.
+    pub(super) fn raw(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let mut stream = TcpStream::connect(&self.authority).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        stream.write_all(self.head(method, path, headers, Some(body.len())).as_bytes()).unwrap();
+        // A server that refuses need not read.
+        let _ = stream.write_all(body);
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        Answer::read(&bytes)
+    }
+
+    fn head(&self, method: &str, path: &str, headers: &[(&str, &str)], length: Option<usize>) -> String {
+        let line = |name: &str, value: &str| format!("{name}: {value}\r\n");
+        // The version without chunks: what is sent is what is read.
+        let mut head = format!("{method} {path} HTTP/1.0\r\n");
+        if !headers.iter().any(|(name, _)| *name == "Host") {
+            head.push_str(&line("Host", &self.authority));
+        }
+        for (name, value) in headers {
+            head.push_str(&line(name, value));
+        }
+        if let Some(length) = length.filter(|length| *length > 0) {
+            head.push_str(&line("Content-Length", &length.to_string()));
+        }
+        head + "\r\n"
+    }
+
+    /// A request of a program that has the token.
+    pub(super) fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        let authorization = format!("Bearer {TOKEN}");
+        let headers = [("Authorization", authorization.as_str()), ("Content-Type", "application/json")];
+        let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
+        self.raw(method, &format!("/api/v1{path}"), &headers, &body)
+    }
+
+    pub(super) fn get(&self, path: &str) -> Value {
+        self.ask("GET", path, None).expect(200).json()
+    }
+
+    pub(super) fn post(&self, path: &str, body: &Value) -> Answer {
+        self.ask("POST", path, Some(body))
+    }
+
+    /// Starts a debate; its id.
+    pub(super) fn begin(&self, body: &Value) -> String {
+        self.post("/debates", body).expect(201).json()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Where a debate stands.
+    pub(super) fn status(&self, id: &str) -> String {
+        self.get(&format!("/debates/{id}"))["summary"]["status"].as_str().unwrap().to_owned()
+    }
+
+    /// Waits until a debate stands there.
+    pub(super) fn wait_for(&self, id: &str, status: &str) {
+        let until = Instant::now() + LIMIT;
+        loop {
+            let now = self.status(id);
+            if now == status {
+                return;
+            }
+            assert!(Instant::now() < until, "{id} is {now}, not {status}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// A stream of events, line by line.
+    pub(super) fn follow(&self, path: &str, headers: &[(&str, &str)]) -> BufReader<TcpStream> {
+        let mut stream = TcpStream::connect(&self.authority).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        let authorization = format!("Bearer {TOKEN}");
+        let headers = [headers, &[("Authorization", authorization.as_str())]].concat();
+        stream.write_all(self.head("GET", &format!("/api/v1{path}"), &headers, None).as_bytes()).unwrap();
+        let mut reader = BufReader::new(stream);
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        assert!(line.contains(" 200 "), "{line}");
+        while line != "\r\n" {
+            line.clear();
+            reader.read_line(&mut line).unwrap();
+        }
+        reader
+    }
+
+    /// The events of a debate behind one, until the stream ends, as lines of JSON.
+    pub(super) fn events(&self, id: &str, after: u64) -> Vec<Value> {
+        let reader = self.follow(&format!("/debates/{id}/events?after={after}"), &[("Accept", "application/x-ndjson")]);
+        reader.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect()
+    }
+}
+
+impl Answer {
+    fn read(bytes: &[u8]) -> Self {
+        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(bytes.len());
+        let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        Self { status, head, body: bytes.get(end + 4..).unwrap_or_default().to_vec() }
+    }
+
+    #[track_caller]
+    pub(super) fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}\n{}", self.head, self.text());
+        self
+    }
+
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+}
+
+/// The events of a debate's journal, without what seals its lines.
+pub(super) fn journal(sandbox: &Sandbox, id: &str) -> Vec<Value> {
+    let lines = sandbox.read(format!("debates/{id}.events.jsonl"));
+    let event = |line: &str| {
+        let mut event: Value = serde_json::from_str(line).unwrap();
+        let keys = event.as_object_mut().unwrap();
+        keys.remove("prev");
+        keys.remove("hash");
+        event
+    };
+    lines.lines().map(event).collect()
+}
+
+/// What was recorded of what was streamed, in the form of the journal.
+pub(super) fn recorded(events: &[Value]) -> Vec<Value> {
+    let all = events.iter().filter(|event| event["signal"] == "recorded").cloned();
+    all.map(|mut event| {
+        let keys = event.as_object_mut().unwrap();
+        keys.remove("signal");
+        keys.remove("debate");
+        event
+    })
+    .collect()
+}

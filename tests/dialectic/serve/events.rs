@@ -1,0 +1,154 @@
+//! Events on their way: none is missing, none comes twice.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use super::client::{Serving, held_by, journal, recorded, sandbox};
+use crate::support::{Gate, MockServer, Purpose, short_reply};
+
+/// The next server-sent event: its id, its name and its data. Nothing at the end.
+fn next_event(reader: &mut BufReader<TcpStream>) -> Option<(Option<String>, String, Value)> {
+    let (mut id, mut name, mut data) = (None, "message".to_owned(), None);
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        match line.trim_end_matches('\n').split_once(": ") {
+            Some(("id", value)) => id = Some(value.to_owned()),
+            Some(("event", value)) => name = value.to_owned(),
+            Some(("data", value)) => data = serde_json::from_str(value).ok(),
+            _ if line == "\n" && data.is_some() => return Some((id, name, data?)),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn only_events_of_the_journal_have_an_id_and_whoever_comes_again_goes_on_behind_it() {
+    let server = MockServer::with(short_reply);
+    let sandbox = sandbox(&server, &json!({}));
+    let serving = Serving::start(&sandbox, &[]);
+    let id = serving.begin(&json!({"problem": "Design a queue"}));
+    let mut reader = serving.follow(&format!("/debates/{id}/events"), &[]);
+    let mut all = Vec::new();
+    while let Some((event_id, name, data)) = next_event(&mut reader) {
+        if name == "end" {
+            assert_eq!(data, json!({"status": "completed"}));
+            break;
+        }
+        assert_eq!(event_id, data["seq"].as_u64().map(|seq| seq.to_string()), "{data}");
+        assert_eq!(data["signal"] == "recorded", event_id.is_some(), "{data}");
+        all.push(data);
+    }
+    assert!(next_event(&mut reader).is_none(), "the stream ends with the debate");
+    assert!(all.iter().any(|event| event["signal"] == "words"), "words are shown as they come");
+    let expected = journal(&sandbox, &id);
+    assert_eq!(recorded(&all), expected);
+    for last in [0, 1, 7, expected.len() - 1, expected.len()] {
+        let mut reader = serving.follow(&format!("/debates/{id}/events"), &[("Last-Event-ID", &last.to_string())]);
+        let mut rest = Vec::new();
+        while let Some((_, name, data)) = next_event(&mut reader).filter(|(_, name, _)| name != "end") {
+            assert_eq!(name, "message");
+            rest.push(data);
+        }
+        assert_eq!(recorded(&rest), expected[last..]);
+    }
+}
+
+#[test]
+fn a_debate_of_another_process_is_followed_to_its_end() {
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| {
+        let reply = short_reply(request);
+        if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
+    });
+    let sandbox = sandbox(&server, &json!({}));
+    let serving = Serving::start(&sandbox, &[]);
+    let running = sandbox.spawn(["debate", "Design a queue", "--quiet"]);
+    server.wait_for_requests(3);
+    let id = sandbox.only_debate();
+    let mut reader = serving.follow(&format!("/debates/{id}/events"), &[("Accept", "application/x-ndjson")]);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    while !line.contains("\"contributed\"") {
+        line.clear();
+        reader.read_line(&mut line).unwrap();
+        lines.push(line.clone());
+    }
+    assert_eq!(serving.status(&id), "running");
+    // It is steered where it runs.
+    serving.post(&format!("/debates/{id}/pause"), &json!({})).expect(409);
+    serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(409);
+    gate.open();
+    lines.extend(reader.lines().map(Result::unwrap));
+    running.wait().expect_code(0);
+    let events: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(recorded(&events), journal(&sandbox, &id));
+}
+
+#[test]
+fn a_stream_of_several_debates_goes_on_over_restarts_of_the_server() {
+    let server = MockServer::with(short_reply);
+    let sandbox = sandbox(&server, &json!({}));
+    let mut serving = Serving::start(&sandbox, &[]);
+    let port = serving.port().to_owned();
+    let ids = [0, 1].map(|_| serving.begin(&json!({"problem": "Design a queue"})));
+    let mut seen: Vec<Value> = Vec::new();
+    let mut last = String::new();
+    let all: usize = loop {
+        let wanted = ids.join(",");
+        let headers: &[(&str, &str)] = if last.is_empty() { &[] } else { &[("Last-Event-ID", &last)] };
+        let mut reader = serving.follow(&format!("/events?debates={wanted}&list=true"), headers);
+        for _ in 0..20 {
+            let expected: usize = ids.iter().map(|id| journal(&sandbox, id).len()).sum();
+            if recorded(&seen).len() == expected && ids.iter().all(|id| serving.status(id) == "completed") {
+                break;
+            }
+            let Some((id, name, data)) = next_event(&mut reader) else { break };
+            if name == "message" {
+                last = id.unwrap_or(last);
+                seen.push(data);
+            }
+        }
+        for id in &ids {
+            serving.wait_for(id, "completed");
+        }
+        let expected = ids.iter().map(|id| journal(&sandbox, id).len()).sum();
+        if recorded(&seen).len() >= expected {
+            break expected;
+        }
+        serving.kill();
+        serving = Serving::start(&sandbox, &["--port", &port]);
+    };
+    assert_eq!(recorded(&seen).len(), all);
+    for id in &ids {
+        let of_one: Vec<Value> = seen.iter().filter(|event| event["debate"] == **id).cloned().collect();
+        assert_eq!(recorded(&of_one), journal(&sandbox, id));
+    }
+}
+
+#[test]
+fn what_a_branch_took_over_is_told_too() {
+    let server = MockServer::with(short_reply);
+    let sandbox = sandbox(&server, &json!({}));
+    let serving = Serving::start(&sandbox, &[]);
+    let id = serving.begin(&json!({"problem": "Design a queue"}));
+    serving.wait_for(&id, "completed");
+    let before = server.requests().len();
+    let body = json!({"at": "1.refinement", "agents": null, "judge": {"temperature": 0.1}});
+    let fork = serving.post(&format!("/debates/{id}/fork"), &body).expect(201).json();
+    let fork = fork["id"].as_str().unwrap();
+    let events = serving.events(fork, 0);
+    assert_eq!(recorded(&events), journal(&sandbox, fork));
+    let state = sandbox.state(fork);
+    assert_eq!((&state["forkedFrom"]["id"], &state["settings"]["judge"]["temperature"]), (&json!(id), &json!(0.1)));
+    assert!(server.requests().len() - before < before, "what was there is not made again");
+    for at in ["1.nothing", "9.refinement", "../x"] {
+        let refused = serving.post(&format!("/debates/{id}/fork"), &json!({"at": at})).expect(422).json();
+        assert_eq!(refused["key"], "at");
+    }
+}

@@ -1,0 +1,206 @@
+//! What can be done with a debate: each is the runner's.
+
+use serde_json::{Value, json};
+
+use super::client::{Serving, curious, held_by, journal, sandbox};
+use crate::support::{Gate, Incoming, MockServer, Purpose, Reply, short_reply};
+
+/// Everybody answers, but critiques not before the gate is open.
+fn held(gate: &Gate) -> impl Fn(&Incoming) -> Reply + Send + Sync + 'static {
+    let gate = gate.clone();
+    move |request| {
+        let reply = short_reply(request);
+        if request.purpose == Purpose::Critique { held_by(reply, &gate) } else { reply }
+    }
+}
+
+fn count(events: &[Value], kind: &str) -> usize {
+    events.iter().filter(|event| event["type"] == kind).count()
+}
+
+#[test]
+fn a_debate_is_paused_and_resumed_and_pays_for_nothing_twice() {
+    let gate = Gate::shut();
+    let server = MockServer::with(held(&gate));
+    let sandbox = sandbox(&server, &json!({}));
+    let serving = Serving::start(&sandbox, &[]);
+    let id = serving.begin(&json!({"problem": "Design a queue"}));
+    server.wait_for_requests(4);
+    assert_eq!(serving.status(&id), "running");
+    serving.post(&format!("/debates/{id}/pause"), &json!({})).expect(202);
+    gate.open();
+    serving.wait_for(&id, "paused");
+    serving.post(&format!("/debates/{id}/pause"), &json!({})).expect(409);
+    let so_far = server.requests().len();
+    serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(202);
+    serving.wait_for(&id, "completed");
+    let events = journal(&sandbox, &id);
+    assert_eq!((count(&events, "paused"), count(&events, "resumed")), (1, 1));
+    assert!(so_far < server.requests().len());
+    let whole = { events.iter().filter(|event| event.get("call").is_some()).count() };
+    assert_eq!(whole, server.requests().len(), "each call is made once");
+    serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(409);
+    serving.post(&format!("/debates/{id}/stop"), &json!({})).expect(409);
+    sandbox.assert_state_is_the_fold(&id);
+}
+
+#[test]
+fn a_debate_is_stopped_and_closed_while_it_runs_and_while_it_is_paused() {
+    for is_paused in [false, true] {
+        let gate = Gate::shut();
+        let server = MockServer::with(held(&gate));
+        let sandbox = sandbox(&server, &json!({"rounds": 3}));
+        let serving = Serving::start(&sandbox, &[]);
+        let id = serving.begin(&json!({"problem": "Design a queue"}));
+        server.wait_for_requests(4);
+        if is_paused {
+            serving.post(&format!("/debates/{id}/pause"), &json!({})).expect(202);
+            gate.open();
+            serving.wait_for(&id, "paused");
+        }
+        serving.post(&format!("/debates/{id}/stop"), &json!({})).expect(202);
+        gate.open();
+        serving.wait_for(&id, "completed");
+        let state = sandbox.state(&id);
+        assert_eq!((&state["stopReason"], &state["currentRound"]), (&json!("user"), &json!(1)));
+    }
+}
+
+#[test]
+fn questions_are_answered_or_skipped() {
+    let server = MockServer::with(curious);
+    let sandbox = sandbox(&server, &json!({}));
+    let serving = Serving::start(&sandbox, &[]);
+    let begin = || {
+        let id = serving.begin(&json!({"problem": "Design a queue", "debate": {"interactiveClarifications": true}}));
+        serving.wait_for(&id, "asking");
+        id
+    };
+    let id = begin();
+    let questions = serving.get(&format!("/debates/{id}"))["questions"].clone();
+    assert_eq!(questions.as_array().unwrap().len(), 2);
+    let answers = |answer: &str| -> Vec<Value> {
+        let of = |one: &Value| json!({"agentId": one["agentId"], "questionId": one["questionId"], "answer": answer});
+        questions.as_array().unwrap().iter().map(of).collect()
+    };
+    let path = format!("/debates/{id}/answers");
+    let unknown = json!({"answers": [{"agentId": "agent-kiss", "questionId": "q99", "answer": "x"}]});
+    assert_eq!(serving.post(&path, &unknown).expect(422).json()["key"], "answers[0].questionId");
+    serving.post(&path, &json!({"answers": answers("Two thousand.")[..1]})).expect(202);
+    assert_eq!(serving.status(&id), "asking", "one is still open");
+    // What was answered is on record also when the server ends.
+    let port = serving.port().to_owned();
+    drop(serving);
+    let serving = Serving::start(&sandbox, &["--port", &port]);
+    assert_eq!(serving.status(&id), "paused");
+    serving.post(&path, &json!({"answers": answers("x")[1..]})).expect(409);
+    serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(202);
+    serving.wait_for(&id, "asking");
+    serving.post(&path, &json!({"answers": answers("Two thousand.")[1..]})).expect(202);
+    serving.wait_for(&id, "completed");
+    let prompts = server.requests().iter().filter(|request| request.text().contains("Two thousand.")).count();
+    assert!(prompts > 0, "the answers reach the agents");
+    let id = serving.begin(&json!({"problem": "Design a queue", "debate": {"interactiveClarifications": true}}));
+    serving.wait_for(&id, "asking");
+    serving.post(&format!("/debates/{id}/answers"), &json!({"end": true})).expect(202);
+    serving.wait_for(&id, "completed");
+    assert_eq!(count(&journal(&sandbox, &id), "questions-ended"), 1);
+}
+
+#[test]
+fn debates_wait_for_a_place_where_they_are_seen() {
+    let gate = Gate::shut();
+    let server = MockServer::with(held(&gate));
+    let sandbox = sandbox(&server, &json!({}));
+    let serving = Serving::start(&sandbox, &["--max-debates", "1"]);
+    let ids = [0, 1, 2].map(|_| serving.begin(&json!({"problem": "Design a queue"})));
+    server.wait_for_requests(4);
+    let row = |id: &str| serving.get(&format!("/debates/{id}"))["summary"].clone();
+    assert_eq!((&row(&ids[0])["status"], &row(&ids[1])["status"]), (&json!("running"), &json!("waiting")));
+    assert_eq!((&row(&ids[1])["before"], &row(&ids[2])["before"]), (&json!(0), &json!(1)));
+    assert_eq!(serving.get("/debates?status=waiting")["total"], 2);
+    // One that waits can be taken back, and stays on record.
+    serving.post(&format!("/debates/{}/pause", ids[1]), &json!({})).expect(202);
+    assert_eq!(row(&ids[2])["before"], 0);
+    let begun = server.requests().iter().filter(|request| request.purpose == Purpose::Propose).count();
+    assert_eq!(begun, 2, "nobody else has begun");
+    gate.open();
+    serving.wait_for(&ids[0], "completed");
+    serving.wait_for(&ids[2], "completed");
+    assert_eq!(serving.status(&ids[1]), "interrupted");
+    serving.post(&format!("/debates/{}/resume", ids[1]), &json!({})).expect(202);
+    serving.wait_for(&ids[1], "completed");
+}
+
+#[test]
+fn too_many_that_wait_are_refused() {
+    let gate = Gate::shut();
+    let server = MockServer::with(held(&gate));
+    let sandbox = sandbox(&server, &json!({}));
+    let serving = Serving::start(&sandbox, &["--max-debates", "1"]);
+    let statuses: Vec<u16> = (0..24).map(|_| serving.post("/debates", &json!({"problem": "x"})).status).collect();
+    assert_eq!(statuses.iter().filter(|status| **status == 201).count(), 21, "{statuses:?}");
+    let refused = serving.post("/debates", &json!({"problem": "x"})).expect(503);
+    assert_eq!((&refused.json()["type"], &refused.json()["retryable"]), (&json!("busy"), &json!(true)));
+    assert!(refused.header("retry-after").is_some());
+}
+
+#[test]
+fn an_interrupt_pauses_what_runs_and_nothing_resumes_by_itself() {
+    let gate = Gate::shut();
+    let server = MockServer::with(held(&gate));
+    let sandbox = sandbox(&server, &json!({}));
+    let serving = Serving::start(&sandbox, &[]);
+    let id = serving.begin(&json!({"problem": "Design a queue"}));
+    server.wait_for_requests(4);
+    let finished = serving.interrupt().expect_code(130);
+    assert!(finished.stderr.contains(&format!("dialectic resume {id}")), "{finished}");
+    assert_eq!(sandbox.state(&id)["status"], "paused");
+    sandbox.assert_state_is_the_fold(&id);
+    gate.open();
+    let asked = server.requests().len();
+    let serving = Serving::start(&sandbox, &[]);
+    assert_eq!(serving.status(&id), "paused");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(server.requests().len(), asked, "nobody resumed it");
+    serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(202);
+    serving.wait_for(&id, "completed");
+}
+
+#[test]
+fn a_debate_is_rated() {
+    let server = MockServer::with(short_reply);
+    let sandbox = sandbox(&server, &json!({}));
+    let serving = Serving::start(&sandbox, &[]);
+    let id = serving.begin(&json!({"problem": "Design a queue"}));
+    serving.wait_for(&id, "completed");
+    let path = format!("/debates/{id}/feedback");
+    assert_eq!(serving.post(&path, &json!({"rating": 2})).expect(422).json()["key"], "rating");
+    serving.post(&path, &json!({"rating": -1, "note": " too long "})).expect(204);
+    serving.post(&path, &json!({"rating": 1, "note": "good"})).expect(204);
+    let state = serving.get(&format!("/debates/{id}"))["state"].clone();
+    assert_eq!((&state["userFeedback"], &state["userFeedbackNote"]), (&json!(1), &json!("good")));
+    sandbox.run(["verify", &id]).expect_code(0);
+}
+
+#[test]
+fn a_debate_of_the_command_line_is_steered_in_the_browser() {
+    let gate = Gate::shut();
+    let server = MockServer::with(held(&gate));
+    let sandbox = sandbox(&server, &json!({}));
+    let running = sandbox.spawn(["debate", "Design a queue", "--serve"]);
+    server.wait_for_requests(4);
+    let said = running.stderr();
+    let address = said.lines().find_map(|line| line.strip_prefix("Watch it at ")).unwrap();
+    let id = sandbox.only_debate();
+    assert!(address.contains(&format!("/debates/{id}?token=")), "{address}");
+    let authority = address.strip_prefix("http://").unwrap().split('/').next().unwrap().to_owned();
+    let serving = Serving::at(running, authority);
+    assert_eq!(serving.status(&id), "running");
+    serving.post(&format!("/debates/{id}/stop"), &json!({})).expect(202);
+    gate.open();
+    serving.wait_for(&id, "completed");
+    assert_eq!(sandbox.state(&id)["stopReason"], "user");
+    let finished = serving.interrupt().expect_code(130);
+    assert!(finished.stdout.contains("## Judge Assessment"), "{finished}");
+}

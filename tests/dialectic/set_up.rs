@@ -1,0 +1,201 @@
+//! `dialectic init`, `dialectic models` and texts that are written in an editor.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, TEST_KEY, Terminal, config};
+
+const OWN: &str = ".config/dialectic/config.json";
+const KEYS: &str = ".config/dialectic/keys.env";
+
+/// A server that lists models and says a word, or refuses.
+fn server(models: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let mut first = String::new();
+            reader.read_line(&mut first).unwrap();
+            let mut length = 0;
+            loop {
+                let mut line = String::new();
+                reader.read_line(&mut line).unwrap();
+                if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                if line.trim().is_empty() {
+                    break;
+                }
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            let word = json!({"choices": [{"message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}],
+                              "usage": {"prompt_tokens": 9, "completion_tokens": 1}});
+            let (status, answer) = match first.split(' ').nth(1).unwrap() {
+                "/v1/models" => ("200 OK", models.to_owned()),
+                "/v1/chat/completions" if !String::from_utf8_lossy(&body).contains("gone") => {
+                    ("200 OK", word.to_string())
+                }
+                _ => ("404 Not Found", r#"{"error": {"message": "there is no such model"}}"#.to_owned()),
+            };
+            let head = format!("HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\n");
+            let _ = write!(stream, "{head}content-length: {}\r\n\r\n{answer}", answer.len());
+        }
+    });
+    url
+}
+
+const TWO: &str = r#"{"data": [{"id": "small", "max_model_len": 8192}, {"id": "gpt-5.6-luna"}, {"id": "small"}, 7]}"#;
+
+/// A sandbox whose debates ask that server.
+fn asking(url: &str, model: &str) -> Sandbox {
+    let mut settings = config(&["architect", "kiss"], &json!({}));
+    for agent in settings["agents"].as_array_mut().unwrap() {
+        agent["provider"] = json!("mine");
+        agent["model"] = json!(model);
+    }
+    settings["judge"]["provider"] = json!("mine");
+    settings["judge"]["model"] = json!("judging");
+    settings["providers"] = json!({"mine": {"baseUrl": url, "api": "chat"}});
+    settings["prices"] = json!({"small": {"inputPerMTok": 1, "outputPerMTok": 2}});
+    Sandbox::new().config(&settings)
+}
+
+#[test]
+fn models_are_those_of_the_servers_with_what_is_known_of_them() {
+    let here = asking(&server(TWO), "small");
+    let shown = here.run(["models"]).expect_code(0);
+    insta::assert_snapshot!(shown.stdout, @"
+    mine
+    MODEL                  CONTEXT  IN $/M  OUT $/M  USED BY
+    judging (not offered)        ?       ?        ?  judge
+    small                    8,192    1.00     2.00  agent-architect, agent-kiss
+    gpt-5.6-luna                 ?       ?        ?
+    ");
+    let rows: Value = serde_json::from_str(&here.run(["models", "--json"]).expect_code(0).stdout).unwrap();
+    let row = |name: &str| rows.as_array().unwrap().iter().find(|row| row["model"] == name).unwrap().clone();
+    assert_eq!(row("small")["usedBy"], json!(["agent-architect", "agent-kiss"]));
+    assert_eq!((&row("small")["contextWindow"], &row("small")["inputPerMTok"]), (&json!(8192), &json!(1.0)));
+    assert_eq!((&row("judging")["offered"], &row("gpt-5.6-luna")["offered"]), (&json!(false), &json!(true)));
+    let one = here.run(["models", "mine:sm*"]).expect_code(0).stdout;
+    assert!(one.contains("small") && !one.contains("judging"), "{one}");
+    here.run(["models", "nobody"]).expect_code(2);
+}
+
+#[test]
+fn a_server_that_does_not_say_is_no_matter_of_the_others() {
+    let here =
+        asking("http://127.0.0.1:9/v1", "small").env("OPENAI_API_KEY", TEST_KEY).env("OPENAI_BASE_URL", &server(TWO));
+    let finished = here.run(["models"]).expect_code(0);
+    assert!(finished.stderr.contains("warning: mine does not say which models it offers: cannot reach"), "{finished}");
+    assert!(finished.stdout.contains("gpt-5.6-luna") && finished.stdout.contains("judging"), "{finished}");
+}
+
+#[test]
+fn a_probe_asks_before_it_costs_anything() {
+    let here = asking(&server(TWO), "small");
+    let refused = here.run(["models", "--probe"]).expect_code(2);
+    assert!(refused.stderr.contains("A word from 2 models costs 16 tokens at most each"), "{refused}");
+    assert!(refused.stderr.contains("hint: with --yes it does not ask"), "{refused}");
+    let finished = here.run(["models", "--probe", "--yes", "--json"]).expect_code(0);
+    let rows: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let probed: Vec<(&str, bool)> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| !row["probe"].is_null())
+        .map(|row| (row["model"].as_str().unwrap(), row["probe"]["answered"].as_bool().unwrap()))
+        .collect();
+    assert_eq!(probed, [("judging", true), ("small", true)]);
+    let gone = asking(&server(TWO), "gone").run(["models", "gone", "--probe", "--yes"]).expect_code(0);
+    assert!(gone.stdout.contains("the request was refused (404)"), "{gone}");
+}
+
+#[test]
+fn the_table_of_models_fits_the_screen() {
+    for columns in [50, 80, 120] {
+        let here = asking(&server(TWO), "a-model-with-a-very-long-name-indeed");
+        let (code, output, screen) = Terminal::start_in(columns, 30, &here, ["models", "--probe", "--yes"]).finish();
+        assert_eq!(code, 0, "{output}");
+        // Nothing of the table is wrapped: every row is one line, and its figures are whole.
+        let screen = screen.text();
+        let row = |start: &str| screen.lines().filter(|line| line.starts_with(start)).count();
+        assert_eq!((row("MODEL"), row("small"), row("a-model-with-a")), (1, 1, 1), "{screen}");
+        assert!(screen.contains("8,192"), "{screen}");
+    }
+}
+
+#[test]
+fn init_without_questions_makes_a_configuration_that_works() {
+    let here = Sandbox::new();
+    let finished = here.run(["init"]).expect_code(2);
+    assert!(finished.stderr.contains("`dialectic init` asks on a terminal, and there is none"), "{finished}");
+    here.run(["init", "--yes"]).expect_code(4);
+    let finished = here.run(["init", "--yes", "--server", &server(TWO)]).expect_code(0);
+    assert!(finished.stderr.contains("Wrote "), "{finished}");
+    let written: Value = serde_json::from_str(&here.read(OWN)).unwrap();
+    assert_eq!((&written["provider"], &written["model"]), (&json!("local"), &json!("gpt-5.6-luna")));
+    here.run(["config", "check"]).expect_code(0);
+    here.run(["init", "--yes", "--provider", "openai"]).expect_code(1);
+    let other = Sandbox::new().env("MISTRAL_API_KEY", TEST_KEY);
+    other.run(["init", "--yes"]).expect_code(0);
+    assert_eq!(serde_json::from_str::<Value>(&other.read(OWN)).unwrap()["provider"], "mistral");
+    other.assert_no_file_has_the_key();
+    for faulty in [&["--server", "localhost"][..], &["--provider", "opnai"]] {
+        Sandbox::new().run([&["init", "--yes"][..], faulty].concat()).expect_code(2);
+    }
+}
+
+#[test]
+fn init_asks_and_keeps_a_key_for_the_user_alone() {
+    let here = Sandbox::new();
+    let mut terminal = Terminal::start_in(100, 40, &here, ["init"]);
+    terminal.wait_for("Provider [1]");
+    terminal.type_line("anthropic");
+    terminal.wait_for("ANTHROPIC_API_KEY is not set");
+    terminal.type_line("sk-ant-typed-0123456789");
+    terminal.wait_for("Model [claude-haiku-5-5]");
+    terminal.type_line("");
+    terminal.wait_for("Panel [1]");
+    terminal.type_line("strong");
+    terminal.wait_for("Where are debates kept");
+    terminal.type_line("~/kept");
+    let (code, output, _) = terminal.finish();
+    assert_eq!(code, 0, "{output}");
+    assert!(!output.contains("typed-0123456789"), "{output}");
+    let written: Value = serde_json::from_str(&here.read(OWN)).unwrap();
+    let said = ["provider", "panel", "directory"].map(|key| written[key].as_str().unwrap_or_default().to_owned());
+    assert_eq!(said, ["anthropic", "strong", "~/kept"]);
+    assert!(!here.read(OWN).contains("typed"));
+    assert_eq!(here.read(KEYS), "ANTHROPIC_API_KEY='sk-ant-typed-0123456789'\n");
+    let mode = std::fs::metadata(here.directory().join(KEYS)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let shown = here.run(["debate", "x", "--dry-run"]).expect_code(0).stderr;
+    assert!(shown.contains("Panel strong: claude-opus-5-5 of anthropic"), "{shown}");
+}
+
+#[test]
+fn a_problem_is_written_in_the_editor() {
+    let here = Sandbox::new()
+        .file("editor.sh", "printf '# A queue\\nIt must be fast.\\n' | cat - \"$1\" > new && mv new \"$1\"");
+    let debate = ["debate", "--edit", "--offline", "--rounds", "1"];
+    let with = |here: Sandbox, editor: &str| here.env("EDITOR", editor);
+    let here = with(here, "sh editor.sh");
+    here.run(debate).expect_code(0);
+    assert_eq!(here.state(&here.only_debate())["problem"], "# A queue\nIt must be fast.");
+    let here = with(here, "true");
+    let empty = here.run(debate).expect_code(2);
+    assert!(empty.stderr.contains("the problem from the editor is empty"), "{empty}");
+    let here = with(here, "false");
+    let failed = here.run(debate).expect_code(2);
+    assert!(failed.stderr.contains("the editor `false` gave up"), "{failed}");
+    let here = with(here, "true");
+    here.run(["debate", "Begun here.", "--edit", "--offline", "--rounds", "1"]).expect_code(0);
+    let twice = here.run(["debate", "-", "--edit"]).expect_code(2);
+    assert!(twice.stderr.contains("standard input and written in an editor"), "{twice}");
+}
