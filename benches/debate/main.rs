@@ -1,4 +1,4 @@
-//! The project's own figures: `cargo bench --bench debate -- [start|report|scheduling|prompts|engine|consumers|live|size]`.
+//! The project's own figures: `cargo bench --bench debate -- [start|report|scheduling|prompts|engine|consumers|live|memory|size]`.
 //!
 //! Runs the release binary against the mock model server of the tests and prints one Markdown table. The server
 //! runs in this process, so that only the program is measured.
@@ -16,6 +16,7 @@ mod consumers;
 mod engine;
 mod live;
 mod measured;
+mod memory;
 mod prompts;
 mod reference;
 mod report;
@@ -38,7 +39,7 @@ impl Row {
 
 type Benchmark = fn() -> Result<Vec<Row>, String>;
 
-const BENCHMARKS: [(&str, Benchmark); 8] = [
+const BENCHMARKS: [(&str, Benchmark); 9] = [
     ("start", start::rows),
     ("report", report::rows),
     ("scheduling", scheduling::rows),
@@ -46,6 +47,7 @@ const BENCHMARKS: [(&str, Benchmark); 8] = [
     ("engine", engine::rows),
     ("consumers", consumers::rows),
     ("live", live::rows),
+    ("memory", memory::rows),
     ("size", size::rows),
 ];
 
