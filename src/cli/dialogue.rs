@@ -58,25 +58,33 @@ impl Dialogue {
     /// The answer to `question`, or `proposal` where it is empty. Ctrl-D and Ctrl-C end the program's work.
     pub(super) fn ask(&mut self, question: &str, proposal: &str) -> Result<String, Error> {
         let shown = if proposal.is_empty() { String::new() } else { format!(" [{proposal}]") };
-        match self.lines.read(&format!("{question}{shown}: ")) {
-            Ok(Typed::Line(line) | Typed::Editor(line)) if line.trim().is_empty() => Ok(proposal.to_owned()),
-            Ok(Typed::Line(line) | Typed::Editor(line)) => Ok(line.trim().to_owned()),
-            Ok(Typed::End) => Err(NotAsked::Declined.into()),
-            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::UnexpectedEof) => {
-                Err(NotAsked::Declined.into())
+        let answer = self.line(&format!("{question}{shown}: "))?.ok_or(NotAsked::Declined)?;
+        Ok(if answer.is_empty() { proposal.to_owned() } else { answer })
+    }
+
+    /// Whether the answer to `question` is yes; it is asked until it is a yes or a no. No answer at all is `proposal`,
+    /// and Ctrl-D and Ctrl-C are a no.
+    pub(super) fn confirm(&mut self, question: &str, proposal: bool) -> Result<bool, Error> {
+        let prompt = format!("{question} [{}] ", if proposal { "Y/n" } else { "y/N" });
+        loop {
+            let Some(answer) = self.line(&prompt)? else { return Ok(false) };
+            match answer.to_lowercase().as_str() {
+                "" => return Ok(proposal),
+                "y" | "yes" => return Ok(true),
+                "n" | "no" => return Ok(false),
+                _ => {}
             }
-            Err(error) => Err(Error::Stdin(error)),
         }
     }
 
-    /// Whether the answer to `question` is yes.
-    pub(super) fn confirm(&mut self, question: &str, proposal: bool) -> Result<bool, Error> {
-        let shown = if proposal { "Y/n" } else { "y/N" };
-        let answer = self.ask(&format!("{question} ({shown})"), "")?;
-        Ok(match answer.to_lowercase().as_str() {
-            "" => proposal,
-            answer => matches!(answer, "y" | "yes"),
-        })
+    /// A line, without the spaces around it; none at Ctrl-D and Ctrl-C.
+    fn line(&mut self, prompt: &str) -> Result<Option<String>, Error> {
+        match self.lines.read(prompt) {
+            Ok(Typed::Line(line) | Typed::Editor(line)) => Ok(Some(line.trim().to_owned())),
+            Ok(Typed::End) => Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::UnexpectedEof) => Ok(None),
+            Err(error) => Err(Error::Stdin(error)),
+        }
     }
 
     /// One of `choices`, by its number or its text.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::debate::{Counts, Debate, Ledger, Objection, Round};
+use crate::debate::{Attachment, Counts, Debate, Ledger, Objection, Round};
 use crate::figures::{counted, duration, named_cost, score};
 use crate::markdown::{heading, inline, truncate};
 
@@ -13,6 +13,8 @@ use super::decision::{below, without_assessment};
 const BEGINNING: usize = 400;
 /// Items of a list that are shown.
 const MOST: usize = 5;
+/// Characters of a hash that are enough to tell files apart, as Git shows them.
+const HASH: usize = 12;
 /// Characters of an item.
 const ITEM: usize = 300;
 
@@ -26,6 +28,11 @@ pub fn overview(view: &View<'_>, name: &str) -> String {
     if !rest.is_empty() {
         section(&mut page, "The problem", &beginning(rest));
     }
+    let attached = debate.attachments.iter().map(|Attachment { name, sha256, text }| {
+        let length = counted(text.chars().count() as u64, "character");
+        format!("{}: {length}, SHA-256 {}", inline(name), inline(truncate(sha256, HASH)))
+    });
+    list(&mut page, "Attachments", attached.collect());
     let participants = view.agents.iter().chain([&view.judge]).map(|one| {
         let role = if one.id == view.judge.id { "judge" } else { &one.role };
         format!("{} ({}): {}", inline(&one.name), inline(role), inline(&one.model))

@@ -125,8 +125,10 @@ fn the_table_of_models_fits_the_screen() {
         // Nothing of the table is wrapped: every row is one line, and its figures are whole.
         let screen = screen.text();
         let row = |start: &str| screen.lines().filter(|line| line.starts_with(start)).count();
-        assert_eq!((row("MODEL"), row("small"), row("a-model-with-a")), (1, 1, 1), "{screen}");
-        assert!(screen.contains("8,192"), "{screen}");
+        assert_eq!((row("MODEL"), row("small"), row("a-model-wi")), (1, 1, 1), "{screen}");
+        assert!(screen.contains("8,192") && screen.contains("answered"), "{screen}");
+        let (_, _, screen) = Terminal::start_in(columns, 30, &here, ["models"]).finish();
+        insta::assert_snapshot!(format!("models at {columns}"), screen.text());
     }
 }
 

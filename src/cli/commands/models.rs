@@ -10,10 +10,10 @@ use serde::Serialize;
 use crate::cli::args::ModelsArgs;
 use crate::cli::dialogue::{Dialogue, NotAsked};
 use crate::cli::session::env_file;
-use crate::cli::table::{Column, table};
 use crate::cli::terminal::Terminal;
 use crate::config::{ConfigError, ConfigPath, Environment, Loaded, Overrides, Provenance, endpoint, missing_keys_of};
 use crate::debate::{AgentId, AgentSettings, Settings, Usd};
+use crate::display::{Cell, Layout, Table, TableColumn};
 use crate::error::Error;
 use crate::figures::{counted, named_cost, thousands};
 use crate::llm::models::current;
@@ -98,7 +98,8 @@ pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<
     if args.json {
         return terminal.json(&rows);
     }
-    terminal.text(&shown(&rows, &servers, terminal.columns()))
+    // Every cell has been made one clean line.
+    terminal.clean(&shown(&rows, &servers, terminal.screen()))
 }
 
 /// Whether a pattern means a model: by its name, or with its provider before it.
@@ -284,34 +285,44 @@ fn came_from_a_model(error: &ModelError) -> bool {
 }
 
 /// A part for each provider, with the configured models first.
-fn shown(rows: &[Row], servers: &Servers, width: Option<usize>) -> String {
-    let mut parts = Vec::new();
-    for provider in servers.clients.keys() {
-        let rows: Vec<[String; 6]> = rows.iter().filter(|row| row.provider == *provider).map(cells).collect();
-        if rows.is_empty() {
-            continue;
-        }
-        let headings = ["MODEL", "CONTEXT", "IN $/M", "OUT $/M", "PROBE", "USED BY"];
-        let columns =
-            [Column::Text(18), Column::Figures, Column::Figures, Column::Figures, Column::Text(8), Column::Spare];
-        parts.push(format!("{}\n{}", one_line(provider), table(headings, columns, &rows, width)));
-    }
-    parts.join("\n\n")
+fn shown(rows: &[Row], servers: &Servers, layout: Layout) -> String {
+    let parts = servers.clients.keys().filter_map(|provider| {
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.provider == *provider).collect();
+        (!rows.is_empty()).then(|| format!("{}\n{}", one_line(provider), table(&rows).drawn(layout)))
+    });
+    parts.collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
-fn cells(row: &Row) -> [String; 6] {
-    let price = |price: Option<f64>| price.map_or_else(|| "?".to_owned(), |price| format!("{price:.2}"));
-    let mark = if row.offered == Some(false) { " (not offered)" } else { "" };
-    let probe = row.probe.as_ref().map(|probe| match &probe.error {
-        None => format!("answered in {:.1} s", std::time::Duration::from_millis(probe.latency_ms).as_secs_f64()),
-        Some(error) => error.clone(),
-    });
-    [
-        format!("{}{mark}", one_line(&row.model)),
-        row.context_window.map_or_else(|| "?".to_owned(), thousands),
-        price(row.input_per_m_tok),
-        price(row.output_per_m_tok),
-        probe.unwrap_or_default(),
-        row.used_by.iter().map(|id| one_line(id)).collect::<Vec<_>>().join(", "),
-    ]
+fn table(rows: &[&Row]) -> Table {
+    // What is empty everywhere says nothing.
+    let is_probed = rows.iter().any(|row| row.probe.is_some());
+    let is_used = rows.iter().any(|row| !row.used_by.is_empty());
+    let mut columns = vec![
+        TableColumn::text("MODEL").flexible(12),
+        TableColumn::figure("CONTEXT"),
+        TableColumn::figure("IN $/M").rank(1),
+        TableColumn::figure("OUT $/M").rank(1),
+    ];
+    columns.extend(is_probed.then(|| TableColumn::text("PROBE").flexible(8)));
+    columns.extend(is_used.then(|| TableColumn::text("USED BY").rank(2)));
+    let mut table = Table::new(columns).of_lines();
+    for row in rows {
+        let price = |price: Option<f64>| price.map_or_else(|| "?".to_owned(), |price| format!("{price:.2}"));
+        let mark = if row.offered == Some(false) { " (not offered)" } else { "" };
+        let probe = row.probe.as_ref().map_or_else(String::new, |probe| match &probe.error {
+            None => format!("answered in {:.1} s", Duration::from_millis(probe.latency_ms).as_secs_f64()),
+            Some(error) => error.clone(),
+        });
+        let used_by = row.used_by.iter().map(|id| one_line(id)).collect::<Vec<_>>().join(", ");
+        let mut cells = vec![
+            format!("{}{mark}", one_line(&row.model)),
+            row.context_window.map_or_else(|| "?".to_owned(), thousands),
+            price(row.input_per_m_tok),
+            price(row.output_per_m_tok),
+        ];
+        cells.extend(is_probed.then_some(probe));
+        cells.extend(is_used.then_some(used_by));
+        table.row(cells.into_iter().map(Cell::plain));
+    }
+    table
 }

@@ -1,7 +1,7 @@
 //! `dialectic rm`: removes debates.
 
 use crate::cli::args::RmArgs;
-use crate::cli::confirm::{can_ask, confirm};
+use crate::cli::dialogue::Dialogue;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::debate::Debate;
@@ -42,12 +42,10 @@ pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), 
         for entry in &entries {
             terminal.notice(&described(entry));
         }
-        if !can_ask() {
-            return Err(Unasked { debates: entries.len() }.into());
-        }
+        let mut dialogue = Dialogue::begin("`dialectic rm`").map_err(|_| Unasked { debates: entries.len() })?;
         let what =
             if entries.len() == 1 { "this debate".to_owned() } else { format!("these {} debates", entries.len()) };
-        if !confirm(&format!("Remove {what} for good?"), false)? {
+        if !dialogue.confirm(&format!("Remove {what} for good?"), false)? {
             terminal.notice("Nothing was removed.");
             return Ok(());
         }

@@ -1,17 +1,19 @@
-//! What was asked: the problem, and what the agents asked about it.
+//! What was asked: the problem, the files beside it, and what the agents asked about it.
 
 use maud::{Markup, html};
 
+use crate::debate::Attachment;
+use crate::figures::counted;
 use crate::report::View;
 
 use super::page::is_whole_title;
 use super::participants::Participants;
-use super::text::{markdown, name, typed};
+use super::text::{markdown, name, typed, verbatim};
 
 /// What stands for an answer that the user did not give.
 const NOT_ANSWERED: &str = "NA";
 
-/// What the user asked, without what the page is called by.
+/// What the user asked, without what the page is called by, and the files that everybody had beside it.
 pub(super) fn problem(view: &View<'_>) -> Markup {
     let problem = if is_whole_title(view) { view.problem_below_title() } else { &view.debate.problem };
     html! {
@@ -19,6 +21,16 @@ pub(super) fn problem(view: &View<'_>) -> Markup {
         @if let Some(context) = &view.debate.context {
             h3 { "Context" }
             (typed(context, 4))
+        }
+        @if !view.debate.attachments.is_empty() {
+            h3 { "Attachments" }
+            @for Attachment { name: file, sha256, text } in view.debate.attachments.iter() {
+                details {
+                    summary { (name(file)) " " small { (counted(text.chars().count() as u64, "character")) } }
+                    p { small { "SHA-256 " code { (sha256) } } }
+                    (verbatim(text))
+                }
+            }
         }
     }
 }

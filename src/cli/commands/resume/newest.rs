@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::args::ResumeArgs;
-use crate::cli::confirm::{can_ask, confirm};
+use crate::cli::dialogue::Dialogue;
 use crate::cli::session::{debates, vouched};
 use crate::cli::terminal::Terminal;
 use crate::config::Environment;
@@ -76,10 +76,8 @@ pub(super) fn agreed(
     if args.yes {
         return Ok(Some(entry));
     }
-    if !can_ask() {
-        return Err(NewestError::Unasked { name }.into());
-    }
-    let is_meant = confirm("Resume it?", true)?;
+    let mut dialogue = Dialogue::begin("`dialectic resume`").map_err(|_| NewestError::Unasked { name })?;
+    let is_meant = dialogue.confirm("Resume it?", true)?;
     if !is_meant {
         terminal.notice("Nothing was resumed.");
     }
