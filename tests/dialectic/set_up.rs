@@ -88,6 +88,17 @@ fn models_are_those_of_the_servers_with_what_is_known_of_them() {
 }
 
 #[test]
+fn a_list_in_both_forms_at_once_is_read() {
+    // So does llama.cpp answer: Ollama's form beside OpenAI's.
+    let list = r#"{"models": [{"name": "tiny", "model": "tiny", "details": {"format": "gguf"}}], "object": "list",
+        "data": [{"id": "tiny", "object": "model", "meta": {"n_ctx": 4096, "n_ctx_train": 8192}}]}"#;
+    let here = asking(&server(list), "tiny");
+    let shown = here.run(["models", "tiny"]).expect_code(0);
+    assert!(shown.stderr.is_empty() && shown.stdout.contains("4,096"), "{shown}");
+    assert!(!shown.stdout.contains("not offered"), "{shown}");
+}
+
+#[test]
 fn a_server_that_does_not_say_is_no_matter_of_the_others() {
     let here =
         asking("http://127.0.0.1:9/v1", "small").env("OPENAI_API_KEY", TEST_KEY).env("OPENAI_BASE_URL", &server(TWO));

@@ -14,9 +14,9 @@ use super::transport::broken;
 
 /// Where servers list them.
 const PATH: &str = "/models";
-/// Keys under which servers say how much a model reads, the plainest first.
-const WINDOWS: [&str; 5] =
-    ["context_length", "context_window", "max_model_len", "max_context_length", "max_input_tokens"];
+/// Where in an entry servers say how much a model reads, the plainest first; llama.cpp says it last.
+const WINDOWS: [&str; 6] =
+    ["/context_length", "/context_window", "/max_model_len", "/max_context_length", "/max_input_tokens", "/meta/n_ctx"];
 
 /// A model that a server offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,10 +27,11 @@ pub struct Offered {
     pub context_window: Option<u64>,
 }
 
+/// The list in one of two forms; llama.cpp sends both at once.
 #[derive(Deserialize)]
 struct List {
-    #[serde(alias = "models")]
-    data: Vec<Value>,
+    data: Option<Vec<Value>>,
+    models: Option<Vec<Value>>,
 }
 
 impl OpenAiClient {
@@ -45,9 +46,11 @@ impl OpenAiClient {
         if !answer.status.is_success() {
             return Err(Refusal::of_answer(&answer, address, PATH).into_error());
         }
-        let list: List = serde_json::from_slice(&answer.body)
-            .map_err(|_| broken(format!("it is no list of models: {}", excerpt(&answer.body, address))))?;
-        let mut offered: Vec<Offered> = list.data.iter().filter_map(read).collect();
+        let list: Option<List> = serde_json::from_slice(&answer.body).ok();
+        let entries = list.and_then(|list| list.data.or(list.models));
+        let entries =
+            entries.ok_or_else(|| broken(format!("it is no list of models: {}", excerpt(&answer.body, address))))?;
+        let mut offered: Vec<Offered> = entries.iter().filter_map(read).collect();
         offered.sort_by(|one, other| one.name.cmp(&other.name));
         offered.dedup_by(|one, other| one.name == other.name);
         Ok(offered)
@@ -58,6 +61,6 @@ impl OpenAiClient {
 fn read(entry: &Value) -> Option<Offered> {
     let name = entry.get("id").or_else(|| entry.get("name"))?.as_str()?.trim();
     let name = name.strip_prefix("models/").unwrap_or(name);
-    let context_window = WINDOWS.iter().find_map(|key| entry.get(key)?.as_u64()).filter(|window| *window > 0);
+    let context_window = WINDOWS.iter().find_map(|key| entry.pointer(key)?.as_u64()).filter(|window| *window > 0);
     (!name.is_empty()).then(|| Offered { name: name.to_owned(), context_window })
 }
