@@ -154,8 +154,10 @@ impl Table {
                 listed.iter().partition(|(name, _)| name.starts_with(provider.prefix));
             for (name, entry) in bare.into_iter().chain(prefixed) {
                 let name = name.strip_prefix(provider.prefix).unwrap_or(name);
-                if is_ours(name, entry, provider) {
-                    models.insert(name.to_owned(), facts(entry, provider));
+                let facts = facts(entry, provider);
+                // Of what nothing is said, such as a charge for a container, nobody knows that it is a model.
+                if is_ours(name, entry, provider) && !facts.is_empty() {
+                    models.insert(name.to_owned(), facts);
                 }
             }
         }

@@ -217,7 +217,7 @@ impl Error {
             | Self::NotSaved { id, has_journal: true, .. } => {
                 format!("what was said is kept; once the cause is gone: dialectic resume {id}")
             }
-            Self::NotFull { id } => format!("the reasons are in ./debates/{id}.json, under `outcome`"),
+            Self::NotFull { id } => format!("`dialectic show {id}` says why"),
             Self::NoRoomToClose { id, at, .. } => {
                 format!("with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>")
             }

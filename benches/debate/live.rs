@@ -20,7 +20,7 @@ pub(crate) fn rows() -> Result<Vec<Row>, String> {
     let started = Instant::now();
     let mut terminal = Terminal::start(&sandbox, ["debate", "A queue must never lose a message."]);
     for round in 1..=ROUNDS {
-        terminal.wait_for(&format!("Round {round}/{ROUNDS} · critique"));
+        terminal.wait_for(&format!("Round {round}/{ROUNDS}"));
     }
     let (code, output, _) = terminal.finish();
     let wall = started.elapsed().as_secs_f64();

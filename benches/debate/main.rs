@@ -1,4 +1,4 @@
-//! The project's own figures: `cargo bench --bench debate -- [start|report|scheduling|prompts|engine|consumers|live|memory|size]`.
+//! The project's own figures: `cargo bench --bench debate -- [start|report|scheduling|prompts|engine|streams|consumers|live|memory|size]`.
 //!
 //! Runs the release binary against the mock model server of the tests and prints one Markdown table. The server
 //! runs in this process, so that only the program is measured.
@@ -39,12 +39,13 @@ impl Row {
 
 type Benchmark = fn() -> Result<Vec<Row>, String>;
 
-const BENCHMARKS: [(&str, Benchmark); 9] = [
+const BENCHMARKS: [(&str, Benchmark); 10] = [
     ("start", start::rows),
     ("report", report::rows),
     ("scheduling", scheduling::rows),
     ("prompts", prompts::rows),
     ("engine", engine::rows),
+    ("streams", engine::streamed_rows),
     ("consumers", consumers::rows),
     ("live", live::rows),
     ("memory", memory::rows),

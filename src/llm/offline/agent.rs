@@ -73,7 +73,11 @@ impl<'a> Agent<'a> {
         let solution = self.prompt.texts().rfind(|text| text.part == "The solution").map_or("", |text| text.text);
         let asked = terms(question);
         let shared = |line: &&str| asked.intersection(&terms(line)).count();
-        let mut lines: Vec<&str> = solution.lines().map(str::trim).filter(|line| !line.starts_with('#')).collect();
+        let mut lines: Vec<&str> = solution
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .map(|line| line.trim().trim_start_matches("- "))
+            .collect();
         lines.retain(|line| shared(line) > 0);
         lines.sort_by_key(|line| Reverse(shared(line)));
         let lines = lines.iter().take(OBJECTIONS).map(|line| format!("- {}", one_line(line, QUOTED)));
