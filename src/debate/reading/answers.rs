@@ -210,6 +210,9 @@ impl<'a> Reader<'a> {
 
     /// What the lines say. A line that begins with a label goes before what is said of the point in passing.
     pub(super) fn read(&self, lines: &[Line]) -> Vec<Said> {
+        if self.raised.is_empty() {
+            return Vec::new();
+        }
         let mut said: Vec<Said> = Vec::new();
         let mut contexts: Vec<(u8, Context)> = Vec::new();
         let mut header: Option<&Line> = None;

@@ -156,6 +156,11 @@ impl Walk<'_> {
 
 /// The text with spaces in place of what is hidden, and with line feeds as the only ends of lines.
 fn without_hidden(text: &str) -> String {
+    // Tags, comments, fences and foreign ends of lines begin with one of these.
+    if !text.bytes().any(|byte| matches!(byte, b'<' | b'[' | b'`' | b'~' | b'\r' | 0)) && !text.starts_with('\u{feff}')
+    {
+        return text.to_owned();
+    }
     let mut bytes = text.as_bytes().to_vec();
     for at in 0..bytes.len() {
         match (bytes[at], bytes.get(at + 1)) {
@@ -247,7 +252,7 @@ fn fence_around(text: &str) -> Option<(Range<usize>, Range<usize>)> {
 /// begin in the text: emphasis and links say nothing about the structure, a definition of a link would vanish, and what
 /// they cost cannot be bounded. Nor can what many blank lines cost inside lists.
 fn structure(text: &str) -> (String, Vec<usize>) {
-    let mut out = String::with_capacity(text.len());
+    let mut out = Vec::with_capacity(text.len());
     let mut starts = Vec::new();
     let (mut at, mut blank) = (0, 0);
     for line in text.split_inclusive('\n') {
@@ -262,11 +267,14 @@ fn structure(text: &str) -> (String, Vec<usize>) {
         let marks = prefix.trim();
         let is_rule = rest.trim().is_empty() && marks.len() != 1 && marks.trim_matches('-').is_empty();
         if prefix.len() > DEEPEST && !is_rule && !marks.starts_with('|') {
-            out.extend(std::iter::repeat_n('x', prefix.len()));
+            out.extend(std::iter::repeat_n(b'x', prefix.len()));
         } else {
-            out.push_str(prefix);
+            out.extend_from_slice(prefix.as_bytes());
         }
-        out.extend(rest.chars().map(|c| if "[]<*_`&!".contains(c) { 'x' } else { c }));
+        let inert =
+            |byte: u8| if matches!(byte, b'[' | b']' | b'<' | b'*' | b'_' | b'`' | b'&' | b'!') { b'x' } else { byte };
+        out.extend(rest.bytes().map(inert));
     }
-    (out, starts)
+    // One ASCII character stands in place of another.
+    (String::from_utf8(out).unwrap_or_default(), starts)
 }

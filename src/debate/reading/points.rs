@@ -11,6 +11,8 @@ const MARKUP: &[char] =
     &['*', '_', '#', '>', '|', '~', '`', '•', '·', '–', '—', '-', '+', '➡', '→', '\u{fe0f}', ' ', '\t'];
 /// Bytes that a severity, a number or a label in brackets may have.
 const BRACKET: usize = 60;
+/// Words of a line that says what follows it.
+const MOST_WORDS: usize = 25;
 /// Bytes of what a point is said to be about.
 const ABOUT: usize = 90;
 
@@ -253,7 +255,8 @@ fn title(page: &Page, line: &Line, lead: &Lead) -> Option<Title> {
     let is_bold =
         text.starts_with("**") && (text.ends_with("**") || bare.ends_with(':')) && text.matches("**").count() == 2;
     let ends_open = bare.ends_with([':', '：', '👇']);
-    let count = rest.split_whitespace().count();
+    // More words than these make no title.
+    let count = rest.split_whitespace().take(MOST_WORDS + 1).count();
     let is_short = count <= 4 && rest.len() <= 48 && !bare.ends_with(['.', '。', '!', ';', ',']);
     if !line.first || !(is_heading || is_bold || ends_open || is_short) {
         return None;
@@ -268,7 +271,7 @@ fn title(page: &Page, line: &Line, lead: &Lead) -> Option<Title> {
         return (grade != Grade::Grave || !rest.starts_with("critique") && !rest.starts_with("kritik"))
             .then_some(Title::Graded(grade));
     }
-    if lead.grade.is_some() || rest.is_empty() || count > if is_heading || is_bold { 8 } else { 25 } {
+    if lead.grade.is_some() || rest.is_empty() || count > if is_heading || is_bold { 8 } else { MOST_WORDS } {
         return None;
     }
     let hit = |wanted| words::SECTIONS.iter().any(|(section, list)| *section == wanted && words::has(rest, list));

@@ -13,8 +13,15 @@ use super::{Response, Standing};
 /// A list of words, in the form above.
 pub(super) struct List {
     words: &'static str,
-    /// The words by their first character, in its order.
-    index: OnceLock<Vec<(char, Vec<Word>)>>,
+    index: OnceLock<Index>,
+}
+
+/// The words of a list by their first character.
+struct Index {
+    /// A bit for each ASCII character that a word begins with: most places in a text begin none.
+    ascii: u128,
+    /// In the order of the characters.
+    words: Vec<(char, Vec<Word>)>,
 }
 
 /// A word of a list without its marks.
@@ -29,6 +36,24 @@ enum End {
     Word,
     Letters,
     Nothing,
+}
+
+impl Index {
+    fn of(list: &'static str) -> Self {
+        let mut words: BTreeMap<char, Vec<Word>> = BTreeMap::new();
+        for word in list.split('|') {
+            let bare = word.trim_start_matches('~');
+            let end = match bare.as_bytes().last() {
+                Some(b'*') => End::Letters,
+                Some(b'$') => End::Nothing,
+                _ => End::Word,
+            };
+            let word = Word { stem: bare.trim_end_matches(['*', '$']), end, is_everyday: bare.len() < word.len() };
+            words.entry(bare.chars().next().unwrap_or_default()).or_default().push(word);
+        }
+        let ascii = words.keys().filter(|first| first.is_ascii()).fold(0, |bits, first| bits | 1 << (*first as u32));
+        Self { ascii, words: words.into_iter().collect() }
+    }
 }
 
 impl List {
@@ -387,6 +412,9 @@ pub(super) static ORDINALS: [List; 9] = [
 
 /// `text` in lower case, byte for byte in its place.
 pub(super) fn lower(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     let small = |c: char| c.to_lowercase().next().filter(|small| small.len_utf8() == c.len_utf8()).unwrap_or(c);
     text.chars().map(small).collect()
 }
@@ -398,28 +426,23 @@ pub(super) fn is_unspaced(c: char) -> bool {
 
 /// Whether a character is one of a word that is set apart by spaces or the like.
 pub(super) fn is_letter(c: char) -> bool {
-    c.is_alphanumeric() && !is_unspaced(c)
+    if c.is_ascii() { c.is_ascii_alphanumeric() } else { c.is_alphanumeric() && !is_unspaced(c) }
 }
 
 /// Where the longest word of `list` ends that `text` begins with, and whether it is an everyday word.
 pub(super) fn begins(text: &str, list: &'static List) -> Option<(usize, bool)> {
-    let index = list.index.get_or_init(|| {
-        let mut index: BTreeMap<char, Vec<Word>> = BTreeMap::new();
-        for word in list.words.split('|') {
-            let bare = word.trim_start_matches('~');
-            let end = match bare.as_bytes().last() {
-                Some(b'*') => End::Letters,
-                Some(b'$') => End::Nothing,
-                _ => End::Word,
-            };
-            let word = Word { stem: bare.trim_end_matches(['*', '$']), end, is_everyday: bare.len() < word.len() };
-            index.entry(bare.chars().next().unwrap_or_default()).or_default().push(word);
-        }
-        index.into_iter().collect()
-    });
+    let index = list.index.get_or_init(|| Index::of(list.words));
     let first = text.chars().next()?;
-    let at = index.binary_search_by_key(&first, |(first, _)| *first).ok()?;
-    let fitting = index[at].1.iter().filter_map(|word| {
+    if first.is_ascii() && index.ascii >> (first as u32) & 1 == 0 {
+        return None;
+    }
+    let at = index.words.binary_search_by_key(&first, |(first, _)| *first).ok()?;
+    let second = text.as_bytes().get(1);
+    let fitting = index.words[at].1.iter().filter_map(|word| {
+        // Most words differ here already.
+        if word.stem.len() > 1 && word.stem.as_bytes().get(1) != second {
+            return None;
+        }
         let rest = text.strip_prefix(word.stem)?;
         let is_whole = || !rest.starts_with(is_letter) || !word.stem.ends_with(is_letter);
         let left = match word.end {
