@@ -156,9 +156,10 @@ impl Walk<'_> {
 
 /// The text with spaces in place of what is hidden, and with line feeds as the only ends of lines.
 fn without_hidden(text: &str) -> String {
-    // Tags, comments, fences and foreign ends of lines begin with one of these.
-    if !text.bytes().any(|byte| matches!(byte, b'<' | b'[' | b'`' | b'~' | b'\r' | 0)) && !text.starts_with('\u{feff}')
-    {
+    let is_plain = !text.bytes().any(|byte| matches!(byte, b'<' | b'\r' | 0))
+        && !text.starts_with('\u{feff}')
+        && !["```", "~~~", "]: #"].iter().any(|mark| text.contains(mark));
+    if is_plain {
         return text.to_owned();
     }
     let mut bytes = text.as_bytes().to_vec();
