@@ -116,6 +116,7 @@ impl SharedPrompt {
             turns: Vec::new(),
             answer,
             tools: Arc::new([]),
+            embeds: Arc::new([]),
         }
     }
 }
@@ -292,6 +293,9 @@ pub fn prepare(
     step: &Step,
     room: usize,
 ) -> Result<Call, PromptError> {
+    if step.answer == Answer::Embeddings {
+        return Ok(embedding(agent, debate, step));
+    }
     let shown = Shown::of(debate, step, room)?;
     let mut role = agent.role.focusing(step.prompt.focus);
     let focus;
@@ -342,6 +346,7 @@ pub fn prepare(
         Answer::Text
         | Answer::Summary
         | Answer::FollowUp
+        | Answer::Embeddings
         | Answer::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => None,
         // The judge adds its assessment to a text that stands as it is.
         Answer::Solution(Authorship::Kept(_)) => Some(reply::assessment(false, shown.points.is_some())),
@@ -369,6 +374,7 @@ pub fn prepare(
         | Answer::Choice
         | Answer::Word(_)
         | Answer::Relations
+        | Answer::Embeddings
         | Answer::Challenge
         | Answer::Kinds
         | Answer::Judgement
@@ -393,6 +399,38 @@ pub fn prepare(
         listed,
         assess,
     })
+}
+
+/// The call that has the inputs of a step embedded.
+fn embedding(agent: &Agent, debate: &Debate, step: &Step) -> Call {
+    let there = step.inputs.iter().filter_map(|key| Some((key.clone(), debate.contribution(key)?)));
+    let (numbered, texts): (Vec<CallKey>, Vec<Arc<str>>) =
+        there.map(|(key, one)| (key, one.without_answers().into())).unzip();
+    let request = Request {
+        model: agent.settings.model.as_str().into(),
+        temperature: agent.settings.temperature,
+        max_tokens: agent.settings.max_tokens,
+        system: Arc::default(),
+        prompt: Arc::default(),
+        turns: Vec::new(),
+        answer: None,
+        tools: Arc::new([]),
+        embeds: texts.into(),
+    };
+    Call {
+        step: step.clone(),
+        length: request.embeds.iter().map(|text| length(text)).sum(),
+        request,
+        labels: Labels::default(),
+        kept: Arc::default(),
+        reads: None,
+        decisions: Vec::new(),
+        requirements: Vec::new(),
+        numbered,
+        criteria: Vec::new(),
+        listed: Vec::new(),
+        assess: None,
+    }
 }
 
 /// The last round and what came before it, in parts. There is room for so many characters.

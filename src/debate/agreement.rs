@@ -95,6 +95,12 @@ pub struct Convergence {
     pub similarity: Option<f64>,
     /// How both were measured.
     pub method: SimilarityMethod,
+    /// The model that was asked for embeddings, where one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Why words were compared, where embeddings were to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
 }
 
 impl Convergence {

@@ -264,6 +264,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Evaluated { key, .. }
             | Event::Polled { key, .. }
             | Event::Related { key, .. }
+            | Event::Compared { key, .. }
             | Event::Challenged { key, .. }
             | Event::Observed { key, .. }
             | Event::Judged { key, .. } => is_before((key.round, ranks.of(key.stage))),
@@ -334,7 +335,7 @@ pub fn check_taken_over(events: &[Event], before: &Settings, settings: &Settings
 
 fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError> {
     let mut agents: Vec<AgentId> = Vec::new();
-    let everybody = || settings.agents.iter().chain([&settings.judge]);
+    let everybody = || settings.everybody();
     for (key, _) in events.iter().filter(|event| !matches!(event, Event::CallFailed { .. })).filter_map(Event::settles)
     {
         let author = &key.agent_id;

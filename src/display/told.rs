@@ -14,7 +14,7 @@ use crate::debate::{
 use crate::figures::{counted, duration, named_cost, score, thousands, tokens};
 use crate::sanitize::one_line;
 
-use super::result::{challenged, observed, related, result, result_line};
+use super::result::{challenged, embedded, observed, related, result, result_line};
 
 const DONE: Style = AnsiColor::Green.on_default();
 const FAILED: Style = AnsiColor::Red.on_default();
@@ -144,6 +144,7 @@ impl Teller {
             }
             Event::Created(_)
             | Event::Related { .. }
+            | Event::Compared { .. }
             | Event::Challenged { .. }
             | Event::Observed { .. }
             | Event::Replied { .. }
@@ -300,6 +301,7 @@ impl<'a> Call<'a> {
                 format!("{} characters", thousands(summary.metadata.after_chars as u64))
             }
             Event::Related { relations, .. } => related(relations),
+            Event::Compared { similarities, .. } => embedded(similarities),
             Event::Challenged { challenge, .. } => challenged(challenge),
             Event::Observed { observations, .. } => observed(observations),
             Event::QuestionsAsked { questions, .. } if questions.items.is_empty() => "all is clear".to_owned(),

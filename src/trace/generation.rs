@@ -129,7 +129,7 @@ impl Generation {
         if key.pass > 1 {
             attributes.push(KeyValue::new(names::PASS, i64::from(key.pass)));
         }
-        let mut everybody = debate.settings.iter().flat_map(|of| of.agents.iter().chain([&of.judge]));
+        let mut everybody = debate.settings.iter().flat_map(|of| of.everybody());
         if let Some(agent) = everybody.find(|agent| agent.id == key.agent_id) {
             attributes.push(KeyValue::new(names::PROVIDER, agent.provider.clone()));
             attributes.push(KeyValue::new(names::TEMPERATURE, agent.temperature));

@@ -120,6 +120,7 @@ impl Spans {
             | Event::Gathered { .. }
             | Event::TeamSelected { .. }
             | Event::Related { .. }
+            | Event::Compared { .. }
             | Event::Measured { .. }
             | Event::Challenged { .. }
             | Event::Observed { .. }
@@ -185,7 +186,7 @@ impl Spans {
             KeyValue::new(names::OPERATION, "invoke_agent"),
             KeyValue::new(names::AGENT_ID, id.as_str().to_owned()),
         ];
-        let mut everybody = self.debate.settings.iter().flat_map(|of| of.agents.iter().chain([&of.judge]));
+        let mut everybody = self.debate.settings.iter().flat_map(|of| of.everybody());
         if let Some(agent) = everybody.find(|agent| agent.id == *id) {
             attributes.push(KeyValue::new(names::AGENT_NAME, agent.name.clone()));
             attributes.push(KeyValue::new(names::ROLE, agent.role.clone()));
