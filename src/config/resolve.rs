@@ -92,6 +92,9 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
     };
     let Cast { agents, judge, choice } = cast(described, &debate, protocol, &providers, layers, &mut findings);
     override_debate(&mut debate, layers.overrides);
+    if let Some(protocol) = protocol {
+        warn_of_idle_keys(&debate, protocol, &mut findings);
+    }
     let (origins, agents): (_, Vec<AgentSettings>) = agents.into_iter().unzip();
     let embedder = embedder(&debate, protocol, &judge, &agents, &providers, layers, &mut findings);
     let mut settings = Settings {
@@ -109,6 +112,19 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
     check_moved_endpoints(&settings, layers.environment, &mut findings);
     settings.elsewhere = elsewhere(&settings, layers.environment);
     Resolved { settings, findings, origins, choice }
+}
+
+/// Warns of settings that the protocol takes no notice of, and that somebody may count on.
+fn warn_of_idle_keys(debate: &DebateSettings, protocol: &Protocol, findings: &mut Findings) {
+    let has = |wanted| protocol.stages.iter().any(|stage| stage.info.yields == Some(wanted));
+    let name = protocol.name;
+    if debate.memory && !has(Yield::Material) {
+        findings
+            .warn(format!("`debate.memory` has no effect: in the protocol `{name}` nobody is told of past debates"));
+    }
+    if debate.arena != ArenaSettings::default() && !has(Yield::Agreement) {
+        findings.warn(format!("`debate.arena` has no effect: the protocol is `{name}`"));
+    }
 }
 
 /// The model that is asked for embeddings, where the protocol compares texts and is to do it by these.

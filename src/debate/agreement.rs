@@ -110,6 +110,13 @@ impl Convergence {
         self.agreement.is_some_and(|agreement| agreement >= self.threshold)
     }
 
+    /// How the texts were compared: `lexical`, or `embedding` with the model in brackets.
+    #[must_use]
+    pub fn measured_by(&self) -> String {
+        let model = self.model.as_ref().map(|model| format!(" ({model})"));
+        format!("{}{}", self.method.name(), model.unwrap_or_default())
+    }
+
     /// The mean of the agents' stabilities, 0 to 100; nothing where there is none.
     #[must_use]
     pub fn mean_stability(&self) -> Option<f64> {

@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, DebateId, Event, FoldError, Recorded, Settings, Settled, StageId, StageInfo, Yield, fold};
+use super::{
+    AgentId, DebateId, EMBEDDER, Event, FoldError, Recorded, Settings, Settled, StageId, StageInfo, Yield, fold,
+};
 
 /// A place in a debate to branch off at: before the calls of a stage. Written `2.critique`; `start` is before
 /// everything.
@@ -339,7 +341,9 @@ fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError>
     for (key, _) in events.iter().filter(|event| !matches!(event, Event::CallFailed { .. })).filter_map(Event::settles)
     {
         let author = &key.agent_id;
-        if !everybody().any(|agent| agent.id == *author) && !agents.contains(author) {
+        // What was compared stays so, by whatever it is from now on.
+        let is_somebody = author.as_str() != EMBEDDER;
+        if is_somebody && !everybody().any(|agent| agent.id == *author) && !agents.contains(author) {
             agents.push(author.clone());
         }
     }

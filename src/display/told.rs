@@ -179,8 +179,10 @@ impl Teller {
             let (kind, threshold) = (evaluation.kind.name(), score(evaluation.threshold));
             Some(format!(": {kind} {} of the {threshold} that are enough", score(reached)))
         });
-        let agreed = self.convergence.as_ref().filter(|convergence| convergence.is_reached());
-        let why = why.or_else(|| agreed.map(|_| ": the texts agree".to_owned()));
+        if why.is_none() && self.convergence.as_ref().is_some_and(Convergence::is_reached) {
+            // The judge can still find that the debate has to go on.
+            return format!("the texts agree after round {round} of {rounds}");
+        }
         format!("the debate ends after round {round} of {rounds}{}", why.unwrap_or_default())
     }
 

@@ -130,7 +130,7 @@ struct MemberInfo {
 
 /// Whether nobody of these is a model.
 pub(super) fn is_offline(settings: &Settings) -> bool {
-    settings.agents.iter().chain([&settings.judge]).all(|agent| agent.provider == OFFLINE)
+    settings.everybody().all(|agent| agent.provider == OFFLINE)
 }
 
 fn member(agent: &crate::debate::AgentSettings) -> MemberInfo {
