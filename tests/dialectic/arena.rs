@@ -645,6 +645,11 @@ fn it_runs_without_a_model_and_its_reports_say_how_it_went() {
         assert!(page.contains(caption), "{caption}");
     }
     let id = sandbox.only_debate();
+    // What was the winner's own is not marked as taken from it, and whose letters there are is said on the page too.
+    let base = markdown.lines().find_map(|line| line.strip_suffix(" (the base)")).expect("there is a base");
+    let letter = base.strip_prefix("- Candidate ").and_then(|rest| rest.split(':').next()).unwrap();
+    assert!(!finished.stdout.contains(&format!("from Candidate {letter}")), "{base}\n{finished}");
+    assert!(page.contains("(the base)"), "{page}");
     sandbox.run(["verify", &id]).expect_code(0);
     sandbox.run(["replay", &id, "--speed", "max"]).expect_code(0);
     for point in ["0.team-selection", "1.critique", "1.convergence"] {

@@ -242,7 +242,7 @@ impl Course {
     fn result(&self, step: &Step, reply: Reply) -> Event {
         let key = step.key.clone();
         let settings = self.debate.settings.as_ref().unwrap();
-        let agent = settings.agents.iter().chain([&settings.judge]).find(|agent| agent.id == key.agent_id).unwrap();
+        let agent = settings.everybody().find(|agent| agent.id == key.agent_id).unwrap();
         let reading = |content: &str| {
             let reads = Reads::of(&self.debate, &key, &step.inputs)?;
             Some(reads.read(content)).filter(Reading::says_something).map(Box::new)

@@ -90,8 +90,8 @@ pub(super) fn agreement(view: &View<'_>, participants: &Participants<'_>) -> Mar
             "Agreement is the share of matters on which all texts decide the same; from " (score(last.threshold))
             " percent on they have converged. "
             @if last.is_reached() { "They did." } @else { "They did not." }
-            " Beside it stands how alike the texts are, which decides nothing (measured by "
-            (name(&last.measured_by())) ")."
+            " Beside it stands how alike the texts are, which decides nothing. It is measured by "
+            (name(&last.measured_by())) "."
         }
         (figures(&rounds))
         (stabilities(&rounds, participants))
@@ -173,9 +173,9 @@ fn matters(round: &Round, convergence: &Convergence, participants: &Participants
                 p { "It counts as 0, because decisions on this requirement are opposite: " (name(on)) }
             }
             ul { @for matter in &convergence.matters { (matter_of(matter, participants)) } }
-        }
-        @if round.challenge.as_ref().is_some_and(Challenge::is_empty) {
-            p { "The agreement of round " (round.round_number) " was challenged, and nothing was found against it." }
+            @if round.challenge.as_ref().is_some_and(Challenge::is_empty) {
+                p { "The agreement was challenged, and nothing was found against it." }
+            }
         }
         @if let Some(challenge) = challenge {
             div.notice.warn {
