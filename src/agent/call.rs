@@ -294,8 +294,21 @@ pub fn prepare(
     room: usize,
 ) -> Result<Call, PromptError> {
     if step.answer == Answer::Embeddings {
-        return Ok(embedding(agent, debate, step));
+        Ok(embedding(agent, debate, step))
+    } else {
+        question(panel, agent, shared, debate, step, room)
     }
+}
+
+/// The call that asks what a step's prompt says.
+fn question(
+    panel: &Panel,
+    agent: &Agent,
+    shared: &SharedPrompt,
+    debate: &Debate,
+    step: &Step,
+    room: usize,
+) -> Result<Call, PromptError> {
     let shown = Shown::of(debate, step, room)?;
     let mut role = agent.role.focusing(step.prompt.focus);
     let focus;
@@ -310,11 +323,6 @@ pub fn prepare(
         if let Answer::Scores(default) = &step.answer { criteria_or(settings, default) } else { criteria(settings) }
     });
     let criteria = criteria.unwrap_or_default();
-    let base = if let Answer::Solution(Authorship::Based(key)) = &step.answer {
-        shown.labels.iter().find(|(_, author)| **author == key.agent_id)
-    } else {
-        None
-    };
     let texts: Vec<_> = shown.inputs.iter().map(|one| (one.agent_id.as_str(), one.without_answers())).collect();
     let values = Values {
         role,
@@ -333,7 +341,7 @@ pub fn prepare(
         dispute: shown.dispute.as_deref(),
         decisions: shown.decisions.iter().map(String::as_str).collect(),
         requirements: shown.requirements.clone(),
-        base: base.map(|(label, _)| label),
+        base: base_of(step, &shown.labels),
         side: debate.settings.as_ref().map_or(Position::Neutral, |settings| side(settings, &agent.settings.id)).name(),
         target,
         debaters: shown.labels.iter().map(|(label, _)| label).collect(),
@@ -399,6 +407,12 @@ pub fn prepare(
         listed,
         assess,
     })
+}
+
+/// The label of the candidate that a step builds its solution on.
+fn base_of<'a>(step: &Step, labels: &'a Labels) -> Option<&'a str> {
+    let Answer::Solution(Authorship::Based(key)) = &step.answer else { return None };
+    labels.iter().find(|(_, author)| **author == key.agent_id).map(|(label, _)| label)
 }
 
 /// The call that has the inputs of a step embedded.

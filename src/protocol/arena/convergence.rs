@@ -127,9 +127,11 @@ pub(super) fn measured(debate: &Debate) -> Vec<Event> {
     let agreement = decisions.agreement(round.relations.as_ref());
     let before: Vec<Option<CallKey>> = texts.iter().map(|text| before(debate, text)).collect();
     let embedder = settings.embedder.as_ref().filter(|_| round.similarities.is_some());
-    let alike: Box<dyn Fn(&CallKey, &CallKey) -> Option<f64>> = match &round.similarities {
-        Some(similarities) => Box::new(|one, other| similarities.between(one, other)),
-        None => Box::new(by_words(debate, texts.iter().chain(before.iter().flatten()).cloned().collect())),
+    let compared = texts.iter().chain(before.iter().flatten());
+    let by_words = round.similarities.is_none().then(|| by_words(debate, compared.cloned().collect()));
+    let alike = |one: &CallKey, other: &CallKey| match &round.similarities {
+        Some(similarities) => similarities.between(one, other),
+        None => by_words.as_ref()?(one, other),
     };
     let pairs =
         texts.iter().enumerate().flat_map(|(place, one)| texts[place + 1..].iter().map(move |other| (one, other)));
