@@ -212,7 +212,10 @@ impl Kept {
             };
             bytes.truncate(whole);
         }
-        (String::from_utf8_lossy(&bytes).into_owned(), self.cut)
+        let text = String::from_utf8_lossy(&bytes);
+        // What stands for bytes that are no text can be longer than these.
+        let end = text.floor_char_boundary(self.most);
+        (text[..end].to_owned(), self.cut || end < text.len())
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
 use crate::debate::{
-    AgentId, CallRecord, Challenge, Cut, Judgement, Metadata, Observation, Reading, Relations, Solution, StoredReply,
-    ToolCall, ToolResult,
+    AgentId, CallRecord, Challenge, Cut, Judgement, Metadata, Observation, Reading, Relations, Similarities, Solution,
+    StoredReply, ToolCall, ToolResult,
 };
 use crate::llm::{Caller, FailedCall, ModelError, Request, Turn};
 use crate::prompt::{Fill, NoSolution, PromptError, SecondChance};
@@ -130,6 +130,8 @@ pub enum Value {
     Word(Cast<&'static str>),
     /// How decisions relate.
     Relations(Relations),
+    /// How alike texts are.
+    Similarities(Similarities),
     /// What stands against an agreement.
     Challenge(Challenge),
     /// The kinds of argument in texts.
@@ -156,6 +158,7 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, 
         | Value::Score(_)
         | Value::Choice(_)
         | Value::Relations(_)
+        | Value::Similarities(_)
         | Value::Challenge(_)
         | Value::Kinds(_)
         | Value::Judgement(_)
@@ -180,6 +183,12 @@ async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, Faile
         Answer::Judgement => {
             let pass = call.step.key.pass;
             ask.value(|text| RawJudgement::read(text, labels, pass), Value::Judgement).await
+        }
+        Answer::Embeddings => {
+            let answered = ask.caller.call(&ask.request).await?;
+            let similarities = Similarities::of(call.numbered.clone(), &answered.reply.embeddings);
+            let (value, call) = (Value::Similarities(similarities), answered.record);
+            Ok(Answered { value, metadata: Metadata::of_calls(std::slice::from_ref(&call)), call, reading: None })
         }
         Answer::Relations => {
             let read = |text: &str| RawRelations::read(text, &call.decisions, &call.requirements);

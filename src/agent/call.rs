@@ -116,6 +116,7 @@ impl SharedPrompt {
             turns: Vec::new(),
             answer,
             tools: Arc::new([]),
+            embeds: Arc::new([]),
         }
     }
 }
@@ -292,6 +293,22 @@ pub fn prepare(
     step: &Step,
     room: usize,
 ) -> Result<Call, PromptError> {
+    if step.answer == Answer::Embeddings {
+        Ok(embedding(agent, debate, step))
+    } else {
+        question(panel, agent, shared, debate, step, room)
+    }
+}
+
+/// The call that asks what a step's prompt says.
+fn question(
+    panel: &Panel,
+    agent: &Agent,
+    shared: &SharedPrompt,
+    debate: &Debate,
+    step: &Step,
+    room: usize,
+) -> Result<Call, PromptError> {
     let shown = Shown::of(debate, step, room)?;
     let mut role = agent.role.focusing(step.prompt.focus);
     let focus;
@@ -306,11 +323,6 @@ pub fn prepare(
         if let Answer::Scores(default) = &step.answer { criteria_or(settings, default) } else { criteria(settings) }
     });
     let criteria = criteria.unwrap_or_default();
-    let base = if let Answer::Solution(Authorship::Based(key)) = &step.answer {
-        shown.labels.iter().find(|(_, author)| **author == key.agent_id)
-    } else {
-        None
-    };
     let texts: Vec<_> = shown.inputs.iter().map(|one| (one.agent_id.as_str(), one.without_answers())).collect();
     let values = Values {
         role,
@@ -329,7 +341,7 @@ pub fn prepare(
         dispute: shown.dispute.as_deref(),
         decisions: shown.decisions.iter().map(String::as_str).collect(),
         requirements: shown.requirements.clone(),
-        base: base.map(|(label, _)| label),
+        base: base_of(step, &shown.labels),
         side: debate.settings.as_ref().map_or(Position::Neutral, |settings| side(settings, &agent.settings.id)).name(),
         target,
         debaters: shown.labels.iter().map(|(label, _)| label).collect(),
@@ -342,6 +354,7 @@ pub fn prepare(
         Answer::Text
         | Answer::Summary
         | Answer::FollowUp
+        | Answer::Embeddings
         | Answer::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => None,
         // The judge adds its assessment to a text that stands as it is.
         Answer::Solution(Authorship::Kept(_)) => Some(reply::assessment(false, shown.points.is_some())),
@@ -369,6 +382,7 @@ pub fn prepare(
         | Answer::Choice
         | Answer::Word(_)
         | Answer::Relations
+        | Answer::Embeddings
         | Answer::Challenge
         | Answer::Kinds
         | Answer::Judgement
@@ -393,6 +407,44 @@ pub fn prepare(
         listed,
         assess,
     })
+}
+
+/// The label of the candidate that a step builds its solution on.
+fn base_of<'a>(step: &Step, labels: &'a Labels) -> Option<&'a str> {
+    let Answer::Solution(Authorship::Based(key)) = &step.answer else { return None };
+    labels.iter().find(|(_, author)| **author == key.agent_id).map(|(label, _)| label)
+}
+
+/// The call that has the inputs of a step embedded.
+fn embedding(agent: &Agent, debate: &Debate, step: &Step) -> Call {
+    let there = step.inputs.iter().filter_map(|key| Some((key.clone(), debate.contribution(key)?)));
+    let (numbered, texts): (Vec<CallKey>, Vec<Arc<str>>) =
+        there.map(|(key, one)| (key, one.without_answers().into())).unzip();
+    let request = Request {
+        model: agent.settings.model.as_str().into(),
+        temperature: agent.settings.temperature,
+        max_tokens: agent.settings.max_tokens,
+        system: Arc::default(),
+        prompt: Arc::default(),
+        turns: Vec::new(),
+        answer: None,
+        tools: Arc::new([]),
+        embeds: texts.into(),
+    };
+    Call {
+        step: step.clone(),
+        length: request.embeds.iter().map(|text| length(text)).sum(),
+        request,
+        labels: Labels::default(),
+        kept: Arc::default(),
+        reads: None,
+        decisions: Vec::new(),
+        requirements: Vec::new(),
+        numbered,
+        criteria: Vec::new(),
+        listed: Vec::new(),
+        assess: None,
+    }
 }
 
 /// The last round and what came before it, in parts. There is room for so many characters.

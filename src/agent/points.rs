@@ -74,6 +74,7 @@ impl Listed {
                 | Answer::FollowUp
                 | Answer::Relations
                 | Answer::Kinds
+                | Answer::Embeddings
                 | Answer::Scores(_),
                 ..,
             ) => return None,

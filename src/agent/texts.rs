@@ -97,6 +97,7 @@ pub(super) fn own_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) ->
                     | Yield::Agreement
                     | Yield::Challenge
                     | Yield::Kinds
+                    | Yield::Similarity
                     | Yield::Questions
                     | Yield::Summary
                     | Yield::Speech
@@ -143,6 +144,7 @@ fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<
         | Yield::Agreement
         | Yield::Challenge
         | Yield::Kinds
+        | Yield::Similarity
         | Yield::Questions
         | Yield::Summary
         | Yield::Score

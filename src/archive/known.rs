@@ -37,7 +37,15 @@ impl PastDebates {
         Ok(archive)
     }
 
+    /// Whether there can be any. Looking for debates must not make their directory.
+    fn is_there(&self) -> bool {
+        self.directory.path().is_dir()
+    }
+
     fn find_standings(&self, agents: &[AgentSettings]) -> Result<Standings, ArchiveError> {
+        if !self.is_there() {
+            return Ok(Standings::default());
+        }
         let archive = self.archive()?;
         let ratings = archive.ratings()?;
         let standing = |agent: &AgentSettings| {
@@ -54,7 +62,7 @@ impl PastDebates {
     }
 
     fn find_material(&self, problem: &str, settings: &Settings) -> Result<Vec<Material>, ArchiveError> {
-        if !settings.debate.memory {
+        if !settings.debate.memory || !self.is_there() {
             return Ok(Vec::new());
         }
         let archive = self.archive()?;

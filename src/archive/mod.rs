@@ -230,7 +230,7 @@ fn stamp(file: &Listed) -> (i64, i64) {
 
 /// Whether nobody who takes part is a model.
 fn is_rehearsal(settings: &Settings) -> bool {
-    settings.agents.iter().chain([&settings.judge]).all(|agent| agent.provider == OFFLINE)
+    settings.everybody().all(|agent| agent.provider == OFFLINE)
 }
 
 fn forget(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {

@@ -118,7 +118,7 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
     }
     let settings = debate.settings.as_ref();
     let variable = settings.filter(|_| failure.kind.as_deref() == Some(REFUSED_KEY)).and_then(|settings| {
-        let agent = settings.agents.iter().chain([&settings.judge]).find(|agent| agent.id == failure.key.agent_id)?;
+        let agent = settings.everybody().find(|agent| agent.id == failure.key.agent_id)?;
         key_variable(&agent.provider, &settings.providers)
     });
     // Behind the status stands what the server says.

@@ -104,6 +104,8 @@ fn as_file(settings: &Settings) -> Value {
     if let Some(keys) = file.as_object_mut() {
         keys.remove("baseDir");
         keys.remove("contextDir");
+        // It follows from the settings of convergence.
+        keys.remove("embedder");
     }
     let inherited = file["debate"]["summarization"].clone();
     let inherit = |agent: &mut Value| {

@@ -20,6 +20,7 @@ pub fn default_settings() -> Settings {
     Settings {
         agents: agents(),
         judge: judge(),
+        embedder: None,
         debate: debate(),
         providers: BTreeMap::new(),
         prices: BTreeMap::new(),

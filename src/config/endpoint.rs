@@ -118,7 +118,7 @@ impl<'a> Outline<'a> {
 /// what is known of a provider's models (prices, limits, retirement) says nothing about a server elsewhere.
 #[must_use]
 pub fn elsewhere(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
-    let everybody = settings.agents.iter().chain([&settings.judge]);
+    let everybody = settings.everybody();
     let used = everybody
         .map(|agent| agent.provider.as_str())
         .filter(|provider| is_elsewhere(provider, &settings.providers, environment));
@@ -142,7 +142,7 @@ pub fn is_elsewhere(
 /// vendor's own.
 #[must_use]
 pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
-    let used = settings.agents.iter().chain([&settings.judge]).map(|agent| agent.provider.as_str());
+    let used = settings.everybody().map(|agent| agent.provider.as_str());
     let routed = used.filter(|provider| {
         *provider == OPENROUTER
             || preset(provider).is_none()

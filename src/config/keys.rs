@@ -76,7 +76,7 @@ impl fmt::Display for Sentence<'_> {
 /// # Errors
 /// Everything that is missing.
 pub fn missing_keys(settings: &Settings, environment: &Environment) -> Result<(), MissingKeys> {
-    let everybody = settings.agents.iter().chain([&settings.judge]);
+    let everybody = settings.everybody();
     let users = everybody.map(|agent| (agent.id.as_str(), agent.provider.as_str()));
     missing_keys_of(users, &settings.providers, environment)
 }

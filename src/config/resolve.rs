@@ -4,17 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::debate::{
-    AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
-    ModelLimits, Price, Settings, TeamSettings, TerminationSettings, Usd, VotingSettings,
+    AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings, EMBEDDER,
+    ModelLimits, Price, ProviderSettings, Settings, SimilarityMethod, TeamSettings, TerminationSettings, Usd,
+    VotingSettings, Yield,
 };
-use crate::llm::presets::OFFLINE;
+use crate::llm::presets::{OFFLINE, preset};
 use crate::protocol::Protocol;
 
 use super::agents;
 use super::cast::{Cast, Described, cast};
 use super::choice::{ModelChoice, Wish};
 use super::defaults::{self, OFFLINE_MODEL};
-use super::endpoint::{Outline, elsewhere};
+use super::endpoint::{Outline, elsewhere, is_elsewhere};
 use super::env::Environment;
 use super::file::{
     ArenaSection, BudgetSection, ConfigFile, CriticsEntry, DebateSection, ModelEntry, OrchestratorType, PanelFile,
@@ -91,10 +92,15 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
     };
     let Cast { agents, judge, choice } = cast(described, &debate, protocol, &providers, layers, &mut findings);
     override_debate(&mut debate, layers.overrides);
-    let (origins, agents) = agents.into_iter().unzip();
+    if let Some(protocol) = protocol {
+        warn_of_idle_keys(&debate, protocol, &mut findings);
+    }
+    let (origins, agents): (_, Vec<AgentSettings>) = agents.into_iter().unzip();
+    let embedder = embedder(&debate, protocol, &judge, &agents, &providers, layers, &mut findings);
     let mut settings = Settings {
         agents,
         judge,
+        embedder,
         debate,
         providers,
         prices,
@@ -106,6 +112,73 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
     check_moved_endpoints(&settings, layers.environment, &mut findings);
     settings.elsewhere = elsewhere(&settings, layers.environment);
     Resolved { settings, findings, origins, choice }
+}
+
+/// Warns of settings that the protocol takes no notice of, and that somebody may count on.
+fn warn_of_idle_keys(debate: &DebateSettings, protocol: &Protocol, findings: &mut Findings) {
+    let has = |wanted| protocol.stages.iter().any(|stage| stage.info.yields == Some(wanted));
+    let name = protocol.name;
+    if debate.memory && !has(Yield::Material) {
+        findings
+            .warn(format!("`debate.memory` has no effect: in the protocol `{name}` nobody is told of past debates"));
+    }
+    if debate.arena != ArenaSettings::default() && !has(Yield::Agreement) {
+        findings.warn(format!("`debate.arena` has no effect: the protocol is `{name}`"));
+    }
+}
+
+/// The model that is asked for embeddings, where the protocol compares texts and is to do it by these.
+fn embedder(
+    debate: &DebateSettings,
+    protocol: Option<&Protocol>,
+    judge: &AgentSettings,
+    agents: &[AgentSettings],
+    configured: &BTreeMap<String, ProviderSettings>,
+    layers: &Layers,
+    findings: &mut Findings,
+) -> Option<AgentSettings> {
+    let compares = protocol?.stages.iter().any(|stage| stage.info.yields == Some(Yield::Similarity));
+    let convergence = &debate.arena.convergence;
+    if !compares || convergence.method != SimilarityMethod::Embedding {
+        return None;
+    }
+    let path = KeyPath::root().key("debate").key("arena").key("convergence");
+    let names = providers::names(configured);
+    let provider =
+        findings.known(path.key("provider"), convergence.provider.clone(), "provider", &names, &judge.provider);
+    let mut embedder = AgentSettings {
+        id: EMBEDDER.into(),
+        name: "Embeddings".to_owned(),
+        model: convergence.model.clone().unwrap_or_default(),
+        provider,
+        temperature: 0.0,
+        // It writes nothing.
+        max_tokens: Some(0),
+        ..defaults::judge()
+    };
+    if layers.overrides.offline == Switch::On || embedder.provider == OFFLINE {
+        go_offline(&mut embedder);
+        return Some(embedder);
+    }
+    if embedder.model.is_empty() {
+        let fault = "is missing: the method `embedding` needs a model of embeddings, such as `text-embedding-3-small`";
+        findings.problem(path.key("model"), fault);
+    }
+    let lacks_embeddings = preset(&embedder.provider).is_some_and(|preset| !preset.has_embeddings);
+    if lacks_embeddings && !is_elsewhere(&embedder.provider, configured, layers.environment) {
+        let provider = &embedder.provider;
+        findings.problem(
+            path.key("provider"),
+            format!("is `{provider}`, which serves no embeddings: name another provider, or take the method `lexical`"),
+        );
+    }
+    if agents.iter().chain([judge]).any(|agent| agent.id == embedder.id) {
+        findings.problem(
+            path.key("method"),
+            format!("is `embedding`, and then no agent can have the id `{EMBEDDER}`: rename that agent"),
+        );
+    }
+    Some(embedder)
 }
 
 /// Whoever this is asks the offline provider from now on: no key, no network, no cost.
@@ -128,8 +201,7 @@ fn override_debate(debate: &mut DebateSettings, overrides: &Overrides) {
 
 /// The base URLs that the environment sets for providers in use.
 fn check_moved_endpoints(settings: &Settings, environment: &Environment, findings: &mut Findings) {
-    let used: BTreeSet<&str> =
-        settings.agents.iter().chain([&settings.judge]).map(|agent| agent.provider.as_str()).collect();
+    let used: BTreeSet<&str> = settings.everybody().map(|agent| agent.provider.as_str()).collect();
     for provider in used {
         let variable = Outline::of(provider, &settings.providers).and_then(|outline| outline.moved_by());
         let Some((variable, url)) = variable.and_then(|name| Some((name, environment.get(name)?))) else { continue };
@@ -261,6 +333,8 @@ fn arena(section: Option<Object<ArenaSection>>, path: &KeyPath, findings: &mut F
         convergence: ConvergenceSettings {
             threshold,
             method: convergence.method.unwrap_or(default.convergence.method),
+            model: convergence.model.map(|model| model.trim().to_owned()),
+            provider: convergence.provider,
         },
         voting: VotingSettings { rule: voting.rule.unwrap_or(default.voting.rule) },
         trickster: section.trickster.unwrap_or(default.trickster),

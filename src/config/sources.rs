@@ -239,7 +239,7 @@ pub fn show(loaded: &Loaded, environment: &Environment) -> Vec<Row> {
         value: value.clone(),
         source: source.clone(),
     }));
-    let everybody = loaded.settings.agents.iter().chain([&loaded.settings.judge]);
+    let everybody = loaded.settings.everybody();
     let used: BTreeSet<&str> = everybody.map(|agent| agent.provider.as_str()).filter(|name| *name != OFFLINE).collect();
     for provider in used {
         add_endpoint(provider, loaded, environment, &mut rows);

@@ -95,6 +95,12 @@ pub struct Convergence {
     pub similarity: Option<f64>,
     /// How both were measured.
     pub method: SimilarityMethod,
+    /// The model that was asked for embeddings, where one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Why words were compared, where embeddings were to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
 }
 
 impl Convergence {
@@ -102,6 +108,13 @@ impl Convergence {
     #[must_use]
     pub fn is_reached(&self) -> bool {
         self.agreement.is_some_and(|agreement| agreement >= self.threshold)
+    }
+
+    /// How the texts were compared: `lexical`, or `embedding` with the model in brackets.
+    #[must_use]
+    pub fn measured_by(&self) -> String {
+        let model = self.model.as_ref().map(|model| format!(" ({model})"));
+        format!("{}{}", self.method.name(), model.unwrap_or_default())
     }
 
     /// The mean of the agents' stabilities, 0 to 100; nothing where there is none.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     AgentClarifications, AgentId, Attachment, CallKey, CallRecord, Challenge, Contribution, Convergence, DebateId,
     Evaluation, Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, PromptSources, Relations, Selection,
-    Settings, Settled, Solution, StageId, StageInfo, StopReason, Summary, Timestamp, ToolCall, Usd, Verdict, Voting,
+    Settings, Settled, Similarities, Solution, StageId, StageInfo, StopReason, Summary, Timestamp, ToolCall, Usd,
+    Verdict, Voting,
 };
 
 /// An event in its place: the content of one journal line.
@@ -62,6 +63,15 @@ pub enum Event {
         key: CallKey,
         /// How.
         relations: Relations,
+        /// What the call took.
+        call: CallRecord,
+    },
+    /// Texts were compared by their embeddings.
+    Compared {
+        /// Which call.
+        key: CallKey,
+        /// How alike they are.
+        similarities: Similarities,
         /// What the call took.
         call: CallRecord,
     },
@@ -347,6 +357,7 @@ impl Event {
             | Self::Polled { call, .. }
             | Self::FollowUpAnswered { call, .. }
             | Self::Related { call, .. }
+            | Self::Compared { call, .. }
             | Self::Challenged { call, .. }
             | Self::Observed { call, .. }
             | Self::Judged { call, .. } => Some(call),
@@ -391,6 +402,7 @@ impl Event {
             | Self::Polled { call, .. }
             | Self::FollowUpAnswered { call, .. }
             | Self::Related { call, .. }
+            | Self::Compared { call, .. }
             | Self::Challenged { call, .. }
             | Self::Observed { call, .. }
             | Self::Judged { call, .. } => Some(call),
@@ -425,6 +437,7 @@ impl Event {
             | Self::Judged { key, .. }
             | Self::FollowUpAnswered { key, .. }
             | Self::Related { key, .. }
+            | Self::Compared { key, .. }
             | Self::Observed { key, .. }
             | Self::Synthesized { key: Some(key), .. } => Some((key, Settled::Done)),
             Self::Challenged { key, challenge, .. } => {

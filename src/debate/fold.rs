@@ -156,6 +156,9 @@ impl Debate {
             Event::Related { key, relations, call } => {
                 self.note(key.round, seq, Some(call), |round| round.relations = Some(relations.clone()))?;
             }
+            Event::Compared { key, similarities, call } => {
+                self.note(key.round, seq, Some(call), |round| round.similarities = Some(similarities.clone()))?;
+            }
             Event::Measured { round, convergence } => {
                 self.note(*round, seq, None, |round| round.convergence = Some(convergence.clone()))?;
             }
@@ -348,6 +351,7 @@ impl Debate {
             | Event::Evaluated { key, .. }
             | Event::Polled { key, .. }
             | Event::Related { key, .. }
+            | Event::Compared { key, .. }
             | Event::Challenged { key, .. }
             | Event::Observed { key, .. }
             | Event::Judged { key, .. } => (key, None),

@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, DebateId, Event, FoldError, Recorded, Settings, Settled, StageId, StageInfo, Yield, fold};
+use super::{
+    AgentId, DebateId, EMBEDDER, Event, FoldError, Recorded, Settings, Settled, StageId, StageInfo, Yield, fold,
+};
 
 /// A place in a debate to branch off at: before the calls of a stage. Written `2.critique`; `start` is before
 /// everything.
@@ -264,6 +266,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Evaluated { key, .. }
             | Event::Polled { key, .. }
             | Event::Related { key, .. }
+            | Event::Compared { key, .. }
             | Event::Challenged { key, .. }
             | Event::Observed { key, .. }
             | Event::Judged { key, .. } => is_before((key.round, ranks.of(key.stage))),
@@ -334,11 +337,13 @@ pub fn check_taken_over(events: &[Event], before: &Settings, settings: &Settings
 
 fn check_authors(events: &[Event], settings: &Settings) -> Result<(), ForkError> {
     let mut agents: Vec<AgentId> = Vec::new();
-    let everybody = || settings.agents.iter().chain([&settings.judge]);
+    let everybody = || settings.everybody();
     for (key, _) in events.iter().filter(|event| !matches!(event, Event::CallFailed { .. })).filter_map(Event::settles)
     {
         let author = &key.agent_id;
-        if !everybody().any(|agent| agent.id == *author) && !agents.contains(author) {
+        // What was compared stays so, by whatever it is from now on.
+        let is_somebody = author.as_str() != EMBEDDER;
+        if is_somebody && !everybody().any(|agent| agent.id == *author) && !agents.contains(author) {
             agents.push(author.clone());
         }
     }

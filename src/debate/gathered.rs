@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::AgentId;
+use super::{AgentId, Debate, Yield};
 
 /// What was collected before anybody was asked for a solution.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -19,6 +19,25 @@ pub struct Gathered {
     /// The family of each agent's model, where it is a well-known one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub families: BTreeMap<AgentId, String>,
+}
+
+impl Gathered {
+    /// Bytes of its material.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.material.iter().map(|one| one.text.len()).sum()
+    }
+}
+
+impl Debate {
+    /// The debate as it is once that has been collected for it, where its protocol collects something and has not done
+    /// so yet.
+    #[must_use]
+    pub fn starting_from(&self, gathered: &Gathered) -> Self {
+        let gathers = self.stages.iter().any(|stage| stage.yields == Some(Yield::Material));
+        let gathered = self.gathered.clone().or_else(|| gathers.then(|| gathered.clone()));
+        Self { gathered, ..self.clone() }
+    }
 }
 
 /// A text that agents are shown beside the problem.

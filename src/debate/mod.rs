@@ -71,12 +71,12 @@ pub use reading::{
 };
 pub use settings::{
     AgentFailurePolicy, AgentSettings, AllCritics, ApiKind, ArenaSettings, BudgetSettings, ConvergenceSettings,
-    Critics, DebateSettings, LongPrice, ModelLimits, OFFLINE, Position, Price, ProviderSettings, Settings,
+    Critics, DebateSettings, EMBEDDER, LongPrice, ModelLimits, OFFLINE, Position, Price, ProviderSettings, Settings,
     SimilarityMethod, SummarizationSettings, SynthesisMethod, TeamSettings, TerminationKind, TerminationSettings,
     ToolSettings, TraceTarget, VotingRule, VotingSettings,
 };
 pub use signal::{Asked, RoundInProgress, Signal};
-pub use similarity::Lexicon;
+pub use similarity::{Lexicon, Similarities};
 pub use solution::{Shortened, Solution};
 pub use stage::{StageId, StageInfo, Words, Yield};
 pub use state::{

@@ -13,6 +13,9 @@ use super::{AgentId, StageId, Tokens, Usd};
 /// The provider that calls no model: its answers come from rules.
 pub const OFFLINE: &str = "offline";
 
+/// What the model of embeddings is called in records.
+pub const EMBEDDER: &str = "embedder";
+
 /// Everything a debate is run with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -21,6 +24,9 @@ pub struct Settings {
     pub agents: Vec<AgentSettings>,
     /// The judge.
     pub judge: AgentSettings,
+    /// The model that is asked for the embeddings of texts, where a protocol compares them by these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedder: Option<AgentSettings>,
     /// How the debate runs.
     pub debate: DebateSettings,
     /// Providers beyond the built-in ones, and changes to those.
@@ -42,6 +48,13 @@ pub struct Settings {
     /// The directory that the file tools may read, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_dir: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Everybody who is called: the agents, the judge, and the model of embeddings.
+    pub fn everybody(&self) -> impl Iterator<Item = &AgentSettings> + Clone {
+        self.agents.iter().chain([&self.judge]).chain(&self.embedder)
+    }
 }
 
 /// One agent, or the judge.
@@ -257,7 +270,7 @@ pub struct TeamSettings {
 }
 
 /// When texts have converged.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConvergenceSettings {
     /// The agreement from which on they have, 0 to 100.
@@ -265,11 +278,17 @@ pub struct ConvergenceSettings {
     pub threshold: f64,
     /// How the similarity of texts is measured, which decides nothing.
     pub method: SimilarityMethod,
+    /// The model that is asked for embeddings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Its provider; the judge's where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
 }
 
 impl Default for ConvergenceSettings {
     fn default() -> Self {
-        Self { threshold: 80.0, method: SimilarityMethod::Lexical }
+        Self { threshold: 80.0, method: SimilarityMethod::Lexical, model: None, provider: None }
     }
 }
 
@@ -280,6 +299,8 @@ pub enum SimilarityMethod {
     /// By the words that they share.
     #[default]
     Lexical,
+    /// By the embeddings that a model makes of them.
+    Embedding,
 }
 
 impl SimilarityMethod {
@@ -288,6 +309,7 @@ impl SimilarityMethod {
     pub fn name(self) -> &'static str {
         match self {
             Self::Lexical => "lexical",
+            Self::Embedding => "embedding",
         }
     }
 }

@@ -143,6 +143,8 @@ pub enum Yield {
     Ballot,
     /// A score of a round, 0 to 100.
     Score,
+    /// How alike texts are.
+    Similarity,
     /// How far the texts of a round agree, from how their decisions relate.
     Agreement,
     /// What stands against an agreement.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     AgentClarifications, AgentId, Attachment, CallKey, Challenge, Clarification, Contribution, Convergence, Cut,
     DebateId, Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, OFFLINE, Objection,
-    Observation, Outcome, Poll, PromptSources, Relations, Selection, Settings, Settled, Solution, StageId, StageInfo,
-    TerminationKind, Timestamp, Usd, Verdict, Voting, Words, Yield, stage,
+    Observation, Outcome, Poll, PromptSources, Relations, Selection, Settings, Settled, Similarities, Solution,
+    StageId, StageInfo, TerminationKind, Timestamp, Usd, Verdict, Voting, Words, Yield, stage,
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
@@ -188,6 +188,9 @@ pub struct Round {
     /// What the judge says of how the decisions of its texts relate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relations: Option<Relations>,
+    /// How alike its texts are by their embeddings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub similarities: Option<Similarities>,
     /// How far its texts agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub convergence: Option<Convergence>,
@@ -343,6 +346,7 @@ impl Round {
             summaries: None,
             evaluation: None,
             relations: None,
+            similarities: None,
             convergence: None,
             challenge: None,
             observations: Vec::new(),
@@ -413,9 +417,7 @@ impl Debate {
     /// Whether no agent and no judge of it is a model. Where settings were not saved, that is not known, and not so.
     #[must_use]
     pub fn is_offline(&self) -> bool {
-        let everybody = |settings: &Settings| {
-            settings.agents.iter().chain([&settings.judge]).all(|agent| agent.provider == OFFLINE)
-        };
+        let everybody = |settings: &Settings| settings.everybody().all(|agent| agent.provider == OFFLINE);
         self.settings.as_ref().is_some_and(everybody)
     }
 

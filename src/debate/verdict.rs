@@ -50,6 +50,16 @@ pub struct Verdict {
     pub stable: Option<bool>,
 }
 
+impl Verdict {
+    /// Whether nobody won because the highest means are equal.
+    #[must_use]
+    pub fn is_tie(&self) -> bool {
+        let most = self.scores.values().copied().fold(f64::NEG_INFINITY, f64::max);
+        let leading = self.scores.values().filter(|score| most - **score < 1e-9).count();
+        self.winner.is_none() && leading > 1
+    }
+}
+
 /// How an audience voted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Poll {

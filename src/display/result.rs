@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::debate::{
-    AgentId, Argument, CallKey, Challenge, Convergence, Event, Observation, PanelInfo, Relation, Relations, Verdict,
-    Yield,
+    AgentId, Argument, CallKey, Challenge, Convergence, Event, Observation, PanelInfo, Relation, Relations,
+    Similarities, Verdict, Yield,
 };
 use crate::figures::{counted, score};
 
@@ -29,6 +29,7 @@ pub(super) fn result_line<'a>(
             (chosen.len() < all).then(|| format!("team: {} (of {all} agents)", chosen.join(", ")))
         }
         Event::Related { key, relations, .. } => Some(format!("{}: {}", by(key), related(relations))),
+        Event::Compared { key, similarities, .. } => Some(format!("{}: {}", by(key), embedded(similarities))),
         Event::Measured { convergence, .. } => Some(measured(convergence)),
         Event::Challenged { key, challenge, .. } => Some(format!("{}: {}", by(key), challenged(challenge))),
         Event::Observed { key, observations, .. } => Some(format!("{}: {}", by(key), observed(observations))),
@@ -75,6 +76,11 @@ pub(super) fn related(relations: &Relations) -> String {
     format!("{} alike, {} opposite", counted(count(Relation::Same), "pair"), count(Relation::Opposite))
 }
 
+/// `6 texts`
+pub(super) fn embedded(similarities: &Similarities) -> String {
+    counted(similarities.texts.len() as u64, "text")
+}
+
 /// `agreement 67 (80 are enough) on 3 matters; texts 84 alike, 92 like before`
 pub(super) fn measured(convergence: &Convergence) -> String {
     let reached = convergence.agreement.map_or_else(|| "unknown".to_owned(), whole);
@@ -92,6 +98,9 @@ pub(super) fn measured(convergence: &Convergence) -> String {
     }
     if let Some(stability) = convergence.mean_stability() {
         let _ = write!(text, ", {} like before", whole(stability));
+    }
+    if let Some(fallback) = &convergence.fallback {
+        let _ = write!(text, " (by their words: {fallback})");
     }
     text
 }

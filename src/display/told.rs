@@ -14,7 +14,7 @@ use crate::debate::{
 use crate::figures::{counted, duration, named_cost, score, thousands, tokens};
 use crate::sanitize::one_line;
 
-use super::result::{challenged, observed, related, result, result_line};
+use super::result::{challenged, embedded, observed, related, result, result_line};
 
 const DONE: Style = AnsiColor::Green.on_default();
 const FAILED: Style = AnsiColor::Red.on_default();
@@ -144,6 +144,7 @@ impl Teller {
             }
             Event::Created(_)
             | Event::Related { .. }
+            | Event::Compared { .. }
             | Event::Challenged { .. }
             | Event::Observed { .. }
             | Event::Replied { .. }
@@ -178,8 +179,10 @@ impl Teller {
             let (kind, threshold) = (evaluation.kind.name(), score(evaluation.threshold));
             Some(format!(": {kind} {} of the {threshold} that are enough", score(reached)))
         });
-        let agreed = self.convergence.as_ref().filter(|convergence| convergence.is_reached());
-        let why = why.or_else(|| agreed.map(|_| ": the texts agree".to_owned()));
+        if why.is_none() && self.convergence.as_ref().is_some_and(Convergence::is_reached) {
+            // The judge can still find that the debate has to go on.
+            return format!("the texts agree after round {round} of {rounds}");
+        }
         format!("the debate ends after round {round} of {rounds}{}", why.unwrap_or_default())
     }
 
@@ -300,6 +303,7 @@ impl<'a> Call<'a> {
                 format!("{} characters", thousands(summary.metadata.after_chars as u64))
             }
             Event::Related { relations, .. } => related(relations),
+            Event::Compared { similarities, .. } => embedded(similarities),
             Event::Challenged { challenge, .. } => challenged(challenge),
             Event::Observed { observations, .. } => observed(observations),
             Event::QuestionsAsked { questions, .. } if questions.items.is_empty() => "all is clear".to_owned(),

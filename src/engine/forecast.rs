@@ -8,11 +8,12 @@ use futures_util::future::BoxFuture;
 
 use crate::agent::{Panel, PanelError, SharedPrompt};
 use crate::debate::{
-    AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Made, ModelLimits,
-    PlannedCall, PromptSources, Purchase, Recorded, Settings, Span, StageInfo, SynthesisMethod, Timestamp, Tokens, Usd,
-    Yield,
+    AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Gathered, Made,
+    ModelLimits, PlannedCall, PromptSources, Purchase, Recorded, Settings, Span, StageInfo, SynthesisMethod, Timestamp,
+    Tokens, Usd, Yield,
 };
 use crate::diagnostic::{Blame, Diagnostic};
+use crate::figures::thousands;
 use crate::llm::{
     ANSWER_LIMIT, Caller, CallerLimits, ChatModel, FailedAttempt, InFlight, Live, ModelError, Reply, Request, Timeouts,
     price_of,
@@ -46,7 +47,8 @@ impl Diagnostic for ForecastError {
 }
 
 /// What the debate that `created` begins would take. `routed` are the providers whose servers may ask other prices than
-/// the list. Nothing is called, and nothing is written.
+/// the list, and `gathered` is what it starts from at least and at most, where its protocol collects something. Nothing
+/// is called, and nothing is written.
 ///
 /// # Errors
 /// When a role cannot be used.
@@ -54,6 +56,7 @@ pub fn forecast(
     protocol: &'static Protocol,
     settings: &Settings,
     routed: &BTreeSet<String>,
+    gathered: &Span<Gathered>,
     created: impl Fn(&PromptSources, DebateId) -> Created,
 ) -> Result<Forecast, ForecastError> {
     let limits = CallerLimits { in_flight: Arc::new(InFlight::unbounded()), max_retries: 0 };
@@ -69,7 +72,8 @@ pub fn forecast(
     })?;
     panel.routed.clone_from(routed);
     let begun = begin(created(&panel.sources, DebateId::new("forecast")), settings)?;
-    let short = rehearse(protocol, &panel, &begun, Length::Short, false)?;
+    let (little, begun) = (begun.starting_from(&gathered.low), begun.starting_from(&gathered.high));
+    let short = rehearse(protocol, &panel, &little, Length::Short, false)?;
     let long = rehearse(protocol, &panel, &begun, Length::Long, true)?;
     // Where rounds can end early, what follows them belongs to another round in the shorter run, and is the same call.
     let bytes_in = |calls: &BTreeMap<CallKey, usize>, key: &CallKey| {
@@ -119,7 +123,7 @@ pub fn forecast(
     let decides = |stage: &&StageInfo| stage.in_round && matches!(stage.yields, Some(Yield::Agreement | Yield::Ballot));
     let choices = begun.stages.iter().find(decides);
     let choices = choices.map_or("choices", |stage| &stage.words.plural);
-    let assumptions = assumptions(settings, rounds, choices);
+    let assumptions = assumptions(settings, gathered, rounds, choices);
     let purchase: Option<Purchase> = purchase(protocol, &panel, &Debate { settings: Some(settings.clone()), ..begun })?;
     Ok(Forecast { calls, assumptions, purchase })
 }
@@ -135,7 +139,7 @@ fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError>
 }
 
 /// What the figures assume. Where `rounds` is no single number, it is the `choices` of a stage that decide on it.
-fn assumptions(settings: &Settings, rounds: Span<u32>, choices: &str) -> Vec<String> {
+fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>, choices: &str) -> Vec<String> {
     let debate = &settings.debate;
     let run = if rounds.low == rounds.high {
         "every round is run".to_owned()
@@ -151,6 +155,13 @@ fn assumptions(settings: &Settings, rounds: Span<u32>, choices: &str) -> Vec<Str
         format!("{run}, and no call is repeated after an error or an answer that cannot be read"),
         "nothing is read from a provider's cache, which would cost less".to_owned(),
     ];
+    if begins_with_more(gathered) {
+        let bytes = gathered.high.bytes() - gathered.low.bytes();
+        assumptions.push(format!(
+            "no command of `contextCommands` is run; together they print {} bytes at most",
+            thousands(bytes as u64)
+        ));
+    }
     let tools = settings.agents.iter().filter(|agent| !agent.tools.is_empty());
     if let Some(limit) = tools.map(|agent| agent.tool_call_limit).max() {
         assumptions.push(format!("no tool is called; each call of an agent with tools can become up to {}", limit + 1));
@@ -163,6 +174,11 @@ fn assumptions(settings: &Settings, rounds: Span<u32>, choices: &str) -> Vec<Str
         assumptions.push("the vote has a winner; a tie takes a call of the judge more".to_owned());
     }
     assumptions
+}
+
+/// Whether commands may add to what is known.
+fn begins_with_more(gathered: &Span<Gathered>) -> bool {
+    gathered.high.bytes() > gathered.low.bytes()
 }
 
 /// Which of two runs: answers are short in the one, and as long as they may be in the other.

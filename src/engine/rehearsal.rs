@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::agent::{Agent, Panel, SharedPrompt, prepare};
 use crate::debate::{
     AgentClarifications, AgentId, AgentSettings, CallKey, CallRecord, Challenge, Change, Debate, Evaluation, Event,
-    Judgement, Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, Severity, Solution, StageId,
-    StopReason, Summary, SummaryMetadata, Timestamp, Yield,
+    Judgement, Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, Severity, Similarities, Solution,
+    StageId, StopReason, Summary, SummaryMetadata, Timestamp, Yield,
 };
 use crate::llm::{Request, Turn, request_bytes};
 use crate::protocol::{Answer, Cost, Next, Protocol, Step};
@@ -261,6 +261,7 @@ impl<'a> Rehearsal<'a> {
                 let relations = Relations { pairs: pairs.collect(), decisions, ..Relations::default() };
                 Event::Related { key, relations, call }
             }
+            Answer::Embeddings => Event::Compared { key, similarities: Similarities::default(), call },
             Answer::Challenge => Event::Challenged { key, challenge: Challenge::default(), call },
             Answer::Kinds => Event::Observed { key, observations: Vec::new(), call },
             Answer::Judgement | Answer::Scores(_) => {
@@ -334,6 +335,7 @@ fn filler_reading(yields: Yield, key: &CallKey) -> Reading {
             | Yield::Agreement
             | Yield::Challenge
             | Yield::Kinds
+            | Yield::Similarity
             | Yield::Speech
             | Yield::Questions
             | Yield::Summary

@@ -84,6 +84,7 @@ impl Evaluator {
             turns: Vec::new(),
             answer: Some(Arc::clone(&EVALUATION)),
             tools: Arc::new([]),
+            embeds: Arc::new([]),
         }
     }
 }

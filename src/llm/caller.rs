@@ -231,7 +231,7 @@ impl Caller {
 
     async fn attempt(&self, request: &Request, attempt: u32) -> Result<Reply, FailedAttempt> {
         let reply = self.follow(request, attempt).await?;
-        if !reply.text.trim().is_empty() || !reply.tool_calls.is_empty() {
+        if !reply.text.trim().is_empty() || !reply.tool_calls.is_empty() || !reply.embeddings.is_empty() {
             return Ok(reply);
         }
         let error = match reply.finish {

@@ -22,6 +22,8 @@ pub struct Preset {
     /// Headers that say for whom a key is used, and the environment variables that hold their values, where users of
     /// its SDK expect them.
     pub account_headers: &'static [(&'static str, &'static str)],
+    /// Whether it serves embeddings.
+    pub has_embeddings: bool,
 }
 
 /// The name of the provider that passes requests on to others, at their prices.
@@ -39,6 +41,7 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Auto,
         headers: &[],
         account_headers: &[("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", "OPENAI_PROJECT_ID")],
+        has_embeddings: true,
     },
     Preset {
         name: "openrouter",
@@ -48,6 +51,7 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Auto,
         headers: &[("HTTP-Referer", PROJECT_URL), ("X-Title", "dialectic")],
         account_headers: &[],
+        has_embeddings: true,
     },
     Preset {
         name: "anthropic",
@@ -57,6 +61,7 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Chat,
         headers: &[],
         account_headers: &[],
+        has_embeddings: false,
     },
     Preset {
         name: "google",
@@ -66,6 +71,7 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Chat,
         headers: &[],
         account_headers: &[],
+        has_embeddings: true,
     },
     Preset {
         name: "mistral",
@@ -75,6 +81,7 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Chat,
         headers: &[],
         account_headers: &[],
+        has_embeddings: true,
     },
     Preset {
         name: "ollama",
@@ -84,6 +91,7 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Auto,
         headers: &[],
         account_headers: &[],
+        has_embeddings: true,
     },
     Preset {
         name: OFFLINE,
@@ -93,6 +101,7 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Auto,
         headers: &[],
         account_headers: &[],
+        has_embeddings: true,
     },
 ];
 

@@ -82,6 +82,9 @@ pub struct Values<'a> {
 }
 
 impl Prompt {
+    /// Of a call that is sent texts and nothing else.
+    pub const NONE: Self = Self { file: "", text: "", focus: Focus::None };
+
     /// The text, without a line end at its end. What a model wrote is never read as a template.
     ///
     /// # Errors

@@ -83,6 +83,7 @@ impl Marks {
                     | Yield::Agreement
                     | Yield::Challenge
                     | Yield::Kinds
+                    | Yield::Similarity
                     | Yield::Summary
                     | Yield::Proposal
                     | Yield::Critique
@@ -227,6 +228,7 @@ pub(super) fn preposition(debate: &Debate, stage: StageId) -> &'static str {
             | Yield::Agreement
             | Yield::Challenge
             | Yield::Kinds
+            | Yield::Similarity
             | Yield::Questions
             | Yield::Summary
             | Yield::Proposal

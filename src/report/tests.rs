@@ -231,7 +231,7 @@ fn a_debate_on_a_motion_is_reported_with_polls_speeches_and_verdict() {
 
     Winner: *b*
 
-    Stable: yes, the winner was the same in both orders of the debaters
+    Stable: yes, the result was the same in both orders of the debaters
 
     | Debater | Mean score | Pass 1 | Pass 2 |
     | --- | ---: | ---: | ---: |
@@ -307,7 +307,7 @@ fn a_debate_on_a_motion_is_reported_with_polls_speeches_and_verdict() {
             "e not counted for no vote",
             "c · Late show of hands: against Because.",
             "2 b won.",
-            "It was stable: the winner was the same in both orders of the debaters.",
+            "It was stable: the result was the same in both orders of the debaters.",
             "2 b 77.5 80 75 1 a 70.5 61 60",
             "wit A has more of it.",
             "Reason B was clearer. Reason in pass 2 B again.",

@@ -9,10 +9,11 @@ use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
 
 use crate::config::{Provenance, secret_variables};
-use crate::debate::{AgentId, Debate, Gathered, Material, MaterialSource, Settings, Standings};
+use crate::debate::{AgentId, Debate, Gathered, Material, MaterialSource, Settings, Span, Standings, Yield};
 use crate::engine::Gather;
 use crate::llm::models::family;
 use crate::process::{Limited, run};
+use crate::protocol::Protocol;
 use crate::tools::{ContextDirectory, outline, readme};
 
 use super::Past;
@@ -53,8 +54,27 @@ impl Collector {
         })
     }
 
-    /// What can be had without running anything: also what a dry run foresees.
-    pub(super) fn without_commands(&self, settings: &Settings, problem: &str) -> Gathered {
+    /// What a debate starts from at least and at most, found out without running anything. Where its protocol collects
+    /// nothing there is nothing.
+    pub(super) fn foreseen(&self, protocol: &Protocol, settings: &Settings, problem: &str) -> Span<Gathered> {
+        if !protocol.stages.iter().any(|stage| stage.info.yields == Some(Yield::Material)) {
+            return Span { low: Gathered::default(), high: Gathered::default() };
+        }
+        let low = self.without_commands(settings, problem);
+        let mut high = low.clone();
+        if self.provenance.forbids_commands().is_none() {
+            high.material.extend(settings.debate.arena.context_commands.iter().map(|command| Material {
+                source: MaterialSource::Command,
+                name: command.clone(),
+                text: "x".repeat(COMMAND_BYTES),
+                cut: true,
+                error: None,
+            }));
+        }
+        Span { low, high }
+    }
+
+    fn without_commands(&self, settings: &Settings, problem: &str) -> Gathered {
         let mut material = self.files(settings);
         let mut standings = Standings::default();
         if let Some(past) = &self.past {

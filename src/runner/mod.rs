@@ -17,11 +17,11 @@ mod run;
 mod services;
 mod setup;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rand::RngExt;
 
-use crate::agent::Panel;
 use crate::config::{Provenance, elsewhere};
 use crate::debate::{
     Attachment, Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint, ForkedFrom,
@@ -210,15 +210,14 @@ impl Runner {
             settings,
             forked_from: None,
         };
-        let collector = self.collector(&panel, &provenance);
+        let collector = self.collector(panel.withheld.clone(), &provenance);
         let origin = Origin::New { created: Box::new(created), taken_over: Vec::new() };
         Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
     }
 
-    /// What collects what a debate starts from.
-    fn collector(&self, panel: &Panel, provenance: &Provenance) -> Collector {
-        let (past, provenance) = (self.services.past.clone(), provenance.clone());
-        Collector { past, provenance, withheld: panel.withheld.clone() }
+    /// What collects what a debate starts from. `withheld` is a file that nobody is shown.
+    fn collector(&self, withheld: Option<PathBuf>, provenance: &Provenance) -> Collector {
+        Collector { past: self.services.past.clone(), provenance: provenance.clone(), withheld }
     }
 
     /// Starts a new debate, on the runtime that this is called on.
@@ -280,7 +279,7 @@ impl Runner {
     pub fn resume(&self, saved: Saved, provenance: &Provenance) -> Result<Prepared, RunnerError> {
         let Saved { record, contents, protocol, settings, .. } = saved;
         let panel = self.services.panel(protocol, &settings, provenance)?;
-        let collector = self.collector(&panel, provenance);
+        let collector = self.collector(panel.withheld.clone(), provenance);
         let origin = Origin::Saved { record: Box::new(record), past: contents.events };
         Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
     }
@@ -329,7 +328,7 @@ impl Runner {
             settings,
             ..created
         };
-        let collector = self.collector(&panel, provenance);
+        let collector = self.collector(panel.withheld.clone(), provenance);
         let origin = Origin::New { created: Box::new(new), taken_over };
         let prepared = Prepared { protocol, panel, collector, directory: self.directory.clone(), origin };
         prepared.check_limit()?;

@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::Panel;
 use crate::debate::{
-    Created, Debate, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources, Recorded, Signal, Spent,
-    Status, Timestamp, fold,
+    Created, Debate, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources, Recorded, Signal, Span,
+    Spent, Status, Timestamp, fold,
 };
 use crate::engine::{Command, Engine, ForecastError, check_purchase, forecast, purchase};
 use crate::protocol::Protocol;
@@ -79,6 +79,8 @@ impl Prepared {
         let events: Vec<Recorded> = (1..).zip(events).map(|(seq, event)| Recorded { seq, at, event }).collect();
         let debate =
             fold(&events).map_err(|error| RunnerError::Fork { id: created.id.clone(), reason: error.into() })?;
+        let foreseen = || self.collector.foreseen(self.protocol, &created.settings, &debate.problem);
+        let debate = if debate.gathered.is_none() { debate.starting_from(&foreseen().high) } else { debate };
         if let Some(purchase) = purchase(self.protocol, &self.panel, &debate)? {
             check_purchase(&purchase).map_err(super::ServicesError::from)?;
         }
@@ -156,6 +158,7 @@ impl Ready {
     #[must_use]
     pub fn forecast(&self) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
         let (protocol, routed, mut debate) = (self.protocol, self.panel.routed.clone(), self.debate().clone());
+        let collector = self.collector.clone();
         if debate.status != Status::Pending {
             // What failed is tried again by then.
             let resumed = Recorded { seq: self.record.events() + 1, at: Timestamp::now(), event: Event::Resumed };
@@ -175,7 +178,11 @@ impl Ready {
                 seed: debate.seed.unwrap_or_default(),
                 forked_from: None,
             };
-            let mut forecast = forecast(protocol, &settings, &routed, created)?;
+            let gathered = match &debate.gathered {
+                Some(gathered) => Span { low: gathered.clone(), high: gathered.clone() },
+                None => collector.foreseen(protocol, &settings, &debate.problem),
+            };
+            let mut forecast = forecast(protocol, &settings, &routed, &gathered, created)?;
             forecast.calls.retain(|call| debate.settled(&call.key).is_none());
             Ok(forecast)
         })

@@ -1,5 +1,6 @@
 //! What debates are run with: the environment, whose word the settings rest on, and models.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::agent::{Panel, PanelError};
@@ -114,7 +115,7 @@ impl Services {
             Models::only(Arc::clone(model))
         } else {
             missing_keys(settings, environment)?;
-            let everybody = settings.agents.iter().chain([&settings.judge]);
+            let everybody = settings.everybody();
             let used = everybody.map(|agent| agent.provider.as_str());
             Models::build(used, &settings.providers, environment, provenance)?
         };
@@ -136,7 +137,12 @@ impl Services {
         })?;
         provenance.check_prompts(settings, environment, &panel.sources)?;
         panel.routed = routed_providers(settings, environment);
-        panel.withheld = environment.file().map(std::path::absolute).and_then(Result::ok);
+        panel.withheld = self.withheld();
         Ok(panel)
+    }
+
+    /// The file that holds keys, which nobody is shown.
+    pub(super) fn withheld(&self) -> Option<PathBuf> {
+        self.environment.file().map(std::path::absolute).and_then(Result::ok)
     }
 }

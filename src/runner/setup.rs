@@ -8,14 +8,15 @@ use std::sync::Arc;
 use crate::agent::SUMMARIZATION_METHODS;
 use crate::config::{
     Change, Changed, ConfigError, ConfigPath, Environment, Loaded, Overrides, Vocabulary, change, load, role_files,
+    routed_providers,
 };
-use crate::debate::{Created, FORMAT_VERSION, Forecast, PromptSources, Settings};
+use crate::debate::{Created, FORMAT_VERSION, Forecast, Gathered, PromptSources, Settings, Span};
 use crate::engine::{ForecastError, check_windows, forecast, telling_rounds};
 use crate::prompt::Role;
 use crate::protocol::PROTOCOLS;
 use crate::tools::TOOL_NAMES;
 
-use super::{RunnerError, Spec};
+use super::{Runner, RunnerError, Spec};
 
 /// Lends the names that mean something in this program.
 pub fn with_vocabulary<T>(use_it: impl FnOnce(&Vocabulary<'_>) -> T) -> T {
@@ -61,14 +62,15 @@ pub fn change_settings(
     with_vocabulary(|vocabulary| change(settings, changes, overrides, environment, vocabulary))
 }
 
-impl Spec {
-    /// The calls that the debate would make, without a call and without a key. `routed` are the providers that may send a
-    /// call on to others.
+impl Runner {
+    /// The calls that a debate would make, without a call and without a key. Debates before are looked up for what it
+    /// would be told of them and for who would take part; no command is run.
     ///
     /// # Errors
     /// A prompt cannot be rendered, or a role of the user's not be used.
-    pub fn forecast(&self, routed: &BTreeSet<String>) -> Result<Forecast, ForecastError> {
-        self.forecast_with(&self.settings, routed)
+    pub fn forecast(&self, spec: &Spec) -> Result<Forecast, ForecastError> {
+        let gathered = self.foreseen(spec);
+        forecast_of(spec, &spec.settings, &routed_providers(&spec.settings, &self.services.environment), &gathered)
     }
 
     /// Sees to it that the prompts fit into what the models read, where that is in question. Returns a warning for each
@@ -76,28 +78,40 @@ impl Spec {
     ///
     /// # Errors
     /// A prompt cannot fit, or cannot be rendered.
-    pub fn check_prompts(&self) -> Result<Vec<String>, RunnerError> {
-        let given = self.problem.len() + self.attachments.iter().map(|one| one.text.len()).sum::<usize>();
-        let Some(rounds) = telling_rounds(&self.settings, given) else { return Ok(Vec::new()) };
-        let mut shortened = self.settings.clone();
+    pub fn check_prompts(&self, spec: &Spec) -> Result<Vec<String>, RunnerError> {
+        let gathered = self.foreseen(spec);
+        let attached: usize = spec.attachments.iter().map(|one| one.text.len()).sum();
+        let given = spec.problem.len() + attached + gathered.high.bytes();
+        let Some(rounds) = telling_rounds(&spec.settings, given) else { return Ok(Vec::new()) };
+        let mut shortened = spec.settings.clone();
         shortened.debate.rounds = rounds;
-        let forecast = self.forecast_with(&shortened, &BTreeSet::new())?;
-        Ok(check_windows(&forecast.calls, &self.settings)?)
+        let forecast = forecast_of(spec, &shortened, &BTreeSet::new(), &gathered)?;
+        Ok(check_windows(&forecast.calls, &spec.settings)?)
     }
 
-    fn forecast_with(&self, settings: &Settings, routed: &BTreeSet<String>) -> Result<Forecast, ForecastError> {
-        let created = |sources: &PromptSources, id| Created {
-            format_version: FORMAT_VERSION,
-            id,
-            problem: self.problem.clone(),
-            context: self.context.clone(),
-            attachments: Arc::clone(&self.attachments),
-            settings: settings.clone(),
-            stages: self.protocol.infos(),
-            prompt_sources: sources.clone(),
-            seed: settings.debate.seed.unwrap_or_default(),
-            forked_from: None,
-        };
-        forecast(self.protocol, settings, routed, created)
+    fn foreseen(&self, spec: &Spec) -> Span<Gathered> {
+        let withheld = self.services.withheld();
+        self.collector(withheld, &spec.provenance).foreseen(spec.protocol, &spec.settings, &spec.problem)
     }
+}
+
+fn forecast_of(
+    spec: &Spec,
+    settings: &Settings,
+    routed: &BTreeSet<String>,
+    gathered: &Span<Gathered>,
+) -> Result<Forecast, ForecastError> {
+    let created = |sources: &PromptSources, id| Created {
+        format_version: FORMAT_VERSION,
+        id,
+        problem: spec.problem.clone(),
+        context: spec.context.clone(),
+        attachments: Arc::clone(&spec.attachments),
+        settings: settings.clone(),
+        stages: spec.protocol.infos(),
+        prompt_sources: sources.clone(),
+        seed: settings.debate.seed.unwrap_or_default(),
+        forked_from: None,
+    };
+    forecast(spec.protocol, settings, routed, gathered, created)
 }

@@ -7,9 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::archive::PastDebates;
-use crate::config::{
-    ConfigPath, Environment, Loaded, OFFLINE_MODEL, Overrides, Provenance, Switch, model_warnings, routed_providers,
-};
+use crate::config::{ConfigPath, Environment, Loaded, OFFLINE_MODEL, Overrides, Provenance, Switch, model_warnings};
 use crate::debate::{ForkPoint, Settings, Usd};
 use crate::diagnostic::Diagnostic as _;
 use crate::engine::{check_prices, check_purchase, check_windows};
@@ -132,7 +130,7 @@ struct MemberInfo {
 
 /// Whether nobody of these is a model.
 pub(super) fn is_offline(settings: &Settings) -> bool {
-    settings.agents.iter().chain([&settings.judge]).all(|agent| agent.provider == OFFLINE)
+    settings.everybody().all(|agent| agent.provider == OFFLINE)
 }
 
 fn member(agent: &crate::debate::AgentSettings) -> MemberInfo {
@@ -311,7 +309,7 @@ impl Workplace {
         let settings = &spec.settings;
         (spec.protocol.check)(settings).map_err(RunnerError::from)?;
         check_prices(settings).map_err(|error| RunnerError::Services(ServicesError::Budget(error)))?;
-        let forecast = spec.forecast(&routed_providers(settings, &self.environment)).map_err(RunnerError::from)?;
+        let forecast = self.runner().forecast(&spec).map_err(RunnerError::from)?;
         warnings.extend(check_windows(&forecast.calls, settings).map_err(RunnerError::from)?);
         if let Some(purchase) = &forecast.purchase {
             check_purchase(purchase).map_err(|error| RunnerError::Services(ServicesError::Budget(error)))?;
@@ -351,7 +349,7 @@ impl Workplace {
         let limit = spec.settings.debate.budget.max_cost_usd;
         let prepared = self.runner().prepare(spec.clone())?;
         warnings.extend(prepared.panel().warnings.clone());
-        warnings.extend(spec.check_prompts()?);
+        warnings.extend(self.runner().check_prompts(&spec)?);
         prepared.check_limit()?;
         Ok(Admission { ready: prepared.begin()?, limit, warnings })
     }

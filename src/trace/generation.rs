@@ -7,7 +7,9 @@ use opentelemetry::trace::{Event, SpanBuilder, SpanKind, Status};
 
 use serde_json::{Value, json};
 
-use crate::debate::{Asked, CallKey, CallRecord, Cut, Debate, Event as DebateEvent, StoredReply, Tokens, Usd};
+use crate::debate::{
+    Asked, CallKey, CallRecord, Cut, Debate, Event as DebateEvent, Settings, StoredReply, Tokens, Usd,
+};
 
 use super::attributes as names;
 
@@ -129,7 +131,7 @@ impl Generation {
         if key.pass > 1 {
             attributes.push(KeyValue::new(names::PASS, i64::from(key.pass)));
         }
-        let mut everybody = debate.settings.iter().flat_map(|of| of.agents.iter().chain([&of.judge]));
+        let mut everybody = debate.settings.iter().flat_map(Settings::everybody);
         if let Some(agent) = everybody.find(|agent| agent.id == key.agent_id) {
             attributes.push(KeyValue::new(names::PROVIDER, agent.provider.clone()));
             attributes.push(KeyValue::new(names::TEMPERATURE, agent.temperature));

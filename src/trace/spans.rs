@@ -11,7 +11,9 @@ use opentelemetry::trace::{Span as _, SpanBuilder, Status as SpanStatus, TraceCo
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::{SdkTracer, Span};
 
-use crate::debate::{AgentId, Asked, CallKey, Debate, Event, Recorded, Signal, StageId, Status, ToolCall, ToolResult};
+use crate::debate::{
+    AgentId, Asked, CallKey, Debate, Event, Recorded, Settings, Signal, StageId, Status, ToolCall, ToolResult,
+};
 
 use super::attributes as names;
 use super::generation::{Ended, Generation};
@@ -120,6 +122,7 @@ impl Spans {
             | Event::Gathered { .. }
             | Event::TeamSelected { .. }
             | Event::Related { .. }
+            | Event::Compared { .. }
             | Event::Measured { .. }
             | Event::Challenged { .. }
             | Event::Observed { .. }
@@ -185,7 +188,7 @@ impl Spans {
             KeyValue::new(names::OPERATION, "invoke_agent"),
             KeyValue::new(names::AGENT_ID, id.as_str().to_owned()),
         ];
-        let mut everybody = self.debate.settings.iter().flat_map(|of| of.agents.iter().chain([&of.judge]));
+        let mut everybody = self.debate.settings.iter().flat_map(Settings::everybody);
         if let Some(agent) = everybody.find(|agent| agent.id == *id) {
             attributes.push(KeyValue::new(names::AGENT_NAME, agent.name.clone()));
             attributes.push(KeyValue::new(names::ROLE, agent.role.clone()));

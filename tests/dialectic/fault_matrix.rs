@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+use crate::support::{Api, Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
 
 /// What a server does wrong.
 type Fault = (&'static str, Kind, fn() -> Reply);
@@ -197,6 +197,102 @@ fn no_fault_makes_a_debate_full_that_is_not() {
                 loop {
                     let Some(cell) = cells.lock().unwrap().pop() else { break };
                     cell.run();
+                }
+            });
+        }
+    });
+}
+
+/// The tasks of an arena that is put to a vote, and its embeddings.
+const ARENA: [&str; 9] = [
+    "propose",
+    "critique",
+    "revise",
+    "relate the decisions",
+    "embed",
+    "write your last word",
+    "vote",
+    "score the candidates",
+    "write the answer",
+];
+
+/// What must become of an arena of three agents.
+fn expected_of_arena(kind: Kind, when: When, task: &str) -> End {
+    match (when, kind, task) {
+        (When::First | When::EveryThird, Kind::Transient, _) => End::Full,
+        (When::Always, Kind::Final, "propose") => End::NeverBegun,
+        // Without proposals there is nothing to compare, and without the judge no answer. One of two scorings is enough.
+        (When::Always, Kind::Transient, "propose")
+        | (When::Always, _, "score the candidates")
+        | (_, _, "write the answer") => End::Failed,
+        _ => End::Degraded,
+    }
+}
+
+fn run_arena(fault: Fault, when: When, task: &'static str) {
+    let (what, kind, reply) = fault;
+    let name = format!("{what} on {when:?} request to {task}");
+    let met = Arc::new(AtomicUsize::new(0));
+    let task_of = |request: &Incoming| match request.api {
+        Some(Api::Embeddings) => "embed".to_owned(),
+        _ => request.task().to_owned(),
+    };
+    let server = MockServer::with(move |request| {
+        let hit = task_of(request) == task && when.holds(met.fetch_add(1, Ordering::SeqCst) + 1);
+        if hit { reply() } else { healthy(request) }
+    });
+    let debate = json!({
+        "protocol": "arena", "maxRetries": ATTEMPTS - 1,
+        "arena": {"convergence": {"method": "embedding", "model": "vectors-1"}},
+    });
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss", "testing"], &debate));
+    let finished = sandbox.run(["debate", crate::arena::PROBLEM, "--quiet"]);
+    let end = expected_of_arena(kind, when, task);
+    if end == End::NeverBegun {
+        assert_eq!((finished.code, sandbox.debates()), (Some(3), Vec::new()), "{name}: {finished}");
+        return;
+    }
+    let id = sandbox.only_debate();
+    let state = sandbox.state(&id);
+    sandbox.assert_state_is_the_fold(&id);
+    assert_attempts(&name, &server.requests());
+    let failures = state["failures"].as_array().map_or(0, Vec::len);
+    let outcome = &state["outcome"]["kind"];
+    match end {
+        End::Full => assert_eq!((finished.code, outcome, failures), (Some(0), &json!("full"), 0), "{name}: {finished}"),
+        End::Degraded => {
+            assert_eq!((finished.code, outcome), (Some(0), &json!("degraded")), "{name}: {finished}");
+            assert!(failures > 0, "{name}: {finished}");
+        }
+        End::Failed | End::NeverBegun => {
+            assert_eq!((finished.code, &state["status"]), (Some(3), &json!("failed")), "{name}: {finished}");
+            server.set_script(healthy);
+            let resumed = sandbox.run(["resume", "latest", "--quiet"]).expect_code(0);
+            assert_eq!(sandbox.state(&id)["outcome"]["kind"], "full", "{name}: {resumed}");
+        }
+    }
+}
+
+fn healthy(request: &Incoming) -> Reply {
+    crate::arena::script(request, crate::arena::Related::Not, &[])
+}
+
+#[test]
+fn no_fault_makes_an_arena_full_that_is_not() {
+    let faults = ["500", "401", "truncated JSON"].map(|name| FAULTS.into_iter().find(|of| of.0 == name).unwrap());
+    let mut cells = Vec::new();
+    for fault in faults {
+        for when in [When::First, When::Always] {
+            cells.extend(ARENA.map(|task| (fault, when, task)));
+        }
+    }
+    let cells = Mutex::new(cells);
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                loop {
+                    let Some((fault, when, task)) = cells.lock().unwrap().pop() else { break };
+                    run_arena(fault, when, task);
                 }
             });
         }

@@ -148,8 +148,17 @@ fn it_is_forecast_to_the_call() {
     let sandbox = Sandbox::new();
     let prepared = runner(&server, &sandbox).prepare(spec(settings())).unwrap();
     let created = prepared.created().unwrap().clone();
-    let forecast =
-        forecast(&PITCHING, &settings(), &std::collections::BTreeSet::new(), |_, _| created.clone()).unwrap();
+    let forecast = forecast(
+        &PITCHING,
+        &settings(),
+        &std::collections::BTreeSet::new(),
+        &dialectic::debate::Span {
+            low: dialectic::debate::Gathered::default(),
+            high: dialectic::debate::Gathered::default(),
+        },
+        |_, _| created.clone(),
+    )
+    .unwrap();
     assert!(forecast.calls.iter().all(|call| call.made == Made::Always));
     let foreseen: Vec<_> = forecast.calls.iter().map(|call| call.key.clone()).collect();
     let finished = run(prepared).debate;

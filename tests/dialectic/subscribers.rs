@@ -44,7 +44,7 @@ impl ChatModel for Writing {
             };
             let tokens = Some(Tokens { input_tokens: 100, cached_input_tokens: 0, output_tokens: 10 });
             let finish = FinishReason::Complete;
-            Ok(Reply { text, tool_calls: Vec::new(), finish, served_model: None, tokens, stated_cost: None })
+            Ok(Reply { text, finish, tokens, ..Reply::default() })
         })
     }
 }

@@ -9,7 +9,6 @@ use crate::cli::session::{Session, env_file, runner};
 use crate::cli::terminal::Terminal;
 use crate::config::{
     ConfigPath, Environment, Loaded, ModelChoice, Overrides, PanelChoice, PanelName, Switch, model_warnings,
-    routed_providers,
 };
 use crate::debate::Settings;
 use crate::error::Error;
@@ -48,19 +47,20 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         for warning in &warnings {
             terminal.warning(warning);
         }
-        return dry_run::run(&spec, &routed_providers(&settings, &environment), terminal);
+        return dry_run::run(&spec, &runner(environment)?, terminal);
     }
     let session = Session::open(&args.run, &settings, hooks, &environment, terminal)?;
     if let Some(choice) = &choice {
         choice.callable()?;
     }
     let server = args.serve.then(|| serve::for_one_debate(&path, &environment, args.max_cost)).transpose()?;
-    let prepared = runner(environment)?.prepare(spec.clone())?;
+    let runner = runner(environment)?;
+    let prepared = runner.prepare(spec.clone())?;
     say(choice.as_ref(), &spec, terminal);
     for warning in warnings.iter().chain(&prepared.panel().warnings) {
         terminal.warning(warning);
     }
-    for warning in spec.check_prompts()? {
+    for warning in runner.check_prompts(&spec)? {
         terminal.warning(&warning);
     }
     prepared.check_limit()?;
@@ -110,7 +110,7 @@ fn warn_of_unknown_costs(settings: &Settings, terminal: &mut Terminal) {
     if settings.debate.budget.warn_cost_usd.is_none() {
         return;
     }
-    let everybody = settings.agents.iter().chain([&settings.judge]);
+    let everybody = settings.everybody();
     let unpriced = everybody.filter(|agent| price_of(agent, settings).is_none());
     let models: BTreeSet<&str> = unpriced.map(|agent| agent.model.as_str()).collect();
     if !models.is_empty() {

@@ -1,17 +1,15 @@
 //! `dialectic debate --dry-run`: what the debate would take, without a call and without a key.
 
-use std::collections::BTreeSet;
-
 use crate::cli::terminal::Terminal;
 use crate::display;
 use crate::engine::{check_prices, check_purchase, check_windows};
 use crate::error::Error;
-use crate::runner::Spec;
+use crate::runner::{Runner, Spec};
 
-pub(super) fn run(spec: &Spec, routed: &BTreeSet<String>, terminal: &mut Terminal) -> Result<(), Error> {
+pub(super) fn run(spec: &Spec, runner: &Runner, terminal: &mut Terminal) -> Result<(), Error> {
     let settings = &spec.settings;
     (spec.protocol.check)(settings)?;
-    let forecast = spec.forecast(routed)?;
+    let forecast = runner.forecast(spec)?;
     terminal.text(&display::forecast(&forecast, &spec.protocol.infos()))?;
     for warning in check_windows(&forecast.calls, settings)? {
         terminal.warning(&warning);

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use console::truncate_str;
+
 use crate::archive::{Archive, FORGOTTEN, Found, Memory, Relevance, Update};
 use crate::cli::args::{MemoryArgs, MemoryCommand};
 use crate::cli::session::debates;
@@ -35,7 +37,8 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
                 terminal.notice("Nothing on that is remembered.");
                 return Ok(());
             }
-            terminal.text(&found.iter().map(|one| listed(&directory, one)).collect::<Vec<_>>().join("\n"))
+            let width = terminal.screen().width.unwrap_or(usize::MAX);
+            terminal.text(&found.iter().map(|one| listed(&directory, one, width)).collect::<Vec<_>>().join("\n"))
         }
         MemoryCommand::Show { which, json } => {
             let id = directory.find(&which.debate)?.load(Wanted::State)?.debate.id;
@@ -80,21 +83,26 @@ fn day(at: &str) -> &str {
     at.get(..10).unwrap_or(at)
 }
 
-fn listed(directory: &Directory, one: &Found) -> String {
+/// Two lines, neither of them wider than `width`.
+fn listed(directory: &Directory, one: &Found, width: usize) -> String {
     let id = DebateId::new(&*one.debate);
     let name = directory.short_name(&id).to_owned();
-    let problem = one_line(one.problem.lines().next().unwrap_or_default());
-    format!("{}  {}  {}\n    {}\n", one_line(&name), day(&one.finished_at), truncate(&problem, PROBLEM), one.excerpt)
+    let problem = title(&one.problem);
+    let head = format!("{}  {}  {}", one_line(&name), day(&one.finished_at), truncate(&problem, PROBLEM));
+    let excerpt = format!("    {}", one.excerpt);
+    let [head, excerpt] = [&head, &excerpt].map(|line| truncate_str(line, width, "…"));
+    format!("{head}\n{excerpt}\n")
+}
+
+/// What a problem is called: its first line, which may be a heading.
+fn title(problem: &str) -> String {
+    let first = problem.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    one_line(first.trim_start_matches('#').trim_start())
 }
 
 /// A memory as Markdown.
 fn shown(memory: &Memory) -> String {
-    let mut text = format!(
-        "# {}\n\n{} · {}\n",
-        one_line(memory.problem.lines().next().unwrap_or_default()),
-        memory.debate,
-        day(&memory.finished_at)
-    );
+    let mut text = format!("# {}\n\n{} · {}\n", title(&memory.problem), memory.debate, day(&memory.finished_at));
     for (title, part) in
         [("Decision", &memory.decision), ("What turned out right", &memory.evidence), ("Dissent", &memory.dissent)]
     {

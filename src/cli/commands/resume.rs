@@ -71,9 +71,9 @@ fn configured_otherwise(saved: &Settings, environment: &Environment) -> Vec<Stri
         return Vec::new();
     };
     let now = now.settings;
-    let saved = saved.agents.iter().chain([&saved.judge]).filter(|agent| agent.provider != OFFLINE);
+    let saved = saved.everybody().filter(|agent| agent.provider != OFFLINE);
     let differing = saved.filter_map(|agent| {
-        let now = now.agents.iter().chain([&now.judge]).find(|now| now.id == agent.id)?;
+        let now = now.everybody().find(|now| now.id == agent.id)?;
         ((&now.model, &now.provider) != (&agent.model, &agent.provider)).then(|| {
             let (id, model, provider) = (&agent.id, &agent.model, &agent.provider);
             format!(

@@ -83,6 +83,7 @@ impl Reads {
                 | Yield::Agreement
                 | Yield::Challenge
                 | Yield::Kinds
+                | Yield::Similarity
                 | Yield::Speech
                 | Yield::Questions
                 | Yield::Summary

@@ -76,7 +76,7 @@ impl Diagnostic for BudgetError {
 /// The models that have none.
 pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
     let Some(limit) = settings.debate.budget.max_cost_usd else { return Ok(()) };
-    let everybody = settings.agents.iter().chain([&settings.judge]);
+    let everybody = settings.everybody();
     let unpriced = everybody.filter(|agent| price_of(agent, settings).is_none());
     let models: BTreeSet<String> = unpriced.map(|agent| agent.model.clone()).collect();
     if models.is_empty() { Ok(()) } else { Err(BudgetError::Unpriced { limit, models: models.into_iter().collect() }) }
@@ -142,7 +142,7 @@ pub(super) struct Payees(HashMap<AgentId, Payee>);
 
 impl Payees {
     pub(super) fn of(settings: &Settings, routed: &BTreeSet<String>) -> Self {
-        let everybody = settings.agents.iter().chain([&settings.judge]);
+        let everybody = settings.everybody();
         // All have a price: that is checked before the panel is built.
         let priced = everybody.filter_map(|agent| {
             let price = price_of(agent, settings)?;

@@ -75,6 +75,7 @@ impl Wanted {
             | Answer::Relations
             | Answer::Challenge
             | Answer::Kinds
+            | Answer::Embeddings
             | Answer::Judgement
             | Answer::Scores(_) => goes_on,
         };

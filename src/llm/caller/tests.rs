@@ -136,6 +136,7 @@ fn request() -> Request {
         turns: vec![],
         answer: None,
         tools: Arc::new([]),
+        embeds: Arc::new([]),
     }
 }
 

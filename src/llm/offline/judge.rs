@@ -194,11 +194,14 @@ impl<'a> Agent<'a> {
     fn joined(&self) -> String {
         let positions = self.positions();
         let all = self.union(&positions);
+        let base = self.prompt.task_text().lines().find_map(|line| Some(line.split_once(" has won.")?.0));
         let point = |entry: &&Entry| {
             let held = positions.iter().filter(|one| covers(&one.held, entry)).map(|one| one.author.to_owned());
             let held: Vec<String> = held.collect();
             let from = match held.len() {
                 some if some == positions.len() => String::new(),
+                // What is taken from others is marked, and not what was there.
+                _ if held.iter().any(|author| Some(author.as_str()) == base) => String::new(),
                 _ if self.is_merging() => format!(" *(from {})*", list(&held)),
                 // Labels are dealt anew in each debate: the same debate is to have the same answer.
                 some => format!(" *(held by {some} of {})*", positions.len()),

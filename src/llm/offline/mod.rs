@@ -18,6 +18,7 @@ mod text;
 mod words;
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -27,13 +28,15 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::debate::{Tokens, Usd};
 
-use super::{AnswerSchema, ChatModel, FailedAttempt, FinishReason, Listener, Live, ModelError, Reply, Request};
+use super::{AnswerSchema, ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request};
 
 use agent::Agent;
-use words::mixed;
+use words::{mixed, terms};
 
 /// The name of the model that is none.
 pub const MODEL: &str = "rehearsal";
+/// Of the embeddings.
+const DIMENSIONS: usize = 256;
 
 /// How the offline provider behaves beside what it says.
 #[derive(Debug, Clone, Default)]
@@ -67,15 +70,8 @@ impl Rehearsal {
         schema: Option<&AnswerSchema>,
         listener: &dyn Listener,
     ) -> Result<Reply, FailedAttempt> {
-        let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         let latency = self.latency(prompt);
-        if self.options.fail_every.is_some_and(|every| number.is_multiple_of(u64::from(every.get()))) {
-            if !latency.is_zero() {
-                sleep(latency).await;
-            }
-            let message = "a failure that was asked for".to_owned();
-            return Err(ModelError::ServerFailed { status: 500, retry_after: None, message }.into());
-        }
+        self.fail_when_due(latency).await?;
         let agent = Agent::new(prompt, self.options.seed);
         let text = match schema {
             Some(answer) => agent.form(&answer.schema).to_string(),
@@ -84,15 +80,30 @@ impl Rehearsal {
         if !latency.is_zero() {
             speak(&text, latency, listener).await;
         }
-        Ok(Reply {
-            text,
-            tool_calls: Vec::new(),
-            finish: FinishReason::Complete,
-            served_model: Some(MODEL.to_owned()),
-            // Nothing was read or written by a model, and nothing is billed.
-            tokens: Some(Tokens::default()),
-            stated_cost: Some(Usd::ZERO),
-        })
+        Ok(Reply { text, ..unbilled() })
+    }
+
+    /// Fails where a failure is due, as late as an answer would have come.
+    async fn fail_when_due(&self, latency: Duration) -> Result<(), FailedAttempt> {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        if !self.options.fail_every.is_some_and(|every| number.is_multiple_of(u64::from(every.get()))) {
+            return Ok(());
+        }
+        if !latency.is_zero() {
+            sleep(latency).await;
+        }
+        let message = "a failure that was asked for".to_owned();
+        Err(ModelError::ServerFailed { status: 500, retry_after: None, message }.into())
+    }
+
+    /// The embeddings of texts, as late as an answer would have come.
+    async fn embed(&self, texts: &[Arc<str>]) -> Result<Reply, FailedAttempt> {
+        let latency = self.latency(&texts.concat());
+        self.fail_when_due(latency).await?;
+        if !latency.is_zero() {
+            sleep(latency).await;
+        }
+        Ok(Reply { embeddings: texts.iter().map(|text| embedding(text)).collect(), ..unbilled() })
     }
 
     fn latency(&self, prompt: &str) -> Duration {
@@ -104,8 +115,32 @@ impl Rehearsal {
 
 impl ChatModel for Rehearsal {
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        self.answer(&request.prompt, request.answer.as_deref(), live.listener).boxed()
+        if request.embeds.is_empty() {
+            self.answer(&request.prompt, request.answer.as_deref(), live.listener).boxed()
+        } else {
+            self.embed(&request.embeds).boxed()
+        }
     }
+}
+
+/// A reply without content: nothing was read or written by a model, and nothing is billed.
+fn unbilled() -> Reply {
+    Reply {
+        served_model: Some(MODEL.to_owned()),
+        tokens: Some(Tokens::default()),
+        stated_cost: Some(Usd::ZERO),
+        ..Reply::default()
+    }
+}
+
+/// A vector of a text: each of its terms counts in one of the dimensions, whichever its hash says.
+fn embedding(text: &str) -> Vec<f64> {
+    let mut vector = vec![0.0; DIMENSIONS];
+    for term in terms(text) {
+        let place = usize::try_from(mixed(0, &term) % DIMENSIONS as u64).unwrap_or_default();
+        vector[place] += 1.0;
+    }
+    vector
 }
 
 /// Says `text` word by word, in that time.

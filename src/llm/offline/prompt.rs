@@ -92,6 +92,11 @@ impl<'a> Prompt<'a> {
         self.0.iter().find(|section| section.part == part)
     }
 
+    /// What is to be done, in full.
+    pub(super) fn task_text(&self) -> &'a str {
+        self.0.iter().rev().find(|section| section.title.starts_with("Your task:")).map_or("", |section| section.whole)
+    }
+
     /// What follows `label` in the last first-level heading that begins with it.
     pub(super) fn labelled(&self, label: &str) -> Option<&'a str> {
         self.0.iter().rev().find_map(|section| section.part.strip_prefix(label)).map(str::trim)

@@ -9,6 +9,7 @@ mod asking;
 mod capabilities;
 mod chat;
 mod diagnosis;
+mod embeddings;
 mod endpoint;
 mod failure;
 mod http;
@@ -88,8 +89,10 @@ impl OpenAiClient {
         live: Live<'_>,
     ) -> Result<Reply, Failure> {
         let posted = match api {
-            Api::Responses => self.transport.post(api, &responses::body(request, capabilities)).await?,
-            Api::Chat => self.transport.post(api, &chat::body(request, capabilities)).await?,
+            Api::Responses => {
+                self.transport.post(responses::Answer::PATH, &responses::body(request, capabilities)).await?
+            }
+            Api::Chat => self.transport.post(chat::Answer::PATH, &chat::body(request, capabilities)).await?,
         };
         let spoken = Spoken::new(capabilities.begins_within);
         match api {
@@ -233,6 +236,8 @@ impl From<ModelError> for Failure {
 
 impl ChatModel for OpenAiClient {
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        Box::pin(self.answer(request, live))
+        Box::pin(async move {
+            if request.embeds.is_empty() { self.answer(request, live).await } else { self.embed(request).await }
+        })
     }
 }

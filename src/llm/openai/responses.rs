@@ -193,6 +193,9 @@ impl ApiAnswer for Answer {
             _ => FinishReason::Complete,
         };
         let tokens = self.usage.as_ref().and_then(ReportedUsage::tokens);
-        (Reply { text, tool_calls, finish, served_model: self.model, tokens, stated_cost: None }, refusal)
+        (
+            Reply { text, tool_calls, finish, served_model: self.model, tokens, stated_cost: None, ..Reply::default() },
+            refusal,
+        )
     }
 }

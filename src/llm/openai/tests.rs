@@ -84,6 +84,7 @@ fn request_for(model: &str) -> Request {
         turns: vec![],
         answer: None,
         tools: Arc::new([]),
+        embeds: Arc::new([]),
     }
 }
 

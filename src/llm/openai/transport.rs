@@ -12,7 +12,6 @@ use tokio::time::{Instant, timeout};
 
 use crate::llm::ModelError;
 
-use super::capabilities::Api;
 use super::endpoint::{Address, EndpointError};
 use super::http::{HttpClient, Route, over_old_connection};
 
@@ -131,18 +130,15 @@ impl Transport {
         &self.address
     }
 
-    /// Posts `body` to the API's path.
+    /// Posts `body` to the path of an API.
     ///
     /// # Errors
     /// When there is no answer, or not all of it. A refusal is an answer.
-    pub(super) async fn post(&self, api: Api, body: &(impl Serialize + Sync)) -> Result<Posted, ModelError> {
+    pub(super) async fn post(&self, path: &str, body: &(impl Serialize + Sync)) -> Result<Posted, ModelError> {
         let body = serde_json::to_vec(body).map_err(|error| unsendable(&error.to_string()))?;
         let request = self
             .client
-            .post(self.address.url(match api {
-                Api::Responses => "/responses",
-                Api::Chat => "/chat/completions",
-            }))
+            .post(self.address.url(path))
             .headers(self.address.headers().clone())
             .header(CONTENT_TYPE, "application/json")
             .body(body)

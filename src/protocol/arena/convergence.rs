@@ -1,14 +1,12 @@
 //! Whether the texts of a round have converged: what they decide is compared, and an agreement can be challenged.
 
-use std::collections::BTreeMap;
-
-use crate::debate::{AgentId, AgentSettings, CallKey, Convergence, Debate, Event, Lexicon, Settled, SimilarityMethod};
+use crate::debate::{AgentSettings, CallKey, Convergence, Debate, Event, Lexicon, Settings, Settled, SimilarityMethod};
 
 use super::texts::{revised, text_before};
 use super::{
     Answer, CHALLENGE, CONTINUE, CONVERGED, CONVERGENCE, Cost, OBSERVATION, OBSERVE, QUESTION, RELATE,
-    ROUNDS_EXHAUSTED, Shows, Step, Trigger, critiques, has_timed_out, is_last_round, key, proposals, revisions, rules,
-    salt,
+    ROUNDS_EXHAUSTED, SIMILARITY, Shows, Step, TEXTS, Trigger, critiques, has_timed_out, is_last_round, key, proposals,
+    revisions, rules, salt,
 };
 
 /// How often an agreement is sent back in a debate.
@@ -32,6 +30,7 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     let judge = &settings.judge;
     let mut steps: Vec<Step> = rules.observer.then(|| observation(debate, judge)).into_iter().collect();
     let Some(texts) = settled_texts(debate) else { return steps };
+    steps.extend(comparison(debate, settings, &texts));
     if debate.decisions_of(&texts).are_open() {
         steps.push(Step {
             key: key(debate, CONVERGENCE, judge),
@@ -59,6 +58,34 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
         });
     }
     steps
+}
+
+/// Has the texts compared by their embeddings, and each with its author's one before, where that is wanted. A server
+/// that could not in an earlier round is not asked again.
+fn comparison(debate: &Debate, settings: &Settings, texts: &[CallKey]) -> Option<Step> {
+    let embedder = settings.embedder.as_ref()?;
+    let has_failed =
+        (1..debate.current_round).any(|round| debate.has_failed(&CallKey::new(round, SIMILARITY, &embedder.id)));
+    let before = texts.iter().filter_map(|text| before(debate, text));
+    (!has_failed).then(|| Step {
+        key: key(debate, SIMILARITY, embedder),
+        inputs: texts.iter().cloned().chain(before).collect(),
+        prompt: &TEXTS,
+        shows: Shows::Inputs,
+        answer: Answer::Embeddings,
+        cost: Cost::Extra,
+        notice: None,
+    })
+}
+
+/// Why the texts are compared by their words, where it was to be by their embeddings.
+fn fallback(debate: &Debate, settings: &Settings) -> Option<String> {
+    let embedder = settings.embedder.as_ref()?;
+    let failed = debate
+        .failures
+        .iter()
+        .find(|failure| failure.key.stage == SIMILARITY && failure.key.agent_id == embedder.id)?;
+    Some(failed.error.clone())
 }
 
 /// How often an agreement was sent back in earlier rounds.
@@ -93,37 +120,50 @@ pub(super) fn measured(debate: &Debate) -> Vec<Event> {
     if decisions.are_open() && related.is_none() {
         return Vec::new();
     }
+    let comparison = comparison(debate, settings, &texts);
+    if comparison.is_some_and(|step| debate.settled(&step.key).is_none()) {
+        return Vec::new();
+    }
     let agreement = decisions.agreement(round.relations.as_ref());
-    let (similarity, stability) = lexical(debate, &texts);
+    let before: Vec<Option<CallKey>> = texts.iter().map(|text| before(debate, text)).collect();
+    let embedder = settings.embedder.as_ref().filter(|_| round.similarities.is_some());
+    let compared = texts.iter().chain(before.iter().flatten());
+    let by_words = round.similarities.is_none().then(|| by_words(debate, compared.cloned().collect()));
+    let alike = |one: &CallKey, other: &CallKey| match &round.similarities {
+        Some(similarities) => similarities.between(one, other),
+        None => by_words.as_ref()?(one, other),
+    };
+    let pairs =
+        texts.iter().enumerate().flat_map(|(place, one)| texts[place + 1..].iter().map(move |other| (one, other)));
+    let pairs: Vec<f64> = pairs.filter_map(|(one, other)| alike(one, other)).collect();
+    #[expect(clippy::cast_precision_loss, reason = "there are few agents")]
+    let similarity = (!pairs.is_empty()).then(|| pairs.iter().sum::<f64>() / pairs.len() as f64);
+    let own = texts.iter().zip(&before);
+    let stability = own.filter_map(|(text, before)| Some((text.agent_id.clone(), alike(text, before.as_ref()?)?)));
     let convergence = Convergence {
         agreement: agreement.agreement,
         unknown: agreement.unknown,
         threshold: rules.convergence.threshold,
         matters: agreement.matters,
         opposed_on: agreement.opposed_on,
-        stability,
+        stability: stability.collect(),
         similarity,
-        method: SimilarityMethod::Lexical,
+        method: embedder.map_or(SimilarityMethod::Lexical, |_| SimilarityMethod::Embedding),
+        model: embedder.map(|embedder| embedder.model.clone()),
+        fallback: fallback(debate, settings).filter(|_| embedder.is_none()),
     };
     vec![Event::Measured { round: debate.current_round, convergence }]
 }
 
-/// How alike the texts are, and each to its author's one before, by their words.
-fn lexical(debate: &Debate, texts: &[CallKey]) -> (Option<f64>, BTreeMap<AgentId, f64>) {
-    let before: Vec<Option<CallKey>> = texts.iter().map(|text| before(debate, text)).collect();
+/// How alike two of these texts are by their words.
+fn by_words(debate: &Debate, texts: Vec<CallKey>) -> impl Fn(&CallKey, &CallKey) -> Option<f64> + use<> {
     let content = |key: &CallKey| debate.contribution(key).map(|text| text.without_answers().into_owned());
-    let all = texts.iter().map(Some).chain(before.iter().map(Option::as_ref));
-    let all: Vec<String> = all.map(|key| key.and_then(content).unwrap_or_default()).collect();
-    let lexicon = Lexicon::of(all.iter().map(String::as_str));
-    let pairs = (0..texts.len()).flat_map(|one| (one + 1..texts.len()).map(move |other| (one, other)));
-    let pairs: Vec<f64> = pairs.filter_map(|(one, other)| lexicon.similarity(one, other)).collect();
-    #[expect(clippy::cast_precision_loss, reason = "there are few agents")]
-    let similarity = (!pairs.is_empty()).then(|| pairs.iter().sum::<f64>() / pairs.len() as f64);
-    let stable = texts.iter().enumerate().filter_map(|(place, text)| {
-        before[place].as_ref()?;
-        Some((text.agent_id.clone(), lexicon.similarity(place, texts.len() + place)?))
-    });
-    (similarity, stable.collect())
+    let contents: Vec<String> = texts.iter().map(|key| content(key).unwrap_or_default()).collect();
+    let lexicon = Lexicon::of(contents.iter().map(String::as_str));
+    move |one, other| {
+        let place = |key: &CallKey| texts.iter().position(|text| text == key);
+        lexicon.similarity(place(one)?, place(other)?)
+    }
 }
 
 /// The text that was revised into this one.

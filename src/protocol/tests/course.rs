@@ -7,10 +7,10 @@ use chrono::DateTime;
 use serde_json::{Value, json};
 
 use crate::debate::{
-    AgentClarifications, AgentId, Argument, CallKey, CallRecord, Challenge, Clarification, Contribution, Created,
-    Debate, DebateId, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Observation, Reading,
-    Reads, Recorded, RelatedPair, Relation, Relations, Settings, Solution, StageId, StopReason, Summary,
-    SummaryMetadata, Timestamp, fold, fork,
+    AgentClarifications, AgentId, AgentSettings, Argument, CallKey, CallRecord, Challenge, Clarification, Contribution,
+    Created, Debate, DebateId, EMBEDDER, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata,
+    Observation, Reading, Reads, Recorded, RelatedPair, Relation, Relations, Settings, Similarities, Solution, StageId,
+    StopReason, Summary, SummaryMetadata, Timestamp, fold, fork,
 };
 
 use super::super::{Answer, Authorship, Next, Protocol, Step, Trigger};
@@ -34,6 +34,8 @@ pub(super) enum Reply {
     Challenged(usize),
     /// The kinds of argument, of every text.
     Observed,
+    /// Texts whose embeddings are all the same.
+    Compared,
     /// A score for each agent, by their places in the configuration, and the places of those that miss a requirement.
     Scored(Vec<f64>, Vec<usize>),
 }
@@ -240,7 +242,7 @@ impl Course {
     fn result(&self, step: &Step, reply: Reply) -> Event {
         let key = step.key.clone();
         let settings = self.debate.settings.as_ref().unwrap();
-        let agent = settings.agents.iter().chain([&settings.judge]).find(|agent| agent.id == key.agent_id).unwrap();
+        let agent = settings.everybody().find(|agent| agent.id == key.agent_id).unwrap();
         let reading = |content: &str| {
             let reads = Reads::of(&self.debate, &key, &step.inputs)?;
             Some(reads.read(content)).filter(Reading::says_something).map(Box::new)
@@ -305,7 +307,7 @@ impl Course {
                 };
                 Event::Judged { key, judgement, call: call() }
             }
-            (Answer::Relations | Answer::Challenge | Answer::Kinds | Answer::Scores(_), reply)
+            (Answer::Relations | Answer::Challenge | Answer::Kinds | Answer::Embeddings | Answer::Scores(_), reply)
                 if reply != Reply::Failed =>
             {
                 self.compared(step, reply)
@@ -345,6 +347,10 @@ impl Course {
             (Answer::Challenge, Reply::Challenged(claims)) => {
                 let claims = (0..claims).map(|number| format!("claim {number}")).collect();
                 Event::Challenged { key, challenge: Challenge { claims, ..Challenge::default() }, call: call() }
+            }
+            (Answer::Embeddings, Reply::Compared) => {
+                let vectors = vec![vec![1.0]; step.inputs.len()];
+                Event::Compared { key, similarities: Similarities::of(step.inputs.clone(), &vectors), call: call() }
             }
             (Answer::Kinds, Reply::Observed) => {
                 let kinds = [Argument::Evidence].into();
@@ -409,6 +415,7 @@ pub(super) fn good(step: &Step) -> Reply {
         Answer::Relations => Reply::Related(None),
         Answer::Challenge => Reply::Challenged(0),
         Answer::Kinds => Reply::Observed,
+        Answer::Embeddings => Reply::Compared,
         Answer::Scores(_) => Reply::Scored(vec![80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 20.0], Vec::new()),
     }
 }
@@ -416,4 +423,9 @@ pub(super) fn good(step: &Step) -> Reply {
 /// Always the first.
 pub(super) fn first(_: usize) -> usize {
     0
+}
+
+/// A model of embeddings.
+pub(super) fn embedder(settings: &Settings) -> AgentSettings {
+    AgentSettings { id: EMBEDDER.into(), ..settings.judge.clone() }
 }

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use crate::debate::{AgentId, Argument, Convergence, Extension, Matter, Round, Verdict, Voting};
+use crate::debate::{AgentId, Argument, Challenge, Convergence, Extension, Matter, Round, Verdict, Voting};
 use crate::figures::score;
 use crate::report::View;
 
@@ -35,6 +35,7 @@ pub(super) fn material(view: &View<'_>) -> Markup {
 /// Who was chosen to take part, and why.
 pub(super) fn team(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let Some(selection) = &view.debate.selection else { return Markup::default() };
+    let has_families = selection.candidates.iter().any(|one| one.family.is_some());
     let part = |value: f64| html! { td.number { (format!("{value:+.3}")) } };
     let rows = html! {
         @for one in &selection.candidates {
@@ -48,11 +49,13 @@ pub(super) fn team(view: &View<'_>, participants: &Participants<'_>) -> Markup {
                 td.number { (one.rating.map_or_else(|| "unknown".to_owned(), |rating| format!("{rating:.0}"))) }
                 td.number { (one.brier.map_or_else(|| "unknown".to_owned(), |brier| format!("{brier:.3}"))) }
                 td.number { (one.debates) }
-                td { @if let Some(family) = &one.family { (name(family)) } @else { "unknown" } }
+                @if has_families {
+                    td { @if let Some(family) = &one.family { (name(family)) } @else { "unknown" } }
+                }
             }
         }
     };
-    let columns = [
+    let mut columns = vec![
         Column::words("Agent"),
         Column::words("Takes part"),
         Column::number("Score"),
@@ -62,12 +65,14 @@ pub(super) fn team(view: &View<'_>, participants: &Participants<'_>) -> Markup {
         Column::number("Rating"),
         Column::number("Brier score"),
         Column::number("Debates"),
-        Column::words("Family"),
     ];
+    columns.extend(has_families.then(|| Column::words("Family")));
     html! {
         p.lead {
             @match selection.size {
-                Some(size) => { (size) " of " (selection.candidates.len()) " agents were to take part, the best by these scores." }
+                Some(size) => {
+                    (size) " of " (selection.candidates.len()) " agents were to take part: the best by these scores, of equals the first of the configuration."
+                }
                 None => "All agents took part; no size of the team was set.",
             }
             " " (selection.debates) " debates had been counted before."
@@ -85,7 +90,8 @@ pub(super) fn agreement(view: &View<'_>, participants: &Participants<'_>) -> Mar
             "Agreement is the share of matters on which all texts decide the same; from " (score(last.threshold))
             " percent on they have converged. "
             @if last.is_reached() { "They did." } @else { "They did not." }
-            " How alike the texts are in words (" (last.method.name()) ") stands beside it and decides nothing."
+            " Beside it stands how alike the texts are, which decides nothing. It is measured by "
+            (name(&last.measured_by())) "."
         }
         (figures(&rounds))
         (stabilities(&rounds, participants))
@@ -159,11 +165,17 @@ fn matters(round: &Round, convergence: &Convergence, participants: &Participants
     html! {
         details {
             summary { "Matters of round " (round.round_number) }
+            @if let Some(fallback) = &convergence.fallback {
+                p { "The texts were compared by their words, because no embeddings were had: " (name(fallback)) "." }
+            }
             @if let Some(unknown) = &convergence.unknown { p { "The agreement is unknown: " (name(unknown)) "." } }
             @if let Some(on) = &convergence.opposed_on {
                 p { "It counts as 0, because decisions on this requirement are opposite: " (name(on)) }
             }
             ul { @for matter in &convergence.matters { (matter_of(matter, participants)) } }
+            @if round.challenge.as_ref().is_some_and(Challenge::is_empty) {
+                p { "The agreement was challenged, and nothing was found against it." }
+            }
         }
         @if let Some(challenge) = challenge {
             div.notice.warn {

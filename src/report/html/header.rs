@@ -100,6 +100,12 @@ fn list(reasons: &[String]) -> Markup {
     }
 }
 
+/// How many take part; of a team that was chosen, out of how many.
+fn agents(view: &View<'_>) -> Markup {
+    let (team, all) = (view.debate.team().len(), view.agents.len());
+    html! { (team) @if team < all { " " small { "of " (all) } } }
+}
+
 fn facts(view: &View<'_>, calls: &[Call<'_>]) -> Markup {
     let debate = view.debate;
     let all = Amounts::of_debate(view, calls);
@@ -107,7 +113,7 @@ fn facts(view: &View<'_>, calls: &[Call<'_>]) -> Markup {
     let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| duration(to.millis_since(from)));
     let facts = [
         ("Confidence", view.confidence().map(|confidence| html! { (score(confidence)) " " small { "of 100" } })),
-        ("Agents", Some(html! { (view.agents.len()) })),
+        ("Agents", Some(agents(view))),
         ("Rounds", Some(html! { (debate.rounds.len()) })),
         ("Calls", Some(html! { (all.calls.map_or("unknown".to_owned(), thousands)) })),
         ("Tokens", is_paid.then(|| html! { (all.tokens()) })),

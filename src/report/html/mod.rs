@@ -52,8 +52,8 @@ pub fn html(view: &View<'_>) -> String {
         Section::new("problem", "Problem", Part::Answer, problem::problem(view)),
         Section::new("participants", "Participants", Part::Answer, participants::section(view, &participants)),
         Section::new("story", "In short", Part::Debate, story::story(view, &participants, &shown)),
-        Section::new("team", "Team", Part::Answer, contest::team(view, &participants)),
-        Section::new("material", "Material", Part::Answer, contest::material(view)),
+        Section::new("team", "Team", Part::Debate, contest::team(view, &participants)),
+        Section::new("material", "Material", Part::Debate, contest::material(view)),
         Section::new("timeline", "Timeline", Part::Debate, timeline::timeline(view, &participants, &calls)),
         Section::new("clarifications", "Clarifications", Part::Debate, problem::clarifications(view, &participants)),
         Section::new(

@@ -13,6 +13,8 @@ use super::text::{markdown, name, noun};
 /// fields instead.
 const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment\n";
 const VOTE: &str = "\n\n---\n\n## Vote\n";
+/// Where, behind the assessment, it says whose text was called what in the answer.
+const CANDIDATES: &str = "\n\n### Candidates\n\n";
 
 /// What the section is called. A debate that ends with a verdict has that for its answer.
 pub(super) fn title(debate: &Debate) -> String {
@@ -23,7 +25,9 @@ pub(super) fn title(debate: &Debate) -> String {
 /// The section.
 pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let Some(solution) = &view.debate.final_solution else { return missing(view.debate) };
+    let candidates = candidates(solution);
     let cards = [
+        ("Candidates", &candidates),
         ("Open questions", &solution.open_questions),
         ("Recommendations", &solution.recommendations),
         ("Trade-offs", &solution.tradeoffs),
@@ -49,6 +53,12 @@ pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Mark
             }
         }
     }
+}
+
+/// Whose text was called what, where the answer amends one of several: the answer marks what is of which.
+fn candidates(solution: &Solution) -> Vec<String> {
+    let listed = solution.description.rsplit_once(CANDIDATES).map_or("", |(_, listed)| listed);
+    listed.lines().map_while(|line| line.strip_prefix("- ")).map(str::to_owned).collect()
 }
 
 /// The description without what the page shows elsewhere: its headings above it, the assessment and the vote below.

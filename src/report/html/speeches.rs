@@ -27,6 +27,7 @@ pub(super) fn others(view: &View<'_>, participants: &Participants<'_>) -> Markup
             | Yield::Agreement
             | Yield::Challenge
             | Yield::Kinds
+            | Yield::Similarity
             | Yield::Questions
             | Yield::Summary
             | Yield::Score

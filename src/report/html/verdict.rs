@@ -21,6 +21,7 @@ pub(super) fn verdict(view: &View<'_>, participants: &Participants<'_>) -> Marku
         p.lead {
             @match verdict {
                 Some(Verdict { winner: Some(winner), .. }) => { (participants.chip(winner)) " won." },
+                Some(verdict) if verdict.is_tie() => "Nobody won: the highest means are equal.",
                 Some(Verdict { winner: None, .. }) => "Nobody won.",
                 None => "Nothing is decided yet.",
             }
@@ -28,6 +29,9 @@ pub(super) fn verdict(view: &View<'_>, participants: &Participants<'_>) -> Marku
         }
         @if let Some(verdict) = verdict { (stability(verdict, judgements, participants)) }
         (scores(view, participants))
+        @if !view.debate.extensions.is_empty() {
+            p { "The last two passes make the mean. Those before them led to the debate going on." }
+        }
         @if let Some(verdict) = verdict {
             (contest::criteria(verdict, &view.judged(), participants))
             @if !verdict.criteria.is_empty() {
@@ -42,7 +46,7 @@ pub(super) fn verdict(view: &View<'_>, participants: &Participants<'_>) -> Marku
             (markdown(&verdict.reasoning, 4))
         }
         // The verdict gives the reason of one pass.
-        @for one in judgements.iter().skip(usize::from(verdict.is_some())) {
+        @for one in judgements.iter().filter(|one| verdict.is_none_or(|of| of.reasoning != one.reasoning)) {
             details {
                 summary { "Reason in pass " (one.pass) }
                 (markdown(&one.reasoning, 4))
@@ -54,13 +58,14 @@ pub(super) fn verdict(view: &View<'_>, participants: &Participants<'_>) -> Marku
 /// Whether the winner depended on the order in which the judge was shown the debaters.
 fn stability(verdict: &Verdict, judgements: &[Judgement], participants: &Participants<'_>) -> Markup {
     match verdict.stable {
-        Some(true) => html! { p { "It was stable: the winner was the same in both orders of the debaters." } },
+        Some(true) => html! { p { "It was stable: the result was the same in both orders of the debaters." } },
         None => html! { p { "The debaters were judged in one order only, so whether it is stable is not known." } },
         Some(false) => html! {
             div.notice.warn {
                 p { strong { "The verdict is not stable: the winner changed with the order of the debaters." } }
                 ul {
-                    @for one in judgements {
+                    // Those before led to the debate going on.
+                    @for one in judgements.iter().skip(judgements.len().saturating_sub(2)) {
                         li {
                             "Pass " (one.pass) ": "
                             @if let Some(winner) = &one.winner { (participants.chip(winner)) } @else { "nobody" }

@@ -1,6 +1,6 @@
 //! How competing solutions fared: what the debate started from, who was chosen, how far the texts agreed.
 
-use crate::debate::{Argument, Debate, Voting};
+use crate::debate::{Argument, Challenge, Debate, Voting};
 use crate::figures::score;
 use crate::markdown::{cell, inline};
 
@@ -76,13 +76,16 @@ fn agreement(out: &mut Document<'_>, debate: &Debate) {
             score(of.threshold),
             percent(of.mean_stability()),
             percent(of.similarity),
-            of.method.name().to_owned(),
+            of.measured_by(),
             format!("{} of {}", of.matters.iter().filter(|matter| matter.agreed).count(), of.matters.len()),
         ]
     });
     let columns = [">Round", ">Agreement", ">Threshold", ">Stability", ">Similarity", "Measured by", ">Matters agreed"];
     out.table(&columns, rows);
     for (round, of) in measured() {
+        if let Some(fallback) = &of.fallback {
+            out.line(format_args!("- Round {}: no embeddings were had: {}", round.round_number, inline(fallback)));
+        }
         if let Some(unknown) = &of.unknown {
             out.line(format_args!("- Round {}: unknown, {}", round.round_number, inline(unknown)));
         }
@@ -94,6 +97,9 @@ fn agreement(out: &mut Document<'_>, debate: &Debate) {
                 matter.decisions.iter().map(|one| inline(&one.decision).into_owned()).collect();
             let state = if matter.opposed { "opposed" } else { "open" };
             out.line(format_args!("- Round {}, {state}: {}", round.round_number, decisions.join(" / ")));
+        }
+        if round.challenge.as_ref().is_some_and(Challenge::is_empty) {
+            out.line(format_args!("- Round {}: challenged, and nothing was found against it", round.round_number));
         }
         for claim in round.challenge.iter().flat_map(|challenge| &challenge.claims) {
             out.line(format_args!("- Round {}, shared without support: {}", round.round_number, inline(claim)));

@@ -54,6 +54,7 @@ fn who(debate: &Debate, contribution: &Contribution) -> String {
                 | Yield::Agreement
                 | Yield::Challenge
                 | Yield::Kinds
+                | Yield::Similarity
                 | Yield::Proposal
                 | Yield::Questions
                 | Yield::Summary

@@ -68,12 +68,16 @@ pub(super) fn verdict(out: &mut Document<'_>, view: &View<'_>) {
     out.line(format_args!("### {}\n", heading(&capitalized(name))));
     match verdict {
         Some(verdict) => {
-            out.line(format_args!("Winner: {}\n", winner(verdict.winner.as_ref())));
+            let tie = if verdict.is_tie() { " (the highest means are equal)" } else { "" };
+            out.line(format_args!("Winner: {}{tie}\n", winner(verdict.winner.as_ref())));
             out.line(format_args!("Stable: {}\n", stability(verdict)));
         }
         None => out.line("Not decided yet.\n"),
     }
     scores(out, view);
+    if !view.debate.extensions.is_empty() {
+        out.line("The last two passes make the mean. Those before them led to the debate going on.\n");
+    }
     out.line("The judge was shown no names; a letter in its texts is the one under which it was shown a debater.\n");
     let nothing = BTreeMap::new();
     for (criterion, assessment) in verdict.map_or(&nothing, |verdict| &verdict.criteria) {
@@ -101,7 +105,7 @@ fn winner(winner: Option<&AgentId>) -> String {
 
 fn stability(verdict: &Verdict) -> &'static str {
     match verdict.stable {
-        Some(true) => "yes, the winner was the same in both orders of the debaters",
+        Some(true) => "yes, the result was the same in both orders of the debaters",
         Some(false) => "no, the winner changed when the debaters came in the opposite order",
         None => "not known, the debaters were judged in one order only",
     }

@@ -7,11 +7,16 @@ use dialectic::agent::Panel;
 use dialectic::debate::{Created, Debate, DebateId, FORMAT_VERSION, PanelInfo, Price, Settings};
 use dialectic::engine::{Command, Ending, Engine};
 use dialectic::llm::{Caller, CallerLimits, ChatModel, Request, Timeouts};
-use dialectic::protocol::DIALECTIC;
+use dialectic::protocol::Protocol;
 use dialectic::signals::Signals;
 use dialectic::store::{Directory, Record};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
+
+/// The protocol that the settings name.
+pub(crate) fn protocol(settings: &Settings) -> &'static Protocol {
+    Protocol::named(&settings.debate.protocol).expect("it is a built-in one")
+}
 
 /// Agents and judge that all ask `chat`, within the time limits of the settings.
 pub(crate) fn panel(
@@ -20,7 +25,7 @@ pub(crate) fn panel(
     price: Option<Price>,
     limits: &CallerLimits,
 ) -> Panel {
-    let panel = Panel::build(&DIALECTIC, settings, |agent| Caller {
+    let panel = Panel::build(protocol(settings), settings, |agent| Caller {
         chat: chat.clone(),
         provider: agent.provider.as_str().into(),
         price,
@@ -42,7 +47,7 @@ pub(crate) fn created(settings: &Settings, panel: &Panel, id: DebateId, seed: u6
         context: None,
         attachments: [].into(),
         settings: settings.clone(),
-        stages: DIALECTIC.infos(),
+        stages: protocol(settings).infos(),
         prompt_sources: panel.sources.clone(),
         seed: u32::try_from(seed % 1000).expect("it is below a thousand"),
         forked_from: None,
@@ -68,7 +73,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 /// Runs a debate to its end.
 pub(crate) async fn run(settings: &Settings, panel: Panel, seed: u64) -> (Ending, Debate) {
-    run_watched(settings, panel, seed, Signals::new(PanelInfo::new(settings, DIALECTIC.infos()))).await
+    run_watched(settings, panel, seed, Signals::new(PanelInfo::new(settings, protocol(settings).infos()))).await
 }
 
 /// Runs a debate to its end. It shows itself through `signals`.
@@ -87,7 +92,7 @@ pub(crate) async fn run_until(
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     let begun = Record::begin(&Directory::at(directory.path()), |id| created(settings, &panel, id, seed));
     let (record, _) = begun.expect("a temporary directory can be written to");
-    let mut engine = Engine::new(&DIALECTIC, panel, record, &[], signals, cancel, untold());
+    let mut engine = Engine::new(protocol(settings), panel, record, &[], signals, cancel, untold());
     // The thread that saves keeps the clock from going by itself; so it is pushed.
     let clock = tokio::spawn(async {
         loop {

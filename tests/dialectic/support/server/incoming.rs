@@ -9,6 +9,8 @@ pub(crate) enum Api {
     Responses,
     /// `POST /v1/chat/completions`
     Chat,
+    /// `POST /v1/embeddings`
+    Embeddings,
 }
 
 /// What a request asks for, as far as its text says.
@@ -57,7 +59,7 @@ pub(crate) struct Incoming {
     pub(crate) sent: String,
     /// The body; null when it is not JSON.
     pub(crate) body: Value,
-    /// Absent when the path is none of the two.
+    /// Absent when the path is none of theirs.
     pub(crate) api: Option<Api>,
     pub(crate) messages: Vec<Message>,
     pub(crate) purpose: Purpose,
@@ -76,6 +78,7 @@ impl Incoming {
         let api = match path {
             "/v1/responses" => Some(Api::Responses),
             "/v1/chat/completions" => Some(Api::Chat),
+            "/v1/embeddings" => Some(Api::Embeddings),
             _ => None,
         };
         let messages = messages_of(&body);
@@ -164,6 +167,10 @@ fn messages_of(body: &Value) -> Vec<Message> {
     }
     let items = body["input"].as_array().or_else(|| body["messages"].as_array()).into_iter().flatten();
     for item in items {
+        if let Some(text) = item.as_str() {
+            messages.push(message("user", text.to_owned()));
+            continue;
+        }
         match item["type"].as_str() {
             Some("function_call") => messages.push(message("assistant", text_of(&item["arguments"]))),
             Some("function_call_output") => messages.push(message("tool", text_of(&item["output"]))),
