@@ -160,6 +160,8 @@ impl Teller {
             | Event::CostReserved { .. }
             | Event::AttemptFailed { .. }
             | Event::OutputLimited { .. }
+            | Event::CostWarned { .. }
+            | Event::CostAcknowledged
             | Event::CostAssumed { .. }
             | Event::Suspended { .. }
             | Event::Paused
@@ -341,6 +343,8 @@ impl<'a> Call<'a> {
             | Event::CostReserved { .. }
             | Event::AttemptFailed { .. }
             | Event::OutputLimited { .. }
+            | Event::CostWarned { .. }
+            | Event::CostAcknowledged
             | Event::CostAssumed { .. }
             | Event::Stopping { .. }
             | Event::Suspended { .. }
