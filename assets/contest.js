@@ -68,7 +68,7 @@ export function agreement(model) {
     const authors = model.agents.filter((agent) => rounds.some((round) => round.convergence.stability?.[agent.id] !== undefined));
     const own = authors.map((agent) => [chip(model, agent.id), ...rounds.map((round) => percent(round.convergence.stability?.[agent.id]))]);
     return h("section", {}, h("h2", {}, "Agreement"),
-        h("p.note", {}, `The share of matters on which all texts decide the same. From ${points(last.threshold)} % on they have converged${isReached ? ": they have." : ": they have not."}`),
+        h("p.note", {}, `The share of matters on which all texts decide the same. Texts that agree on ${points(last.threshold)} % or more have converged. These ${isReached ? "have" : "have not"}.`),
         table("Agreement and stability over the rounds", ["Round", "Agreement", "Stability", "Similarity", "Matters agreed"], figures),
         own.length ? table("Each text against its author’s one before", ["Text of", ...rounds.map((round) => `Round ${round.number}`)], own) : "",
         rounds.map((round) => matters(model, round)),

@@ -250,7 +250,7 @@ export async function debate(main, { subscribe, go, title }, id) {
             const figures = progress && !progress.over && progress.total ? `${progress.done + progress.failed}/${progress.total}` : texts && stage.inRound ? String(texts) : "";
             // What does not happen in this debate is not ahead of anybody.
             const asks = model.created.settings.debate.interactiveClarifications;
-            if (state === "ahead" && (model.isOver || (stage.yields === "questions" && !asks))) return null;
+            if (state === "ahead" && (model.isOver || place < current || (stage.yields === "questions" && !asks))) return null;
             return h(`li.stage.is-${state}`, { "aria-current": isRunning ? "step" : undefined },
                 h("span", {}, name), figures && h("span.figures", {}, figures), h("span.visually-hidden", {}, ` (${state})`));
         });

@@ -306,7 +306,7 @@ export class Debate {
 function letter(everybody) {
     const taken = new Set();
     for (const one of everybody) {
-        const words = one.name.split(/[\s_-]+/).filter(Boolean).map((word) => word.toUpperCase());
+        const words = one.name.replace(/[^\p{L}\p{N}\s_-]/gu, "").split(/[\s_-]+/).filter(Boolean).map((word) => word.toUpperCase());
         const [first, second] = [words[0] ?? "?", words[1] ?? ""];
         const choices = [first[0] + (second[0] ?? first[1] ?? ""), first.slice(0, 2), first[0] + (second[1] ?? ""), first[0] + (first[2] ?? ""), ...[..."23456789"].map((number) => first[0] + number)];
         one.letters = choices.find((letters) => letters && !taken.has(letters)) ?? choices[0];

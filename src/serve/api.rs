@@ -197,6 +197,7 @@ pub(super) struct ReportQuery {
 #[serde(default)]
 pub(super) struct After {
     /// The number of the last event that is known: only later ones are sent. The header `Last-Event-ID` goes before it.
+    #[schemars(range(max = 9_007_199_254_740_991_u64))]
     after: u64,
 }
 
@@ -361,6 +362,9 @@ pub(super) async fn all_events(
 ) -> Result<Response, Problem> {
     let known = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(positions).unwrap_or_default();
     let wanted = positions(&query.debates);
+    if wanted.is_empty() && !query.list {
+        return Err(Problem::key("debates", "the stream would be empty: name debates, or ask for the list"));
+    }
     if wanted.len() > MOST_FOLLOWED {
         return Err(Problem::key("debates", format!("a stream follows {MOST_FOLLOWED} debates at most")));
     }

@@ -351,8 +351,9 @@ impl Operation {
                 responses.insert(status.to_string(), json!({ "description": description, "content": content }));
             }
             Gives::Texts(description, kinds) => {
-                let content: Map<String, Value> =
-                    kinds.iter().map(|kind| ((*kind).to_owned(), json!({ "schema": { "type": "string" } }))).collect();
+                let of = |kind: &str| if kind == "application/json" { "object" } else { "string" };
+                let content = kinds.iter().map(|kind| ((*kind).to_owned(), json!({ "schema": { "type": of(kind) } })));
+                let content: Map<String, Value> = content.collect();
                 responses.insert("200".to_owned(), json!({ "description": description, "content": content }));
             }
             Gives::Nothing(status, description) => {

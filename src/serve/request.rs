@@ -56,6 +56,7 @@ pub(super) struct NewDebate {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Fork {
     /// The first stage that is made anew, such as `2.critique`; `start` takes over nothing.
+    #[schemars(regex(pattern = r"^(start|[0-9]+\..+)$"))]
     pub(super) at: String,
     #[serde(flatten)]
     pub(super) choices: Choices,

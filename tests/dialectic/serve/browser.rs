@@ -406,7 +406,7 @@ fn a_debate_is_started_and_read_with_the_keyboard_alone() {
     tab.go(&serving.address.clone());
     tab.until("document.querySelector('h1')?.textContent === 'Debates'");
     // Where the focus is can be seen at every stop.
-    let mut stop_at = |tab: &mut Tab, wanted: &str| {
+    let stop_at = |tab: &mut Tab, wanted: &str| {
         for _ in 0..60 {
             tab.key("Tab");
             let focus = "(() => { const one = document.activeElement; const style = getComputedStyle(one); \
