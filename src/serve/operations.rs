@@ -308,17 +308,17 @@ pub fn openapi() -> Value {
 /// choice for one between types.
 fn as_enumeration(schema: &mut Schema) {
     let Some(choices) = schema.get("oneOf").and_then(Value::as_array) else { return };
-    let named = choices.iter().map(|choice| {
+    let one_by_one = choices.iter().map(|choice| {
         let names = choice.get("enum").and_then(Value::as_array).cloned();
         let names = names.or_else(|| Some(vec![choice.get("const")?.clone()]))?;
         names.iter().all(Value::is_string).then_some((names, choice.get("description").and_then(Value::as_str)))
     });
-    let Some(named) = named.collect::<Option<Vec<_>>>() else { return };
+    let Some(one_by_one) = one_by_one.collect::<Option<Vec<_>>>() else { return };
     let described =
-        named.iter().filter_map(|(names, said)| Some(format!("`{}`: {}", names.first()?.as_str()?, (*said)?)));
+        one_by_one.iter().filter_map(|(names, said)| Some(format!("`{}`: {}", names.first()?.as_str()?, (*said)?)));
     let before = schema.get("description").and_then(Value::as_str).map(str::to_owned);
     let description = before.into_iter().chain(described).collect::<Vec<_>>().join("\n\n");
-    let names: Vec<Value> = named.into_iter().flat_map(|(names, _)| names).collect();
+    let names: Vec<Value> = one_by_one.into_iter().flat_map(|(names, _)| names).collect();
     schema.remove("oneOf");
     schema.insert("type".to_owned(), "string".into());
     schema.insert("enum".to_owned(), names.into());

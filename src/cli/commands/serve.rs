@@ -128,7 +128,7 @@ impl Served {
             };
             let hurry = async {
                 if hurried.await.is_err() {
-                    std::future::pending().await
+                    std::future::pending::<()>().await;
                 }
             };
             drop(runtime.block_on(server.run(until, hurry)));
