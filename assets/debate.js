@@ -1,9 +1,11 @@
 // A debate as it runs, and what came of it.
 
-import { api, badge, duration, h, money, number, plural, problemBox, say, when } from "./dom.js";
+import { agreement, observer, polls, sides, team, verdict, votes } from "./contest.js";
+import { api, badge, duration, h, money, number, plural, problemBox, redraw, say, when } from "./dom.js";
 import { graph } from "./graph.js";
 import { firstSentence, markdown } from "./markdown.js";
 import { Debate } from "./model.js";
+import { editor } from "./panel.js";
 
 export async function debate(main, { subscribe, go, title }, id) {
     const model = new Debate(id);
@@ -22,7 +24,7 @@ export async function debate(main, { subscribe, go, title }, id) {
     const part = (name, element = h("div")) => (parts[name] = element);
     const result = h("section.tab-panel", { id: "panel-result", role: "tabpanel", "aria-labelledby": "tab-result", tabindex: "0" });
     const course = h("section.tab-panel", { id: "panel-course", role: "tabpanel", "aria-labelledby": "tab-course", tabindex: "0" },
-        part("strip"), part("agents"), part("motion"), part("graph"), part("votes"), part("rounds"));
+        part("strip"), part("agents"), part("team"), part("motion"), part("votes"), part("agreement"), part("graph"), part("rounds"));
     const tabs = tabList([["course", "Debate", course], ["result", "Result", result]]);
     main.replaceChildren(
         h("div.head", {},
@@ -88,9 +90,8 @@ export async function debate(main, { subscribe, go, title }, id) {
         drawWarnings();
         drawStrip();
         drawAgents();
-        drawMotion();
+        drawContest();
         drawGraph();
-        drawVotes();
         drawRounds();
         drawResult();
     }
@@ -218,28 +219,38 @@ export async function debate(main, { subscribe, go, title }, id) {
     function drawWarnings() {
         const fresh = model.warnings.filter((warning) => !seenWarnings.has(warning));
         const error = model.status === "failed" && model.error;
-        parts.warnings.replaceChildren(
+        const cost = model.costWarning;
+        const isOpen = cost && !cost.acknowledged && model.status !== "completed";
+        const isHere = summary.here || summary.status !== "running";
+        redraw(parts.warnings,
             error ? problemBox({ title: "The debate failed", detail: error, hint: "What was said is kept. Once the cause is gone, resume it." }) : "",
+            isOpen ? h("div.warning", { role: "status" }, h("p", {}, `This debate has cost ${money(cost.usd)}, which reaches the ${money(cost.limit)} from which you want to be warned.`),
+                isHere ? h("button", { type: "button", onclick: () => run("acknowledge") }, "Acknowledge") : "") : "",
             ...[...new Set(fresh)].map((warning) => h("div.warning", { role: "status" }, h("p", {}, warning),
-                h("button.quiet", { type: "button", onclick: () => { seenWarnings.add(warning); mark("warnings"); } }, "OK"))));
+                h("button.quiet", { type: "button", onclick: () => { seenWarnings.add(warning); mark("warnings"); } }, "Dismiss"))));
     }
 
     function drawStrip() {
         const stages = model.stages.filter((stage) => stage.yields && (stage.isPlace || hasTexts(stage.id)));
         const running = new Set([...model.calls.values()].map((call) => call.key.phase));
-        const items = stages.map((stage) => {
+        const current = stages.findIndex((stage) => stage.id === model.current);
+        // Of these there is one, and no text.
+        const single = { solution: model.solution, verdict: model.verdict, team: model.selection, material: model.gathered, agreement: model.rounds.get(model.round)?.convergence };
+        const items = stages.map((stage, place) => {
             const round = stage.inRound ? model.round : [...model.progress.keys()].map((key) => key.split("/")).filter(([, of]) => of === stage.id).map(([of]) => Number(of)).at(-1) ?? model.round;
             const progress = model.progress.get(`${round}/${stage.id}`);
             const rounds = model.isOver ? [...model.rounds.values()] : [model.roundOf(round || 0)];
             const texts = rounds.flatMap((one) => one.texts).filter((text) => text.key.phase === stage.id).length;
             const isRunning = running.has(stage.id) || (model.current === stage.id && standing() === "running");
-            const name = stage.yields === "solution" ? stage.words.noun : stage.words.plural;
-            const isDone = !isRunning && (progress?.over || texts > 0 || model.polls.has(stage.id) || (stage.yields === "verdict" && model.judgements.length) || (stage.yields === "solution" && model.solution));
+            const name = stage.yields in single ? stage.words.noun : stage.words.plural;
+            // What earlier rounds have brought, and the present one is past or has no need of.
+            const isPast = place < current && hasTexts(stage.id);
+            const isDone = !isRunning && (progress?.over || texts > 0 || isPast || model.polls.has(stage.id) || single[stage.yields]);
             const state = isRunning ? "running" : isDone ? "done" : "ahead";
             const figures = progress && !progress.over && progress.total ? `${progress.done + progress.failed}/${progress.total}` : texts && stage.inRound ? String(texts) : "";
             // What does not happen in this debate is not ahead of anybody.
             const asks = model.created.settings.debate.interactiveClarifications;
-            if (state === "ahead" && (model.isOver || (stage.yields === "questions" && !asks))) return null;
+            if (state === "ahead" && (model.isOver || place < current || (stage.yields === "questions" && !asks))) return null;
             return h(`li.stage.is-${state}`, { "aria-current": isRunning ? "step" : undefined },
                 h("span", {}, name), figures && h("span.figures", {}, figures), h("span.visually-hidden", {}, ` (${state})`));
         });
@@ -250,7 +261,8 @@ export async function debate(main, { subscribe, go, title }, id) {
 
     function drawAgents() {
         const everybody = [...model.agents, model.judge];
-        parts.agents.replaceChildren(h("h2", {}, "Who takes part"), h("ul.agents", {}, everybody.map((agent) => {
+        const sat = new Set(model.selection?.candidates.filter((one) => !one.chosen).map((one) => one.agentId));
+        redraw(parts.agents, h("h2", {}, "Who takes part"), h("ul.agents", {}, everybody.filter((agent) => !sat.has(agent.id)).map((agent) => {
             const calls = [...model.calls.values()].filter((call) => call.key.agentId === agent.id);
             return h(`li.agent.c${agent.colour}`, { "data-agent": agent.id },
                 h("div.agent-head", {}, h("span.dot", { "aria-hidden": "true" }, agent.letters),
@@ -282,37 +294,11 @@ export async function debate(main, { subscribe, go, title }, id) {
         for (const element of parts.agents.querySelectorAll("[data-words]")) element.scrollTop = element.scrollHeight;
     }
 
-    function drawMotion() {
-        if (!model.hasSides) {
-            parts.motion.replaceChildren();
-            return;
-        }
-        const side = (position, name) => {
-            const members = model.agents.filter((agent) => model.sideOf(agent) === position);
-            return members.length ? h("div.side", {}, h("h3", {}, name), h("ul", {}, members.map((agent) => h(`li.c${agent.colour}`, {}, h("span.dot", { "aria-hidden": "true" }, agent.letters), agent.name)))) : "";
-        };
-        const polls = [...model.polls].map(([stage, votes]) => {
-            const tally = new Map();
-            for (const { vote } of votes.values()) tally.set(vote, (tally.get(vote) ?? 0) + 1);
-            return { stage, votes, tally };
-        });
-        const choices = [...new Set(polls.flatMap((poll) => [...poll.tally.keys()]))].sort();
-        const swing = polls.length > 1 ? choices.map((choice) => {
-            const difference = (polls.at(-1).tally.get(choice) ?? 0) - (polls[0].tally.get(choice) ?? 0);
-            return `${choice} ${difference > 0 ? "+" : difference < 0 ? "−" : "±"}${Math.abs(difference)}`;
-        }).join(", ") : null;
-        const verdict = model.verdict;
-        parts.motion.replaceChildren(h("section.motion", { "aria-labelledby": "motion-title" },
-            h("h2", { id: "motion-title" }, "Sides"),
-            h("div.sides", {}, side("for", "For"), side("against", "Against"), side("neutral", "Neutral")),
-            polls.length ? h("div.scroll", { tabindex: "0" }, h("table", {}, h("caption", {}, "Polls"),
-                h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "When"), choices.map((choice) => h("th", { scope: "col" }, choice)))),
-                h("tbody", {}, polls.map(({ stage, tally }) => h("tr", {}, h("th", { scope: "row" }, model.words(stage).noun), choices.map((choice) => h("td", {}, String(tally.get(choice) ?? 0)))))))) : "",
-            swing ? h("p", {}, `Swing: ${swing}`) : "",
-            verdict ? h("div.verdict", {}, h("h3", {}, verdict.winner ? `The winner: ${model.agent(verdict.winner).name}` : "Nobody wins"),
-                h("ul", {}, Object.entries(verdict.scores).map(([agent, score]) => h("li", {}, `${model.agent(agent).name}: ${Math.round(score * 10) / 10}`))),
-                verdict.stable === false ? h("p.note", {}, "The order in which the debaters were shown changed the winner.") : "",
-                h("div.text", {}, markdown(verdict.reasoning))) : ""));
+    function drawContest() {
+        redraw(parts.team, team(model));
+        redraw(parts.motion, sides(model), polls(model), verdict(model));
+        redraw(parts.votes, votes(model));
+        redraw(parts.agreement, agreement(model), observer(model));
     }
 
     function drawGraph() {
@@ -323,7 +309,8 @@ export async function debate(main, { subscribe, go, title }, id) {
             parts.graph.replaceChildren();
             return;
         }
-        parts.graph.replaceChildren(h("h2", {}, "Who criticised whom"), graph(model.agents, critiques, calls, reveal));
+        const involved = new Set([...critiques, ...calls].flatMap(({ key }) => [key.agentId, key.targetAgentId]));
+        parts.graph.replaceChildren(h("h2", {}, "Who criticised whom"), graph(model.agents.filter((agent) => involved.has(agent.id)), critiques, calls, reveal));
     }
 
     function reveal(seq) {
@@ -333,25 +320,6 @@ export async function debate(main, { subscribe, go, title }, id) {
         element.open = true;
         element.scrollIntoView({ block: "start", behavior: "smooth" });
         element.querySelector("summary").focus();
-    }
-
-    function drawVotes() {
-        const ballots = model.texts("ballot");
-        if (!ballots.length && !model.voting) {
-            parts.votes.replaceChildren();
-            return;
-        }
-        parts.votes.replaceChildren(h("h2", {}, "Votes"), h("div.scroll", { tabindex: "0" }, h("table", {}, h("caption.visually-hidden", {}, "Votes"),
-            h("thead", {}, h("tr", {}, ["Who", "For", "Confidence", "Why"].map((name) => h("th", { scope: "col" }, name)))),
-            h("tbody", {}, ballots.map((one) => h("tr", {}, h("th", { scope: "row" }, model.agent(one.key.agentId).name),
-                h("td", {}, one.metadata.choice ?? (one.target ? model.agent(one.target).name : "–")),
-                h("td", {}, one.metadata.confidence === undefined ? "–" : String(Math.round(one.metadata.confidence))),
-                h("td", {}, one.text)))))),
-            model.voting ? h("p", {}, [
-                model.voting.winner ? `${model.agent(model.voting.winner).name} wins` : "Nobody wins",
-                ` with ${Object.entries(model.voting.tally).map(([agent, votes]) => `${model.agent(agent).name} ${votes}`).join(", ")}`,
-                model.voting.decidedBy === "judge" ? "; the judge broke the tie" : "", ".",
-            ]) : "");
     }
 
     function drawRounds() {
@@ -426,7 +394,7 @@ export async function debate(main, { subscribe, go, title }, id) {
         result.replaceChildren(h("p.note", {}, h("a", { href: address, target: "_blank", rel: "noopener" }, "The report as a page of its own")), frame);
     }
 
-    function forkDialog() {
+    async function forkDialog() {
         const points = [h("option", { value: "start" }, "the start: nothing is taken over")];
         for (const round of [...model.rounds.keys()].filter((number) => number > 0).sort((a, b) => b - a)) {
             for (const stage of model.stages.filter((one) => one.yields && one.inRound && one.isPlace)) {
@@ -439,16 +407,29 @@ export async function debate(main, { subscribe, go, title }, id) {
         if (points[1]) at.value = points[1].value;
         const rounds = h("input", { id: "fork-rounds", type: "number", min: 1, max: 100, value: model.created.settings.debate.rounds });
         const cost = h("input", { id: "fork-cost", type: "number", min: 0, step: "any", value: model.limit ?? "" });
-        const offline = h("input", { type: "checkbox", checked: summary.offline });
+        const offline = h("input", { type: "checkbox", checked: summary.offline, onchange: () => panel.element.classList.toggle("is-offline", offline.checked) });
         const wrong = h("div");
+        let setup;
+        try {
+            setup = await api("/setup");
+        } catch (problem) {
+            parts.said.replaceChildren(problemBox(problem));
+            return;
+        }
+        const panel = editor({ agents: model.agents, judge: model.judge, roles: setup.roles, models: setup.models, mostAgents: setup.mostAgents, changed: () => {} });
+        panel.element.classList.toggle("is-offline", offline.checked);
+        const before = JSON.stringify([panel.agents(), panel.judge()]);
         const dialog = h("dialog", { "aria-labelledby": "fork-title", onclose: () => dialog.remove() },
             h("form", { onsubmit: start },
                 h("h2", { id: "fork-title" }, "Fork this debate"),
                 h("p.note", {}, "Another debate branches off at a point and goes on from there. This one stays as it is."),
                 h("div.field", {}, h("label", { for: "fork-at" }, "It takes over everything before"), at),
-                h("div.field", {}, h("label", { for: "fork-rounds" }, "Rounds"), rounds),
-                h("div.field", {}, h("label", { for: "fork-cost" }, "Cost limit, in dollars"), cost),
-                h("label.check", {}, offline, "Call no model"),
+                h("div.columns", {},
+                    h("div.field", {}, h("label", { for: "fork-rounds" }, "Rounds"), rounds),
+                    h("div.field", {}, h("label", { for: "fork-cost" }, "Cost limit, in dollars"), cost)),
+                h("details", {}, h("summary", {}, "Agents, models and judge"),
+                    h("p.note", {}, "Whose texts are taken over must stay; others can be changed, added and removed."), panel.element),
+                h("label.check", {}, offline, "Call no model: a rehearsal by rules, without cost"),
                 wrong,
                 h("div.row", {}, h("button.primary", { type: "submit" }, "Fork"), h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"))));
         async function start(event) {
@@ -456,7 +437,14 @@ export async function debate(main, { subscribe, go, title }, id) {
             const body = { at: at.value };
             if (Number(rounds.value) !== model.created.settings.debate.rounds) body.rounds = Number(rounds.value);
             if (cost.value && Number(cost.value) !== model.limit) body.maxCost = Number(cost.value);
-            if (offline.checked) body.offline = true;
+            if (JSON.stringify([panel.agents(), panel.judge()]) !== before) [body.agents, body.judge] = [panel.agents(), panel.judge()];
+            if (offline.checked) {
+                body.offline = true;
+                for (const member of [...(body.agents ?? []), body.judge ?? {}]) {
+                    delete member.provider;
+                    delete member.model;
+                }
+            }
             try {
                 const started = await api(`/debates/${id}/fork`, { method: "POST", body });
                 dialog.close();
@@ -484,7 +472,7 @@ export async function debate(main, { subscribe, go, title }, id) {
                 summary = own;
                 mark("state");
             }
-        } else if (message.type === "open") {
+        } else if (message.type === "open" || message.type === "gone") {
             refresh();
         }
     });

@@ -31,6 +31,22 @@ function add(element, children) {
     }
 }
 
+/** Puts other children into an element. What was open in it stays open, and what had the focus has it still. */
+export function redraw(element, ...children) {
+    const before = element.querySelectorAll(STOPS);
+    const focused = [...before].indexOf(document.activeElement);
+    const text = focused < 0 ? null : before[focused].textContent;
+    const known = new Map([...element.querySelectorAll("details[data-key]")].map((one) => [one.dataset.key, one.open]));
+    element.replaceChildren();
+    add(element, children);
+    for (const one of element.querySelectorAll("details[data-key]")) one.open = known.get(one.dataset.key) ?? one.open;
+    if (focused < 0) return;
+    const stops = [...element.querySelectorAll(STOPS)];
+    (stops.find((one) => one.textContent === text) ?? stops[focused])?.focus({ preventScroll: true });
+}
+
+const STOPS = "a, button, summary, [tabindex]";
+
 /** Says something to whoever does not see the page. */
 export function say(text) {
     document.querySelector("#said").textContent = text;

@@ -1,6 +1,10 @@
 // A debate to be started: what it is about, who takes part, and what it would take.
 
 import { api, h, money, number, plural, problemBox, say } from "./dom.js";
+import { editor } from "./panel.js";
+
+/** Of a file: a request may not be larger. */
+const MOST_BYTES = 1024 * 1024;
 
 export async function form(main, { go, title }) {
     title("New debate");
@@ -26,47 +30,19 @@ export async function form(main, { go, title }) {
         [["", "as configured"], ["fixed", "after the last round"], ["convergence", "when the agents agree"], ["quality", "when the answer is good enough"], ["resolved", "when no grave objection is open"]]
             .map(([value, text]) => h("option", { value }, text)));
     const clarify = h("input", { type: "checkbox", id: "clarify" });
-    const offline = h("input", { type: "checkbox", id: "offline-answers", onchange: () => panel.classList.toggle("is-offline", offline.checked) });
+    const offline = h("input", { type: "checkbox", id: "offline-answers", onchange: () => panel.element.classList.toggle("is-offline", offline.checked) });
     const cost = h("input", { type: "number", id: "cost", min: 0, step: "any", inputmode: "decimal", placeholder: setup.maxCost ? String(setup.maxCost) : "no limit" });
-    const members = h("tbody");
-    const judge = models("judge-model", setup.judge);
-    const addOne = h("button", { type: "button", onclick: () => { add(); changed(); } }, "Add an agent");
-    const panel = h("fieldset.panel", {}, h("legend", {}, "Panel"),
-        h("table.members", {}, h("caption.visually-hidden", {}, "Agents"), h("thead", {}, h("tr", {}, ["Role", "Name", "Model", "Side", ""].map((name) => h("th", { scope: "col" }, name || h("span.visually-hidden", {}, "Remove"))))), members),
-        h("div.row", {}, addOne, field("Judge’s model", judge)));
+    const panel = editor({ ...setup, changed });
     const forecast = h("div.forecast", { role: "status", "aria-live": "polite" });
     const start = h("button.primary", { type: "submit", disabled: true }, "Start the debate");
     const wrong = h("div");
 
     let attached = [];
+    let unfit = [];
     let timer;
     let checked = null;
     let latest = 0;
     let ownRounds = false;
-
-    function models(id, chosen) {
-        const select = h("select", { id, "data-field": "model" },
-            setup.models.map(({ provider, model }) => h("option", { value: JSON.stringify([provider, model]) }, provider === "offline" ? "rehearsal (no model)" : `${model} (${provider})`)));
-        select.value = JSON.stringify([chosen.provider, chosen.model]);
-        return select;
-    }
-
-    function add(member) {
-        const place = members.children.length;
-        if (place >= setup.mostAgents) return;
-        const used = [...members.querySelectorAll("[data-field=role]")].map((one) => one.value);
-        const free = setup.roles.find((role) => !used.includes(role)) ?? setup.roles[0];
-        const role = h("select", { "data-field": "role", "aria-label": "Role" }, setup.roles.map((name) => h("option", { value: name }, name)));
-        role.value = member?.role ?? free;
-        const name = h("input", { type: "text", "data-field": "name", "aria-label": "Name", value: member?.name ?? "", placeholder: "by its role" });
-        const model = models(undefined, member ?? setup.agents[0] ?? setup.judge);
-        model.setAttribute("aria-label", "Model");
-        const side = h("select", { "data-field": "position", "aria-label": "Side" },
-            [["", "by order"], ["for", "for"], ["against", "against"], ["neutral", "neutral"]].map(([value, text]) => h("option", { value }, text)));
-        const remove = h("button.quiet", { type: "button", "aria-label": "Remove this agent", onclick: () => { row.remove(); changed(); } }, "✕");
-        const row = h("tr", { "data-id": member?.id }, [["Role", role], ["Name", name], ["Model", model], ["Side", side], ["", remove]].map(([label, control]) => h("td", { "data-name": label }, control)));
-        members.append(row);
-    }
 
     function protocolChosen() {
         const chosen = setup.protocols.find(({ name }) => name === protocol.value);
@@ -76,8 +52,19 @@ export async function form(main, { go, title }) {
 
     async function readFiles() {
         const chosen = [...files.files];
-        attached = await Promise.all(chosen.map(async (file) => ({ name: file.name, text: await file.text() })));
-        fileList.replaceChildren(...attached.map((file) => h("li", {}, `${file.name} · ${number(file.text.length)} characters`)));
+        // Byte for byte: the server takes its hash.
+        const decoder = () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+        const read = await Promise.all(chosen.map(async ({ name, size }, place) => {
+            try {
+                if (size > MOST_BYTES) return { name, error: "it is too large" };
+                return { name, text: decoder().decode(await chosen[place].arrayBuffer()) };
+            } catch {
+                return { name, error: "it is not UTF-8 text" };
+            }
+        }));
+        attached = read.filter(({ error }) => !error);
+        unfit = read.filter(({ error }) => error).map(({ name, error }) => `${name} cannot be attached: ${error}.`);
+        fileList.replaceChildren(...read.map((file) => h("li", {}, file.error ? h("strong", {}, `${file.name}: ${file.error}`) : `${file.name} · ${plural([...file.text].length, "character")}`)));
         changed();
     }
 
@@ -89,17 +76,7 @@ export async function form(main, { go, title }) {
         if (until.value) debate.terminationCondition = { type: until.value };
         if (clarify.checked) debate.interactiveClarifications = true;
         if (Object.keys(debate).length) body.debate = debate;
-        body.agents = [...members.children].map((row) => {
-            const value = (name) => row.querySelector(`[data-field=${name}]`).value;
-            const [provider, model] = JSON.parse(value("model") || "[null,null]");
-            const member = { role: value("role"), provider, model };
-            if (row.dataset.id) member.id = row.dataset.id;
-            if (value("name")) member.name = value("name");
-            if (value("position")) member.position = value("position");
-            return member;
-        });
-        const [provider, model] = JSON.parse(judge.value || "[null,null]");
-        body.judge = { provider, model };
+        [body.agents, body.judge] = [panel.agents(), panel.judge()];
         if (cost.value) body.maxCost = Number(cost.value);
         if (offline.checked) {
             body.offline = true;
@@ -112,7 +89,9 @@ export async function form(main, { go, title }) {
     }
 
     function changed() {
-        addOne.disabled = members.children.length >= setup.mostAgents;
+        panel.settle();
+        // A field that is left fires another event for what was typed.
+        if (checked && JSON.stringify(checked) === JSON.stringify(request())) return;
         checked = null;
         start.disabled = true;
         clearTimeout(timer);
@@ -124,6 +103,10 @@ export async function form(main, { go, title }) {
         wrong.replaceChildren();
         if (!problem.value.trim()) {
             forecast.replaceChildren(h("p.note", {}, "Say what the debate is about: then its calls and its cost are worked out here."));
+            return;
+        }
+        if (unfit.length) {
+            forecast.replaceChildren(...unfit.map((detail) => problemBox({ title: "A file cannot be used", detail, hint: "Choose the files again without it." })));
             return;
         }
         forecast.replaceChildren(h("p.note", {}, "Working out what it would take…"));
@@ -170,20 +153,19 @@ export async function form(main, { go, title }) {
     }
 
     rounds.addEventListener("input", () => { ownRounds = true; });
-    for (const agent of setup.agents.slice(0, setup.mostAgents)) add(agent);
     const check = (control, label) => h("label.check", {}, control, label);
     main.replaceChildren(
         h("h1", {}, "New debate"),
         setup.warnings.length ? h("ul.warnings", {}, setup.warnings.map((warning) => h("li", {}, warning))) : "",
         h("form.new", { oninput: changed, onchange: changed, onsubmit: submit },
             field("Problem", problem),
-            h("div.field", {}, h("label", { for: "files" }, "Files"), files, h("p.note", { id: "files-note" }, "Texts that belong to the problem: each agent reads them."), fileList),
+            h("div.field", {}, h("label", { for: "files" }, "Files"), files, h("p.note", { id: "files-note" }, "Texts that belong to the problem: all agents and the judge read them, and the record keeps them."), fileList),
             h("div.columns", {},
                 h("div.field", {}, h("label", { for: "protocol" }, "Protocol"), protocol),
                 field("Rounds", rounds), field("Ends", until),
                 field("Cost limit, in dollars", cost, setup.maxCostPerDay ? `${money(setup.leftToday)} is left of ${money(setup.maxCostPerDay)} for today.` : null)),
             about,
-            panel,
+            panel.element,
             check(clarify, "Let the agents ask me what is unclear before they begin"),
             check(offline, "Call no model: a rehearsal by rules, without cost"),
             h("section.plan", { "aria-labelledby": "plan-title" }, h("h2", { id: "plan-title" }, "What it would take"), forecast),

@@ -17,6 +17,8 @@ export class Debate {
         this.polls = new Map();
         this.judgements = [];
         this.sides = {};
+        this.extensions = [];
+        this.costWarning = null;
         this.warnings = [];
         this.failures = [];
         this.followUps = [];
@@ -121,6 +123,37 @@ export class Debate {
                 break;
             case "contributed":
                 this.say(key, event.contribution.content, event, event.contribution.metadata ?? {});
+                break;
+            case "context-gathered":
+                this.gathered = event;
+                break;
+            case "team-selected":
+                this.selection = event;
+                break;
+            case "related":
+                this.settle(key, "done");
+                break;
+            case "measured":
+                this.roundOf(event.round).convergence = event.convergence;
+                break;
+            case "challenged":
+                this.roundOf(key.round).challenge = event.challenge;
+                this.settle(key, "done");
+                break;
+            case "observed": {
+                const round = this.roundOf(key.round);
+                round.observations = [...(round.observations ?? []), ...event.observations];
+                this.settle(key, "done");
+                break;
+            }
+            case "extended":
+                this.extensions.push(event);
+                break;
+            case "cost-warned":
+                this.costWarning = { usd: event.usd, limit: event.limit, acknowledged: false };
+                break;
+            case "cost-acknowledged":
+                if (this.costWarning) this.costWarning.acknowledged = true;
                 break;
             case "call-failed":
                 this.failures.push({ ...event.failure, seq: event.seq });
@@ -262,11 +295,6 @@ export class Debate {
         return this.sides[agent.id] ?? agent.position ?? null;
     }
 
-    /** Whether anybody is on a side. */
-    get hasSides() {
-        return this.agents.some((agent) => (this.sideOf(agent) ?? "neutral") !== "neutral") || this.polls.size > 0 || !!this.verdict;
-    }
-
     /** The texts of a kind, of one round or of all. */
     texts(yields, round) {
         const rounds = round === undefined ? [...this.rounds.values()] : [this.roundOf(round)];
@@ -278,7 +306,7 @@ export class Debate {
 function letter(everybody) {
     const taken = new Set();
     for (const one of everybody) {
-        const words = one.name.split(/[\s_-]+/).filter(Boolean).map((word) => word.toUpperCase());
+        const words = one.name.replace(/[^\p{L}\p{N}\s_-]/gu, "").split(/[\s_-]+/).filter(Boolean).map((word) => word.toUpperCase());
         const [first, second] = [words[0] ?? "?", words[1] ?? ""];
         const choices = [first[0] + (second[0] ?? first[1] ?? ""), first.slice(0, 2), first[0] + (second[1] ?? ""), first[0] + (first[2] ?? ""), ...[..."23456789"].map((number) => first[0] + number)];
         one.letters = choices.find((letters) => letters && !taken.has(letters)) ?? choices[0];

@@ -42,9 +42,12 @@ const context = {
         wanted = { debate: what.debate ?? null, list: !!what.list };
         send({ type: "want", ...wanted });
     },
-    go(path) {
+    async go(path) {
         history.pushState(null, "", path);
-        show();
+        await show();
+        // Whoever goes by the keyboard or listens is at the beginning of the new view, if that puts nobody elsewhere.
+        if (!main.contains(document.activeElement)) main.focus();
+        say(document.title);
     },
     title(text) {
         document.title = `${text} · dialectic`;
@@ -78,8 +81,6 @@ document.addEventListener("click", (event) => {
     if (link.getAttribute("href").startsWith("/api/")) return;
     event.preventDefault();
     context.go(link.getAttribute("href"));
-    main.focus();
-    say(document.title);
 });
 addEventListener("popstate", show);
 await show();

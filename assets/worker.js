@@ -103,6 +103,10 @@ function take(frame) {
         for (const [port, wants] of ports) if (wants.list) port.postMessage({ type: "list", ...data });
         return;
     }
+    if (fields.event === "gone") {
+        for (const [port, wants] of ports) if (wants.debate === data.debate) port.postMessage({ type: "gone" });
+        return;
+    }
     const debate = debates.get(data.debate);
     if (!debate) return;
     if (data.signal === "recorded") {

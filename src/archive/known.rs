@@ -83,6 +83,13 @@ impl Past for PastDebates {
     fn material(&self, problem: &str, settings: &Settings) -> Result<Vec<Material>, String> {
         self.find_material(problem, settings).map_err(|error| with_cause(&error))
     }
+
+    fn take_in(&self, settings: &Settings) -> Result<(), String> {
+        if !settings.debate.memory && !Archive::rates(&settings.debate.protocol) {
+            return Ok(());
+        }
+        self.archive().map(drop).map_err(|error| with_cause(&error))
+    }
 }
 
 /// An error in one line.

@@ -2,7 +2,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
 
-mod after;
 mod args;
 mod commands;
 mod completion;

@@ -18,12 +18,13 @@ use crate::display::{EventSink, KeysMeaning, Messages, ProgressMode, StreamEnd, 
 use crate::engine::{Ending, EngineError, ForecastError};
 use crate::error::Error;
 use crate::llm::openai::http_client;
-use crate::runner::{Failed, Finished, Ready, Run, Runner, Services, load_settings, with_vocabulary};
+use crate::runner::{
+    After, Failed, Finished, Ready, Run, Runner, Services, load_settings, users_hooks, with_vocabulary,
+};
 use crate::serve::{Server, Watched};
 use crate::store::{Directory, Entry};
 use crate::trace::{Destination, TraceConfigError, Tracer};
 
-use super::after::After;
 use super::args::{RunArgs, VouchArgs};
 use super::commands::serve::Served;
 use super::conclusion::{Files, conclude};
@@ -57,12 +58,10 @@ pub(super) fn env_file(path: Option<&PathBuf>) -> EnvFile {
     path.map_or(EnvFile::Default, |path| EnvFile::Named(path.clone()))
 }
 
-/// The commands that may run behind a debate that was saved: those of the file that the user names, else the user's own.
+/// The commands that may run behind a debate that was saved.
 pub(super) fn hooks(args: &VouchArgs, environment: &Environment) -> Result<Hooks, Error> {
-    if let Some(path) = &args.config {
-        return Ok(load_settings(&ConfigPath::Named(path.clone()), environment, &Overrides::default())?.hooks);
-    }
-    Ok(with_vocabulary(|vocabulary| Hooks::of_user(environment, vocabulary))?)
+    let path = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
+    Ok(users_hooks(&path, environment)?)
 }
 
 /// What the user vouches for with options, beside what the settings may do by their own word.
@@ -137,7 +136,14 @@ impl<'a> Session<'a> {
                 Err(invalid) => return Err(invalid.into()),
             },
         };
-        Ok(Self { args, report, events, trace, after: After::of(settings, hooks), server: None })
+        Ok(Self {
+            args,
+            report,
+            events,
+            trace,
+            after: runner(environment.clone())?.after(settings, hooks),
+            server: None,
+        })
     }
 
     /// With a server that lets the debate be watched and steered in a browser, until the user interrupts.
@@ -212,7 +218,7 @@ impl<'a> Session<'a> {
         let is_over = ended.as_ref().is_ok_and(Over::is_over);
         let result = ended.and_then(|ended| conclude(ended, &files, args, terminal));
         if is_over && !matches!(result, Err(Error::PipeClosed)) {
-            after.run(&saved_to, terminal);
+            do_behind(after, &saved_to, terminal);
         }
         // Last, so that nobody waits for a result because a collector is slow.
         if let Some(Err(undelivered)) = tracer.map(Tracer::finish)
@@ -228,6 +234,18 @@ impl<'a> Session<'a> {
             Some(served) if result.is_ok() => served.stay(terminal),
             _ => result,
         }
+    }
+}
+
+/// Does what is to be done behind a debate, when its result is out.
+fn do_behind(after: After, state: &Path, terminal: &mut Terminal) {
+    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => {
+            for warning in runtime.block_on(after.run(state)) {
+                terminal.warning(&warning);
+            }
+        }
+        Err(error) => terminal.warning(&format!("nothing is done behind the debate: {error}")),
     }
 }
 

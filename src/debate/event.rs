@@ -254,6 +254,15 @@ pub enum Event {
         /// The output limit, in tokens.
         max_tokens: u32,
     },
+    /// The cost that is known has reached the one from which the user wants to be warned.
+    CostWarned {
+        /// What it has cost.
+        usd: Usd,
+        /// From what on there is a warning.
+        limit: Usd,
+    },
+    /// The user has taken notice of that.
+    CostAcknowledged,
     /// Attempts of calls broke off, or came back without figures. Written by older versions, which set nothing aside
     /// on record: under a cost limit it counts as spent.
     CostAssumed {
@@ -379,6 +388,8 @@ impl Event {
             | Self::RoundTimedOut { .. }
             | Self::CostReserved { .. }
             | Self::OutputLimited { .. }
+            | Self::CostWarned { .. }
+            | Self::CostAcknowledged
             | Self::CostAssumed { .. }
             | Self::Stopping { .. }
             | Self::Suspended { .. }
@@ -466,6 +477,8 @@ impl Event {
             | Self::CostReserved { .. }
             | Self::AttemptFailed { .. }
             | Self::OutputLimited { .. }
+            | Self::CostWarned { .. }
+            | Self::CostAcknowledged
             | Self::CostAssumed { .. }
             | Self::Stopping { .. }
             | Self::Suspended { .. }

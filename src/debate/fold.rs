@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{
-    AgentClarifications, AgentId, CallKey, CallRecord, Contribution, Created, CutAnswer, Debate, Event, Extension,
-    Failure, FollowUp, Judgement, ModelUsage, NO_ANSWER, Outcome, Poll, Recorded, Round, Settled, StageId, Status, Usd,
+    AgentClarifications, AgentId, CallKey, CallRecord, Contribution, CostWarning, Created, CutAnswer, Debate, Event,
+    Extension, Failure, FollowUp, Judgement, ModelUsage, NO_ANSWER, Outcome, Poll, Recorded, Round, Settled, StageId,
+    Status, Usd,
 };
 
 /// Why a sequence of events is not the record of a debate.
@@ -123,6 +124,7 @@ impl Debate {
             cuts: Vec::new(),
             usage: std::collections::BTreeMap::new(),
             output_limit: None,
+            cost_warning: None,
             stop_reason: None,
             error: None,
             outcome: None,
@@ -217,6 +219,14 @@ impl Debate {
             // The state says what is known to have been spent.
             Event::CostReserved { .. } | Event::CostAssumed { .. } => {}
             Event::OutputLimited { max_tokens } => self.limit_output(*max_tokens),
+            Event::CostWarned { usd, limit } => {
+                self.cost_warning = Some(CostWarning { usd: *usd, limit: *limit, acknowledged: false });
+            }
+            Event::CostAcknowledged => {
+                if let Some(warning) = &mut self.cost_warning {
+                    warning.acknowledged = true;
+                }
+            }
             Event::Stopping { reason } => self.stop_reason = Some(*reason),
             Event::Suspended { stage } => {
                 self.status = Status::Paused;

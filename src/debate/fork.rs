@@ -281,6 +281,8 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::CostReserved { .. }
             | Event::AttemptFailed { .. }
             | Event::OutputLimited { .. }
+            | Event::CostWarned { .. }
+            | Event::CostAcknowledged
             | Event::CostAssumed { .. }
             | Event::Created(_)
             | Event::Replied { .. }

@@ -80,7 +80,8 @@ pub use similarity::{Lexicon, Similarities};
 pub use solution::{Shortened, Solution};
 pub use stage::{StageId, StageInfo, Words, Yield};
 pub use state::{
-    CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary, SummaryMetadata,
+    CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
+    SummaryMetadata,
 };
 pub use team::{Selection, TeamCandidate};
 pub use time::Timestamp;

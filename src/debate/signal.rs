@@ -1,5 +1,6 @@
 //! What a running debate shows of itself.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -102,6 +103,25 @@ pub enum Signal {
 }
 
 impl Signal {
+    /// What the user should know, if this says such a thing.
+    #[must_use]
+    pub fn warning(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Warning { message, .. } => Some(message.into()),
+            Self::Recorded(recorded) => {
+                let Event::CostWarned { usd, limit } = recorded.event else { return None };
+                Some(format!("this debate has cost {usd}, which reaches the warning limit of {limit}").into())
+            }
+            Self::StageStarted { .. }
+            | Self::StageEnded { .. }
+            | Self::RoundEnded { .. }
+            | Self::CallStarted { .. }
+            | Self::Words { .. }
+            | Self::CallRetrying { .. }
+            | Self::CallEnded { .. } => None,
+        }
+    }
+
     /// The end of a round, with the ledger as it is then.
     #[must_use]
     pub fn round_ended(round: u32, ledger: &Ledger) -> Self {

@@ -124,6 +124,9 @@ pub struct Debate {
     /// The output limit, in tokens, to which answers were held so that the debate fits its cost limit: the lowest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_limit: Option<u32>,
+    /// That the cost has reached the one from which the user wants to be warned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_warning: Option<CostWarning>,
     /// Why it was told to close early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
@@ -290,6 +293,18 @@ pub struct Evaluation {
     /// The score from which the debate ends.
     #[serde(serialize_with = "super::number::serialize")]
     pub threshold: f64,
+}
+
+/// A cost that the user wants to know of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CostWarning {
+    /// What the debate had cost.
+    pub usd: Usd,
+    /// From what on there is a warning.
+    pub limit: Usd,
+    /// Whether the user has taken notice.
+    pub acknowledged: bool,
 }
 
 /// A call that failed for good.

@@ -135,6 +135,7 @@ impl Clock {
                 Event::Suspended { .. } | Event::Paused | Event::Failed { .. } => true,
                 Event::QuestionAnswered { .. }
                 | Event::QuestionsEnded
+                | Event::CostAcknowledged
                 | Event::FollowUpAsked { .. }
                 | Event::FollowUpAnswered { .. }
                 | Event::Rated { .. }

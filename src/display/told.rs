@@ -161,6 +161,8 @@ impl Teller {
             | Event::CostReserved { .. }
             | Event::AttemptFailed { .. }
             | Event::OutputLimited { .. }
+            | Event::CostWarned { .. }
+            | Event::CostAcknowledged
             | Event::CostAssumed { .. }
             | Event::Suspended { .. }
             | Event::Paused
@@ -345,6 +347,8 @@ impl<'a> Call<'a> {
             | Event::CostReserved { .. }
             | Event::AttemptFailed { .. }
             | Event::OutputLimited { .. }
+            | Event::CostWarned { .. }
+            | Event::CostAcknowledged
             | Event::CostAssumed { .. }
             | Event::Stopping { .. }
             | Event::Suspended { .. }

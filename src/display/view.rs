@@ -292,10 +292,11 @@ impl Reporter {
     }
 
     fn show(&mut self, progress: &Progress, signal: &Signal) {
-        if let Signal::Warning { message, failed } = signal {
+        if let Some(message) = signal.warning() {
             // The line of the call that failed is next.
-            if failed.is_none() || !self.is_live() {
-                self.say(|notices| notices.warning(message));
+            let is_told_next = matches!(signal, Signal::Warning { failed: Some(_), .. });
+            if !is_told_next || !self.is_live() {
+                self.say(|notices| notices.warning(&message));
             }
         }
         self.tell_signal(progress, signal);
@@ -324,8 +325,8 @@ impl Reporter {
             self.print((line + "\n").as_bytes());
         }
         for signal in warnings {
-            if let Signal::Warning { message, .. } = &**signal {
-                self.say(|notices| notices.warning(message));
+            if let Some(message) = signal.warning() {
+                self.say(|notices| notices.warning(&message));
             }
         }
     }

@@ -107,6 +107,8 @@ pub enum Command {
     GoOn,
     /// Start nothing new, and close with what there is.
     Stop,
+    /// The user has taken notice of what the debate costs.
+    Acknowledge,
 }
 
 /// Collects what a debate starts from.
@@ -141,7 +143,6 @@ pub struct Engine {
     tools: Option<(u32, Option<ToolContext>)>,
     budget: Option<Budget>,
     known_cost: Usd,
-    cost_warned: bool,
     is_pausing: bool,
     /// Whether it stays ready to go on once it has paused.
     is_held: bool,
@@ -185,11 +186,9 @@ impl Engine {
             }
         }
         let settings = record.debate().settings.as_ref();
-        let warn_at = settings.and_then(|settings| settings.debate.budget.warn_cost_usd);
         let budget = settings.and_then(|settings| Budget::of(settings, &panel.routed, past));
         let known_cost = known_cost(past);
         let round = RoundInProgress::of(past, &record.debate().stages);
-        let cost_warned = warn_at.is_some_and(|at| known_cost >= at);
         Self {
             protocol,
             panel,
@@ -210,7 +209,6 @@ impl Engine {
             tools: None,
             budget,
             known_cost,
-            cost_warned,
             is_pausing: false,
             is_held: false,
             may_be_billed: Arc::default(),
@@ -534,6 +532,7 @@ impl Engine {
             Command::Pause => (self.is_pausing, self.is_held) = (true, false),
             Command::Hold => (self.is_pausing, self.is_held) = (true, true),
             Command::GoOn => (self.is_pausing, self.is_held) = (false, false),
+            Command::Acknowledge => self.acknowledge()?,
             Command::Stop if self.debate().final_round().is_none() => {
                 self.warn("there is nothing yet that the debate could be closed with: it goes on");
             }
@@ -547,11 +546,23 @@ impl Engine {
         Ok(())
     }
 
+    /// Puts on record that the user has taken notice of what the debate costs.
+    fn acknowledge(&mut self) -> Result<(), EngineError> {
+        if self.debate().cost_warning.is_some_and(|warning| !warning.acknowledged) {
+            self.append(Event::CostAcknowledged)?;
+        }
+        Ok(())
+    }
+
     /// Waits until the debate is told to pause, while it waits for the user.
-    pub async fn told_to_pause(&mut self) {
+    ///
+    /// # Errors
+    /// When what it is told meanwhile cannot be put on record.
+    pub async fn told_to_pause(&mut self) -> Result<(), EngineError> {
         loop {
             match self.commands.recv().await {
-                Some(Command::Pause) => return,
+                Some(Command::Pause) => return Ok(()),
+                Some(Command::Acknowledge) => self.acknowledge()?,
                 Some(Command::Hold | Command::GoOn | Command::Stop) => {}
                 None => std::future::pending().await,
             }
@@ -560,20 +571,24 @@ impl Engine {
 
     /// Waits until the debate, which has paused, is told to go on, and says whether it is: not where it was not to stay
     /// ready, nor when nobody is left who could say so. Then [`run`](Self::run) takes it up where it is.
-    pub async fn told_to_go_on(&mut self) -> bool {
+    ///
+    /// # Errors
+    /// When what it is told meanwhile cannot be put on record.
+    pub async fn told_to_go_on(&mut self) -> Result<bool, EngineError> {
         while self.is_held {
             match self.commands.recv().await {
                 Some(Command::GoOn) => {
                     (self.is_pausing, self.is_held) = (false, false);
                     // The pause was no silence of the models'.
                     self.silence = None;
-                    return true;
+                    return Ok(true);
                 }
+                Some(Command::Acknowledge) => self.acknowledge()?,
                 Some(Command::Hold | Command::Stop) => {}
-                Some(Command::Pause) | None => return false,
+                Some(Command::Pause) | None => return Ok(false),
             }
         }
-        false
+        Ok(false)
     }
 
     /// Removes the record of a debate that left nothing: it failed, no attempt of it can have been billed, and the user
@@ -650,7 +665,7 @@ impl Engine {
         }
         self.signal(Signal::Recorded(Arc::clone(&recorded)));
         self.known_cost += budget::cost_of(&recorded.event).unwrap_or_default();
-        self.watch_cost();
+        self.watch_cost()?;
         if let Some(call) = recorded.event.call() {
             self.compare_served_model(call);
         }

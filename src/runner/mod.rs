@@ -7,9 +7,10 @@
 //!
 //! This module prints nothing and asks nobody. The command line is one of its clients.
 
+mod after;
+mod attachments;
 mod follow_up;
 mod gather;
-mod hooks;
 mod models;
 mod past;
 mod prepared;
@@ -32,13 +33,14 @@ use crate::engine::{EngineError, ForecastError, WindowError};
 use crate::protocol::{Protocol, Unfit};
 use crate::store::{Contents, Directory, Entry, Record, StoreError, read_journal, read_state};
 
+pub use after::{After, HOOK_LIMIT};
+pub use attachments::{AttachmentError, Attachments};
 pub use follow_up::Question;
-pub use hooks::after_debate;
 pub use past::Past;
 pub use prepared::{Prepared, Ready};
 pub use run::{Controls, Failed, Finished, Run};
 pub use services::{Services, ServicesError};
-pub use setup::{change_settings, load_settings, role_names, with_vocabulary};
+pub use setup::{change_settings, load_settings, role_names, users_hooks, with_vocabulary};
 
 pub(crate) use models::Models;
 

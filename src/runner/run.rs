@@ -171,6 +171,11 @@ impl Controls {
         drop(self.commands.send(Command::Stop));
     }
 
+    /// The user has taken notice of the warning of the cost. Without one, or when that is known, nothing happens.
+    pub fn acknowledge(&self) {
+        drop(self.commands.send(Command::Acknowledge));
+    }
+
     /// Abandons what is in flight and saves the debate as paused.
     pub fn interrupt(&self) {
         self.cancel.cancel();
@@ -205,12 +210,13 @@ async fn drive(
             Ok(Ending::Paused) if !cancel.is_cancelled() => {
                 let goes_on = tokio::select! {
                     goes_on = engine.told_to_go_on() => goes_on,
-                    () = cancel.cancelled() => false,
+                    () = cancel.cancelled() => Ok(false),
                 };
-                if goes_on {
-                    continue;
+                match goes_on {
+                    Ok(true) => continue,
+                    Ok(false) => break Ok(Ending::Paused),
+                    Err(error) => break Err(error),
                 }
-                break Ok(Ending::Paused);
             }
             ended => break ended,
         }
@@ -242,7 +248,10 @@ async fn take_answers(
             biased;
             answer = answers.recv() => answer,
             () = cancel.cancelled() => None,
-            () = engine.told_to_pause() => None,
+            told = engine.told_to_pause() => {
+                told?;
+                None
+            }
         };
         match answer {
             Some(UserAnswer::To { agent_id, item_id, answer }) => engine.answer(agent_id, item_id, answer)?,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::agent::SUMMARIZATION_METHODS;
 use crate::config::{
-    Change, Changed, ConfigError, ConfigPath, Environment, Loaded, Overrides, Vocabulary, change, load, role_files,
-    routed_providers,
+    Change, Changed, ConfigError, ConfigPath, Environment, Hooks, Loaded, Overrides, Vocabulary, change, load,
+    role_files, routed_providers,
 };
 use crate::debate::{Created, FORMAT_VERSION, Forecast, Gathered, PromptSources, Settings, Span};
 use crate::engine::{ForecastError, check_windows, forecast, telling_rounds};
@@ -47,6 +47,18 @@ pub fn load_settings(
     overrides: &Overrides,
 ) -> Result<Loaded, ConfigError> {
     with_vocabulary(|vocabulary| load(path, environment, overrides, vocabulary))
+}
+
+/// The commands that may run behind a debate that was saved: those of a configuration that the user names, else the
+/// user's own.
+///
+/// # Errors
+/// The configuration cannot be used.
+pub fn users_hooks(path: &ConfigPath, environment: &Environment) -> Result<Hooks, ConfigError> {
+    match path {
+        ConfigPath::Named(_) => Ok(load_settings(path, environment, &Overrides::default())?.hooks),
+        ConfigPath::Default => with_vocabulary(|vocabulary| Hooks::of_user(environment, vocabulary)),
+    }
 }
 
 /// Changes settings by the rules of a configuration, with the names that this program knows.

@@ -1,6 +1,7 @@
 //! What requests to the API do. Each is a step of the runner's, or a look at the record.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use axum::body::{Bytes, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request, State};
@@ -11,8 +12,9 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::time::timeout;
 
-use crate::debate::{AgentId, DebateFile, DebateId, Event, NO_ANSWER};
+use crate::debate::{AgentId, Debate, DebateFile, DebateId, Event, NO_ANSWER, Status};
 use crate::protocol::side;
 use crate::report::{Detail, View, decision_record, html, markdown};
 use crate::runner::Controls;
@@ -29,10 +31,12 @@ use super::stream::{Form, of_debate, of_several};
 
 /// Bytes of a request's body at most.
 const MOST_BYTES: usize = 1024 * 1024;
+/// How long a body may take to come.
+const TO_SEND: Duration = Duration::from_secs(30);
 /// Rows of the list where a request does not say.
-const PAGE: usize = 50;
+const PAGE: u32 = 50;
 /// Rows of the list at most.
-const MOST_ROWS: usize = 1000;
+const MOST_ROWS: u32 = 1000;
 /// Debates that one stream follows at most.
 const MOST_FOLLOWED: usize = 20;
 /// What a report may do: it is shown in a page of ours, and runs nothing.
@@ -59,7 +63,11 @@ impl FromRequest<App> for Content {
             let detail = "the body of a request must be application/json";
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Kind::Validation, detail));
         }
-        to_bytes(request.into_body(), MOST_BYTES).await.map(Self).map_err(|_| too_large())
+        let Ok(body) = timeout(TO_SEND, to_bytes(request.into_body(), MOST_BYTES)).await else {
+            let detail = format!("the body of a request must be there within {} seconds", TO_SEND.as_secs());
+            return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, Kind::Validation, detail));
+        };
+        body.map(Self).map_err(|_| too_large())
     }
 }
 
@@ -104,9 +112,9 @@ pub(super) struct Filter {
     protocol: Option<String>,
     /// How many debates at most: 50 unless said otherwise, and 1000 at most.
     #[schemars(range(min = 1, max = 1000))]
-    limit: Option<usize>,
+    limit: Option<u32>,
     /// How many of those that fit are left out before the first.
-    skip: Option<usize>,
+    skip: Option<u32>,
 }
 
 /// A part of the list.
@@ -189,6 +197,7 @@ pub(super) struct ReportQuery {
 #[serde(default)]
 pub(super) struct After {
     /// The number of the last event that is known: only later ones are sent. The header `Last-Event-ID` goes before it.
+    #[schemars(range(max = 9_007_199_254_740_991_u64))]
     after: u64,
 }
 
@@ -225,6 +234,10 @@ pub(super) async fn forecast(State(app): State<App>, Content(body): Content) -> 
 }
 
 pub(super) async fn list(State(app): State<App>, Asked(filter): Asked<Filter>) -> Result<Response, Problem> {
+    let limit = filter.limit.unwrap_or(PAGE);
+    if !(1..=MOST_ROWS).contains(&limit) {
+        return Err(Problem::key("limit", format!("limit must be from 1 to {MOST_ROWS}")));
+    }
     let rows = app.blocking(|app| app.catalogue.rows(&app.hall)).await??;
     let wanted = filter.search.as_deref().unwrap_or_default().to_lowercase();
     let fits = |row: &Row| {
@@ -235,8 +248,7 @@ pub(super) async fn list(State(app): State<App>, Asked(filter): Asked<Filter>) -
     };
     let mut debates: Vec<Row> = rows.into_iter().filter(fits).collect();
     let total = debates.len();
-    let limit = filter.limit.unwrap_or(PAGE).min(MOST_ROWS);
-    debates = debates.into_iter().skip(filter.skip.unwrap_or(0)).take(limit).collect();
+    debates = debates.into_iter().skip(filter.skip.unwrap_or(0) as usize).take(limit as usize).collect();
     Ok(ok(Listed { debates, total }))
 }
 
@@ -277,9 +289,9 @@ async fn admit(
     let _door = app.door.lock().await;
     app.hall.check_room()?;
     app.blocking(move |app| {
-        let Admission { ready, limit, warnings } = make(app)?;
-        let id = ready.debate().id.clone();
-        app.hall.admit(ready, limit)?;
+        let mut admission: Admission = make(app)?;
+        let (id, warnings) = (admission.ready.debate().id.clone(), std::mem::take(&mut admission.warnings));
+        app.hall.admit(admission)?;
         let is_waiting = matches!(app.hall.whereabouts(&id), Whereabouts::Waiting(_));
         let status = if is_waiting { Standing::Waiting } else { Standing::Running };
         Ok(Started { id: id.to_string(), status, warnings })
@@ -350,19 +362,27 @@ pub(super) async fn all_events(
 ) -> Result<Response, Problem> {
     let known = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(positions).unwrap_or_default();
     let wanted = positions(&query.debates);
+    if wanted.is_empty() && !query.list {
+        return Err(Problem::key("debates", "the stream would be empty: name debates, or ask for the list"));
+    }
     if wanted.len() > MOST_FOLLOWED {
         return Err(Problem::key("debates", format!("a stream follows {MOST_FOLLOWED} debates at most")));
     }
-    let debates = app.blocking(move |app| {
-        let found = wanted.into_iter().map(|(id, after)| {
+    let looked_up = app.blocking(move |app| {
+        let (mut debates, mut missing) = (Vec::new(), Vec::new());
+        for (id, after) in wanted {
             let told = known.iter().find(|(known, _)| *known == id).map_or(after, |(_, seq)| *seq);
-            Ok((found(app, &id)?, told))
-        });
-        found.collect::<Result<Vec<_>, Problem>>()
+            // Whoever shares the stream with somebody whose debate was removed is told of his own all the same.
+            match found(app, &id) {
+                Ok(entry) => debates.push((entry, told)),
+                Err(_) => missing.push(id),
+            }
+        }
+        (debates, missing)
     });
-    let debates = debates.await??;
+    let (debates, missing) = looked_up.await?;
     let place = app.client()?;
-    Ok(of_several(app, debates, query.list, place))
+    Ok(of_several(app, debates, missing, query.list, place))
 }
 
 /// Debates with the number of the last event that is known of each.
@@ -449,6 +469,34 @@ async fn resumed(app: &App, id: DebateId, closes: bool) -> Result<Started, Probl
         app.workplace.resume(&entry, closes, app.left_today()?)
     })
     .await
+}
+
+pub(super) async fn acknowledge(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+    let acknowledged = move |app: &App| {
+        let entry = found(app, &id)?;
+        let id = DebateId::new(entry.id());
+        match app.hall.whereabouts(&id) {
+            Whereabouts::Running => app.hall.tell(&id, Controls::acknowledge),
+            Whereabouts::Waiting(_) => {
+                Err(Problem::conflict("the debate waits for a place; acknowledge it when it runs"))
+            }
+            Whereabouts::Elsewhere => {
+                let is_open = |debate: &Debate| {
+                    debate.status != Status::Completed
+                        && debate.cost_warning.is_some_and(|warning| !warning.acknowledged)
+                };
+                let mut was_open = false;
+                entry.note(|debate| {
+                    was_open = is_open(debate);
+                    was_open.then_some(Event::CostAcknowledged)
+                })?;
+                let none = || Problem::conflict("the debate has no warning of its cost that waits to be acknowledged");
+                if was_open { Ok(()) } else { Err(none()) }
+            }
+        }
+    };
+    app.blocking(acknowledged).await??;
+    Ok(accepted())
 }
 
 pub(super) async fn rate(

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -14,10 +15,12 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::debate::{DebateId, Usd};
-use crate::runner::{Controls, Failed, Finished, Ready, Run};
+use crate::engine::Ending;
+use crate::runner::{After, Controls, Failed, Finished, HOOK_LIMIT, Ready, Run};
 use crate::signals::Signals;
 
 use super::problem::Problem;
+use super::settings::Admission;
 
 /// Debates that wait for a place, at most.
 const MOST_WAITING: usize = 20;
@@ -25,6 +28,8 @@ const MOST_WAITING: usize = 20;
 const MOST_LOST: usize = 50;
 /// How long those that run may take to be saved when the server ends.
 const TO_SAVE: Duration = Duration::from_secs(10);
+/// How long what runs behind debates may take to be gone once it is given up.
+const TO_GO: Duration = Duration::from_secs(1);
 
 /// The debates of this server. Clones are the same.
 #[derive(Clone)]
@@ -40,6 +45,8 @@ struct Inner {
     engine: Handle,
     /// What the user is told.
     notices: mpsc::UnboundedSender<String>,
+    /// Ends what still runs behind debates.
+    given_up: CancellationToken,
 }
 
 #[derive(Default)]
@@ -48,6 +55,8 @@ struct State {
     waiting: VecDeque<Waiting>,
     /// Debates that failed before anything of them was worth keeping, and why.
     lost: VecDeque<(DebateId, Problem)>,
+    /// Debates that have ended, and behind which something is still done.
+    behind: usize,
     is_closed: bool,
 }
 
@@ -60,6 +69,7 @@ struct Place {
 struct Waiting {
     ready: Ready,
     limit: Option<Usd>,
+    after: After,
 }
 
 /// Where a debate is.
@@ -82,22 +92,31 @@ impl Hall {
             .name("debates".to_owned())
             .spawn(move || runtime.block_on(std::future::pending::<()>()))?;
         let (changes, _) = watch::channel(0);
-        Ok(Self(Arc::new(Inner { state: Mutex::default(), places, changes, engine, notices })))
+        Ok(Self(Arc::new(Inner {
+            state: Mutex::default(),
+            places,
+            changes,
+            engine,
+            notices,
+            given_up: CancellationToken::new(),
+        })))
     }
 
-    /// Lets a debate run as soon as there is a place. `limit` is what it may cost.
+    /// Lets a debate run as soon as there is a place.
     ///
     /// # Errors
     /// When too many wait already, or the server is about to end.
-    pub(super) fn admit(&self, ready: Ready, limit: Option<Usd>) -> Result<(), Problem> {
+    pub(super) fn admit(&self, admission: Admission) -> Result<(), Problem> {
+        let Admission { ready, limit, after, warnings: _ } = admission;
+        let admitted = Waiting { ready, limit, after };
         let mut state = self.state();
         if state.is_closed {
             return Err(Problem::busy("the server is about to end"));
         }
         if state.running.len() < self.0.places {
-            self.run(&mut state, ready, limit);
+            self.run(&mut state, admitted);
         } else {
-            state.waiting.push_back(Waiting { ready, limit });
+            state.waiting.push_back(admitted);
         }
         drop(state);
         self.changed();
@@ -130,8 +149,9 @@ impl Hall {
         self.changed();
     }
 
-    fn run(&self, state: &mut State, ready: Ready, limit: Option<Usd>) {
+    fn run(&self, state: &mut State, Waiting { ready, limit, after }: Waiting) {
         let (id, signals) = (ready.debate().id.clone(), ready.signals().clone());
+        let saved_to = ready.state_path().to_owned();
         // What the run spawns belongs to the thread of the debates.
         let entered = self.0.engine.enter();
         let run = ready.run();
@@ -141,13 +161,20 @@ impl Hall {
         self.0.engine.spawn(async move {
             let id = run.id().clone();
             let ended = run.wait().await;
-            hall.ended(&id, ended);
+            if hall.ended(&id, ended) {
+                hall.do_behind(after, saved_to).await;
+            }
         });
     }
 
-    fn ended(&self, id: &DebateId, ended: Result<Finished, Failed>) {
+    /// Takes notice of the end of a run, and lets the next debate run. Says whether it is the end of the debate, too:
+    /// then something is to be done behind it.
+    fn ended(&self, id: &DebateId, ended: Result<Finished, Failed>) -> bool {
+        let is_over = |ending: &Ending| matches!(ending, Ending::Completed | Ending::Failed);
+        let is_over = matches!(&ended, Ok(Finished { ending, is_kept: true, .. }) if is_over(ending));
         let mut state = self.state();
         state.running.remove(id);
+        state.behind += usize::from(is_over);
         match ended {
             Ok(Finished { debate, is_kept: false, .. }) => {
                 let problem = Problem::of_debate(&debate);
@@ -161,11 +188,27 @@ impl Hall {
             Err(failed) => drop(self.0.notices.send(format!("{failed}: {}", failed.source))),
         }
         if !state.is_closed
-            && let Some(Waiting { ready, limit }) = state.waiting.pop_front()
+            && let Some(next) = state.waiting.pop_front()
         {
-            self.run(&mut state, ready, limit);
+            self.run(&mut state, next);
         }
         drop(state);
+        self.changed();
+        is_over
+    }
+
+    /// Does what is to be done behind a debate. Nobody waits for it but the end of the server.
+    async fn do_behind(&self, after: After, saved_to: PathBuf) {
+        let warnings = tokio::select! {
+            warnings = after.run(&saved_to) => warnings,
+            () = self.0.given_up.cancelled() => {
+                vec![format!("what runs behind the debate {} is ended with the server", saved_to.display())]
+            }
+        };
+        for warning in warnings {
+            drop(self.0.notices.send(warning));
+        }
+        self.state().behind -= 1;
         self.changed();
     }
 
@@ -235,10 +278,9 @@ impl Hall {
         self.0.changes.subscribe()
     }
 
-    /// Pauses what runs and takes nothing more. Returns when all is saved, or has had its time; then the ids of those that
-    /// were running.
-    pub(super) async fn close(&self) -> Vec<DebateId> {
-        let mut changes = self.changes();
+    /// Pauses what runs and takes nothing more. Returns when all is saved and nothing runs behind a debate, or each has had
+    /// its time, or `hurry` is there; then the ids of the debates that were running.
+    pub(super) async fn close(&self, hurry: impl Future<Output = ()>) -> Vec<DebateId> {
         let ids = {
             let mut state = self.state();
             state.is_closed = true;
@@ -248,9 +290,24 @@ impl Hall {
             }
             state.running.keys().cloned().collect()
         };
-        let all_saved = async { while !self.state().running.is_empty() && changes.changed().await.is_ok() {} };
-        drop(tokio::time::timeout(TO_SAVE, all_saved).await);
+        let in_time = async {
+            self.comes_to(TO_SAVE, |state| state.running.is_empty()).await;
+            self.comes_to(HOOK_LIMIT, |state| state.behind == 0).await;
+        };
+        tokio::select! {
+            () = in_time => {}
+            () = hurry => {}
+        }
+        self.0.given_up.cancel();
+        self.comes_to(TO_GO, |state| state.behind == 0).await;
         ids
+    }
+
+    /// Waits until that is so, but no longer than `most`.
+    async fn comes_to(&self, most: Duration, is_so: impl Fn(&State) -> bool) {
+        let mut changes = self.changes();
+        let waited = async { while !is_so(&self.state()) && changes.changed().await.is_ok() {} };
+        drop(tokio::time::timeout(most, waited).await);
     }
 
     fn changed(&self) {

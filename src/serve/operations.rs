@@ -5,6 +5,7 @@ use axum::Router;
 use axum::response::IntoResponse as _;
 use axum::routing::{MethodRouter, get, post};
 use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform as _};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
@@ -68,7 +69,7 @@ const OPERATIONS: &[Operation] = &[
         query: None,
         body: Some(of::<NewDebate>),
         gives: Gives::Json(200, "What it would take.", of::<Foreseen>),
-        problems: &[413, 415, 422],
+        problems: &[408, 413, 415, 422],
         handler: || post(api::forecast),
     },
     Operation {
@@ -92,7 +93,7 @@ const OPERATIONS: &[Operation] = &[
         query: None,
         body: Some(of::<NewDebate>),
         gives: Gives::Json(201, "It is on record, at the path in `Location`.", of::<Started>),
-        problems: &[413, 415, 422],
+        problems: &[408, 413, 415, 422],
         handler: MethodRouter::new,
     },
     Operation {
@@ -120,7 +121,7 @@ const OPERATIONS: &[Operation] = &[
         query: Some(of::<After>),
         body: None,
         gives: Gives::Texts("The events.", &["text/event-stream", "application/x-ndjson"]),
-        problems: &[404, 409, 410],
+        problems: &[404, 409, 410, 422],
         handler: || get(api::events),
     },
     Operation {
@@ -129,11 +130,12 @@ const OPERATIONS: &[Operation] = &[
         id: "followSeveral",
         summary: "What happens in several debates, and in the list, as one stream",
         description: "Server-sent events that do not end. Each says its debate under `debate`; its `id` names the last \
-                      number of each debate. Changes of the list come as events `list`.",
+                      number of each debate. Changes of the list come as events `list`, and a debate that is not on record \
+                      as the event `gone`.",
         query: Some(of::<Several>),
         body: None,
         gives: Gives::Texts("The events.", &["text/event-stream"]),
-        problems: &[404, 410, 422],
+        problems: &[422],
         handler: || get(api::all_events),
     },
     Operation {
@@ -145,7 +147,7 @@ const OPERATIONS: &[Operation] = &[
         query: None,
         body: Some(of::<Answers>),
         gives: Gives::Nothing(202, "The answers are on their way to the debate."),
-        problems: &[404, 409, 410, 413, 415, 422],
+        problems: &[404, 409, 410, 408, 413, 415, 422],
         handler: || post(api::answer),
     },
     Operation {
@@ -194,8 +196,20 @@ const OPERATIONS: &[Operation] = &[
         query: None,
         body: Some(of::<Fork>),
         gives: Gives::Json(201, "The branch is on record, at the path in `Location`.", of::<Started>),
-        problems: &[404, 409, 410, 413, 415, 422],
+        problems: &[404, 409, 410, 408, 413, 415, 422],
         handler: || post(api::fork),
+    },
+    Operation {
+        method: "post",
+        path: "/api/v1/debates/{id}/acknowledge",
+        id: "acknowledgeCost",
+        summary: "Take notice of the warning that a debate has reached `debate.budget.warnCostUsd`",
+        description: "It is put on record, and whoever watches is told.",
+        query: None,
+        body: None,
+        gives: Gives::Nothing(202, "It is on record, or about to be."),
+        problems: &[404, 409, 410],
+        handler: || post(api::acknowledge),
     },
     Operation {
         method: "post",
@@ -206,7 +220,7 @@ const OPERATIONS: &[Operation] = &[
         query: None,
         body: Some(of::<Feedback>),
         gives: Gives::Nothing(204, "The rating is on record."),
-        problems: &[404, 409, 410, 413, 415, 422],
+        problems: &[404, 409, 410, 408, 413, 415, 422],
         handler: || post(api::rate),
     },
     Operation {
@@ -230,7 +244,7 @@ const OPERATIONS: &[Operation] = &[
         query: None,
         body: Some(of::<SignIn>),
         gives: Gives::Nothing(204, "The browser is let in."),
-        problems: &[413, 415, 422],
+        problems: &[408, 413, 415, 422],
         handler: || post(api::session),
     },
 ];
@@ -260,7 +274,10 @@ pub fn openapi() -> Value {
     let responses = json!({
         "Problem": said("It was not done, and why."),
     });
-    let schemas = generator.take_definitions(true);
+    let mut schemas = generator.take_definitions(true);
+    for schema in schemas.values_mut().filter_map(|schema| <&mut Schema>::try_from(schema).ok()) {
+        RecursiveTransform(as_enumeration).transform(schema);
+    }
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -285,6 +302,27 @@ pub fn openapi() -> Value {
             },
         },
     })
+}
+
+/// Makes one list of names of a choice between names that are described one by one: tools that make clients take the
+/// choice for one between types.
+fn as_enumeration(schema: &mut Schema) {
+    let Some(choices) = schema.get("oneOf").and_then(Value::as_array) else { return };
+    let one_by_one = choices.iter().map(|choice| {
+        let names = choice.get("enum").and_then(Value::as_array).cloned();
+        let names = names.or_else(|| Some(vec![choice.get("const")?.clone()]))?;
+        names.iter().all(Value::is_string).then_some((names, choice.get("description").and_then(Value::as_str)))
+    });
+    let Some(one_by_one) = one_by_one.collect::<Option<Vec<_>>>() else { return };
+    let described =
+        one_by_one.iter().filter_map(|(names, said)| Some(format!("`{}`: {}", names.first()?.as_str()?, (*said)?)));
+    let before = schema.get("description").and_then(Value::as_str).map(str::to_owned);
+    let description = before.into_iter().chain(described).collect::<Vec<_>>().join("\n\n");
+    let names: Vec<Value> = one_by_one.into_iter().flat_map(|(names, _)| names).collect();
+    schema.remove("oneOf");
+    schema.insert("type".to_owned(), "string".into());
+    schema.insert("enum".to_owned(), names.into());
+    schema.insert("description".to_owned(), description.into());
 }
 
 impl Operation {
@@ -313,8 +351,9 @@ impl Operation {
                 responses.insert(status.to_string(), json!({ "description": description, "content": content }));
             }
             Gives::Texts(description, kinds) => {
-                let content: Map<String, Value> =
-                    kinds.iter().map(|kind| ((*kind).to_owned(), json!({ "schema": { "type": "string" } }))).collect();
+                let of = |kind: &str| if kind == "application/json" { "object" } else { "string" };
+                let content = kinds.iter().map(|kind| ((*kind).to_owned(), json!({ "schema": { "type": of(kind) } })));
+                let content: Map<String, Value> = content.collect();
                 responses.insert("200".to_owned(), json!({ "description": description, "content": content }));
             }
             Gives::Nothing(status, description) => {
@@ -346,6 +385,9 @@ impl Operation {
         let properties = query.as_ref().and_then(|query| query["properties"].as_object());
         for (name, schema) in properties.into_iter().flatten() {
             let mut schema = schema.clone();
+            if let Ok(schema) = <&mut Schema>::try_from(&mut schema) {
+                RecursiveTransform(as_enumeration).transform(schema);
+            }
             let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
             parameters.push(json!({
                 "name": name, "in": "query", "description": description.unwrap_or_default(), "schema": schema,

@@ -16,13 +16,15 @@ use super::access::hexadecimal;
 use super::server::App;
 
 /// The files of the page: name, type and text. They name each other by their names alone.
-const ASSETS: [(&str, &str, &str); 12] = [
+const ASSETS: [(&str, &str, &str); 14] = [
     ("page.css", CSS, include_str!("../../assets/page.css")),
     ("page.js", SCRIPT, include_str!("../../assets/page.js")),
     ("dom.js", SCRIPT, include_str!("../../assets/dom.js")),
     ("list.js", SCRIPT, include_str!("../../assets/list.js")),
     ("form.js", SCRIPT, include_str!("../../assets/form.js")),
     ("debate.js", SCRIPT, include_str!("../../assets/debate.js")),
+    ("contest.js", SCRIPT, include_str!("../../assets/contest.js")),
+    ("panel.js", SCRIPT, include_str!("../../assets/panel.js")),
     ("model.js", SCRIPT, include_str!("../../assets/model.js")),
     ("graph.js", SCRIPT, include_str!("../../assets/graph.js")),
     ("markdown.js", SCRIPT, include_str!("../../assets/markdown.js")),

@@ -64,7 +64,7 @@ pub(super) struct Problem {
 impl Kind {
     fn title(self) -> &'static str {
         match self {
-            Self::ModelError => "A model gave no usable answer",
+            Self::ModelError => "A model gave no answer, or cannot be asked",
             Self::Timeout => "A model was silent for too long",
             Self::CostLimit => "A cost limit stands against it",
             Self::Validation => "The request cannot be used",
@@ -232,7 +232,7 @@ impl IntoResponse for Problem {
         let mut response = (status, sanitize(&body).into_owned()).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if status == StatusCode::SERVICE_UNAVAILABLE {
+        if self.retryable && status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
         }
         if status == StatusCode::UNAUTHORIZED {

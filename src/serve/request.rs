@@ -9,9 +9,14 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::config::Change;
-use crate::debate::{AgentFailurePolicy, AllCritics, Position, SynthesisMethod, TerminationKind};
-use crate::markdown::{fenced, line};
+use std::sync::Arc;
+
+use crate::config::{Change, Environment};
+use crate::debate::{
+    AgentFailurePolicy, AgentSettings, AllCritics, Attachment, Position, Settings, SynthesisMethod, TerminationKind,
+};
+use crate::diagnostic::Diagnostic as _;
+use crate::runner::Attachments;
 
 use super::problem::Problem;
 
@@ -19,6 +24,10 @@ use super::problem::Problem;
 pub(super) const MOST_AGENTS: usize = 8;
 /// Files at most.
 const MOST_FILES: usize = 20;
+/// Characters of a file's name at most.
+const LONGEST_NAME: usize = 255;
+/// Below it every whole number has a form of its own as a fraction.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 /// Attempts of a call after the first at most.
 const MOST_RETRIES: u32 = 10;
 /// Calls in flight of one debate at most.
@@ -33,8 +42,10 @@ pub(super) struct NewDebate {
     /// The problem, as Markdown or plain text.
     #[schemars(length(min = 1))]
     pub(super) problem: String,
-    /// Texts that belong to the problem. Their names are no paths: nothing is read from the server's disk.
+    /// Texts that belong to the problem: everybody is shown them, and the record keeps them. Their names are no paths:
+    /// nothing is read from the server's disk.
     #[serde(default)]
+    #[schemars(length(max = 20))]
     pub(super) files: Vec<TextFile>,
     #[serde(flatten)]
     pub(super) choices: Choices,
@@ -45,6 +56,7 @@ pub(super) struct NewDebate {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Fork {
     /// The first stage that is made anew, such as `2.critique`; `start` takes over nothing.
+    #[schemars(regex(pattern = r"^(start|[0-9]+\..+)$"))]
     pub(super) at: String,
     #[serde(flatten)]
     pub(super) choices: Choices,
@@ -61,7 +73,8 @@ pub(super) struct Choices {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub(super) rounds: Option<u32>,
-    /// The agents, in place of all that are configured.
+    /// The agents, in place of all that there would be. Who has the id and the role of one that there would be is as that
+    /// one, but for what is said here.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 8))]
     pub(super) agents: Option<Vec<Member>>,
@@ -73,7 +86,7 @@ pub(super) struct Choices {
     pub(super) debate: Option<Rules>,
     /// What it may cost at most, in US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub(super) max_cost: Option<f64>,
     /// Whether all answers come from the embedded rehearsal: no model is called, and nothing is paid.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -85,8 +98,10 @@ pub(super) struct Choices {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct TextFile {
     /// What it is called.
+    #[schemars(length(min = 1, max = 255))]
     pub(super) name: String,
     /// What is in it.
+    #[schemars(length(min = 1))]
     pub(super) text: String,
 }
 
@@ -226,7 +241,7 @@ pub(super) struct Summaries {
 pub(super) struct Limits {
     /// The same as `maxCost`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub(super) max_cost_usd: Option<f64>,
     /// One warning when the cost reaches this.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -290,7 +305,25 @@ pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 fn object(bytes: &[u8]) -> Result<Map<String, Value>, Problem> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     let fault = |error| Problem::validation(format!("the body is not a JSON object: {error}"));
-    serde_json::from_slice(bytes).map_err(fault)
+    let mut object: Map<String, Value> = serde_json::from_slice(bytes).map_err(fault)?;
+    object.values_mut().for_each(count);
+    Ok(object)
+}
+
+/// Has a number without a fraction be one that counts, however it is written: to JSON Schema `2.0` is an integer.
+fn count(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(count),
+        Value::Object(values) => values.values_mut().for_each(count),
+        Value::Number(number) if number.is_f64() => {
+            let whole = number.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < EXACT);
+            #[expect(clippy::cast_possible_truncation, reason = "it has no fraction, and is not too large")]
+            if let Some(whole) = whole {
+                *number = (whole as i64).into();
+            }
+        }
+        Value::Number(_) | Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
 }
 
 fn from<T: DeserializeOwned>(object: Map<String, Value>) -> Result<T, Problem> {
@@ -339,19 +372,34 @@ impl NewDebate {
         Ok(Self { problem, files, choices })
     }
 
-    /// The problem with its files behind it.
-    pub(super) fn text(&self) -> Result<String, Problem> {
+    /// The problem.
+    pub(super) fn text(&self) -> Result<Arc<str>, Problem> {
         if self.problem.trim().is_empty() {
             return Err(Problem::key("problem", "the problem is empty"));
         }
+        Ok(self.problem.as_str().into())
+    }
+
+    /// Its files, by the rules that hold for files of the command line.
+    pub(super) fn attachments(
+        &self,
+        settings: &Settings,
+        environment: &Environment,
+    ) -> Result<Arc<[Attachment]>, Problem> {
         if self.files.len() > MOST_FILES {
             return Err(Problem::key("files", format!("there may be {MOST_FILES} files at most")));
         }
-        let mut text = self.problem.clone();
-        for TextFile { name, text: content } in &self.files {
-            text = format!("{}\n\n## File: {}\n\n{}", text.trim_end(), line(name), fenced("", content));
+        let mut attachments = Attachments::new(settings, environment);
+        for (place, TextFile { name, text }) in self.files.iter().enumerate() {
+            if name.trim().is_empty() || name.chars().count() > LONGEST_NAME {
+                let detail = format!("a file must have a name, of {LONGEST_NAME} characters at most");
+                return Err(Problem::key(format!("files[{place}].name"), detail));
+            }
+            Attachments::check_name(name).and_then(|()| attachments.add(name.clone(), text.as_bytes())).map_err(
+                |error| Problem { hint: error.hint(), ..Problem::key(format!("files[{place}]"), error.to_string()) },
+            )?;
         }
-        Ok(text)
+        Ok(attachments.into_all())
     }
 }
 
@@ -417,9 +465,8 @@ impl Choices {
         self.rounds.or_else(|| self.debate.as_ref()?.rounds)
     }
 
-    /// What is chosen as changes of settings, but for limits of the cost. `names` says what is known of a member by its
-    /// role where it is not told.
-    pub(super) fn changes(&self) -> Result<Vec<Change>, Problem> {
+    /// What is chosen as changes of these settings, but for limits of the cost.
+    pub(super) fn changes(&self, settings: &Settings) -> Result<Vec<Change>, Problem> {
         let mut changes = Vec::new();
         let mut set = |key: &str, value: &Value| -> Result<(), Problem> {
             let change = format!("{key}={value}").parse();
@@ -433,8 +480,8 @@ impl Choices {
             set("debate.rounds", &Value::from(rounds))?;
         }
         if let Some(agents) = &self.agents {
-            let agents = agents.iter().enumerate().map(|(place, agent)| agent.completed(place, agents));
-            set("agents", &agents.map(|agent| json(&agent)).collect())?;
+            let agents = agents.iter().enumerate().map(|(place, agent)| agent.in_full(place, agents, settings));
+            set("agents", &agents.collect())?;
         }
         for (key, value) in json(&self.judge).as_object().into_iter().flatten() {
             set(&format!("judge.{key}"), value)?;
@@ -456,6 +503,30 @@ impl Choices {
 }
 
 impl Member {
+    /// The agent as a configuration says it: one of the settings with what is said laid over it, or a new one.
+    fn in_full(&self, place: usize, all: &[Self], settings: &Settings) -> Value {
+        let is_it = |agent: &&AgentSettings| {
+            self.id.as_deref() == Some(agent.id.as_str()) && self.role.as_ref().is_none_or(|role| *role == agent.role)
+        };
+        let Some(known) = settings.agents.iter().find(is_it) else {
+            let mut new = self.completed(place, all);
+            if let Some(first) = settings.agents.first().filter(|_| new.model.is_none() && new.provider.is_none()) {
+                (new.model, new.provider) = (Some(first.model.clone()), Some(first.provider.clone()));
+            }
+            return json(&new);
+        };
+        let (mut agent, said) = (json(known), json(self));
+        let of_debate = json(&settings.debate.summarization);
+        // What it has from the debate stays the debate's.
+        if let Some(own) = agent.get_mut("summarization").and_then(Value::as_object_mut) {
+            own.retain(|key, value| of_debate.get(key) != Some(value));
+        }
+        if let (Value::Object(agent), Value::Object(said)) = (&mut agent, said) {
+            agent.extend(said);
+        }
+        agent
+    }
+
     /// With an id and a name where none is said.
     fn completed(&self, place: usize, all: &[Self]) -> Self {
         let role = self.role.clone().unwrap_or_else(|| "agent".to_owned());

@@ -28,6 +28,9 @@ use super::spending::spent_today;
 
 /// Streams of events at most. A browser has one for all its tabs.
 const MOST_CLIENTS: usize = 100;
+/// Bytes on their way to a client, which the system holds.
+#[cfg(unix)]
+const SEND_BUFFER: usize = 128 * 1024;
 
 /// What a server is started with.
 pub struct Options {
@@ -201,6 +204,7 @@ impl Server {
         let listen = |source| ServeError::Listen { address: wanted, source };
         let listener = StdListener::bind(wanted).map_err(listen)?;
         listener.set_nonblocking(true).map_err(listen)?;
+        bound_buffers(&listener);
         let address = listener.local_addr().map_err(listen)?;
         let (access, keys) = Access::new(address, &host, &origins, token.as_deref());
         let shown = if ip.is_unspecified() { "localhost" } else { host.as_str() };
@@ -246,11 +250,16 @@ impl Server {
         Stage(self.app.hall.clone())
     }
 
-    /// Answers requests until `until` is there, then pauses what runs and saves it. Returns the debates that were running.
+    /// Answers requests until `until` is there, then pauses what runs and saves it, and lets what runs behind debates come
+    /// to its end; that is given up when `hurry` is there. Returns the debates that were running.
     ///
     /// # Errors
     /// When the runtime cannot take the address over.
-    pub async fn run(self, until: impl Future<Output = ()>) -> Result<Vec<DebateId>, ServeError> {
+    pub async fn run(
+        self,
+        until: impl Future<Output = ()>,
+        hurry: impl Future<Output = ()>,
+    ) -> Result<Vec<DebateId>, ServeError> {
         let Self { app, listener, .. } = self;
         let listener = TcpListener::from_std(listener).map_err(ServeError::Start)?;
         let answered = listen(listener, router(&app));
@@ -258,7 +267,7 @@ impl Server {
             () = answered => {}
             () = until => {}
         }
-        let paused = app.hall.close().await;
+        let paused = app.hall.close(hurry).await;
         app.closing.cancel();
         Ok(paused)
     }
@@ -286,6 +295,15 @@ impl Drop for Watched {
     fn drop(&mut self) {
         self.hall.leave(&self.id);
     }
+}
+
+/// Has the system hold less for a client that does not read: megabytes, else, and for each of them. Connections have it
+/// from the listener; where it cannot be set there are larger ones.
+fn bound_buffers(listener: &StdListener) {
+    #[cfg(unix)]
+    let _ = rustix::net::sockopt::set_socket_send_buffer_size(listener, SEND_BUFFER);
+    #[cfg(not(unix))]
+    let _ = listener;
 }
 
 fn router(app: &App) -> Router {

@@ -1,5 +1,6 @@
 //! From a request to a debate that is ready, within the limits of the server.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::Utc;
@@ -8,12 +9,14 @@ use serde::Serialize;
 
 use crate::archive::PastDebates;
 use crate::config::{ConfigPath, Environment, Loaded, OFFLINE_MODEL, Overrides, Provenance, Switch, model_warnings};
-use crate::debate::{ForkPoint, Settings, Usd};
+use crate::debate::{ForkPoint, Position, Settings, Usd};
 use crate::diagnostic::Diagnostic as _;
 use crate::engine::{check_prices, check_purchase, check_windows};
 use crate::llm::presets::OFFLINE;
 use crate::protocol::{PROTOCOLS, Protocol};
-use crate::runner::{Ready, Runner, RunnerError, Services, ServicesError, Spec, change_settings, load_settings};
+use crate::runner::{
+    After, Ready, Runner, RunnerError, Services, ServicesError, Spec, change_settings, load_settings, users_hooks,
+};
 use crate::store::{Directory, Entry};
 
 use super::problem::Problem;
@@ -39,6 +42,8 @@ pub(super) struct Admission {
     pub(super) ready: Ready,
     /// What it may cost.
     pub(super) limit: Option<Usd>,
+    /// What is to be done behind it.
+    pub(super) after: After,
     pub(super) warnings: Vec<String>,
 }
 
@@ -126,6 +131,9 @@ struct MemberInfo {
     role: String,
     model: String,
     provider: String,
+    /// Its side where a motion is debated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<Position>,
 }
 
 /// Whether nobody of these is a model.
@@ -134,8 +142,8 @@ pub(super) fn is_offline(settings: &Settings) -> bool {
 }
 
 fn member(agent: &crate::debate::AgentSettings) -> MemberInfo {
-    let crate::debate::AgentSettings { id, name, role, model, provider, .. } = agent.clone();
-    MemberInfo { id: id.to_string(), name, role, model, provider }
+    let crate::debate::AgentSettings { id, name, role, model, provider, position, .. } = agent.clone();
+    MemberInfo { id: id.to_string(), name, role, model, provider, position }
 }
 
 /// The models that requests may name: those of the configuration, and the rehearsal.
@@ -149,7 +157,7 @@ fn models(settings: &Settings) -> Vec<ModelInfo> {
     });
     let rehearsal = (OFFLINE.to_owned(), OFFLINE_MODEL.to_owned());
     let all = named.chain(listed).chain([rehearsal]).map(|(provider, model)| ModelInfo { provider, model });
-    all.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+    all.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The roles that requests may name: the built-in ones, those of the configuration's agents, and those that lie beside it
@@ -207,10 +215,11 @@ impl Workplace {
         })
     }
 
-    /// The settings with what is chosen laid over them.
+    /// The settings with what is chosen laid over them. Models and roles are those of `known`.
     fn chosen(
         &self,
         settings: &Settings,
+        known: &[&Settings],
         choices: &Choices,
         left_today: Option<Usd>,
     ) -> Result<(Settings, Vec<String>), Problem> {
@@ -219,8 +228,8 @@ impl Workplace {
             offline: if choices.offline { Switch::On } else { Switch::AsConfigured },
             ..Overrides::default()
         };
-        Self::check_members(settings, choices)?;
-        let changed = change_settings(settings, &choices.changes()?, &overrides, &self.environment)?;
+        Self::check_members(known, choices)?;
+        let changed = change_settings(settings, &choices.changes(settings)?, &overrides, &self.environment)?;
         let mut settings = changed.settings;
         let asked = choices.limit()?.map(Usd::from_dollars);
         let usual = settings.debate.budget.max_cost_usd;
@@ -250,12 +259,14 @@ impl Workplace {
         }
     }
 
-    fn check_members(settings: &Settings, choices: &Choices) -> Result<(), Problem> {
-        let (roles, models) = (roles(settings), models(settings));
+    fn check_members(known: &[&Settings], choices: &Choices) -> Result<(), Problem> {
+        let roles: BTreeSet<String> = known.iter().flat_map(|settings| roles(settings)).collect();
+        let models: BTreeSet<ModelInfo> = known.iter().flat_map(|settings| models(settings)).collect();
         let agents = choices.agents.iter().flatten().enumerate();
         let agents = agents.map(|(place, agent)| (format!("agents[{place}]"), agent));
         for (place, member) in agents.chain(choices.judge.iter().map(|judge| ("judge".to_owned(), judge))) {
-            if let Some(role) = member.role.as_ref().filter(|role| !roles.contains(role)) {
+            if let Some(role) = member.role.as_ref().filter(|role| !roles.contains(*role)) {
+                let roles: Vec<String> = roles.into_iter().collect();
                 let detail = format!("`{role}` is no role here; there are {}", roles.join(", "));
                 return Err(Problem::key(format!("{place}.role"), detail));
             }
@@ -276,30 +287,16 @@ impl Workplace {
     fn spec(&self, request: &NewDebate, left_today: Option<Usd>) -> Result<(Spec, Vec<String>, Loaded), Problem> {
         let problem = request.text()?;
         let loaded = self.load(&request.choices)?;
-        let mut choices = request.choices.clone();
-        if let Some(agents) = &mut choices.agents {
-            // Who is given no model has the one that everybody else would have.
-            let first = &loaded.settings.agents[0];
-            for agent in agents.iter_mut().filter(|agent| agent.model.is_none() && agent.provider.is_none()) {
-                (agent.model, agent.provider) = (Some(first.model.clone()), Some(first.provider.clone()));
-            }
-        }
-        let (settings, of_changes) = self.chosen(&loaded.settings, &choices, left_today)?;
+        let configured = &loaded.settings;
+        let (settings, of_changes) = self.chosen(configured, &[configured], &request.choices, left_today)?;
+        let attachments = request.attachments(&settings, &self.environment)?;
         let name = &settings.debate.protocol;
         let protocol =
             Protocol::named(name).ok_or_else(|| Problem::key("protocol", format!("there is no protocol `{name}`")))?;
         let of_models = model_warnings(&settings, Utc::now().date_naive());
         let warnings = [loaded.warnings.clone(), of_changes, of_models].concat();
         let provenance = loaded.provenance.clone();
-        let spec = Spec {
-            problem: problem.into(),
-            context: None,
-            attachments: [].into(),
-            protocol,
-            settings,
-            seed: None,
-            provenance,
-        };
+        let spec = Spec { problem, context: None, attachments, protocol, settings, seed: None, provenance };
         Ok((spec, warnings, loaded))
     }
 
@@ -347,11 +344,13 @@ impl Workplace {
             })?;
         }
         let limit = spec.settings.debate.budget.max_cost_usd;
-        let prepared = self.runner().prepare(spec.clone())?;
+        let runner = self.runner();
+        let prepared = runner.prepare(spec.clone())?;
         warnings.extend(prepared.panel().warnings.clone());
         warnings.extend(self.runner().check_prompts(&spec)?);
         prepared.check_limit()?;
-        Ok(Admission { ready: prepared.begin()?, limit, warnings })
+        let after = runner.after(&spec.settings, loaded.hooks);
+        Ok(Admission { ready: prepared.begin()?, limit, after, warnings })
     }
 
     /// Takes a saved debate up again. `closes` has it close with what there is.
@@ -378,8 +377,9 @@ impl Workplace {
         warnings.extend(model_warnings(&settings, Utc::now().date_naive()));
         warnings.extend(prepared.panel().warnings.clone());
         warnings.extend(sources.iter().flat_map(|before| before.changes(&prepared.panel().sources)));
+        let after = runner.after(&settings, users_hooks(&self.config, &self.environment)?);
         let ready = prepared.begin()?;
-        Ok(Admission { ready: if closes { ready.closing() } else { ready }, limit, warnings })
+        Ok(Admission { ready: if closes { ready.closing() } else { ready }, limit, after, warnings })
     }
 
     /// Puts a branch of a saved debate on record.
@@ -389,13 +389,16 @@ impl Workplace {
         let branch =
             runner.branch(entry, &at).map_err(|error| Problem { key: Some("at".to_owned()), ..error.into() })?;
         let parent = branch.parent().clone();
-        let (settings, mut warnings) = self.chosen(&parent.settings, &request.choices, left_today)?;
+        let configured = self.load(&Choices::default())?.settings;
+        let known = [&parent.settings, &configured];
+        let (settings, mut warnings) = self.chosen(&parent.settings, &known, &request.choices, left_today)?;
         let limit = settings.debate.budget.max_cost_usd;
         let provenance = self.vouched(branch.provenance())?;
         let prepared = runner.fork(branch, settings.clone(), &provenance, &[])?;
         warnings.extend(model_warnings(&settings, Utc::now().date_naive()));
         warnings.extend(prepared.panel().warnings.clone());
-        Ok(Admission { ready: prepared.begin()?, limit, warnings })
+        let after = runner.after(&settings, users_hooks(&self.config, &self.environment)?);
+        Ok(Admission { ready: prepared.begin()?, limit, after, warnings })
     }
 
     /// What a record may do by its own word, and by that of a configuration that the user named.

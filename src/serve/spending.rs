@@ -10,7 +10,8 @@ use crate::debate::{DebateId, Event, Recorded, Usd};
 use crate::store::{Directory, JournalReader, StoreError};
 
 /// What was spent since midnight (UTC) by all debates of a directory but for these, and what they have set aside and may
-/// have spent. A call whose cost nobody knows and for which nothing was set aside counts as none.
+/// have spent. A debate that another program runs counts with all that it may still cost by its limit. A call whose cost
+/// nobody knows and for which nothing was set aside counts as none.
 pub(super) fn spent_today(directory: &Directory, but_for: &[DebateId]) -> Result<Usd, StoreError> {
     let midnight = Utc::now().with_time(NaiveTime::MIN).single().unwrap_or_else(Utc::now);
     let mut spent = Usd::ZERO;
@@ -18,7 +19,11 @@ pub(super) fn spent_today(directory: &Directory, but_for: &[DebateId]) -> Result
         let Some(journal) = entry.journal.as_deref().filter(|path| is_younger(path, midnight)) else { continue };
         if but_for.iter().all(|id| id.as_str() != entry.id()) {
             // What cannot be read was not written by this program, and not paid through it.
-            spent += spent_since(journal, midnight).unwrap_or(Usd::ZERO);
+            let Ok(of_debate) = read(journal, midnight) else { continue };
+            spent += of_debate.today.total();
+            if entry.is_held() {
+                spent += of_debate.limit.map_or(Usd::ZERO, |limit| limit.saturating_sub(of_debate.all.total()));
+            }
         }
     }
     Ok(spent)
@@ -28,15 +33,27 @@ fn is_younger(path: &Path, than: DateTime<Utc>) -> bool {
     path.metadata().and_then(|file| file.modified()).is_ok_and(|changed| changed >= SystemTime::from(than))
 }
 
-fn spent_since(journal: &Path, since: DateTime<Utc>) -> std::io::Result<Usd> {
+/// What a journal says of money.
+#[derive(Default)]
+struct Spent {
+    today: Sum,
+    all: Sum,
+    limit: Option<Usd>,
+}
+
+fn read(journal: &Path, since: DateTime<Utc>) -> std::io::Result<Spent> {
     let mut reader = JournalReader::open(journal)?;
-    let mut sum = Sum::default();
+    let mut spent = Spent::default();
     while let Some(recorded) = reader.next_event()? {
+        if let Event::Created(created) = &recorded.event {
+            spent.limit = created.settings.debate.budget.max_cost_usd;
+        }
+        spent.all.add(&recorded);
         if recorded.at.utc() >= since {
-            sum.add(&recorded);
+            spent.today.add(&recorded);
         }
     }
-    Ok(sum.total())
+    Ok(spent)
 }
 
 #[derive(Default)]

@@ -25,8 +25,9 @@ use crate::store::{Entry, JournalReader};
 use super::catalogue::{Row, Standing};
 use super::server::App;
 
-/// Frames that wait for a client. Nobody but its own task waits when they are that many.
-const FRAMES: usize = 8;
+/// Frames that wait for a client. Nobody but its own task waits when they are that many; each may be a whole answer, so
+/// that many clients with many of them would be much.
+const FRAMES: usize = 2;
 /// How often a debate that runs in another process, or none, is looked at.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
 /// How often the list is looked at.
@@ -49,6 +50,8 @@ enum Frame {
     Of { debate: Arc<str>, seq: Option<u64>, line: String },
     /// Of the list.
     List(String),
+    /// A debate is no more on record.
+    Gone(String),
     /// The stream of one debate ends here.
     End(String),
     /// Nothing happened.
@@ -80,10 +83,11 @@ pub(super) fn of_debate(app: App, entry: Entry, told: u64, form: Form, place: Ow
 }
 
 /// The events of several debates, each behind the number that is told, and changes of the list where they are wanted,
-/// until the client goes.
+/// until the client goes. `missing` are asked for, and not on record.
 pub(super) fn of_several(
     app: App,
     debates: Vec<(Entry, u64)>,
+    missing: Vec<String>,
     wants_list: bool,
     place: OwnedSemaphorePermit,
 ) -> Response {
@@ -92,9 +96,14 @@ pub(super) fn of_several(
     let writer = Writer { form: Form::Sse, positions: Some(positions) };
     tokio::spawn(async move {
         let _place = place;
+        for id in missing {
+            let _ = frames.send(Frame::Gone(id)).await;
+        }
         let followed = debates.iter().map(|(entry, told)| follow(&app, entry, *told, Extent::Endless, &frames));
+        // It does not end with the debates: others may be asked for on the same connection by whoever shares it.
         let all = async {
             let _ = futures_util::future::join_all(followed).await;
+            std::future::pending::<()>().await;
         };
         let listed = async {
             if wants_list {
@@ -129,6 +138,7 @@ async fn follow(
     let id = DebateId::new(entry.id());
     let name: Arc<str> = Arc::from(id.as_str());
     let Some(path) = entry.journal.as_deref() else { return Ok(()) };
+    let gone = || send(frames, Frame::Gone(entry.id()));
     let mut changes = app.hall.changes();
     let mut past = None;
     loop {
@@ -137,7 +147,7 @@ async fn follow(
             past = None;
             let (recorded, progress, subscription) = signals.subscribe_behind(Words::Wanted);
             drop(signals);
-            let Ok(mut journal) = JournalReader::open(path) else { return Ok(()) };
+            let Ok(mut journal) = JournalReader::open(path) else { return gone().await };
             told = tell_past(&mut journal, told, &name, frames).await?;
             for line in in_flight(&progress).iter().filter_map(|signal| event_line(signal).ok()) {
                 send(frames, Frame::Of { debate: Arc::clone(&name), seq: None, line }).await?;
@@ -168,14 +178,14 @@ async fn follow(
                 send(frames, Frame::Of { debate: Arc::clone(&name), seq, line }).await?;
             }
         } else {
-            let Ok(mut reader) = past.take().map_or_else(|| JournalReader::open(path), Ok) else { return Ok(()) };
+            let Ok(mut reader) = past.take().map_or_else(|| JournalReader::open(path), Ok) else { return gone().await };
             // Whether it runs is asked first: what it writes until then is read in any case.
             let is_held = entry.is_held();
             told = tell_past(&mut reader, told, &name, frames).await?;
             if extent == Extent::Run && !is_held && app.hall.signals(&id).is_none() {
                 return Ok(());
             }
-            past = Some(reader);
+            past = Some(reader).filter(JournalReader::is_between_lines).filter(|_| path.exists());
         }
         tokio::select! {
             is_open = changes.changed() => if is_open.is_err() { return Ok(()) },
@@ -283,9 +293,10 @@ impl Writer {
     fn write(&mut self, frame: Frame) -> Option<String> {
         Some(match (self.form, frame) {
             (Form::Lines, Frame::Of { line, .. }) => line + "\n",
-            (Form::Lines, Frame::List(_) | Frame::End(_) | Frame::Still) => return None,
+            (Form::Lines, Frame::List(_) | Frame::Gone(_) | Frame::End(_) | Frame::Still) => return None,
             (Form::Sse, Frame::Still) => ":\n\n".to_owned(),
             (Form::Sse, Frame::List(line)) => format!("event: list\ndata: {line}\n\n"),
+            (Form::Sse, Frame::Gone(debate)) => format!("event: gone\ndata: {}\n\n", json!({ "debate": debate })),
             (Form::Sse, Frame::End(line)) => format!("event: end\ndata: {line}\n\n"),
             (Form::Sse, Frame::Of { debate, seq, line }) => match &mut self.positions {
                 None => {

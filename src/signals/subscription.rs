@@ -89,10 +89,11 @@ impl Queue {
             let (mut missed, mut warnings) = before.map_or_else(Default::default, |gap| (gap.missed, gap.warnings));
             for left_out in contents.waiting.drain(..) {
                 match &*left_out {
+                    warning if warning.warning().is_some() => warnings.push_back(left_out),
                     // Read again from the journal by those who need them.
                     Signal::Recorded(_) => {}
-                    Signal::Warning { .. } => warnings.push_back(left_out),
-                    Signal::StageStarted { .. }
+                    Signal::Warning { .. }
+                    | Signal::StageStarted { .. }
                     | Signal::StageEnded { .. }
                     | Signal::RoundEnded { .. }
                     | Signal::CallStarted { .. }

@@ -142,6 +142,8 @@ impl Spans {
             | Event::CostReserved { .. }
             | Event::AttemptFailed { .. }
             | Event::OutputLimited { .. }
+            | Event::CostWarned { .. }
+            | Event::CostAcknowledged
             | Event::CostAssumed { .. }
             | Event::Stopping { .. }
             | Event::Resumed

@@ -2,6 +2,7 @@
 
 mod access;
 mod api;
+mod behind;
 mod browser;
 mod client;
 mod crowd;

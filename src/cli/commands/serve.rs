@@ -1,6 +1,5 @@
 //! `dialectic serve`: the debates in a browser.
 
-use std::process::{Command, Stdio};
 use std::thread;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -59,15 +58,23 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let paused = runtime.block_on(async {
-        let mut interrupts = Interrupts::listen();
+        let (mut interrupts, mut again) = (Interrupts::listen(), Interrupts::listen());
         let until = async {
             tokio::select! {
                 () = interrupts.next() => {}
                 () = tell(&mut said, terminal) => {}
             }
         };
-        server.run(until).await
+        // It hears the first one, too.
+        let hurry = async {
+            again.next().await;
+            again.next().await;
+        };
+        server.run(until, hurry).await
     });
+    while let Ok(warning) = said.try_recv() {
+        terminal.warning(&warning);
+    }
     // Whoever reads a file for somebody who has gone is not waited for.
     runtime.shutdown_background();
     for id in paused? {
@@ -103,6 +110,7 @@ pub(in crate::cli) fn for_one_debate(
 pub(in crate::cli) struct Served {
     pub(in crate::cli) stage: Stage,
     stop: oneshot::Sender<()>,
+    hurry: oneshot::Sender<()>,
     ended: thread::JoinHandle<()>,
 }
 
@@ -111,25 +119,42 @@ impl Served {
     pub(in crate::cli) fn start(server: Server, id: &DebateId, terminal: &mut Terminal) -> Result<Self, Error> {
         terminal.notice(&format!("Watch it at {}", server.address_of_debate(id)));
         let (stage, (stop, stopped)) = (server.stage(), oneshot::channel::<()>());
+        let (hurry, hurried) = oneshot::channel::<()>();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
         let ended = thread::Builder::new().name("serve".to_owned()).spawn(move || {
             // The address is taken; what else could fail is told by the page, which does not come.
-            drop(runtime.block_on(server.run(async {
+            let until = async {
                 let _ = stopped.await;
-            })));
+            };
+            let hurry = async {
+                if hurried.await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            };
+            drop(runtime.block_on(server.run(until, hurry)));
             runtime.shutdown_background();
         });
-        Ok(Self { stage, stop, ended: ended.map_err(Error::Runtime)? })
+        Ok(Self { stage, stop, hurry, ended: ended.map_err(Error::Runtime)? })
     }
 
     /// Goes on until the user interrupts, and pauses what was started meanwhile.
     pub(in crate::cli) fn stay(self, terminal: &mut Terminal) -> Result<(), Error> {
         terminal.notice("The page stays until you press Ctrl-C.");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-        runtime.block_on(async { Interrupts::listen().next().await });
-        // One that has ended already needs no telling.
-        let _ = self.stop.send(());
-        drop(self.ended.join());
+        let Self { stage: _, stop, hurry, ended } = self;
+        runtime.block_on(async {
+            let mut interrupts = Interrupts::listen();
+            interrupts.next().await;
+            // One that has ended already needs no telling.
+            let _ = stop.send(());
+            let mut ended = tokio::task::spawn_blocking(move || drop(ended.join()));
+            tokio::select! {
+                _ = &mut ended => return,
+                () = interrupts.next() => {}
+            }
+            let _ = hurry.send(());
+            drop(ended.await);
+        });
         Err(Error::Stopped)
     }
 }
@@ -143,16 +168,7 @@ async fn tell(said: &mut UnboundedReceiver<String>, terminal: &mut Terminal) {
 
 /// Has the browser of the system open an address.
 pub(in crate::cli) fn open(address: &str, terminal: &mut Terminal) {
-    let (program, arguments): (&str, &[&str]) = if cfg!(target_os = "macos") {
-        ("open", &[])
-    } else if cfg!(windows) {
-        ("rundll32", &["url.dll,FileProtocolHandler"])
-    } else {
-        ("xdg-open", &[])
-    };
-    let mut command = Command::new(program);
-    command.args(arguments).arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    if command.spawn().is_err() {
-        terminal.warning(&format!("cannot open a browser: there is no {program}"));
+    if let Err(error) = opener::open_browser(address) {
+        terminal.warning(&format!("cannot open a browser: {error}"));
     }
 }

@@ -363,14 +363,13 @@ impl Engine {
     }
 
     /// Says once that the cost has reached `warnCostUsd`.
-    pub(super) fn watch_cost(&mut self) {
-        let settings = self.debate().settings.as_ref();
-        let Some(at) = settings.and_then(|settings| settings.debate.budget.warn_cost_usd) else { return };
-        if self.known_cost >= at && !self.cost_warned {
-            self.cost_warned = true;
-            let spent = self.known_cost;
-            self.warn(format!("this debate has cost {spent}, which reaches the warning limit of {at}"));
+    pub(super) fn watch_cost(&mut self) -> Result<(), StoreError> {
+        let debate = self.debate();
+        let limit = debate.settings.as_ref().and_then(|settings| settings.debate.budget.warn_cost_usd);
+        if let Some(limit) = limit.filter(|limit| self.known_cost >= *limit && debate.cost_warning.is_none()) {
+            self.record_event(Event::CostWarned { usd: self.known_cost, limit })?;
         }
+        Ok(())
     }
 }
 

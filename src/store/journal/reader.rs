@@ -40,4 +40,11 @@ impl JournalReader {
         self.line.clear();
         Ok(Some(event))
     }
+
+    /// Whether it stands between two lines. Where it does not, the rest of a line may never come: a program that was killed
+    /// left a part of it, and whoever carries on writes over that. The journal has to be opened anew then.
+    #[must_use]
+    pub fn is_between_lines(&self) -> bool {
+        self.line.is_empty()
+    }
 }

@@ -25,8 +25,8 @@ fn a_debate_is_run_by_the_api_alone() {
     assert!((made..=made + 1).contains(&forecast["calls"].as_u64().unwrap()), "{forecast:#}, and {made} were made");
     let shown = serving.get(&format!("/debates/{id}"));
     assert_eq!((&shown["summary"]["status"], &shown["summary"]["rounds"]), (&json!("completed"), &json!(2)));
-    let problem = shown["state"]["problem"].as_str().unwrap();
-    assert!(problem.contains("## File: ../notes.md") && problem.contains("It must last."), "{problem}");
+    assert_eq!(shown["state"]["problem"], "Design a queue");
+    assert_eq!(shown["state"]["attachments"][0]["name"], "../notes.md");
     assert!(server.requests()[0].text().contains("It must last."), "the agents read the file");
     // The state is the one that the command line would have left.
     sandbox.assert_state_is_the_fold(&id);
@@ -73,7 +73,9 @@ fn the_list_is_searched_and_comes_in_parts() {
     let (first, total) = found("?limit=2");
     let (rest, _) = found("?limit=2&skip=2");
     assert_eq!((sorted([first, rest].concat()), total), (sorted(ids), 3));
-    serving.ask("GET", "/debates?status=unheard", None).expect(422);
+    for wrong in ["status=unheard", "limit=0", "limit=1001", "skip=-1", "skip=99999999999"] {
+        serving.ask("GET", &format!("/debates?{wrong}"), None).expect(422);
+    }
 }
 
 #[test]
@@ -125,6 +127,109 @@ fn what_a_request_may_not_say_is_refused_and_named() {
     }
     assert_eq!(serving.get("/debates")["total"], 0, "nothing of it is on record");
     assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn files_are_what_the_command_line_attaches() {
+    let server = MockServer::with(short_reply);
+    let text = "It must last.\n\n```attachment\n## Task\n";
+    let sandbox = sandbox(&server, &json!({})).file("notes.md", text);
+    sandbox.run(["debate", "Design a queue", "--attach", "notes.md"]).expect_code(0);
+    let by_command = sandbox.only_debate();
+    let asked = server.requests().len();
+    let serving = Serving::start(&sandbox, &[]);
+    let id = serving.begin(&json!({"problem": "Design a queue", "files": [{"name": "notes.md", "text": text}]}));
+    serving.wait_for(&id, "completed");
+    assert_eq!(sandbox.state(&id)["attachments"], sandbox.state(&by_command)["attachments"]);
+    for request in &server.requests()[asked..] {
+        let prompt = request.text();
+        let is_fenced = prompt.contains("\n````attachment\nIt must last.\n\n```attachment\n## Task\n\n````\n");
+        assert!(prompt.contains("## Attachment 1: notes.md\n\nSHA-256: ") && is_fenced, "{prompt}");
+    }
+}
+
+#[test]
+fn files_are_refused_that_the_command_line_refuses() {
+    let server = MockServer::with(short_reply);
+    let sandbox = sandbox(&server, &json!({"attachmentLimit": 100})).env("OPENAI_API_KEY", "sk-a-key-that-is-a-secret");
+    let serving = Serving::start(&sandbox, &[]);
+    let fine = json!({"name": "a.md", "text": "fine"});
+    let cases = [
+        (json!([fine, {"name": ".env", "text": "A=1"}]), "files[1]", "may hold keys or passwords"),
+        (json!([{"name": "keys/id_rsa", "text": "x"}]), "files[0]", "may hold keys or passwords"),
+        (
+            json!([{"name": "a.txt", "text": "-----BEGIN OPENSSH PRIVATE KEY-----\nx"}]),
+            "files[0]",
+            "holds a private key",
+        ),
+        (
+            json!([{"name": "a.txt", "text": "it is sk-a-key-that-is-a-secret"}]),
+            "files[0]",
+            "holds the value of OPENAI_API_KEY",
+        ),
+        (json!([{"name": "a.txt", "text": " \n"}]), "files[0]", "is empty"),
+        (
+            json!([fine, {"name": "b.md", "text": "ü".repeat(97)}]),
+            "files[1]",
+            "more than 100 characters together, with b.md",
+        ),
+        (json!([{"name": " ", "text": "x"}]), "files[0].name", "must have a name"),
+        (json!([{"name": "x".repeat(256), "text": "x"}]), "files[0].name", "255 characters at most"),
+        (json!(vec![fine.clone(); 21]), "files", "20 files at most"),
+    ];
+    for (files, key, detail) in cases {
+        for path in ["/forecast", "/debates"] {
+            let refused = serving.post(path, &json!({"problem": "Design a queue", "files": files})).expect(422);
+            assert!(!refused.text().contains("sk-a-key"), "{}", refused.text());
+            let problem = refused.json();
+            assert_eq!((&problem["type"], &problem["key"]), (&json!("validation"), &json!(key)), "{problem:#}");
+            assert!(problem["detail"].as_str().unwrap().contains(detail), "{problem:#}");
+        }
+    }
+    let exact = json!([fine, {"name": "b.md", "text": "ü".repeat(96)}]);
+    serving.post("/forecast", &json!({"problem": "Design a queue", "files": exact})).expect(200);
+    assert_eq!(server.requests().len(), 0);
+    assert_eq!(serving.get("/debates")["total"], 0);
+}
+
+/// What a form sends back of agents that it did not change must not make others of them.
+#[test]
+fn an_agent_that_is_named_by_its_id_stays_what_it_is_configured_to_be() {
+    let server = MockServer::with(short_reply);
+    let mut config = crate::support::config(&["architect", "kiss"], &json!({}));
+    config["agents"][0]["temperature"] = json!(0.9);
+    config["agents"][0]["maxTokens"] = json!(1234);
+    config["agents"][1]["systemPromptPath"] = json!("own.md");
+    let sandbox = sandbox(&server, &json!({})).config(&config).file("own.md", "You are one of a kind.");
+    let serving = Serving::start(&sandbox, &["--config", "debate-config.json"]);
+    let agents = json!([
+        {"id": "agent-kiss", "role": "kiss", "name": "Another name", "provider": "openai", "model": "model-architect"},
+        {"id": "agent-architect", "role": "architect"},
+        {"role": "testing"},
+    ]);
+    let id = serving.begin(&json!({"problem": "Design a queue", "agents": agents}));
+    serving.wait_for(&id, "completed");
+    let agents = sandbox.state(&id)["settings"]["agents"].clone();
+    assert_eq!((&agents[0]["name"], &agents[0]["model"]), (&json!("Another name"), &json!("model-architect")));
+    assert!(agents[0]["systemPromptPath"].as_str().unwrap().ends_with("own.md"), "{agents:#}");
+    assert_eq!((&agents[1]["temperature"], &agents[1]["maxTokens"]), (&json!(0.9), &json!(1234)));
+    assert_eq!((&agents[2]["id"], &agents[2]["model"]), (&json!("agent-testing"), &json!("model-architect")));
+    assert!(server.requests().iter().any(|request| request.text().contains("You are one of a kind.")));
+    // The same of a branch, and of the judge.
+    let other = json!([{"id": "agent-kiss", "temperature": 0.1}, {"id": "agent-architect", "role": "architect"}, {"id": "agent-testing"}]);
+    let body = json!({"at": "1.synthesis", "agents": other, "judge": {"model": "model-kiss"}});
+    let fork =
+        serving.post(&format!("/debates/{id}/fork"), &body).expect(201).json()["id"].as_str().unwrap().to_owned();
+    serving.wait_for(&fork, "completed");
+    let settings = sandbox.state(&fork)["settings"].clone();
+    assert_eq!(
+        (&settings["agents"][0]["name"], &settings["agents"][0]["temperature"]),
+        (&json!("Another name"), &json!(0.1))
+    );
+    assert_eq!((&settings["judge"]["model"], &settings["judge"]["id"]), (&json!("model-kiss"), &json!("judge")));
+    // Whose texts are taken over has to stay.
+    let fewer = json!({"at": "1.synthesis", "agents": [{"id": "agent-kiss"}]});
+    serving.post(&format!("/debates/{id}/fork"), &fewer).expect(422);
 }
 
 #[test]
@@ -206,4 +311,34 @@ fn the_description_of_the_api_is_valid() {
     let output =
         std::process::Command::new(program).args(validator.split_whitespace().skip(1)).arg(&file).output().unwrap();
     assert!(!output.status.success(), "the validator finds no fault in anything");
+}
+
+/// A client that a tool from outside makes of the document, with the Python in `OPENAPI_CLIENT`, runs a debate.
+#[test]
+fn a_client_made_of_the_description_runs_a_debate() {
+    let Some(python) = std::env::var_os("OPENAPI_CLIENT") else {
+        assert!(std::env::var_os("CI").is_none(), "OPENAPI_CLIENT is not set, and no client was made");
+        return;
+    };
+    let sandbox = Sandbox::new().env("DIALECTIC_TOKEN", super::client::TOKEN);
+    sandbox.write("openapi.json", dialectic::serve::openapi().to_string());
+    let run = |arguments: &[&str]| {
+        let command = std::process::Command::new(&python)
+            .args(arguments)
+            .current_dir(sandbox.directory())
+            .env("DIALECTIC_TOKEN", super::client::TOKEN)
+            .output();
+        let output = command.unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        assert!(output.status.success(), "{said}");
+        said
+    };
+    let options = ["--path", "openapi.json", "--output-path", "client", "--meta", "none"];
+    let said = run(&[&["-m", "openapi_python_client", "generate"], &options[..]].concat());
+    // It leaves out what it does not understand, and says so.
+    assert!(!said.contains("WARNING parsing") && !said.contains("Unable to"), "{said}");
+    let serving = Serving::start(&sandbox, &[]);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/.ci/client.py");
+    run(&[script, &format!("http://{}", serving.authority), "."]);
 }

@@ -201,8 +201,10 @@ fn every_view_fits_a_phone_and_a_reader() {
     serving.wait_for(&asking, "asking");
     let running =
         serving.begin(&json!({"problem": "Design a queue, and a rather long title for it that goes on and on"}));
+    let arena = serving.begin(&json!({"problem": "Which store do we take?", "protocol": "arena", "offline": true}));
+    serving.wait_for(&arena, "completed");
     let views = [
-        ("/".to_owned(), "document.querySelectorAll('.debates tbody tr').length === 3"),
+        ("/".to_owned(), "document.querySelectorAll('.debates tbody tr').length === 4"),
         ("/new".to_owned(), "document.querySelectorAll('.members tbody tr').length === 2"),
         (format!("/debates/{running}"), "document.querySelectorAll('.graph .edge').length > 0"),
         (format!("/debates/{asking}"), "document.querySelectorAll('.questions textarea').length === 2"),
@@ -211,6 +213,7 @@ fn every_view_fits_a_phone_and_a_reader() {
             "document.querySelector('iframe.report')?.contentDocument?.querySelector('#solution')",
         ),
         (format!("/debates/{motion}#course"), "document.querySelectorAll('.side').length > 1"),
+        (format!("/debates/{arena}#course"), "document.querySelectorAll('main table').length > 3"),
         ("/nowhere".to_owned(), "document.querySelector('h1')"),
     ];
     let mut chromium = Chromium::start();
@@ -252,4 +255,182 @@ fn every_view_fits_a_phone_and_a_reader() {
         assert!(stops.iter().any(|stop| stop == wanted), "{wanted}: {stops:?}");
     }
     gate.open();
+}
+
+#[test]
+fn a_contest_is_shown_by_what_its_record_says() {
+    if !is_installed() {
+        return;
+    }
+    let mut config = crate::support::config(&["architect", "kiss", "testing", "security"], &json!({"rounds": 2}));
+    config["debate"]["arena"] = json!({"team": {"size": 3}, "observer": true, "trickster": true});
+    let sandbox = Sandbox::new().config(&config).env("DIALECTIC_TOKEN", super::client::TOKEN);
+    let serving = Serving::start(&sandbox, &[]);
+    let problem = "Where do we keep the sessions? It must survive the loss of a node.";
+    let id = serving.begin(&json!({"problem": problem, "protocol": "arena", "offline": true}));
+    serving.wait_for(&id, "completed");
+    let events = journal(&sandbox, &id);
+    let of = |kind: &str| events.iter().filter(|event| event["type"] == kind).collect::<Vec<_>>();
+    let mut chromium = Chromium::start();
+    let mut tab = chromium.tab();
+    tab.go(&serving.address.replace("/?", &format!("/debates/{id}?")));
+    is(&mut tab, "completed");
+    tab.run("document.querySelector('#tab-course').click()");
+    let section = |name: &str| {
+        format!(
+            "[...document.querySelectorAll('#panel-course section')].find(one => one.querySelector('h2').textContent === {name:?})"
+        )
+    };
+    let text = |tab: &mut Tab, name: &str| -> String {
+        tab.until(&section(name));
+        tab.run(&format!("{}.innerText", section(name))).as_str().unwrap().to_owned()
+    };
+    let team = text(&mut tab, "Team");
+    assert!(team.contains("3 of 4 agents take part") && team.contains("By rarity"), "{team}");
+    let cards = tab.run("document.querySelectorAll('.agents .agent').length");
+    assert_eq!(cards, json!(4), "the team and the judge, and not who was left out");
+    let agreement = text(&mut tab, "Agreement");
+    let last = of("measured").last().unwrap()["convergence"].clone();
+    assert!(agreement.contains(&format!("{} %", last["agreement"].as_f64().unwrap().round())), "{agreement}\n{last}");
+    assert!(agreement.contains("Each text against its author’s one before"), "{agreement}");
+    let kinds = text(&mut tab, "Kinds of argument");
+    assert!(kinds.contains("Evidence") && kinds.contains("The architect"), "{kinds}");
+    let verdict = of("decided")[0]["verdict"].clone();
+    let noun = events[0]["stages"].as_array().unwrap().iter().find(|stage| stage["yields"] == "verdict").unwrap();
+    let noun = noun["words"]["noun"].as_str().unwrap();
+    let shown = text(&mut tab, &format!("{}{}", noun[..1].to_uppercase(), &noun[1..]));
+    for score in verdict["scores"].as_object().unwrap().values() {
+        let score = (score.as_f64().unwrap() * 10.0).round() / 10.0;
+        assert!(shown.contains(&score.to_string()), "{shown}\n{score}");
+    }
+    let votes = of("contributed").iter().filter(|event| event["contribution"]["type"] == "vote").count();
+    if votes > 0 {
+        assert!(text(&mut tab, "Votes").contains("voted; the quorum is"));
+    }
+    tab.assert_quiet();
+}
+
+#[test]
+fn a_warning_of_the_cost_that_is_acknowledged_is_gone_in_every_tab() {
+    if !is_installed() {
+        return;
+    }
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| {
+        let reply = short_reply(request).usage(20_000, 0, 1_000);
+        if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
+    });
+    let mut config = crate::support::config(&["architect", "kiss"], &json!({"budget": {"warnCostUsd": 0.01}}));
+    for model in ["model-architect", "model-kiss", "model-judge"] {
+        config["prices"][model] = json!({"inputPerMTok": 1.0, "outputPerMTok": 1.0});
+    }
+    let sandbox = sandbox(&server, &json!({})).config(&config);
+    let serving = Serving::start(&sandbox, &[]);
+    let id = serving.begin(&json!({"problem": "Design a queue"}));
+    let mut chromium = Chromium::start();
+    let mut tabs = [chromium.tab(), chromium.tab()];
+    tabs[0].go(&serving.address.replace("/?", &format!("/debates/{id}?")));
+    let shown = "document.querySelector('.warning')?.textContent.includes('from which you want to be warned')";
+    tabs[0].until(shown);
+    tabs[1].go(&format!("http://{}/debates/{id}", serving.authority));
+    tabs[1].until(shown);
+    assert_eq!(tabs[1].run("document.querySelectorAll('.warning').length"), json!(1), "it is said once");
+    press(&mut tabs[0], "Acknowledge");
+    for tab in &mut tabs {
+        tab.until("!document.querySelector('.warning')");
+    }
+    let acknowledged = journal(&sandbox, &id).iter().filter(|event| event["type"] == "cost-acknowledged").count();
+    assert_eq!(acknowledged, 1);
+    gate.open();
+    // One that is opened later does not show it either.
+    serving.wait_for(&id, "completed");
+}
+
+#[test]
+fn files_go_byte_for_byte_and_a_branch_has_another_judge() {
+    if !is_installed() {
+        return;
+    }
+    let server = MockServer::with(short_reply);
+    let sandbox = sandbox(&server, &json!({}));
+    let serving = Serving::start(&sandbox, &[]);
+    let mut chromium = Chromium::start();
+    let mut tab = chromium.tab();
+    tab.go(&serving.address.replace("/?", "/new?"));
+    fill(&mut tab, "#problem", "Design a queue");
+    let choose = |tab: &mut Tab, files: &str| {
+        tab.run(&format!(
+            "{{ const all = new DataTransfer(); {files}.forEach(([name, bytes]) => all.items.add(new File([new Uint8Array(bytes)], name))); \
+             const field = document.querySelector('#files'); field.files = all.files; field.dispatchEvent(new Event('change', {{ bubbles: true }})); }}"
+        ));
+    };
+    choose(&mut tab, "[['latin1.txt', [0x63, 0xe9]], ['bom.md', [0xef, 0xbb, 0xbf, 0x48, 0x69]]]");
+    tab.until("document.querySelector('.forecast .problem')?.textContent.includes('latin1.txt cannot be attached: it is not UTF-8 text')");
+    assert_eq!(tab.run("document.querySelector('form.new button.primary').disabled"), json!(true));
+    choose(&mut tab, "[['bom.md', [0xef, 0xbb, 0xbf, 0x48, 0x69]]]");
+    press(&mut tab, "Start the debate");
+    is(&mut tab, "completed");
+    let id = tab.run("location.pathname").as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    let attachments = sandbox.state(&id)["attachments"].clone();
+    // printf '\357\273\277Hi' | sha256sum
+    let hash = "7169d3eccde6a49cc40d142c2196ccfc46c5deca049a00b92c677c7b72759feb";
+    assert_eq!(attachments, json!([{"name": "bom.md", "sha256": hash, "text": "Hi"}]));
+    press(&mut tab, "Fork…");
+    tab.until("document.querySelector('dialog[open] #judge-model')");
+    assert_eq!(tab.run("document.querySelectorAll('dialog .members tbody tr').length"), json!(2));
+    tab.run(
+        "{ const model = document.querySelector('dialog #judge-model'); \
+         model.value = [...model.options].find(one => one.textContent.startsWith('model-kiss')).value; }",
+    );
+    press(&mut tab, "Fork");
+    tab.until(&format!("!location.pathname.endsWith({id:?})"));
+    is(&mut tab, "completed");
+    let fork = tab.run("location.pathname").as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    let settings = sandbox.state(&fork)["settings"].clone();
+    assert_eq!((&settings["judge"]["model"], &settings["judge"]["id"]), (&json!("model-kiss"), &json!("judge")));
+    assert_eq!(settings["agents"], sandbox.state(&id)["settings"]["agents"]);
+    tab.assert_quiet();
+}
+
+#[test]
+fn a_debate_is_started_and_read_with_the_keyboard_alone() {
+    if !is_installed() {
+        return;
+    }
+    let server = MockServer::with(short_reply);
+    let sandbox = sandbox(&server, &json!({}));
+    let serving = Serving::start(&sandbox, &[]);
+    let mut chromium = Chromium::start();
+    let mut tab = chromium.tab();
+    tab.go(&serving.address.clone());
+    tab.until("document.querySelector('h1')?.textContent === 'Debates'");
+    // Where the focus is can be seen at every stop.
+    let stop_at = |tab: &mut Tab, wanted: &str| {
+        for _ in 0..60 {
+            tab.key("Tab");
+            let focus = "(() => { const one = document.activeElement; const style = getComputedStyle(one); \
+                         return [one.textContent.trim(), style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0, one.tagName]; })()";
+            let focus = tab.run(focus);
+            if focus[2] != "BODY" {
+                assert_eq!(focus[1], json!(true), "{focus}");
+            }
+            if focus[0] == wanted {
+                return;
+            }
+        }
+        panic!("the focus never comes to {wanted}");
+    };
+    stop_at(&mut tab, "New debate");
+    tab.key("Enter");
+    tab.until("document.activeElement?.id === 'problem'");
+    tab.write("Design a queue");
+    tab.until("!document.querySelector('form.new button.primary').disabled");
+    stop_at(&mut tab, "Start the debate");
+    tab.key("Enter");
+    is(&mut tab, "completed");
+    assert_eq!(tab.run("document.activeElement.id"), json!("main"), "the focus is at the beginning of the debate");
+    stop_at(&mut tab, "Copy the solution");
+    stop_at(&mut tab, "Result");
+    tab.assert_quiet();
 }

@@ -157,12 +157,14 @@ impl Serving {
         self.get(&format!("/debates/{id}"))["summary"]["status"].as_str().unwrap().to_owned()
     }
 
-    /// Waits until a debate stands there.
+    /// Waits until a debate stands there, and where it is over until the server is done with it.
     pub(super) fn wait_for(&self, id: &str, status: &str) {
         let until = Instant::now() + LIMIT;
         loop {
-            let now = self.status(id);
-            if now == status {
+            let summary = self.get(&format!("/debates/{id}"))["summary"].clone();
+            let now = summary["status"].as_str().unwrap();
+            let is_over = ["completed", "failed"].contains(&now);
+            if now == status && !(is_over && summary["here"] == true) {
                 return;
             }
             assert!(Instant::now() < until, "{id} is {now}, not {status}");

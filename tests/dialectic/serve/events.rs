@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use serde_json::{Value, json};
 
 use super::client::{Serving, held_by, journal, recorded, sandbox};
-use crate::support::{Gate, MockServer, Purpose, short_reply};
+use crate::support::{Gate, MockServer, Purpose, Sandbox, short_reply};
 
 /// The next server-sent event: its id, its name and its data. Nothing at the end.
 fn next_event(reader: &mut BufReader<TcpStream>) -> Option<(Option<String>, String, Value)> {
@@ -151,4 +151,80 @@ fn what_a_branch_took_over_is_told_too() {
         let refused = serving.post(&format!("/debates/{id}/fork"), &json!({"at": at})).expect(422).json();
         assert_eq!(refused["key"], "at");
     }
+}
+
+/// Reads until the last event of the journal was told, and adds what is recorded to `seen`.
+fn read_all(reader: &mut BufReader<TcpStream>, sandbox: &Sandbox, id: &str, seen: &mut Vec<Value>) {
+    while recorded(seen).last().map(|event| event["seq"].clone())
+        != journal(sandbox, id).last().map(|event| event["seq"].clone())
+    {
+        let (_, name, data) = next_event(reader).expect("the stream goes on");
+        if name == "message" {
+            seen.push(data);
+        }
+    }
+}
+
+#[test]
+fn a_debate_that_was_killed_in_the_middle_of_a_line_is_followed_when_the_command_line_resumes_it() {
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| {
+        let reply = short_reply(request);
+        if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
+    });
+    let sandbox = sandbox(&server, &json!({}));
+    let running = sandbox.spawn(["debate", "Design a queue", "--quiet"]);
+    server.wait_for_requests(4);
+    let id = sandbox.only_debate();
+    running.kill();
+    let path = format!("debates/{id}.events.jsonl");
+    let whole = sandbox.read(&path);
+    sandbox.write(&path, whole.clone() + r#"{"seq":99,"at":"2026-01-01T00:00:00.000Z","type":"contri"#);
+    let serving = Serving::start(&sandbox, &[]);
+    let mut reader = serving.follow(&format!("/events?debates={id}"), &[]);
+    let mut seen = Vec::new();
+    while recorded(&seen).len() < whole.lines().count() {
+        seen.push(next_event(&mut reader).expect("the stream goes on").2);
+    }
+    assert_eq!(serving.status(&id), "interrupted");
+    gate.open();
+    sandbox.run(["resume", &id]).expect_code(0);
+    read_all(&mut reader, &sandbox, &id, &mut seen);
+    assert_eq!(recorded(&seen), journal(&sandbox, &id));
+    serving.wait_for(&id, "completed");
+}
+
+#[test]
+fn a_debate_that_is_gone_takes_the_stream_of_others_with_it_no_more_than_their_words() {
+    let server = MockServer::with(short_reply);
+    let sandbox = sandbox(&server, &json!({}));
+    let serving = Serving::start(&sandbox, &[]);
+    let ids = [0, 1].map(|_| serving.begin(&json!({"problem": "Design a queue"})));
+    for id in &ids {
+        serving.wait_for(id, "completed");
+    }
+    let mut reader = serving.follow(&format!("/events?debates=deb-none,{},{}", ids[0], ids[1]), &[]);
+    let mut gone = Vec::new();
+    let mut seen: Vec<Value> = Vec::new();
+    let all: usize = ids.iter().map(|id| journal(&sandbox, id).len()).sum();
+    let mut next = |gone: &mut Vec<Value>, seen: &mut Vec<Value>| {
+        let (_, name, data) = next_event(&mut reader).expect("the stream goes on");
+        if name == "gone" { gone.push(data["debate"].clone()) } else { seen.push(data) }
+    };
+    while seen.len() < all || gone.is_empty() {
+        next(&mut gone, &mut seen);
+    }
+    assert_eq!(gone, [json!("deb-none")]);
+    sandbox.run(["rm", &ids[0], "--yes"]).expect_code(0);
+    while gone.len() < 2 {
+        next(&mut gone, &mut seen);
+    }
+    assert_eq!(gone[1], json!(ids[0]));
+    // What happens in the other one is told.
+    serving.post(&format!("/debates/{}/feedback", ids[1]), &json!({"rating": 1})).expect(204);
+    while seen.len() < all + 1 {
+        next(&mut gone, &mut seen);
+    }
+    assert_eq!((&seen[all]["type"], &seen[all]["debate"]), (&json!("rated"), &json!(ids[1])));
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::client::{Serving, held_by, journal, sandbox};
-use crate::support::{Gate, MockServer, Sandbox, config, short_reply};
+use crate::support::{Gate, MockServer, Purpose, Sandbox, config, short_reply};
 
 /// Two agents whose models have a price.
 fn priced(server: &MockServer) -> Sandbox {
@@ -106,4 +106,77 @@ fn what_runs_is_counted_with_all_that_it_may_cost() {
     serving.wait_for(&id, "completed");
     let left = serving.get("/setup")["leftToday"].as_f64().unwrap();
     assert!(left > 1.4, "{left}");
+}
+
+/// Waits until the journal has such an event, and returns it.
+fn wait_for_event(sandbox: &Sandbox, id: &str, kind: &str) -> serde_json::Value {
+    let until = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    loop {
+        if let Some(event) = journal(sandbox, id).into_iter().find(|event| event["type"] == kind) {
+            return event;
+        }
+        assert!(std::time::Instant::now() < until, "there is no event {kind}");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_warning_of_the_cost_is_acknowledged_on_record() {
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| {
+        let reply = short_reply(request).usage(20_000, 0, 1_000);
+        if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
+    });
+    let sandbox = priced(&server);
+    let serving = Serving::start(&sandbox, &[]);
+    let warned = json!({"problem": "Design a queue", "debate": {"budget": {"warnCostUsd": 0.03}}});
+    let id = serving.begin(&warned);
+    let event = wait_for_event(&sandbox, &id, "cost-warned");
+    assert_eq!((&event["usd"], &event["limit"]), (&json!(0.042), &json!(0.03)));
+    let acknowledge = |id: &str| serving.post(&format!("/debates/{id}/acknowledge"), &json!({}));
+    acknowledge(&id).expect(202);
+    wait_for_event(&sandbox, &id, "cost-acknowledged");
+    // Whoever says it again changes nothing.
+    acknowledge(&id).expect(202);
+    // In another debate while it is paused.
+    let paused = serving.begin(&warned);
+    wait_for_event(&sandbox, &paused, "cost-warned");
+    serving.post(&format!("/debates/{paused}/pause"), &json!({})).expect(202);
+    gate.open();
+    serving.wait_for(&paused, "paused");
+    acknowledge(&paused).expect(202);
+    acknowledge(&paused).expect(409);
+    let warning = serving.get(&format!("/debates/{paused}"))["state"]["costWarning"].clone();
+    assert_eq!(warning, json!({"usd": 0.042, "limit": 0.03, "acknowledged": true}));
+    serving.wait_for(&id, "completed");
+    acknowledge(&id).expect(409);
+    let count = |kind: &str| journal(&sandbox, &id).iter().filter(|event| event["type"] == kind).count();
+    assert_eq!((count("cost-warned"), count("cost-acknowledged")), (1, 1));
+    sandbox.assert_state_is_the_fold(&id);
+    sandbox.run(["verify", &paused]).expect_code(0);
+    let resumed = serving.post(&format!("/debates/{paused}/resume"), &json!({}));
+    resumed.expect(202);
+    serving.wait_for(&paused, "completed");
+    let again = journal(&sandbox, &paused).iter().filter(|event| event["type"] == "cost-warned").count();
+    assert_eq!(again, 1, "it is warned of once, over a pause too");
+    let without = serving.begin(&json!({"problem": "Design a queue"}));
+    serving.wait_for(&without, "completed");
+    acknowledge(&without).expect(409);
+}
+
+#[test]
+fn a_debate_of_another_program_counts_with_all_that_it_may_cost() {
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| held_by(short_reply(request), &held));
+    let sandbox = priced(&server);
+    let running = sandbox.spawn(["debate", "Design a queue", "--quiet", "--max-cost", "1"]);
+    server.wait_for_requests(2);
+    let serving = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", "1.5"]);
+    let left = || serving.get("/setup")["leftToday"].as_f64().unwrap();
+    assert!((left() - 0.5).abs() < 1e-9, "{}", left());
+    gate.open();
+    running.wait().expect_code(0);
+    assert!(left() > 1.4, "{}", left());
 }

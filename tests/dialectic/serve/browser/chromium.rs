@@ -147,13 +147,21 @@ impl Tab {
         self.run(&format!("document.querySelector({selector:?}).innerText")).as_str().unwrap_or_default().to_owned()
     }
 
-    /// Presses a key.
+    /// Presses a key: `Tab` or `Enter`.
     pub(super) fn key(&mut self, key: &str) {
-        for kind in ["rawKeyDown", "keyUp"] {
-            let code = if key == "Tab" { 9 } else { 13 };
-            let parameters = json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code});
+        let (code, text) = if key == "Tab" { (9, "") } else { (13, "\r") };
+        for kind in ["keyDown", "keyUp"] {
+            let mut parameters = json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code});
+            if kind == "keyDown" && !text.is_empty() {
+                parameters["text"] = json!(text);
+            }
             self.call("Input.dispatchKeyEvent", &parameters);
         }
+    }
+
+    /// Writes where the focus is.
+    pub(super) fn write(&mut self, text: &str) {
+        self.call("Input.insertText", &json!({"text": text}));
     }
 
     /// How wide the window is, and whether its user likes it dark.
