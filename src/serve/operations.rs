@@ -276,7 +276,7 @@ pub fn openapi() -> Value {
     });
     let mut schemas = generator.take_definitions(true);
     for schema in schemas.values_mut().filter_map(|schema| <&mut Schema>::try_from(schema).ok()) {
-        RecursiveTransform(as_enumeration).transform(schema);
+        RecursiveTransform(in_common_words).transform(schema);
     }
     json!({
         "openapi": "3.1.0",
@@ -302,6 +302,14 @@ pub fn openapi() -> Value {
             },
         },
     })
+}
+
+/// Says in words that all tools understand what some do not take from a type or its format.
+fn in_common_words(schema: &mut Schema) {
+    as_enumeration(schema);
+    if schema.get("format").and_then(Value::as_str) == Some("uint32") && schema.get("maximum").is_none() {
+        schema.insert("maximum".to_owned(), u32::MAX.into());
+    }
 }
 
 /// Makes one list of names of a choice between names that are described one by one: tools that make clients take the
@@ -386,7 +394,7 @@ impl Operation {
         for (name, schema) in properties.into_iter().flatten() {
             let mut schema = schema.clone();
             if let Ok(schema) = <&mut Schema>::try_from(&mut schema) {
-                RecursiveTransform(as_enumeration).transform(schema);
+                RecursiveTransform(in_common_words).transform(schema);
             }
             let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
             parameters.push(json!({

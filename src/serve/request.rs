@@ -443,16 +443,12 @@ impl Choices {
     /// What it may cost, as asked for.
     pub(super) fn limit(&self) -> Result<Option<f64>, Problem> {
         let of_budget = self.debate.as_ref().and_then(|rules| rules.budget.as_ref()?.max_cost_usd);
-        let (limit, key) = match (self.max_cost, of_budget) {
-            (Some(limit), _) => (limit, "maxCost"),
-            (None, Some(limit)) => (limit, "debate.budget.maxCostUsd"),
-            (None, None) => return Ok(None),
-        };
-        if limit.is_finite() && limit > 0.0 {
-            Ok(Some(limit))
-        } else {
-            Err(Problem::key(key, format!("{key} must be an amount of dollars above 0")))
+        for (limit, key) in [(self.max_cost, "maxCost"), (of_budget, "debate.budget.maxCostUsd")] {
+            if limit.is_some_and(|limit| !limit.is_finite() || limit <= 0.0) {
+                return Err(Problem::key(key, format!("{key} must be an amount of dollars above 0")));
+            }
         }
+        Ok(self.max_cost.or(of_budget))
     }
 
     /// The protocol that is asked for.

@@ -107,6 +107,7 @@ fn what_a_request_may_not_say_is_refused_and_named() {
         (json!({"debate": {"maxConcurrency": 4000}}), "debate.maxConcurrency"),
         (json!({"debate": {"callTimeout": 4_000_000_000_u64}}), "debate.callTimeout"),
         (json!({"maxCost": 0}), "maxCost"),
+        (json!({"maxCost": 0.5, "debate": {"budget": {"maxCostUsd": 0}}}), "debate.budget.maxCostUsd"),
         (json!({"problem": " "}), "problem"),
         (json!({"files": [{"path": "/etc/passwd"}]}), "files[0].path"),
     ];
