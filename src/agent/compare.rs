@@ -169,6 +169,9 @@ impl RawScores {
         let row = &mut answer.schema["properties"]["candidates"]["items"]["properties"];
         row["candidate"] = json!({ "type": "string", "enum": candidates });
         row["scores"]["items"]["properties"]["criterion"] = json!({ "type": "string", "enum": criteria });
+        // A model that rambles is held to as many as there are, where its server heeds that.
+        row["scores"]["maxItems"] = json!(criteria.len());
+        answer.schema["properties"]["candidates"]["maxItems"] = json!(candidates.len());
         answer
     }
 

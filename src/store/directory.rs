@@ -1,7 +1,7 @@
 //! The debates directory: ids, finding a debate, listing them.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -186,7 +186,23 @@ impl Directory {
     /// What a person types for a debate: the last four characters of its id, or all of it where others end like that.
     #[must_use]
     pub fn short_name<'a>(&self, id: &'a DebateId) -> &'a str {
-        self.entries().map_or(id.as_str(), |entries| ShortNames::of(&entries).name(id))
+        self.short_names().name(id)
+    }
+
+    /// What a person types for each debate: for many of them, without looking for each anew.
+    #[must_use]
+    pub fn short_names(&self) -> ShortNames {
+        // The names say it all: whether there is a journal, which costs a look at each, is not asked.
+        let files = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let names = files.filter_map(|file| file.file_name().into_string().ok()).filter(|name| !name.starts_with('.'));
+        let id = |name: String| {
+            let stem = name.strip_suffix(JOURNAL_SUFFIX).or_else(|| {
+                let path = Path::new(&name);
+                path.file_stem().filter(|_| is_json(path))?.to_str()
+            });
+            stem.map(str::to_owned)
+        };
+        ShortNames::of_ids(&names.filter_map(id).collect())
     }
 
     /// The state files of all debates, in no order; none when the directory is missing.
@@ -263,13 +279,16 @@ impl ShortNames {
     /// Of all debates of a directory.
     #[must_use]
     pub fn of(entries: &[Entry]) -> Self {
-        let ids = || entries.iter().map(Entry::id);
+        Self::of_ids(&entries.iter().map(Entry::id).collect())
+    }
+
+    fn of_ids(ids: &BTreeSet<String>) -> Self {
         let mut endings = HashMap::new();
-        for id in ids() {
-            *endings.entry(ending(&id).to_owned()).or_insert(0) += 1;
+        for id in ids {
+            *endings.entry(ending(id).to_owned()).or_insert(0) += 1;
         }
         // A beginning goes before an ending.
-        let beginnings = ids().map(|id| id.chars().take(LAST).collect()).collect();
+        let beginnings = ids.iter().map(|id| id.chars().take(LAST).collect()).collect();
         Self { beginnings, endings }
     }
 

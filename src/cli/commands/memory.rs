@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::figures::counted;
 use crate::markdown::truncate;
 use crate::sanitize::one_line;
-use crate::store::{Directory, Wanted};
+use crate::store::{Directory, ShortNames, Wanted};
 
 /// Characters of a problem's first line.
 const PROBLEM: usize = 80;
@@ -38,7 +38,8 @@ pub(in crate::cli) fn run(args: &MemoryArgs, terminal: &mut Terminal) -> Result<
                 return Ok(());
             }
             let width = terminal.screen().width.unwrap_or(usize::MAX);
-            terminal.text(&found.iter().map(|one| listed(&directory, one, width)).collect::<Vec<_>>().join("\n"))
+            let names = directory.short_names();
+            terminal.text(&found.iter().map(|one| listed(&names, one, width)).collect::<Vec<_>>().join("\n"))
         }
         MemoryCommand::Show { which, json } => {
             let id = directory.find(&which.debate)?.load(Wanted::State)?.debate.id;
@@ -84,11 +85,11 @@ fn day(at: &str) -> &str {
 }
 
 /// Two lines, neither of them wider than `width`.
-fn listed(directory: &Directory, one: &Found, width: usize) -> String {
+fn listed(names: &ShortNames, one: &Found, width: usize) -> String {
     let id = DebateId::new(&*one.debate);
-    let name = directory.short_name(&id).to_owned();
+    let name = names.name(&id);
     let problem = title(&one.problem);
-    let head = format!("{}  {}  {}", one_line(&name), day(&one.finished_at), truncate(&problem, PROBLEM));
+    let head = format!("{}  {}  {}", one_line(name), day(&one.finished_at), truncate(&problem, PROBLEM));
     let excerpt = format!("    {}", one.excerpt);
     let [head, excerpt] = [&head, &excerpt].map(|line| truncate_str(line, width, "…"));
     format!("{head}\n{excerpt}\n")
