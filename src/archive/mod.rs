@@ -36,7 +36,10 @@ pub const FILE: &str = "archive.sqlite";
 /// The tag of debates that are to be forgotten.
 pub const FORGOTTEN: &str = "forgotten";
 /// The version of its tables.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// How long a directory has to have stayed as it is before it is believed that it still is: file systems count time in
+/// steps of up to so much, and a change within one leaves no trace.
+const SETTLED: Duration = Duration::from_secs(2);
 /// How long one program waits while another writes.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Debates that are read before what they say is written: a bound for what is in memory, and for how long others wait.
@@ -140,7 +143,7 @@ impl Archive {
         }
         // Another program may make the tables at the same time.
         let transaction = write(&mut self.connection).map_err(unusable)?;
-        if version(&transaction).map_err(unusable)? == 0 {
+        if version(&transaction).map_err(unusable)? < VERSION {
             transaction.execute_batch(include_str!("schema.sql")).map_err(unusable)?;
             transaction.pragma_update(None, "user_version", VERSION).map_err(unusable)?;
         }
@@ -153,6 +156,12 @@ impl Archive {
     /// # Errors
     /// When the directory cannot be read or the file not be written.
     pub fn update(&mut self) -> Result<Update, ArchiveError> {
+        // Debates are saved by replacing files, which the time of their directory shows.
+        let modified = self.directory.modified().map(nanoseconds);
+        let now = nanoseconds(SystemTime::now());
+        if modified.is_some() && modified == self.looked()? {
+            return Ok(Update::default());
+        }
         let mut known = self.files()?;
         let mut changed = Vec::new();
         for file in self.directory.state_files()? {
@@ -180,7 +189,16 @@ impl Archive {
             update.read += read.len();
             update.unreadable += read.iter().filter(|one| one.is_unreadable).count();
         }
+        let settled = i64::try_from(SETTLED.as_nanos()).unwrap_or(i64::MAX);
+        if let Some(modified) = modified.filter(|modified| now.saturating_sub(*modified) > settled) {
+            self.connection.execute("UPDATE looked SET modified = ?", [modified])?;
+        }
         Ok(update)
+    }
+
+    /// The time of the directory when all debates in it were looked at last; none where that is not known.
+    fn looked(&self) -> Result<Option<i64>, ArchiveError> {
+        Ok(self.connection.query_row("SELECT modified FROM looked", [], |row| row.get(0))?)
     }
 
     /// Forgets everything and reads all debates anew. Ratings of debates that are gone are gone, too.
@@ -189,7 +207,9 @@ impl Archive {
     /// Like [`update`](Self::update).
     pub fn rebuild(&mut self) -> Result<Update, ArchiveError> {
         let transaction = write(&mut self.connection)?;
-        transaction.execute_batch("DELETE FROM files; DELETE FROM memories; DELETE FROM scores;")?;
+        transaction.execute_batch(
+            "DELETE FROM files; DELETE FROM memories; DELETE FROM scores; UPDATE looked SET modified = NULL;",
+        )?;
         transaction.commit()?;
         self.update()
     }
@@ -213,6 +233,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(PATIENCE)?;
     // What is lost with the power is taken from the debates again.
     connection.pragma_update(None, "synchronous", "OFF")?;
+    // A journal that comes and goes would change the time of the directory.
+    connection.pragma_update(None, "journal_mode", "TRUNCATE")?;
     Ok(connection)
 }
 
@@ -223,9 +245,12 @@ fn write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
 
 /// What tells a file from what it was before.
 fn stamp(file: &Listed) -> (i64, i64) {
-    let since = file.modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let clamped = |number: u128| i64::try_from(number).unwrap_or(i64::MAX);
-    (clamped(since.as_nanos()), clamped(u128::from(file.size)))
+    (nanoseconds(file.modified), i64::try_from(file.size).unwrap_or(i64::MAX))
+}
+
+fn nanoseconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// Whether nobody who takes part is a model.

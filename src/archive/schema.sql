@@ -1,3 +1,9 @@
+-- What is here can be taken from the debates again: tables of an older version are made anew.
+DROP TABLE IF EXISTS files;
+DROP TABLE IF EXISTS memories;
+DROP TABLE IF EXISTS scores;
+DROP TABLE IF EXISTS looked;
+
 -- State files as they were last read; one that is there no more is forgotten.
 CREATE TABLE files (
     number INTEGER PRIMARY KEY,
@@ -29,3 +35,7 @@ CREATE TABLE scores (
 );
 
 CREATE INDEX scores_in_order ON scores (finished_at, debate);
+
+-- The time of the directory when all debates in it were looked at last, in one row; nothing where that is not known.
+CREATE TABLE looked (modified INTEGER);
+INSERT INTO looked VALUES (NULL);

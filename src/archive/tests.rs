@@ -32,7 +32,14 @@ impl Debates {
     }
 
     fn write(&self, id: &str, debate: &Value) {
-        fs::write(self.keep.path().join(format!("{id}.json")), debate.to_string()).unwrap();
+        self.replace(id, &debate.to_string());
+    }
+
+    /// As the program saves: a file is replaced, not written to.
+    fn replace(&self, id: &str, text: &str) {
+        let fresh = self.keep.path().join(format!(".{id}.new"));
+        fs::write(&fresh, text).unwrap();
+        fs::rename(fresh, self.keep.path().join(format!("{id}.json"))).unwrap();
     }
 
     fn remove(&self, id: &str) {
@@ -147,11 +154,41 @@ fn a_debate_counts_once_whatever_becomes_of_its_files() {
     assert_eq!(archive.update().unwrap(), Update::default());
     let path = |name: &str| debates.keep.path().join(format!("{name}.json"));
     fs::copy(path("one"), path("copy-of-one")).unwrap();
-    fs::write(path("two"), fs::read_to_string(path("two")).unwrap() + "\n").unwrap();
+    debates.replace("two", &(fs::read_to_string(path("two")).unwrap() + "\n"));
     assert_eq!(archive.update().unwrap(), Update { read: 2, removed: 0, unreadable: 0 });
     assert_four(&archive);
     debates.remove("three");
     archive.update().unwrap();
+    assert_four(&archive);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_that_has_not_changed_for_a_while_is_not_looked_through_again() {
+    let debates = Debates::new();
+    debates.four();
+    let mut archive = debates.archive();
+    let changed = |at: SystemTime| fs::File::open(debates.keep.path()).unwrap().set_modified(at).unwrap();
+    let hour = Duration::from_secs(3600);
+    let touched = Update { read: 1, ..Update::default() };
+    let touch = || {
+        let path = debates.keep.path().join("two.json");
+        fs::write(&path, fs::read_to_string(&path).unwrap() + "\n").unwrap();
+    };
+    changed(SystemTime::now() - hour);
+    archive.update().unwrap();
+    // No program saves like that: it shows that nobody looks.
+    touch();
+    assert_eq!(archive.update().unwrap(), Update::default());
+    // A change that is young may have been followed by another one at the same time.
+    changed(SystemTime::now() + hour);
+    assert_eq!(archive.update().unwrap(), touched);
+    touch();
+    assert_eq!(archive.update().unwrap(), touched);
+    changed(SystemTime::now() - hour);
+    archive.update().unwrap();
+    debates.remove("three");
+    assert_eq!(archive.update().unwrap(), Update { removed: 1, ..Update::default() });
     assert_four(&archive);
 }
 

@@ -205,6 +205,12 @@ impl Directory {
         ShortNames::of_ids(&names.filter_map(id).collect())
     }
 
+    /// When a file was last put into the directory, replaced or removed; nothing where that cannot be told.
+    #[must_use]
+    pub fn modified(&self) -> Option<SystemTime> {
+        fs::metadata(&self.path).and_then(|metadata| metadata.modified()).ok()
+    }
+
     /// The state files of all debates, in no order; none when the directory is missing.
     ///
     /// # Errors

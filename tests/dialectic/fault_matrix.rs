@@ -221,10 +221,8 @@ fn expected_of_arena(kind: Kind, when: When, task: &str) -> End {
     match (when, kind, task) {
         (When::First | When::EveryThird, Kind::Transient, _) => End::Full,
         (When::Always, Kind::Final, "propose") => End::NeverBegun,
-        // Without proposals there is nothing to compare, and without the judge no answer. One of two scorings is enough.
-        (When::Always, Kind::Transient, "propose")
-        | (When::Always, _, "score the candidates")
-        | (_, _, "write the answer") => End::Failed,
+        // Without proposals there is nothing to compare, and without the judge no answer.
+        (When::Always, Kind::Transient, "propose") | (_, _, "write the answer") => End::Failed,
         _ => End::Degraded,
     }
 }

@@ -303,7 +303,8 @@ fn figures_add_up_and_what_is_unknown_is_called_so() {
 
 #[test]
 fn the_timeline_has_every_call_and_cuts_pauses_out() {
-    let (debate, mut events) = offline(&json!({}), &[], &[("OFFLINE_LATENCY_MS", "120")]);
+    // Long enough to be drawn to scale, on whatever machine.
+    let (debate, mut events) = offline(&json!({}), &[], &[("OFFLINE_LATENCY_MS", "300")]);
     let bars = |page: &str| page.matches("<g><title>").count();
     let calls = usize::try_from(debate.usage.values().map(|usage| usage.requests).sum::<u64>()).unwrap();
     assert_eq!(bars(&page(&debate, &events)), calls);

@@ -64,6 +64,13 @@ fn scorings(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> V
     if candidates.len() > 1 && is_affordable { vec![first, second] } else { vec![first] }
 }
 
+/// Whether the judge was asked for its scores and gave none that could be read. The answer is written all the same: what
+/// was paid for up to here is worth one, and the outcome says what it lacks.
+fn is_unscored(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> bool {
+    let is_settled = |step: &Step| debate.settled(&step.key).is_some();
+    judgements(debate).is_empty() && scorings(debate, judge, candidates).iter().all(is_settled)
+}
+
 /// Whose text the answer is built on: that of the vote, where it has a winner, else that of the verdict; of equals in
 /// the verdict the judge chooses.
 fn winner(debate: &Debate, candidates: &[CallKey]) -> Option<CallKey> {
@@ -92,7 +99,7 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     }
     // What an extension without room rests on was scored before it.
     let mut steps = if extension(debate).is_some() { Vec::new() } else { scorings(debate, judge, &candidates) };
-    if verdict_of(debate).is_some() {
+    if verdict_of(debate).is_some() || is_unscored(debate, judge, &candidates) {
         let authorship = match winner(debate, &candidates) {
             Some(winner) => Authorship::Based(winner),
             None => Authorship::Amended,
@@ -154,6 +161,5 @@ pub(super) fn outcome(debate: &Debate) -> Result<Trigger, String> {
     if candidates(debate).is_empty() {
         return Err("there is no text to judge".to_owned());
     }
-    let stage = if verdict_of(debate).is_some() { JUDGEMENT } else { SCORING };
-    Err(with_failure(debate, stage, "the judge could not write the answer"))
+    Err(with_failure(debate, JUDGEMENT, "the judge could not write the answer"))
 }

@@ -3,8 +3,8 @@
 use super::super::*;
 use super::course::{Course, Reply, embedder, first, good, settings};
 use crate::debate::{
-    AgentId, Decider, Event, Gathered, Relation, Settings, SimilarityMethod, Standings, Status, StopReason, Undecided,
-    VotingRule,
+    AgentId, Decider, Event, Gathered, OutcomeKind, Relation, Settings, SimilarityMethod, Standings, Status,
+    StopReason, Undecided, VotingRule,
 };
 
 /// What calls bring, by `<stage> <agent> <round>`, else by the stage alone.
@@ -347,11 +347,25 @@ fn the_judge_scores_in_opposite_orders_and_chooses_where_scores_are_equal() {
     assert_eq!(one, other);
     assert_eq!(course.debate.verdict.as_ref().unwrap().winner, None);
     assert_eq!(course.calls.last().unwrap().answer, Answer::Solution(Authorship::Amended));
-    // The judge cannot score: the debate fails, and is judged once it is taken up again.
-    let failed = run(2, 1, &[("revision", deciding(&["x"])), ("scoring", Reply::Failed)]);
+}
+
+#[test]
+fn an_answer_is_written_without_scores_where_the_judge_gives_none() {
+    let unscored = ("scoring", Reply::Failed);
+    let course = run(2, 1, &[("revision", deciding(&["x"])), unscored.clone()]);
+    assert_eq!((course.debate.status, &course.debate.verdict), (Status::Completed, &None));
+    assert_eq!(course.debate.outcome.as_ref().unwrap().kind, OutcomeKind::Degraded);
+    assert_eq!(course.calls.last().unwrap().answer, Answer::Solution(Authorship::Amended));
+    // Who won the vote has won.
+    let course = run(3, 1, &[("voting", Reply::Choice(1)), unscored.clone()]);
+    assert!(course.debate.verdict.is_none() && course.debate.extensions.is_empty());
+    assert!(base(&course).starts_with("final-refinement "), "{}", base(&course));
+    // Where the answer is not written either, the debate is scored once it is taken up again.
+    let failed = run(2, 1, &[("revision", deciding(&["x"])), unscored, ("judgement", Reply::Failed)]);
     assert_eq!(failed.debate.status, Status::Failed);
     let again = failed.resumed().run(&good, &mut first);
     assert_eq!(again.debate.status, Status::Completed);
+    assert!(again.debate.verdict.is_some());
 }
 
 #[test]
