@@ -137,7 +137,8 @@ impl Archive {
     /// # Errors
     /// When the file cannot be read.
     pub fn memories(&self) -> Result<usize, ArchiveError> {
-        let count = "SELECT count(*) FROM memories";
+        // The index's own table of lengths: a count of the memories themselves would read all their texts.
+        let count = "SELECT count(*) FROM memories_docsize";
         let count: i64 = self.connection.query_row(count, [], |row| row.get(0))?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
@@ -154,8 +155,8 @@ impl Archive {
         known.retain(|(frequency, _)| *frequency > 0);
         known.sort();
         let rare = known.iter().take_while(|(frequency, _)| *frequency < too_many).count();
-        // Where every word is common they are all there is to go by.
-        known.truncate(if rare > 0 { rare.min(TERMS) } else { TERMS });
+        // Where every word is common they are all there is to go by, and each is found nearly everywhere.
+        known.truncate(if rare > 0 { rare.min(TERMS) } else { SHARED });
         Ok(known.into_iter().map(|(_, word)| word.clone()).collect())
     }
 
