@@ -84,27 +84,29 @@ impl Archive {
         if terms.is_empty() {
             return Ok(Vec::new());
         }
+        // Excerpts are made of those alone that are handed out: to make one takes longer than to weigh a memory.
         let mut select = self.connection.prepare_cached(
-            "SELECT files.number, files.debate, files.finished_at, memories.problem,
-                    snippet(memories, -1, '', '', '…', ?1)
+            "SELECT files.number, files.debate, files.finished_at
              FROM memories JOIN files ON files.number = memories.rowid
-             WHERE memories MATCH ?2 AND (?3 OR NOT files.rehearsed)
-             ORDER BY bm25(memories, 4.0, 2.0, 1.0, 1.0) LIMIT ?4",
+             WHERE memories MATCH ?1 AND (?2 OR NOT files.rehearsed)
+             ORDER BY bm25(memories, 4.0, 2.0, 1.0, 1.0) LIMIT ?3",
+        )?;
+        let mut excerpt = self.connection.prepare_cached(
+            "SELECT problem, snippet(memories, -1, '', '', '…', ?1) FROM memories WHERE memories MATCH ?2 AND rowid = ?3",
         )?;
         let query = terms.iter().map(|term| phrase(term)).collect::<Vec<_>>().join(" OR ");
         let limit = i64::try_from(most.saturating_mul(4)).unwrap_or(i64::MAX);
-        let mut rows = select.query((SNIPPET, query, with_rehearsals, limit))?;
+        let mut rows = select.query((&query, with_rehearsals, limit))?;
         let mut found: Vec<Found> = Vec::new();
         while let Some(row) = rows.next()? {
-            let one = Found {
-                debate: row.get(1)?,
-                finished_at: row.get(2)?,
-                problem: row.get(3)?,
-                excerpt: row.get::<_, String>(4)?.split_whitespace().collect::<Vec<_>>().join(" "),
-            };
-            let is_new = found.iter().all(|other| other.debate != one.debate);
-            if found.len() < most && is_new && (shared == 1 || self.shares(row.get(0)?, &terms)? >= shared) {
-                found.push(one);
+            let (number, debate): (i64, String) = (row.get(0)?, row.get(1)?);
+            let is_new = found.iter().all(|other| other.debate != debate);
+            if found.len() < most && is_new && (shared == 1 || self.shares(number, &terms)? >= shared) {
+                let finished_at = row.get(2)?;
+                let (problem, excerpt): (_, String) =
+                    excerpt.query_row((SNIPPET, &query, number), |row| Ok((row.get(0)?, row.get(1)?)))?;
+                let excerpt = excerpt.split_whitespace().collect::<Vec<_>>().join(" ");
+                found.push(Found { debate, finished_at, problem, excerpt });
             }
         }
         Ok(found)

@@ -169,7 +169,7 @@ fn a_directory_that_has_not_changed_for_a_while_is_not_looked_through_again() {
     debates.four();
     let mut archive = debates.archive();
     let changed = |at: SystemTime| fs::File::open(debates.keep.path()).unwrap().set_modified(at).unwrap();
-    let hour = Duration::from_secs(3600);
+    let hour = Duration::from_hours(1);
     let touched = Update { read: 1, ..Update::default() };
     let touch = || {
         let path = debates.keep.path().join("two.json");
