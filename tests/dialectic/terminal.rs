@@ -1,6 +1,6 @@
 //! A debate in a real terminal: the live block, and what is left when it has gone.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -240,7 +240,12 @@ fn keys_pause_the_debate_and_let_it_go_on() {
     terminal.type_text("p");
     terminal.wait_for("Paused");
     let id = sandbox.only_debate();
-    assert_eq!(sandbox.state(&id)["status"], "paused");
+    // The journal has it when the screen says it; the state file follows, written beside the debate.
+    let until = Instant::now() + Duration::from_secs(30);
+    while sandbox.state(&id)["status"] != "paused" {
+        assert!(Instant::now() < until, "{}", sandbox.state(&id));
+        std::thread::sleep(Duration::from_millis(10));
+    }
     // What was in flight was paid for, and is there.
     let made = server.requests().len();
     assert!((2..=4).contains(&made), "{made}");
