@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use comrak::nodes::{Node, NodeValue, Sourcepos};
 use comrak::{Arena, Options, parse_document};
+use memchr::{memchr3, memmem};
 
 use super::words;
 
@@ -156,9 +157,9 @@ impl Walk<'_> {
 
 /// The text with spaces in place of what is hidden, and with line feeds as the only ends of lines.
 fn without_hidden(text: &str) -> String {
-    let is_plain = !text.bytes().any(|byte| matches!(byte, b'<' | b'\r' | 0))
+    let is_plain = memchr3(b'<', b'\r', 0, text.as_bytes()).is_none()
         && !text.starts_with('\u{feff}')
-        && !["```", "~~~", "]: #"].iter().any(|mark| text.contains(mark));
+        && ["```", "~~~", "]: #"].iter().all(|mark| memmem::find(text.as_bytes(), mark.as_bytes()).is_none());
     if is_plain {
         return text.to_owned();
     }
@@ -272,9 +273,12 @@ fn structure(text: &str) -> (String, Vec<usize>) {
         } else {
             out.extend_from_slice(prefix.as_bytes());
         }
-        let inert =
-            |byte: u8| if matches!(byte, b'[' | b']' | b'<' | b'*' | b'_' | b'`' | b'&' | b'!') { b'x' } else { byte };
-        out.extend(rest.bytes().map(inert));
+        let from = out.len();
+        out.extend_from_slice(rest.as_bytes());
+        for byte in &mut out[from..] {
+            let is_inline = matches!(*byte, b'[' | b']' | b'<' | b'*' | b'_' | b'`' | b'&' | b'!');
+            *byte = if is_inline { b'x' } else { *byte };
+        }
     }
     // One ASCII character stands in place of another.
     (String::from_utf8(out).unwrap_or_default(), starts)

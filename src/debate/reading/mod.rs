@@ -157,10 +157,11 @@ pub fn read_critique(text: &str, labels: &[usize]) -> ReadCritique {
 
 fn found(page: &Page, reader: &Reader<'_>) -> Vec<points::Found> {
     let found = points::find(page, |line| reader.is_recheck(line));
-    if points::are_mere_lists(page, &found) && points::says_plainly_none(page) {
+    let in_sentences = if found.len() < 2 { points::ordinals(page) } else { Vec::new() };
+    let is_any = !found.is_empty() || !in_sentences.is_empty();
+    if is_any && points::are_mere_lists(page, &found) && points::says_plainly_none(page) {
         return Vec::new();
     }
-    let in_sentences = if found.len() < 2 { points::ordinals(page) } else { Vec::new() };
     if in_sentences.is_empty() { found } else { in_sentences }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::blocks::{Kind, Line, Page};
-use super::words::{self, Grade, Section};
+use super::words::{self, Grade, Marks, Section};
 use super::{Point, Severity};
 
 /// Characters that mark text up, at the beginning of a line or around a word.
@@ -13,6 +13,10 @@ const MARKUP: &[char] =
 const BRACKET: usize = 60;
 /// Words of a line that says what follows it.
 const MOST_WORDS: usize = 25;
+/// End a sentence that says that there is nothing to object to.
+static ENDS: Marks = Marks::new(&['.', '!', '。', ';', '！']);
+/// Ends of a sentence before one that makes a point.
+static STOPS: Marks = Marks::new(&['.', '!', '?', '。', ';', '；']);
 /// Bytes of what a point is said to be about.
 const ABOUT: usize = 90;
 
@@ -256,9 +260,9 @@ fn title(page: &Page, line: &Line, lead: &Lead) -> Option<Title> {
         text.starts_with("**") && (text.ends_with("**") || bare.ends_with(':')) && text.matches("**").count() == 2;
     let ends_open = bare.ends_with([':', '：', '👇']);
     // More words than these make no title.
-    let count = rest.split_whitespace().take(MOST_WORDS + 1).count();
-    let is_short = count <= 4 && rest.len() <= 48 && !bare.ends_with(['.', '。', '!', ';', ',']);
-    if !line.first || !(is_heading || is_bold || ends_open || is_short) {
+    let count = || rest.split_whitespace().take(MOST_WORDS + 1).count();
+    let is_short = || rest.len() <= 48 && count() <= 4 && !bare.ends_with(['.', '。', '!', ';', ',']);
+    if !line.first || !(is_heading || is_bold || ends_open || is_short()) {
         return None;
     }
     if let Some(grade) = lead.grade.filter(|_| lead.mark.is_none() && words::is_filler(rest)) {
@@ -271,7 +275,7 @@ fn title(page: &Page, line: &Line, lead: &Lead) -> Option<Title> {
         return (grade != Grade::Grave || !rest.starts_with("critique") && !rest.starts_with("kritik"))
             .then_some(Title::Graded(grade));
     }
-    if lead.grade.is_some() || rest.is_empty() || count > if is_heading || is_bold { 8 } else { MOST_WORDS } {
+    if lead.grade.is_some() || rest.is_empty() || count() > if is_heading || is_bold { 8 } else { MOST_WORDS } {
         return None;
     }
     let hit = |wanted| words::SECTIONS.iter().any(|(section, list)| *section == wanted && words::has(rest, list));
@@ -996,10 +1000,10 @@ pub(super) fn ordinals(page: &Page) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for line in page.lines.iter().filter(|line| line.kind == Kind::Text && line.depth == 0) {
         let text = &page.lower[line.start..line.end];
-        let mut sentences = vec![0];
-        sentences.extend(text.match_indices(['.', '!', '?', '。', ';', '；']).map(|(at, mark)| at + mark.len()));
-        for at in sentences {
+        let mut at = 0;
+        for sentence in STOPS.sentences(text) {
             let rest = text[at..].trim_start_matches(MARKUP);
+            at += sentence.len();
             let article = words::begins(rest, &words::ARTICLES).map_or(0, |(end, _)| end);
             let start = line.start + text.len() - rest.len();
             let rest = rest[article..].trim_start();
@@ -1065,15 +1069,15 @@ pub(super) fn are_mere_lists(page: &Page, found: &[Found]) -> bool {
 /// Whether the text says in a short sentence that there is nothing to object to, of whatever severity.
 pub(super) fn says_plainly_none(page: &Page) -> bool {
     let is_plain = |sentence: &str| {
-        let is_short = sentence.split_whitespace().count() <= 4 && sentence.len() <= 48;
-        is_short
+        sentence.len() <= 48
+            && sentence.split_whitespace().count() <= 4
             && words::says_none(sentence)
             && !words::starts(sentence).any(|at| words::grade(&sentence[at..]).is_some())
     };
     page.lines
         .iter()
         .filter(|line| line.kind == Kind::Text && line.depth == 0)
-        .any(|line| page.lower[line.start..line.end].split_inclusive(['.', '!', '。', ';', '！']).any(is_plain))
+        .any(|line| ENDS.sentences(&page.lower[line.start..line.end]).any(is_plain))
 }
 
 /// Whether the text says somewhere that there is nothing to object to.
@@ -1081,5 +1085,6 @@ pub(super) fn says_none(page: &Page) -> bool {
     page.lines
         .iter()
         .filter(|line| !matches!(line.kind, Kind::Quoted | Kind::Rule | Kind::Row | Kind::Header))
-        .any(|line| page.lower[line.start..line.end].split_inclusive(['.', '!', '。', ';', '！']).any(words::says_none))
+        .map(|line| &page.lower[line.start..line.end])
+        .any(|text| words::may_say_none(text) && ENDS.sentences(text).any(words::says_none))
 }

@@ -16,10 +16,12 @@ pub(super) struct List {
     index: OnceLock<Index>,
 }
 
-/// The words of a list by their first character.
+/// The words of a list by their first character, and what tells that a place in a text begins none of them: most do.
 struct Index {
-    /// A bit for each ASCII character that a word begins with: most places in a text begin none.
-    ascii: u128,
+    /// A bit for each byte that a word of less than three bytes begins with.
+    short: [u64; 4],
+    /// A bit for each beginning of three bytes, by [`place`].
+    long: [u64; 64],
     /// In the order of the characters.
     words: Vec<(char, Vec<Word>)>,
 }
@@ -41,6 +43,7 @@ enum End {
 impl Index {
     fn of(list: &'static str) -> Self {
         let mut words: BTreeMap<char, Vec<Word>> = BTreeMap::new();
+        let (mut short, mut long) = ([0; 4], [0; 64]);
         for word in list.split('|') {
             let bare = word.trim_start_matches('~');
             let end = match bare.as_bytes().last() {
@@ -49,11 +52,34 @@ impl Index {
                 _ => End::Word,
             };
             let word = Word { stem: bare.trim_end_matches(['*', '$']), end, is_everyday: bare.len() < word.len() };
+            match word.stem.as_bytes() {
+                [first, second, third, ..] => {
+                    let at = place([*first, *second, *third]);
+                    long[at / 64] |= 1 << (at % 64);
+                }
+                [first, ..] => short[usize::from(*first) / 64] |= 1 << (first % 64),
+                [] => continue,
+            }
             words.entry(bare.chars().next().unwrap_or_default()).or_default().push(word);
         }
-        let ascii = words.keys().filter(|first| first.is_ascii()).fold(0, |bits, first| bits | 1 << (*first as u32));
-        Self { ascii, words: words.into_iter().collect() }
+        Self { short, long, words: words.into_iter().collect() }
     }
+
+    /// Whether a word may begin here; where this says no, none does.
+    fn may_begin(&self, text: &[u8]) -> bool {
+        let [first, rest @ ..] = text else { return false };
+        let is_short = || self.short[usize::from(*first) / 64] >> (first % 64) & 1 == 1;
+        let is_long = |second: u8, third: u8| {
+            let at = place([*first, second, third]);
+            self.long[at / 64] >> (at % 64) & 1 == 1
+        };
+        matches!(rest, [second, third, ..] if is_long(*second, *third)) || is_short()
+    }
+}
+
+/// Where the bit of a beginning is. Letters differ in their lower five bits; what shares a bit is looked up in vain.
+fn place([first, second, third]: [u8; 3]) -> usize {
+    (usize::from(first) << 7 ^ usize::from(second) << 4 ^ usize::from(third)) & 0xfff
 }
 
 impl List {
@@ -432,10 +458,10 @@ pub(super) fn is_letter(c: char) -> bool {
 /// Where the longest word of `list` ends that `text` begins with, and whether it is an everyday word.
 pub(super) fn begins(text: &str, list: &'static List) -> Option<(usize, bool)> {
     let index = list.index.get_or_init(|| Index::of(list.words));
-    let first = text.chars().next()?;
-    if first.is_ascii() && index.ascii >> (first as u32) & 1 == 0 {
+    if !index.may_begin(text.as_bytes()) {
         return None;
     }
+    let first = text.chars().next()?;
     let at = index.words.binary_search_by_key(&first, |(first, _)| *first).ok()?;
     let second = text.as_bytes().get(1);
     let fitting = index.words[at].1.iter().filter_map(|word| {
@@ -457,12 +483,112 @@ pub(super) fn begins(text: &str, list: &'static List) -> Option<(usize, bool)> {
 
 /// Where the words of `text` begin.
 pub(super) fn starts(text: &str) -> impl Iterator<Item = usize> {
-    let mut inside = false;
-    text.char_indices().filter_map(move |(at, c)| {
-        let is_start = !c.is_whitespace() && (!inside || !is_letter(c));
-        inside = is_letter(c);
-        is_start.then_some(at)
+    let kind = |byte: u8| KINDS.get(usize::from(byte)).copied();
+    let (mut inside, mut at) = (false, 0);
+    std::iter::from_fn(move || {
+        loop {
+            let left = text.as_bytes().get(at..)?;
+            if inside {
+                at += left.iter().take_while(|byte| kind(**byte) == Some(Kind::Letter)).count();
+            }
+            let (start, byte) = (at, *text.as_bytes().get(at)?);
+            let (kind, length) = if let Some(kind) = kind(byte) {
+                (kind, 1)
+            } else {
+                let c = text[at..].chars().next()?;
+                (Kind::of(c), c.len_utf8())
+            };
+            at += length;
+            let is_start = kind == Kind::Mark || kind == Kind::Letter && !inside;
+            inside = kind == Kind::Letter;
+            if is_start {
+                return Some(start);
+            }
+        }
     })
+}
+
+/// What a character is to a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Goes on with it, or begins it.
+    Letter,
+    /// Stands between words.
+    Space,
+    /// A word by itself.
+    Mark,
+}
+
+impl Kind {
+    fn of(c: char) -> Self {
+        match c {
+            c if is_letter(c) => Self::Letter,
+            c if c.is_whitespace() => Self::Space,
+            _ => Self::Mark,
+        }
+    }
+}
+
+/// Those of ASCII: texts are looked through for words many times.
+static KINDS: [Kind; 128] = {
+    let mut kinds = [Kind::Mark; 128];
+    let mut byte: u8 = 0;
+    while byte < 128 {
+        if byte.is_ascii_alphanumeric() {
+            kinds[byte as usize] = Kind::Letter;
+        } else if matches!(byte, b' ' | b'\t'..=b'\r') {
+            kinds[byte as usize] = Kind::Space;
+        }
+        byte += 1;
+    }
+    kinds
+};
+
+/// Characters that end a sentence.
+pub(super) struct Marks {
+    marks: &'static [char],
+    /// Which bytes are one, or may begin one.
+    bytes: [bool; 256],
+}
+
+impl Marks {
+    pub(super) const fn new(marks: &'static [char]) -> Self {
+        let mut bytes = [false; 256];
+        let mut at = 0;
+        while at < marks.len() {
+            if marks[at].is_ascii() {
+                bytes[marks[at] as usize] = true;
+            }
+            at += 1;
+        }
+        let mut beyond_ascii = 128;
+        while beyond_ascii < bytes.len() {
+            bytes[beyond_ascii] = true;
+            beyond_ascii += 1;
+        }
+        Self { marks, bytes }
+    }
+
+    /// The sentences of `text`, each with the mark that ends it.
+    pub(super) fn sentences<'a>(&'static self, text: &'a str) -> impl Iterator<Item = &'a str> {
+        let mut left = text;
+        std::iter::from_fn(move || {
+            let mut from = 0;
+            let end = loop {
+                let Some(next) = left.as_bytes()[from..].iter().position(|byte| self.bytes[usize::from(*byte)]) else {
+                    break left.len();
+                };
+                let c = left[from + next..].chars().next()?;
+                from += next + c.len_utf8();
+                if self.marks.contains(&c) {
+                    break from;
+                }
+            };
+            let sentence;
+            (sentence, left) = left.split_at(end);
+            (!sentence.is_empty()).then_some(sentence)
+        })
+    }
 }
 
 /// The first place of a word of `list`.
@@ -581,12 +707,19 @@ fn negation(before: &str, after: &str) -> (Option<usize>, bool) {
     (is_behind.then_some(before.len()), half)
 }
 
+/// Whether `text` has any of the words by which a sentence says that there is nothing to object to.
+pub(super) fn may_say_none(text: &str) -> bool {
+    starts(text).any(|at| [&NONE, &NOTHING, &WITHOUT].iter().any(|list| begins(&text[at..], list).is_some()))
+}
+
 /// Whether `text`, a sentence, says that there is nothing to object to.
 pub(super) fn says_none(text: &str) -> bool {
     let text = text.trim_matches(|c: char| !c.is_alphanumeric());
     begins(text, &NONE).is_some()
-        || has(text, &NOTHING)
         || starts(text).any(|at| {
+            if begins(&text[at..], &NOTHING).is_some() {
+                return true;
+            }
             let Some((length, _)) = begins(&text[at..], &WITHOUT) else { return false };
             let mut rest = &text[at + length..];
             for _ in 0..6 {
