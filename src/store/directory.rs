@@ -370,10 +370,9 @@ pub fn read_state(path: &Path) -> Result<Debate, StateFileError> {
         return Err(StateFileError::IsDirectory { path: path.to_owned() });
     }
     let bytes = fs::read(path).map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source })?;
-    // Keeping track of where one is takes time; that is needed only to say where it went wrong.
-    let read = match serde_json::from_slice::<Debate>(&bytes) {
+    let read = match parse_state(path, &bytes) {
         Ok(debate) => known_format(path, debate.format_version).map(|()| debate),
-        Err(_) => parse_state(path, &bytes).or_else(|error| parse_older(path, &bytes).unwrap_or(Err(error))),
+        Err(error) => parse_older(path, &bytes).unwrap_or(Err(error)),
     };
     read.map(|mut debate| {
         complete(&mut debate);
@@ -409,12 +408,13 @@ fn known_format(path: &Path, version: Option<u32>) -> Result<(), StateFileError>
 
 /// [`read_state`] without the file system and as the state stands; `path` is for messages.
 pub(super) fn parse_state(path: &Path, bytes: &[u8]) -> Result<Debate, StateFileError> {
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let read = serde_path_to_error::deserialize(&mut deserializer);
-    let invalid = |key: String, source| StateFileError::Invalid { path: path.to_owned(), key, source };
-    let debate = read.map_err(|error| invalid(error.path().to_string(), error.into_inner()))?;
-    deserializer.end().map_err(|source| invalid(".".to_owned(), source))?;
-    Ok(debate)
+    serde_json::from_slice(bytes).map_err(|source| {
+        // Keeping track of where one is takes time; that is needed only to say where it went wrong.
+        let value = serde_json::from_slice::<Value>(bytes).ok();
+        let fault = value.and_then(|value| serde_path_to_error::deserialize::<_, Debate>(value).err());
+        let key = fault.map_or_else(|| ".".to_owned(), |fault| fault.path().to_string());
+        StateFileError::Invalid { path: path.to_owned(), key, source }
+    })
 }
 
 impl StateFileError {

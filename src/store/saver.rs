@@ -1,13 +1,16 @@
 //! Saves in the background, one after the other, so that calls need not wait for the disk.
 //!
-//! When states come faster than they can be written, only the newest is: the cost of saving does not grow with the
-//! number of node transitions. The journal holds every event in any case.
+//! Of states that come within a second only the newest is written: the cost of saving does not grow with the number of
+//! node transitions. The journal holds every event in any case.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -15,6 +18,13 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use crate::debate::{Debate, DebateFile};
 
 use super::{JournalMark, StoreError, write_atomically};
+
+/// What stands before the mark in a state file, and how many bytes from the end it stands at most.
+const MARK_KEY: &[u8] = b"\n  \"journal\": ";
+const MARK_BYTES: u64 = 256;
+
+/// From the beginning of one save to that of the next, unless somebody waits for it.
+const INTERVAL: Duration = Duration::from_secs(1);
 
 /// What a state file holds: the state, and how far the journal went that it is the fold of.
 #[derive(Debug)]
@@ -76,12 +86,15 @@ impl Saver {
     }
 }
 
-fn work(orders: &Receiver<Order>, journal: &File, path: &std::path::Path, failure: &Mutex<Option<StoreError>>) {
+fn work(orders: &Receiver<Order>, journal: &File, path: &Path, failure: &Mutex<Option<StoreError>>) {
+    let mut next = Instant::now();
     while let Ok(mut newest) = orders.recv() {
         while newest.done.is_none() {
-            let Ok(newer) = orders.try_recv() else { break };
+            // Whoever hangs up wants the last state saved at once.
+            let Ok(newer) = orders.recv_timeout(next.saturating_duration_since(Instant::now())) else { break };
             newest = newer;
         }
+        next = Instant::now() + INTERVAL;
         let saved = save(journal, path, &newest.state);
         match newest.done {
             // Nobody waiting for the answer is no reason to stop.
@@ -101,23 +114,34 @@ fn work(orders: &Receiver<Order>, journal: &File, path: &std::path::Path, failur
     }
 }
 
-fn save(journal: &File, path: &std::path::Path, state: &Saved) -> Result<(), StoreError> {
+fn save(journal: &File, path: &Path, state: &Saved) -> Result<(), StoreError> {
     journal.sync_data().map_err(|source| StoreError::Write { path: path.with_extension("events.jsonl"), source })?;
     write_state(path, state)
 }
 
 /// How far the journal went when the state file was saved; nothing where the file does not say or is not there.
-pub(super) fn read_mark(path: &std::path::Path) -> Option<JournalMark> {
+pub(super) fn read_mark(path: &Path) -> Option<JournalMark> {
     #[derive(Deserialize)]
     struct Marked {
         journal: Option<JournalMark>,
     }
-    let bytes = std::fs::read(path).ok()?;
-    serde_json::from_slice::<Marked>(&bytes).ok()?.journal
+    mark_at_end(path).or_else(|| serde_json::from_slice::<Marked>(&std::fs::read(path).ok()?).ok()?.journal)
+}
+
+/// The mark at the end of a state file, where this program writes it; the rest, which may be long, is not read.
+fn mark_at_end(path: &Path) -> Option<JournalMark> {
+    let mut file = File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(MARK_BYTES))).ok()?;
+    let mut end = Vec::new();
+    file.read_to_end(&mut end).ok()?;
+    // No text in JSON holds a line break, so this is a key of the whole.
+    let start = memmem::rfind(&end, MARK_KEY)? + MARK_KEY.len();
+    serde_json::from_slice(end[start..].trim_ascii_end().strip_suffix(b"}")?).ok()
 }
 
 /// Replaces the state file.
-pub(super) fn write_state(path: &std::path::Path, state: &Saved) -> Result<(), StoreError> {
+pub(super) fn write_state(path: &Path, state: &Saved) -> Result<(), StoreError> {
     #[derive(Serialize)]
     struct File<'a> {
         #[serde(flatten)]
