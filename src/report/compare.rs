@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use similar::{Algorithm, ChangeTag, TextDiff};
 
 use crate::debate::{Debate, DebateId, Decision, Ledger, Objection, Settings, Usd};
 
 use super::decision::without_assessment;
+use super::difference::{Part, parts, words};
 
 /// Longer texts are not compared: it would take too long, and nobody would read it.
 const COMPARED_BYTES: usize = 512 * 1024;
@@ -222,18 +222,47 @@ fn solution(debates: [&Debate; 2]) -> Option<Vec<Line>> {
     if first.len() > COMPARED_BYTES || second.len() > COMPARED_BYTES {
         return None;
     }
-    let lines = TextDiff::configure().algorithm(Algorithm::Patience).diff_lines(first, second);
-    let changes = lines.ops().iter().flat_map(|op| lines.iter_inline_changes(op));
-    let compared = changes.map(|change| {
-        let side = match change.tag() {
-            ChangeTag::Equal => Side::Both,
-            ChangeTag::Delete => Side::First,
-            ChangeTag::Insert => Side::Second,
-        };
-        let pieces = change
-            .iter_strings_lossy()
-            .map(|(differs, text)| (differs, text.trim_end_matches(['\r', '\n']).to_owned()));
-        Line { side, pieces: pieces.filter(|(_, text)| !text.is_empty()).collect() }
-    });
-    Some(compared.collect())
+    let [old, new] = [first, second].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
+    let mut compared = Vec::new();
+    for Part { old: gone, new: come, stayed } in parts(old.iter(), new.iter()) {
+        if stayed {
+            compared.extend(lines(Side::Both, std::iter::once((false, new[come].concat()))));
+        } else {
+            compared.extend(reworded(&old[gone].concat(), &new[come].concat()));
+        }
+    }
+    Some(compared)
+}
+
+/// The lines of a passage in either solution. Where most of its words stayed, the others are what differs.
+fn reworded(old: &str, new: &str) -> Vec<Line> {
+    let (old, new) = (words(old), words(new));
+    let parts = parts(old.iter(), new.iter());
+    let stayed: usize = parts.iter().filter(|part| part.stayed).map(|part| part.new.len()).sum();
+    let is_alike = 4 * stayed > old.len() + new.len();
+    let piece = |words: &[&str], part: &Part| (is_alike && !part.stayed, words.concat());
+    let first = parts.iter().map(|part| piece(&old[part.old.clone()], part));
+    let second = parts.iter().map(|part| piece(&new[part.new.clone()], part));
+    [lines(Side::First, first), lines(Side::Second, second)].concat()
+}
+
+/// Pieces of a text, each with whether it is what differs, by lines.
+fn lines(side: Side, pieces: impl Iterator<Item = (bool, String)>) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut line = Line { side, pieces: Vec::new() };
+    for (differs, piece) in pieces {
+        for part in piece.split_inclusive('\n') {
+            let text = part.trim_end_matches(['\r', '\n']);
+            if !text.is_empty() {
+                line.pieces.push((differs, text.to_owned()));
+            }
+            if part.ends_with('\n') {
+                lines.push(std::mem::replace(&mut line, Line { side, pieces: Vec::new() }));
+            }
+        }
+    }
+    if !line.pieces.is_empty() {
+        lines.push(line);
+    }
+    lines
 }

@@ -5,6 +5,7 @@
 
 mod compare;
 mod decision;
+mod difference;
 mod html;
 mod markdown;
 mod overview;

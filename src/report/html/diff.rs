@@ -5,8 +5,8 @@ use std::mem::take;
 use std::slice::from_ref;
 
 use maud::{Markup, html};
-use similar::{Algorithm, ChangeTag, DiffOp, TextDiff, capture_diff_slices};
 
+use crate::report::difference::{Part, parts, words as split};
 use crate::report::prose::{Kind, Line};
 
 use super::text::words;
@@ -49,15 +49,15 @@ pub(super) fn difference(old: &[Line], new: &[Line]) -> Difference {
     if too_long(old) || too_long(new) {
         return Difference::TooLong;
     }
-    let ops = capture_diff_slices(Algorithm::Patience, old, new);
+    let parts = parts(old, new);
     let mut changes = Changes::default();
-    for (index, op) in ops.iter().enumerate() {
-        let (gone, come) = (old.get(op.old_range()).unwrap_or_default(), new.get(op.new_range()).unwrap_or_default());
-        match op {
-            DiffOp::Equal { .. } => changes.keep(come, index == 0, index + 1 == ops.len()),
-            DiffOp::Delete { .. } => changes.delete(gone),
-            DiffOp::Insert { .. } => changes.insert(come),
-            DiffOp::Replace { .. } => changes.replace(gone, come),
+    for (index, part) in parts.iter().enumerate() {
+        let (gone, come) = (&old[part.old.clone()], &new[part.new.clone()]);
+        match (part.stayed, gone, come) {
+            (true, _, _) => changes.keep(come, index == 0, index + 1 == parts.len()),
+            (false, gone, []) => changes.delete(gone),
+            (false, [], come) => changes.insert(come),
+            (false, gone, come) => changes.replace(gone, come),
         }
     }
     let Changes { shown, inserted, deleted } = changes;
@@ -96,10 +96,25 @@ fn share_phrases(old: &str, new: &str) -> bool {
     400 * shared >= ALIKE * all
 }
 
-/// The words that both texts have in the same order.
-fn stayed(diff: &TextDiff<'_, '_, str>) -> u64 {
-    let stayed = diff.iter_all_changes().filter(|change| change.tag() == ChangeTag::Equal);
-    stayed.map(|change| words(change.value())).sum()
+/// A passage in both texts, word by word.
+struct Passage<'a> {
+    old: Vec<&'a str>,
+    new: Vec<&'a str>,
+    parts: Vec<Part>,
+}
+
+impl<'a> Passage<'a> {
+    fn of(old: &'a str, new: &'a str) -> Self {
+        let (old, new) = (split(old), split(new));
+        let parts = parts(old.iter(), new.iter());
+        Self { old, new, parts }
+    }
+
+    /// How many words both have in the same order.
+    fn stayed(&self) -> u64 {
+        let stayed = self.parts.iter().filter(|part| part.stayed);
+        stayed.flat_map(|part| &self.new[part.new.clone()]).map(|word| words(word)).sum()
+    }
 }
 
 #[derive(Default)]
@@ -157,11 +172,10 @@ impl Changes {
         let (before, after) = (joined(old), joined(new));
         let counts = (words(&before), words(&after));
         let few = counts.0 <= COMPARED_WORDS && counts.1 <= COMPARED_WORDS;
-        let diff = (few && share_phrases(&before, &after))
-            .then(|| TextDiff::configure().algorithm(Algorithm::Myers).diff_words(&before, &after));
+        let passage = (few && share_phrases(&before, &after)).then(|| Passage::of(&before, &after));
         let kind = new.first().filter(|_| new.len() == 1).and_then(class);
-        if let Some(diff) = diff.filter(|diff| 200 * stayed(diff) >= ALIKE * (counts.0 + counts.1)) {
-            self.reword(&diff, kind);
+        if let Some(passage) = passage.filter(|passage| 200 * passage.stayed() >= ALIKE * (counts.0 + counts.1)) {
+            self.reword(&passage, kind);
         } else {
             self.delete(old);
             self.insert(new);
@@ -170,14 +184,14 @@ impl Changes {
 
     /// A passage of which some words changed. A single word that stayed between two changes goes with them: text that
     /// changes its marking at every other word cannot be read.
-    fn reword(&mut self, diff: &TextDiff<'_, '_, str>, kind: Option<&'static str>) {
+    fn reword(&mut self, passage: &Passage<'_>, kind: Option<&'static str>) {
         let mut words_shown = Vec::new();
         let (mut old, mut new) = (String::new(), String::new());
         let mut stayed = String::new();
-        for change in diff.iter_all_changes() {
-            let word = change.value();
-            if change.tag() == ChangeTag::Equal {
-                stayed.push_str(word);
+        for part in &passage.parts {
+            let (gone, come) = (passage.old[part.old.clone()].concat(), passage.new[part.new.clone()].concat());
+            if part.stayed {
+                stayed = come;
                 if words(&stayed) > 1 || stayed.contains('\n') {
                     words_shown.push(replaced(&mut old, &mut new));
                     words_shown.push(html! { (stayed) });
@@ -192,13 +206,10 @@ impl Changes {
                 new.push_str(&stayed);
             }
             stayed.clear();
-            if change.tag() == ChangeTag::Delete {
-                self.deleted += words(word);
-                old.push_str(word);
-            } else {
-                self.inserted += words(word);
-                new.push_str(word);
-            }
+            self.deleted += words(&gone);
+            self.inserted += words(&come);
+            old.push_str(&gone);
+            new.push_str(&come);
         }
         words_shown.push(replaced(&mut old, &mut new));
         self.shown.push(html! { p class=[kind] { @for words in words_shown { (words) } (stayed) } });
