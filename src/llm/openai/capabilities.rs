@@ -75,7 +75,7 @@ pub(super) struct Capabilities {
 /// that has it answers when the model is done, and nobody is to wait for that: they go ahead with the same API.
 pub(super) const PROBE_TIMEOUT: Duration = Duration::from_millis(250);
 /// The same for a server on this machine, from which a refusal takes no time to arrive.
-pub(super) const LOOPBACK_PROBE_TIMEOUT: Duration = Duration::from_millis(60);
+pub(super) const LOOPBACK_PROBE_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// What is taken for granted of every model on a server, until one of them says otherwise.
 #[derive(Debug, Clone)]
