@@ -130,7 +130,7 @@ pub(super) async fn follow<P: Pieces>(streamed: &mut Streamed, live: Live<'_>, s
         if is_first {
             let text = chunk.trim_ascii_start();
             if text.starts_with(b"{") {
-                return match streamed.rest(chunk, idle).await {
+                return match streamed.rest(chunk.into(), idle).await {
                     Ok(answer) => Followed::Whole(answer),
                     Err(error) => Followed::Pieces(pieces, Err(error)),
                 };

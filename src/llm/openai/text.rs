@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem;
+
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// What stands for a character that is none, as JSON escapes it.
@@ -10,9 +12,12 @@ const REPLACEMENT: &str = "\\ufffd";
 
 /// A body as JSON can be read: without a byte-order mark, bytes that are no UTF-8, and halves of surrogate pairs.
 pub(super) fn readable(body: &[u8]) -> Cow<'_, str> {
-    match String::from_utf8_lossy(body) {
-        Cow::Borrowed(text) => well_formed(text.trim_start_matches(BYTE_ORDER_MARK)),
-        Cow::Owned(text) => Cow::Owned(well_formed(text.trim_start_matches(BYTE_ORDER_MARK)).into_owned()),
+    match std::str::from_utf8(body) {
+        Ok(text) => well_formed(text.trim_start_matches(BYTE_ORDER_MARK)),
+        Err(_) => {
+            let text = String::from_utf8_lossy(body);
+            Cow::Owned(well_formed(text.trim_start_matches(BYTE_ORDER_MARK)).into_owned())
+        }
     }
 }
 
@@ -39,7 +44,8 @@ enum Half {
 impl Mender {
     /// `json` without escapes of surrogates that have no other half, there or at the end of the piece before.
     pub(super) fn mend<'a>(&mut self, json: &'a str) -> Cow<'a, str> {
-        if !json.contains("\\ud") && !json.contains("\\uD") {
+        let has = |escape: &[u8]| memmem::find(json.as_bytes(), escape).is_some();
+        if !has(b"\\ud") && !has(b"\\uD") {
             return Cow::Borrowed(json);
         }
         let mut mended = String::new();

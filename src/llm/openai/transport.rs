@@ -3,12 +3,14 @@
 
 use std::error::Error as _;
 use std::io::{self, ErrorKind};
+use std::pin::Pin;
 use std::time::Duration;
 
+use hyper::body::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, Request, Response, StatusCode};
 use serde::Serialize;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use crate::llm::ModelError;
 
@@ -51,6 +53,9 @@ pub(super) enum Posted {
 pub(super) struct Streamed {
     response: Response,
     read: usize,
+    /// When a silence is too long. Kept from piece to piece: to set an alarm takes longer than to put it off, and there
+    /// is a piece for each word.
+    alarm: Option<Pin<Box<Sleep>>>,
 }
 
 impl Streamed {
@@ -63,16 +68,20 @@ impl Streamed {
     ///
     /// # Errors
     /// When it breaks off, is silent, or has no end.
-    pub(super) async fn next(&mut self, idle: Option<Duration>) -> Result<Option<Vec<u8>>, ModelError> {
-        let chunk = match idle {
-            Some(idle) => timeout(idle, self.response.chunk())
-                .await
-                .map_err(|_| broken(format!("the stream was silent for {idle:?}")))?,
-            None => self.response.chunk().await,
+    pub(super) async fn next(&mut self, idle: Option<Duration>) -> Result<Option<Bytes>, ModelError> {
+        let chunk = if let Some(idle) = idle {
+            let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(idle)));
+            alarm.as_mut().reset(Instant::now() + idle);
+            tokio::select! {
+                biased;
+                chunk = self.response.chunk() => chunk,
+                () = alarm => return Err(broken(format!("the stream was silent for {idle:?}"))),
+            }
+        } else {
+            self.response.chunk().await
         };
         let chunk = chunk.map_err(broken_off)?;
-        let chunk = chunk.map(|chunk| chunk.to_vec());
-        self.read += chunk.as_ref().map_or(0, Vec::len);
+        self.read += chunk.as_ref().map_or(0, Bytes::len);
         if self.read > LONGEST_STREAM {
             return Err(too_long(LONGEST_STREAM));
         }
@@ -146,7 +155,7 @@ impl Transport {
             .map_err(|error| unsendable(&root_cause(error)))?;
         let response = self.send(&request).await?;
         if response.status().is_success() && is_event_stream(response.headers()) {
-            return Ok(Posted::Streamed(Box::new(Streamed { response, read: 0 })));
+            return Ok(Posted::Streamed(Box::new(Streamed { response, read: 0, alarm: None })));
         }
         self.whole(response).await.map(Posted::Whole)
     }

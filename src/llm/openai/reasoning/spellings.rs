@@ -1,6 +1,6 @@
 //! How reasoning begins and ends.
 
-use memchr::memmem;
+use memchr::{memchr2_iter, memmem};
 
 /// Names of tags, in lower case.
 const NAMES: [&str; 12] = [
@@ -212,14 +212,13 @@ fn find_tag(text: &str, from: usize, open: &str, name: &str, close: &str) -> Opt
 
 /// Where `mark` is in `text`, in upper or lower case, from `from` on.
 fn find(text: &str, from: usize, mark: &str) -> Option<usize> {
-    let Some(first) = mark.chars().next() else { return Some(from) };
-    let either = [first.to_ascii_lowercase(), first.to_ascii_uppercase()];
-    let mut at = from;
-    while let Some(start) = text.get(at..)?.find(either).map(|found| at + found) {
-        if begins(&text[start..], [mark, "", ""]).is_some_and(|len| start + len <= text.len()) {
-            return Some(start);
-        }
-        at = start + first.len_utf8();
-    }
-    None
+    let Some(first) = mark.bytes().next() else { return Some(from) };
+    let rest = text.get(from..)?.as_bytes();
+    // No mark begins with a byte in the midst of a character.
+    let starts = memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), rest).map(|at| from + at);
+    let is_there = |start: &usize| {
+        let len = begins(&text[*start..], [mark, "", ""]);
+        len.is_some_and(|len| start + len <= text.len())
+    };
+    starts.filter(|start| text.is_char_boundary(*start)).find(is_there)
 }
