@@ -3,9 +3,10 @@
 #![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -25,6 +26,10 @@ use super::plan::Plan;
 use super::screen::{SharedWriter, WIDEST};
 use super::told::Teller;
 use crate::sanitize::sanitize;
+
+/// How long lines gather before they are written together: nobody sees it, and to write each by itself, with a switch
+/// of threads for it, takes longer than all else that is done to show it.
+const GATHERING: Duration = Duration::from_millis(10);
 
 /// Before each line of a text that is shown as a whole.
 const INDENT: &str = "    ";
@@ -137,7 +142,7 @@ impl View {
     pub fn start((progress, signals): (Progress, Subscription), options: DisplayOptions) -> io::Result<Self> {
         let colors = options.color.choice(&io::stderr());
         // Passes escape codes through, after it has switched them on where that is needed (Windows).
-        let stderr = SharedWriter::new(Box::new(AutoStream::always_ansi(io::stderr())));
+        let stderr = SharedWriter::new(Box::new(BufWriter::new(AutoStream::always_ansi(io::stderr()))));
         let (sender, messages) = unbounded_channel();
         let (ending, ended) = watch::channel(());
         let leave = CancellationToken::new();
@@ -189,6 +194,7 @@ async fn show(
             news = signals.next() => news,
             Some(message) = messages.recv() => {
                 reporter.tell(message, &progress);
+                reporter.flush();
                 continue;
             }
         };
@@ -196,16 +202,22 @@ async fn show(
             Some(News::Signal(signal)) => {
                 progress.see(&signal, now());
                 reporter.show(&progress, &signal);
+                if signals.is_empty() {
+                    reporter.flush();
+                    signals.gather(GATHERING).await;
+                }
             }
             Some(News::Gap(gap)) => {
                 progress = gap.progress;
                 reporter.skip(&progress, gap.warnings.iter());
+                reporter.flush();
                 reporter.teller = Teller::new(&progress);
             }
             None => {
                 while let Ok(message) = messages.try_recv() {
                     reporter.tell(message, &progress);
                 }
+                reporter.flush();
                 return;
             }
         }
@@ -335,6 +347,7 @@ impl Reporter {
         match message {
             Message::Text { text, shown } => {
                 self.print(text.as_bytes());
+                self.flush();
                 // Nobody may wait for it.
                 let _ = shown.send(());
             }
@@ -373,10 +386,14 @@ impl Reporter {
         match &self.form {
             Form::Live { block, .. } => block.print_above(text),
             Form::Plain(_) | Form::Quiet => {
-                let mut out = self.out.clone();
-                out.write_all(text).and_then(|()| out.flush()).ok();
+                self.out.clone().write_all(text).ok();
             }
         }
+    }
+
+    /// Puts out what was printed.
+    fn flush(&self) {
+        self.out.clone().flush().ok();
     }
 }
 

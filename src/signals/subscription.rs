@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::timeout;
 
 use crate::debate::{Progress, Signal};
 
@@ -42,6 +44,7 @@ pub struct Subscription(Arc<Queue>);
 pub(super) struct Queue {
     contents: Mutex<Contents>,
     filled: Notify,
+    ended: Notify,
     words: Words,
 }
 
@@ -69,11 +72,24 @@ impl Subscription {
             self.0.filled.notified().await;
         }
     }
+
+    /// Whether nothing waits at present.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let contents = self.0.contents();
+        contents.gap.is_none() && contents.waiting.is_empty()
+    }
+
+    /// Lets signals gather for so long, or until no more can come.
+    pub async fn gather(&self, time: Duration) {
+        // Either is as good.
+        let _ = timeout(time, self.0.ended.notified()).await;
+    }
 }
 
 impl Queue {
     pub(super) fn new(words: Words) -> Self {
-        Self { contents: Mutex::default(), filled: Notify::new(), words }
+        Self { contents: Mutex::default(), filled: Notify::new(), ended: Notify::new(), words }
     }
 
     /// Puts a signal at the end. When there is no room, everything that waits becomes a gap that ends where `snapshot`
@@ -115,6 +131,7 @@ impl Queue {
     pub(super) fn close(&self) {
         self.contents().closed = true;
         self.filled.notify_one();
+        self.ended.notify_one();
     }
 
     /// How many signals wait.
