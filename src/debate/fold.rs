@@ -1,7 +1,8 @@
 //! The one function that turns events into state.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::{
     AgentClarifications, AgentId, CallKey, CallRecord, Contribution, CostWarning, Created, CutAnswer, Debate, Event,

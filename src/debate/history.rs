@@ -27,11 +27,25 @@ impl Debate {
     /// How many characters an agent's own solutions and the critiques of them have in the rounds before `round`.
     #[must_use]
     pub fn own_text_length(&self, agent: &AgentId, round: u32) -> usize {
-        let finished = self.rounds.iter().filter(|finished| finished.round_number < round);
+        self.own_text_lengths(agent, round).sum()
+    }
+
+    /// Whether they have as many characters as `least`. Those behind are not counted.
+    #[must_use]
+    pub fn own_texts_reach(&self, least: usize, agent: &AgentId, round: u32) -> bool {
+        let mut total = 0;
+        least == 0
+            || self.own_text_lengths(agent, round).any(|length| {
+                total += length;
+                total >= least
+            })
+    }
+
+    fn own_text_lengths(&self, agent: &AgentId, round: u32) -> impl Iterator<Item = usize> {
+        let finished = self.rounds.iter().filter(move |finished| finished.round_number < round);
         let own = finished.flat_map(|finished| &finished.contributions);
         own.filter(|one| self.is_own_text(one, agent) && !one.metadata.carried_over)
             .map(|one| one.content.chars().count())
-            .sum()
     }
 
     /// The rounds before the one that the answer rests on, the newest first.

@@ -1,8 +1,9 @@
 //! The saved state of a debate.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{

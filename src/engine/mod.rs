@@ -12,12 +12,13 @@ mod rehearsal;
 mod results;
 mod windows;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -409,8 +410,10 @@ impl Engine {
                 }
                 let settling = facts.iter().filter_map(Event::settles).map(|(key, _)| key.clone()).collect::<Vec<_>>();
                 if let Some(key) = settling.first() {
-                    let steps = (stage.steps)(self.debate());
-                    self.announce(key.round, key.stage, &steps);
+                    let steps = stage.steps;
+                    self.announce(key.round, key.stage, |engine| {
+                        engine.count_open(key.round, key.stage, &steps(engine.debate()))
+                    });
                 }
                 for fact in facts {
                     self.append(fact)?;
@@ -449,8 +452,10 @@ impl Engine {
             if !self.has_place(step.key.stage) {
                 continue;
             }
-            let same: Vec<Step> = self.open.iter().map(|open| open.step.clone()).collect();
-            self.announce(step.key.round, step.key.stage, &same);
+            let (round, stage) = (step.key.round, step.key.stage);
+            self.announce(round, stage, |engine| {
+                engine.count_open(round, stage, engine.open.iter().map(|open| &open.step))
+            });
             self.start(&step)?;
         }
         Ok(())
@@ -463,16 +468,21 @@ impl Engine {
         limit.is_none_or(|limit| self.calls.in_flight_of(stage) < limit as usize)
     }
 
-    /// Shows that the calls of a stage begin; `steps` are those that are known of it.
-    fn announce(&mut self, round: u32, stage: StageId, steps: &[Step]) {
+    /// How many of `steps` are calls of a stage that are still to come to their end.
+    fn count_open<'a>(&self, round: u32, stage: StageId, steps: impl IntoIterator<Item = &'a Step>) -> usize {
+        let is_open = |step: &&Step| {
+            step.key.stage == stage && step.key.round == round && self.debate().settled(&step.key).is_none()
+        };
+        steps.into_iter().filter(is_open).count()
+    }
+
+    /// Shows that the calls of a stage begin, of which `total` counts those that are known.
+    fn announce(&mut self, round: u32, stage: StageId, total: impl FnOnce(&Self) -> usize) {
         let place = (round, self.debate().stage_rank(stage));
         if self.announced.contains_key(&place) {
             return;
         }
-        let debate = self.debate();
-        let is_open =
-            |step: &&Step| step.key.stage == stage && step.key.round == round && debate.settled(&step.key).is_none();
-        let total = steps.iter().filter(is_open).count();
+        let total = total(self);
         let expected = total + self.done(round, stage);
         self.announced.insert(place, (stage, expected));
         self.signal(Signal::StageStarted { stage, round, total });

@@ -231,7 +231,7 @@ fn is_summary_due(debate: &Debate, agent: &AgentSettings) -> bool {
     debate.current_stage == Some(SUMMARIZATION)
         && debate.current_round > 1
         && rules.enabled
-        && debate.own_text_length(&agent.id, debate.current_round) >= rules.threshold
+        && debate.own_texts_reach(rules.threshold, &agent.id, debate.current_round)
 }
 
 fn summaries(debate: &Debate) -> Vec<Step> {
