@@ -3,16 +3,18 @@
 use std::borrow::Cow;
 use std::iter::successors;
 
+use memchr::memchr;
+
 /// The fence for `content`: backticks, at least three and one more than any run of them inside.
 #[must_use]
 pub fn fence(content: &str) -> String {
     let mut longest = 0;
-    let mut rest = content;
+    let mut rest = content.as_bytes();
     // From run to run: this reads whole debates, and most of a text is no backtick.
-    while let Some(start) = rest.find('`') {
-        let run = &rest[start..];
-        rest = run.trim_start_matches('`');
-        longest = longest.max(run.len() - rest.len());
+    while let Some(start) = memchr(b'`', rest) {
+        let run = rest[start..].iter().take_while(|byte| **byte == b'`').count();
+        longest = longest.max(run);
+        rest = &rest[start + run..];
     }
     "`".repeat((longest + 1).max(3))
 }
