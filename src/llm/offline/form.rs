@@ -17,12 +17,12 @@ impl Agent<'_> {
         instance("", schema, &self.values(schema), &self.vote().0)
     }
 
-    fn values(&self, schema: &Value) -> Vec<(&'static str, Value)> {
+    fn values(&self, schema: &Value) -> Value {
         match self.task {
             "clarify" => {
                 let questions = (1..).zip(self.questions());
                 let questions = questions.map(|(number, text)| json!({ "id": format!("q{number}"), "text": text }));
-                vec![("questions", questions.collect())]
+                json!({ "questions": questions.collect::<Value>() })
             }
             "vote" => ballot(self.vote()),
             "poll" => ballot(self.poll()),
@@ -30,33 +30,32 @@ impl Agent<'_> {
                 let (choice, reason) = self.review();
                 ballot((choice, 100, reason))
             }
-            "score the consensus" => vec![("confidence", self.consensus().into())],
-            "score the best solution" => vec![("confidence", self.best_quality().into())],
+            "score the consensus" => json!({ "confidence": self.consensus() }),
+            "score the best solution" => json!({ "confidence": self.best_quality() }),
             "judge the debate" => self.verdict(schema),
             "relate the decisions" => self.relations(),
             "challenge the agreement" => self.challenge(),
             "score the candidates" => self.scores(schema),
             "mark the kinds of argument" => self.kinds(),
             "assess" => {
-                let assessed = ["solution", "draft"].into_iter().find_map(|kind| self.prompt.of_kind(kind).last());
-                self.assessment(assessed.map_or("", |text| text.text))
+                let solution = self.prompt.texts().rfind(|text| matches!(text.kind, "solution" | "draft"));
+                self.assessment(solution.map_or("", |text| text.text))
             }
             // Evaluators may have prompts of their own; what they are asked for shows in the schema.
             _ if schema.to_string().contains("\"functional_completeness\"") => self.evaluation(),
-            _ => Vec::new(),
+            _ => Value::Null,
         }
     }
 }
 
-fn ballot<C: Into<Value>>((choice, confidence, reason): (C, u32, String)) -> Vec<(&'static str, Value)> {
-    vec![("choice", choice.into()), ("confidence", confidence.into()), ("reason", reason.into())]
+fn ballot<C: Into<Value>>((choice, confidence, reason): (C, u32, String)) -> Value {
+    json!({ "choice": choice.into(), "confidence": confidence, "reason": reason })
 }
 
 /// An instance of a schema, which stands under this name: what is known of that, as far as the schema allows it.
-fn instance(name: &str, schema: &Value, known: &[(&str, Value)], label: &str) -> Value {
+fn instance(name: &str, schema: &Value, known: &Value, label: &str) -> Value {
     let allowed = schema.get("enum").and_then(Value::as_array);
-    let value = known.iter().find(|(one, _)| *one == name).map(|(_, value)| value);
-    let value = value.filter(|value| allowed.is_none_or(|allowed| allowed.contains(value)));
+    let value = known.get(name).filter(|value| allowed.is_none_or(|allowed| allowed.contains(value)));
     if let Some(value) = value.or_else(|| allowed?.first()) {
         return value.clone();
     }

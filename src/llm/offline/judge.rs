@@ -3,13 +3,15 @@
 
 use std::cmp::Reverse;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+
+use crate::figures::{counted, list};
 
 use super::agent::Agent;
 use super::checklist::{Entry, checklists};
 use super::prompt::Fenced;
 use super::text::{COVERAGE, DESIGN, Position, covers, holds, numbered, section};
-use super::words::{count_of, list, mixed, one_line, percent, ratio};
+use super::words::{mixed, one_line, paragraphs, percent, ratio};
 
 /// Nothing is scored higher: a checklist never knows everything.
 const MOST: f64 = 0.95;
@@ -59,14 +61,14 @@ impl<'a> Agent<'a> {
         let mut held: Vec<&Entry> = all().filter(|entry| holders(entry) > 0).collect();
         // Of two that answer the same concern, the one that more texts hold.
         held.sort_by_key(|entry| Reverse((holders(entry), entry.score(&self.problem))));
-        let chosen = held.iter().fold(Vec::new(), |mut chosen: Vec<&Entry>, entry| {
-            chosen.extend((!covers(&chosen, entry)).then_some(*entry));
-            chosen
-        });
+        let mut chosen: Vec<&Entry> = Vec::new();
+        for entry in held {
+            chosen.extend((!covers(&chosen, entry)).then_some(entry));
+        }
         all().filter(|entry| holds(&chosen, entry)).collect()
     }
 
-    /// What applies to the problem for the roles taking part: those whose points these are. Where there are none, all.
+    /// What applies to the problem for the roles whose points these are. Where there are none, for all.
     fn applicable(&self, held: &[&'static Entry]) -> Vec<&'static Entry> {
         let takes_part = |title: &str| held.is_empty() || held.iter().any(|entry| entry.role == title);
         let taking_part = checklists().iter().filter(|one| takes_part(one.title));
@@ -90,24 +92,29 @@ impl<'a> Agent<'a> {
 
     /// How much of what applies and of the major requirements these points cover, 0 to 100.
     fn quality(&self, held: &[&'static Entry], applicable: &[&'static Entry]) -> u32 {
-        let breadth = ratio(applicable.iter().filter(|entry| covers(held, entry)).count(), applicable.len());
-        let (majors, open) = (self.problem.majors().count(), self.open_majors(held).count());
-        let met = if majors == 0 { breadth } else { ratio(majors - open, majors) };
-        percent(MOST * (BREADTH * breadth + (1.0 - BREADTH) * met)).min(if open > 0 { UNFULFILLED } else { 100 })
+        let (breadth, met) = self.shares(held, applicable);
+        let is_fulfilled = self.problem.open_majors(held).is_empty();
+        percent(MOST * (BREADTH * breadth + (1.0 - BREADTH) * met)).min(if is_fulfilled { 100 } else { UNFULFILLED })
+    }
+
+    /// Which share of what is `wanted` these points cover, and which of the major requirements; where the problem states
+    /// none, what is wanted stands for them.
+    pub(super) fn shares(&self, held: &[&'static Entry], wanted: &[&'static Entry]) -> (f64, f64) {
+        let breadth = ratio(wanted.iter().filter(|entry| covers(held, entry)).count(), wanted.len());
+        let (majors, open) = (self.problem.majors().count(), self.problem.open_majors(held).len());
+        (breadth, if majors == 0 { breadth } else { ratio(majors - open, majors) })
     }
 
     /// The label of the candidate to choose, how clearly, and why.
     pub(super) fn vote(&self) -> (String, u32, String) {
         // The requirements come first: which major ones are open, then how many points serve any. After that its own
         // concerns count double; would they count before, every voter might choose itself.
-        let serves =
-            |entry: &&&Entry| self.problem.requirements.iter().any(|asked| entry.answers(&self.problem, asked) > 0);
         let points = |one: &Position| one.held.len() + self.own.iter().filter(|entry| covers(&one.held, entry)).count();
         let mut ranked = self.positions();
         ranked.sort_by_cached_key(|one| {
             let tie_break = mixed(self.seed, &format!("{} {}", self.checklist.title, one.text));
-            let serving = one.held.iter().filter(serves).count();
-            (self.open_majors(&one.held).count(), Reverse((serving, points(one))), tie_break)
+            let serving = one.held.iter().filter(|entry| !self.problem.served_by(entry).is_empty()).count();
+            (self.problem.open_majors(&one.held).len(), Reverse((serving, points(one))), tie_break)
         });
         let Some(best) = ranked.first() else {
             return (String::new(), 0, "There is no text to vote for.".to_owned());
@@ -116,53 +123,48 @@ impl<'a> Agent<'a> {
         let reason = format!(
             "For {}, it leaves {} open and holds {}, {} of which {} looks for.",
             self.problem.subject,
-            count_of(self.open_majors(&best.held).count(), "major requirement"),
-            count_of(best.held.len(), "point"),
+            counted(self.problem.open_majors(&best.held).len() as u64, "major requirement"),
+            counted(best.held.len() as u64, "point"),
             points(best) - best.held.len(),
             self.checklist.view,
         );
-        let label = best.author.strip_prefix("Candidate ").unwrap_or(best.author);
-        (label.to_owned(), percent(ratio(points(best), points(best) + second)), reason)
+        (best.label().to_owned(), percent(ratio(points(best), points(best) + second)), reason)
     }
 
     /// The points of all texts as one solution, and its assessment as a block of JSON.
     pub(super) fn synthesis(&self) -> String {
         let solution = self.joined();
-        let assessment = self.assessment(&solution).into_iter().filter(|(key, value)| match *key {
-            "base" => self.is_merging(),
-            "rulings" => *value != json!([]),
-            _ => true,
-        });
-        let assessment: Map<String, Value> = assessment.map(|(key, value)| (key.to_owned(), value)).collect();
-        format!("{solution}\n```json\n{}\n```", Value::Object(assessment))
+        let mut assessment = self.assessment(&solution);
+        let has_rulings = assessment["rulings"] != json!([]);
+        if let Some(values) = assessment.as_object_mut() {
+            values.retain(|key, _| (self.is_merging() || key != "base") && (has_rulings || key != "rulings"));
+        }
+        format!("{solution}\n```json\n{assessment}\n```")
     }
 
     /// What there is to say of a solution.
-    pub(super) fn assessment(&self, solution: &str) -> Vec<(&'static str, Value)> {
+    pub(super) fn assessment(&self, solution: &str) -> Value {
         let solution = Position::of("", solution);
         let all = self.called_first(solution.held.clone());
         let applicable = self.applicable(&all);
-        let unfulfilled: Vec<&str> = self.open_majors(&all).map(|open| open.text.as_str()).collect();
-        let mut advice: Vec<String> =
-            unfulfilled.iter().map(|open| format!("Find an answer to “{open}”: nothing here has one.")).collect();
-        advice.extend(all.first().map(|first| format!("Begin with “{}”.", first.title)));
+        let unfulfilled: Vec<&str> = self.problem.open_majors(&all).iter().map(|open| open.text.as_str()).collect();
+        let unanswered = unfulfilled.iter().map(|open| format!("Find an answer to “{open}”: nothing here has one."));
+        let first = all.first().map(|first| format!("Begin with “{}”.", first.title));
         let missing = applicable.iter().filter(|entry| !covers(&all, entry)).take(2);
-        advice.extend(missing.map(|entry| format!("Decide on “{}” before building further.", entry.title)));
-        advice.truncate(LISTED);
+        let missing = missing.map(|entry| format!("Decide on “{}” before building further.", entry.title));
+        let advice: Vec<String> = unanswered.chain(first).chain(missing).take(LISTED).collect();
         let costs = all.iter().take(LISTED).map(|entry| format!("{}: {}", entry.title, self.problem.about(entry.cost)));
         // The questions that the problem's own words raise.
-        let called = all.iter().take_while(|entry| entry.score(&self.problem) > 0).count().max(1);
-        let mut questions = self.open_questions(&all[..called.min(all.len())]);
-        questions.truncate(LISTED);
-        vec![
-            ("base", self.vote().0.into()),
-            ("tradeoffs", costs.collect()),
-            ("recommendations", json!(advice)),
-            ("unfulfilledMajorRequirements", json!(unfulfilled)),
-            ("openQuestions", json!(questions)),
-            ("rulings", self.rulings(&solution)),
-            ("confidence", self.quality(&all, &applicable).into()),
-        ]
+        let called = all.iter().filter(|entry| entry.score(&self.problem) > 0).count().clamp(1, LISTED);
+        json!({
+            "base": self.vote().0,
+            "tradeoffs": costs.collect::<Vec<_>>(),
+            "recommendations": advice,
+            "unfulfilledMajorRequirements": unfulfilled,
+            "openQuestions": self.open_questions(&all[..called.min(all.len())]),
+            "rulings": self.rulings(&solution),
+            "confidence": self.quality(&all, &applicable),
+        })
     }
 
     /// What becomes of the objections that are open: one is upheld, unless the solution answers its concern in another
@@ -170,15 +172,13 @@ impl<'a> Agent<'a> {
     fn rulings(&self, solution: &Position) -> Value {
         let open = self.prompt.of_kind("points").flat_map(|points| numbered(points.text));
         let rulings = open.map(|point| {
-            let by = self.met_by(solution, &point);
-            let (decision, reason) = match &by {
-                Some(by) if point.entry.is_some_and(|entry| entry.bold() != *by) => {
-                    ("dismissed", format!("{by} answers the same concern."))
+            let (decision, place, reason) = match self.met_by(solution, &point) {
+                Some(by) if point.entry.is_some_and(|entry| entry.bold() != by) => {
+                    ("dismissed", "", format!("{by} answers the same concern."))
                 }
-                Some(by) => ("upheld", format!("It is right, and {by} meets it.")),
-                None => ("upheld", "Nothing in the solution meets it.".to_owned()),
+                Some(by) => ("upheld", place_of(solution.text, &by), format!("It is right, and {by} meets it.")),
+                None => ("upheld", "", "Nothing in the solution meets it.".to_owned()),
             };
-            let place = by.as_deref().filter(|_| decision == "upheld").map_or("", |by| place_of(solution.text, by));
             // A list of the program's begins with 1, so that this is a number.
             let number: usize = point.label.parse().unwrap_or_default();
             json!({ "point": number, "decision": decision, "handledIn": place, "reason": reason })
@@ -198,34 +198,35 @@ impl<'a> Agent<'a> {
         let point = |entry: &&Entry| {
             let held = positions.iter().filter(|one| covers(&one.held, entry)).map(|one| one.author.to_owned());
             let held: Vec<String> = held.collect();
-            let from = match held.len() {
-                some if some == positions.len() => String::new(),
-                // What is taken from others is marked, and not what was there.
-                _ if held.iter().any(|author| Some(author.as_str()) == base) => String::new(),
-                _ if self.is_merging() => format!(" *(from {})*", list(&held)),
+            // What is taken from others is marked, and not what was there.
+            let was_there = held.len() == positions.len() || held.iter().any(|author| Some(author.as_str()) == base);
+            let from = if was_there {
+                String::new()
+            } else if self.is_merging() {
+                format!(" *(from {})*", list(&held))
+            } else {
                 // Labels are dealt anew in each debate: the same debate is to have the same answer.
-                some => format!(" *(held by {some} of {})*", positions.len()),
+                format!(" *(held by {} of {})*", held.len(), positions.len())
             };
-            format!("- **{}.** {}{from}", entry.title, self.problem.about(entry.action))
+            format!("{}{from}", self.design_point(entry))
         };
         let of_role = |role| all.iter().filter(move |entry| entry.role == role);
         let groups = checklists().iter().map(|one| (one.heading, of_role(one.title).map(point).collect()));
         let groups = groups.chain([("Other points from the debate", free_points(&positions))]);
         let groups = groups.filter(|(_, points): &(_, Vec<String>)| !points.is_empty());
-        let design = groups.map(|(heading, points)| format!("### {heading}\n\n{}", points.join("\n")));
-        let called = self.called_first(all.clone());
-        let core: Vec<String> = called.iter().take(3).map(|entry| entry.bold()).collect();
+        let design = paragraphs(groups.map(|(heading, points)| format!("### {heading}\n\n{}", points.join("\n"))));
+        let core: Vec<String> = self.called_first(all.clone()).iter().take(3).map(|entry| entry.bold()).collect();
         let core = if core.is_empty() { String::new() } else { format!(" At its core: {}.", list(&core)) };
-        let (texts, points) = (count_of(positions.len(), "contribution"), count_of(all.len(), "point"));
-        let shared = all.iter().filter(|entry| is_shared(&positions, entry)).count();
         let overview = format!(
-            "This answer for {} joins {texts}. It makes {points} of the checklists, of which all texts hold {shared}.{core}",
-            self.problem.full_subject
+            "This answer for {} joins {}. It makes {} of the checklists, of which all texts hold {}.{core}",
+            self.problem.full_subject,
+            counted(positions.len() as u64, "contribution"),
+            counted(all.len() as u64, "point"),
+            all.iter().filter(|entry| is_shared(&positions, entry)).count(),
         );
-        let design = section(DESIGN, &design.collect::<Vec<_>>().join("\n\n"));
         let coverage = section(COVERAGE, &self.coverage(&all).join("\n"));
-        let colophon = "*Written by rules from what the debate brought up; no model was called.*";
-        format!("{overview}\n\n{design}\n\n{coverage}\n\n{colophon}\n")
+        let colophon = "*Written by rules from what the debate brought up; no model was called.*\n".to_owned();
+        paragraphs([overview, section(DESIGN, &design), coverage, colophon])
     }
 
     /// `entries` with those that the problem calls for most strongly first.

@@ -87,6 +87,16 @@ impl<'a> Prompt<'a> {
         self.texts().filter(move |text| text.kind == kind)
     }
 
+    /// The first text of a kind; nothing where there is none.
+    pub(super) fn first(&self, kind: &str) -> &'a str {
+        self.of_kind(kind).next().map_or("", |text| text.text)
+    }
+
+    /// The last text of a kind; nothing where there is none.
+    pub(super) fn last(&self, kind: &str) -> &'a str {
+        self.of_kind(kind).last().map_or("", |text| text.text)
+    }
+
     /// The first section with this first-level heading.
     pub(super) fn part(&self, part: &str) -> Option<&Section<'a>> {
         self.0.iter().find(|section| section.part == part)
