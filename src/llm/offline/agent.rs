@@ -13,7 +13,7 @@ use super::checklist::{Checklist, Entry, checklist};
 use super::judge::is_shared;
 use super::problem::{Problem, Requirement, is_answer};
 use super::prompt::{Fenced, Prompt};
-use super::text::{COVERAGE, Point, Position, RESPONSE, covers, extended, holds, labelled, numbered, section, unique};
+use super::text::{COVERAGE, Point, Position, RESPONSE, covers, extended, labelled, numbered, section};
 use super::words::{one_line, paragraphs, terms};
 
 /// Points of the own checklist in a first solution.
@@ -45,7 +45,7 @@ struct Criticism {
     rechecked: String,
     /// New numbered points.
     raised: String,
-    /// Whether anything above minor is among them that a rewrite could mend.
+    /// Whether anything above minor is among them.
     is_grave: bool,
 }
 
@@ -54,9 +54,9 @@ impl<'a> Agent<'a> {
         let prompt = Prompt::read(prompt);
         let clarifications = prompt.clarifications();
         let problem = Problem::read(prompt.first("problem"), &clarifications);
-        let checklist = checklist(prompt.labelled("Your role:").unwrap_or_default());
+        let checklist = checklist(prompt.named("Your role:"));
         let own = checklist.applicable(&problem);
-        let task = prompt.labelled("Your task:").unwrap_or_default();
+        let task = prompt.named("Your task:");
         Self { prompt, task, problem, clarifications, checklist, own, seed }
     }
 
@@ -111,11 +111,7 @@ impl<'a> Agent<'a> {
 
     /// A text with these points added to its design, and what there is to say of all that it holds then.
     fn solution(&self, text: &str, design: &[String], held: &[&'static Entry], response: &str) -> String {
-        let own: Vec<&Entry> = self.own.iter().copied().filter(|entry| holds(held, entry)).take(QUESTIONS).collect();
-        let assumed = self.open_questions(&own).into_iter();
-        let assumed = assumed.map(|question| format!("- Assumed not to change the design: the answer to “{question}”"));
-        let coverage: Vec<String> = self.coverage(held).into_iter().chain(assumed).collect();
-        let coverage = section(COVERAGE, &coverage.join("\n"));
+        let coverage = section(COVERAGE, &self.coverage(held).join("\n"));
         let response = section(RESPONSE, response);
         let parts = [extended(text, design), coverage, self.colophon(), self.decisions(held), response];
         format!("{}\n", paragraphs(parts).trim_end())
@@ -152,41 +148,27 @@ impl<'a> Agent<'a> {
         if is_grave {
             return ("rewrite", paragraphs([rechecked, raised]));
         }
-        let draft = Position::of("", self.at_hand().0);
-        let kept = self.own.iter().filter(|entry| covers(&draft.held, entry)).take(FIRST_POINTS);
-        let kept = list(&kept.map(|entry| entry.bold()).collect::<Vec<_>>());
-        let reason = format!("No objections above minor from {}. What convinced: {kept}.", self.checklist.view);
+        let reason = format!("No objections above minor from {}.", self.checklist.view);
         ("accept", paragraphs([rechecked, reason]))
     }
 
     fn criticism(&self) -> Criticism {
-        let (target, behind) = self.at_hand();
-        let target = Position::of("", target);
-        let mut known = self.earlier_points();
+        let target = Position::of("", self.at_hand().0);
+        let earlier = self.earlier_points();
         let mut is_grave = false;
-        let rechecked = known.iter().map(|point| match self.met_by(&target, point) {
+        let rechecked = earlier.iter().map(|point| match target.meets(point) {
             Some(by) => format!("- {}: withdrawn. {by} settles it.", point.label),
             None => {
-                // No rewrite by rules can mend what no rule answers.
-                is_grave |= !point.is_minor && self.requirement_of(point).is_none();
+                is_grave |= !point.is_minor;
                 format!("- {}: maintained. Nothing in the text meets “{}” yet.", point.label, point.title)
             }
         });
         let rechecked = rechecked.collect::<Vec<_>>().join("\n");
-        let raised: Vec<&Entry> = known.iter().filter_map(|point| point.entry).collect();
+        let raised: Vec<&Entry> = earlier.iter().filter_map(|point| point.entry).collect();
         let is_missing = |entry: &&&Entry| !covers(&target.held, entry) && !covers(&raised, entry);
         let open = self.problem.open_majors(&target.held);
         let missing = self.own.iter().filter(is_missing).map(|entry| self.objection(entry, &open));
-        // What the own checklist cannot answer is missing all the same, which is said once.
-        known.extend(behind.iter().filter(|text| text.kind == "review").flat_map(|review| numbered(review.text)));
-        let is_beyond = |asked: &&&Requirement| {
-            !known.iter().any(|point| point.title == asked.name) && self.answer_to(asked).is_none()
-        };
-        let beyond = open.iter().filter(is_beyond).map(|Requirement { name, text, .. }| {
-            let concern = format!("{name}: nothing here answers “{text}”. Effect: a major requirement fails.");
-            (Severity::Blocking, format!("{concern} Resolved by: a part of the design that fulfils it."))
-        });
-        let mut new: Vec<(Severity, String)> = beyond.chain(missing).collect();
+        let mut new: Vec<(Severity, String)> = missing.collect();
         new.sort_by_key(|(severity, _)| *severity);
         new.truncate(POINTS);
         is_grave |= new.iter().any(|(severity, _)| *severity != Severity::Minor);
@@ -207,36 +189,13 @@ impl<'a> Agent<'a> {
         (severity, self.problem.about(&text))
     }
 
-    /// The requirement that a point is about, where it is about one: `R2`.
-    fn requirement_of(&self, point: &Point) -> Option<&Requirement> {
-        self.problem.requirements.iter().find(|one| one.name == point.title)
-    }
-
-    /// What the own checklist has to answer a requirement with.
-    fn answer_to(&self, asked: &Requirement) -> Option<&'static Entry> {
-        self.own.iter().copied().find(|entry| entry.answers(&self.problem, asked) > 0)
-    }
-
-    /// By which of its points a text meets this one.
-    pub(super) fn met_by(&self, text: &Position, point: &Point) -> Option<String> {
-        let asked = self.requirement_of(point);
-        let meets = |held: &Entry| match (point.entry, asked) {
-            (Some(entry), _) => held.is_like(entry),
-            (None, Some(asked)) => held.answers(&self.problem, asked) > 0,
-            (None, None) => false,
-        };
-        let same = |one: &&Point| one.title.eq_ignore_ascii_case(&point.title);
-        let held = text.held.iter().find(|held| meets(held)).map(|held| held.bold());
-        held.or_else(|| text.points.iter().find(same).map(Point::bold))
-    }
-
     /// The own text with every point of its critics taken over or answered.
     fn revision(&self) -> String {
         let (own, behind) = self.at_hand();
         let own = if own.is_empty() { self.solution_of_its_own() } else { own.to_owned() };
-        let before = Position::of("", &own);
-        let mut raised: Vec<(String, Point, bool)> = Vec::new();
+        let mut position = Position::of("", &own);
         let critiques = behind.iter().filter(|text| matches!(text.kind, "critique" | "review"));
+        let mut raised: Vec<(String, Point, bool)> = Vec::new();
         for (number, critique) in (1..).zip(critiques) {
             let mut is_taken_up = false;
             for point in numbered(critique.text) {
@@ -247,16 +206,19 @@ impl<'a> Agent<'a> {
             }
         }
         raised.extend(self.earlier_points().into_iter().map(|point| (point.label.clone(), point, false)));
-        let (mut design, mut held, mut answers) = (Vec::new(), before.held.clone(), Vec::new());
+        let (mut design, mut answers) = (Vec::new(), Vec::new());
         for (label, point, is_postponed) in raised {
-            let (answer, line) = self.response(&point, &before, &held, is_postponed);
+            let (answer, line) = self.response(&point, &position, is_postponed);
             answers.push(format!("- {label} {answer}"));
-            // Two critics may have raised the same.
-            if let Some(line) = line.filter(|line| !design.contains(line)) {
-                held.extend(Position::of("", &line).held);
+            if let Some(line) = line {
+                // Another critic may have raised the same, or what it answers, too.
+                let Position { points, held, .. } = Position::of("", &line);
+                position.points.extend(points);
+                position.held.extend(held);
                 design.push(line);
             }
         }
+        let mut held = position.held;
         // What it asks of others it asks of itself; and where solutions compete, what others have decided is taken over.
         if let Some(due) = self.own.iter().find(|entry| !covers(&held, entry)) {
             design.push(self.design_point(due));
@@ -274,31 +236,16 @@ impl<'a> Agent<'a> {
     }
 
     /// The answer to a point, and what goes into the design for it.
-    fn response(
-        &self,
-        point: &Point,
-        before: &Position,
-        held: &[&'static Entry],
-        is_postponed: bool,
-    ) -> (String, Option<String>) {
+    fn response(&self, point: &Point, own: &Position, is_postponed: bool) -> (String, Option<String>) {
         let title = point.bold();
-        let asked = self.requirement_of(point);
-        let entry = point.entry.or_else(|| self.answer_to(asked?));
-        if let Some(by) = self.met_by(before, point) {
+        if let Some(by) = own.meets(point) {
             (format!("rejected: {by} already covers it."), None)
         } else if is_postponed {
             (format!("rejected: nothing that the problem states depends on {title}."), None)
-        } else if let Some(entry) = entry {
-            // What another point has just brought in may answer the concern in another way.
-            if let Some(like) = held.iter().find(|one| one.is_like(entry) && one.title != entry.title) {
-                return (format!("rejected: {} now covers it.", like.bold()), None);
-            }
+        } else if let Some(entry) = point.entry {
             let (why, price) = (self.why(entry), self.problem.about(entry.cost));
-            let answer = format!("accepted: {} is now in the design.{why} The price: {price}", entry.bold());
+            let answer = format!("accepted: {title} is now in the design.{why} The price: {price}");
             (answer, Some(self.design_point(entry)))
-        } else if let Some(Requirement { name, .. }) = asked {
-            let answer = format!("partly: the coverage names {name} as not addressed;");
-            (format!("{answer} no rule here knows what would fulfil it."), None)
         } else {
             let answer = format!("accepted: no rule can weigh {title}, so the design takes it up as it stands.");
             (answer, Some(format!("- **{}.** {}", point.title, point.remedy())))
@@ -309,8 +256,6 @@ impl<'a> Agent<'a> {
     fn summary(&self) -> String {
         let positions = self.positions();
         let all = self.union(&positions);
-        let raised = self.prompt.of_kind("critique").flat_map(|critique| numbered(critique.text));
-        let left = unique(raised.filter_map(|point| point.entry).filter(|entry| !covers(&all, entry)));
         let (shared, single): (Vec<&Entry>, Vec<&Entry>) = all.iter().partition(|one| is_shared(&positions, one));
         let open = self.problem.open_majors(&all);
         let open = open.iter().map(|asked| format!("{} (“{}”)", asked.name, asked.text)).collect();
@@ -318,7 +263,6 @@ impl<'a> Agent<'a> {
         let lines = [
             ("Held throughout", bold(shared)),
             ("Held by some", bold(single)),
-            ("Raised and not taken over", bold(left)),
             ("Major requirements still open", open),
         ];
         let lines = lines.iter().filter(|(_, items)| !items.is_empty());
@@ -352,14 +296,12 @@ impl<'a> Agent<'a> {
         format!("*Written by rules from the checklist “{}”; no model was called.*", self.checklist.title)
     }
 
-    /// The lines of a coverage section: each stated requirement and the points that answer it best.
+    /// The lines of a coverage section: each stated requirement and points that answer it.
     pub(super) fn coverage(&self, held: &[&'static Entry]) -> Vec<String> {
         let line = |asked: &Requirement| {
             let weight = if asked.is_major { "major" } else { "minor" };
-            let fit = |entry: &&Entry| entry.answers(&self.problem, asked);
-            let mut answering: Vec<&Entry> = held.iter().copied().filter(|entry| fit(entry) > 0).collect();
-            answering.sort_by_key(|entry| Reverse(fit(entry)));
-            let titles: Vec<String> = answering.iter().take(2).map(|entry| entry.title.to_owned()).collect();
+            let answering = held.iter().filter(|entry| entry.answers(&self.problem, asked) > 0).take(2);
+            let titles: Vec<String> = answering.map(|entry| entry.title.to_owned()).collect();
             let answer = if titles.is_empty() { "not addressed yet".to_owned() } else { list(&titles) };
             format!("- {} ({weight}), “{}”: {answer}.", asked.name, asked.text)
         };

@@ -15,18 +15,18 @@ use super::text::{DECISIONS, Point, covers, numbered, section, unique};
 /// Decisions that a text lists.
 const LISTED: usize = 5;
 /// What tells a kind of argument in texts that are written by rules.
-const KINDS: [(&str, &[&str]); 5] = [
+const KINDS: [(&str, &[&str]); 4] = [
     ("evidence", &["serves R", "(major)"]),
     ("concession", &["accepted:", "withdrawn"]),
     ("rebuttal", &["rejected:", "[blocking]", "[major]", "maintained"]),
-    ("qualification", &["Assumed "]),
     ("synthesis", &["taken over from"]),
 ];
 
 impl Agent<'_> {
     /// The section of decisions, where the task wants it: the points that the problem calls for most strongly.
     pub(super) fn decisions(&self, held: &[&'static Entry]) -> String {
-        if !self.prompt.task_text().contains(&format!("`## {DECISIONS}`")) {
+        let task = self.prompt.section("Your task:").unwrap_or_default();
+        if !task.contains(&format!("`## {DECISIONS}`")) {
             return String::new();
         }
         let mut ranked = held.to_vec();
@@ -69,7 +69,7 @@ impl Agent<'_> {
     pub(super) fn challenge(&self) -> Value {
         let positions = self.positions();
         let points = self.prompt.of_kind("points").flat_map(|points| numbered(points.text));
-        let open = points.filter(|point| !positions.iter().any(|text| self.met_by(text, point).is_some()));
+        let open = points.filter(|point| !positions.iter().any(|text| text.meets(point).is_some()));
         let open: Vec<usize> = open.filter_map(|point| point.label.parse().ok()).collect();
         json!({ "claims": [], "points": open })
     }

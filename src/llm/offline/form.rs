@@ -5,8 +5,6 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::words::one_line;
 
-/// A text of which a schema allows no more characters is a label and no sentence.
-const LABEL_CHARS: u64 = 20;
 /// What is said where a text is asked for and no rule knows one.
 const NOTHING_KNOWN: &str = "By rule, without a model: no rule has anything to say here.";
 
@@ -14,7 +12,7 @@ impl Agent<'_> {
     /// An instance of `schema`: the values of the task at hand by the names of the properties, plausible ones for what
     /// no rule knows.
     pub(super) fn form(&self, schema: &Value) -> Value {
-        instance("", schema, &self.values(schema), &self.vote().0)
+        instance("", schema, &self.values(schema))
     }
 
     fn values(&self, schema: &Value) -> Value {
@@ -53,7 +51,7 @@ fn ballot<C: Into<Value>>((choice, confidence, reason): (C, u32, String)) -> Val
 }
 
 /// An instance of a schema, which stands under this name: what is known of that, as far as the schema allows it.
-fn instance(name: &str, schema: &Value, known: &Value, label: &str) -> Value {
+fn instance(name: &str, schema: &Value, known: &Value) -> Value {
     let allowed = schema.get("enum").and_then(Value::as_array);
     let value = known.get(name).filter(|value| allowed.is_none_or(|allowed| allowed.contains(value)));
     if let Some(value) = value.or_else(|| allowed?.first()) {
@@ -63,20 +61,17 @@ fn instance(name: &str, schema: &Value, known: &Value, label: &str) -> Value {
     match schema.get("type").and_then(|kind| kind.get(0).unwrap_or(kind).as_str()).unwrap_or_default() {
         "object" => {
             let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-            properties.map(|(name, schema)| (name.clone(), instance(name, schema, known, label))).collect()
+            properties.map(|(name, schema)| (name.clone(), instance(name, schema, known))).collect()
         }
         "array" => json!([]),
         // Where nothing is known, nothing is to be had for it.
         "integer" | "number" => schema.get("minimum").cloned().unwrap_or_else(|| json!(0)),
         "boolean" => json!(false),
         "null" => Value::Null,
-        _ => match schema.get("maxLength").and_then(Value::as_u64) {
-            Some(most) if most <= LABEL_CHARS => json!(label),
-            most => {
-                let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
-                json!(one_line(NOTHING_KNOWN, most))
-            }
-        },
+        _ => {
+            let most = schema.get("maxLength").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
+            json!(one_line(NOTHING_KNOWN, most.unwrap_or(usize::MAX)))
+        }
     }
 }
 
@@ -97,7 +92,6 @@ mod tests {
             "type": "object",
             "properties": {
                 "mood": { "enum": ["calm", "cross"] },
-                "first": { "type": "string", "maxLength": 20 },
                 "why": { "type": "string", "maxLength": 30 },
                 "inner": { "type": "object", "properties": { "count": { "type": "integer" } } },
                 "none": { "type": "array", "items": { "type": "string" } },
@@ -107,7 +101,7 @@ mod tests {
         });
         let form = Agent::new(&prompt, 0).form(&schema);
         let expected = json!({
-            "mood": "calm", "first": "B", "why": "By rule, without a model: no r…", "inner": { "count": 0 }, "none": [],
+            "mood": "calm", "why": "By rule, without a model: no r…", "inner": { "count": 0 }, "none": [],
             "share": 1, "is_final": false,
         });
         assert_eq!(form, expected);

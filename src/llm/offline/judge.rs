@@ -10,7 +10,7 @@ use crate::figures::{counted, list};
 use super::agent::Agent;
 use super::checklist::{Entry, checklists};
 use super::prompt::Fenced;
-use super::text::{COVERAGE, DESIGN, Position, covers, holds, numbered, section};
+use super::text::{COVERAGE, DESIGN, Position, covers, holds, numbered, section, unique};
 use super::words::{mixed, one_line, paragraphs, percent, ratio};
 
 /// Nothing is scored higher: a checklist never knows everything.
@@ -30,42 +30,24 @@ impl<'a> Agent<'a> {
     /// The texts to judge, one of each author: the candidates, else what the last part of the material holds beside
     /// criticism, else the newest text of the agent itself.
     pub(super) fn positions(&self) -> Vec<Position<'a>> {
-        let mut texts: Vec<Fenced<'a>> = self.prompt.of_kind("candidate").collect();
-        if texts.is_empty() {
-            let last_part = self.prompt.of_kind("contribution").last().map(|text| text.part);
-            let is_criticism = |text: &Fenced| ["Critique", "Review"].iter().any(|word| text.title.contains(word));
-            let contributions = self.prompt.of_kind("contribution");
-            texts = contributions.filter(|text| Some(text.part) == last_part && !is_criticism(text)).collect();
-        }
-        if texts.is_empty() {
-            let mut own = ["refinement", "draft", "proposal", "summary"].into_iter();
-            texts.extend(own.find_map(|kind| self.prompt.of_kind(kind).last()));
-        }
+        let mut kinds = ["candidate", "contribution", "refinement", "draft", "proposal", "summary"].into_iter();
+        let Some(last) = kinds.find_map(|kind| self.prompt.of_kind(kind).last()) else { return Vec::new() };
+        let is_criticism = |text: &Fenced| ["Critique", "Review"].iter().any(|word| text.title.contains(word));
+        let texts = self.prompt.of_kind(last.kind).filter(|text| text.part == last.part && !is_criticism(text));
         let mut positions: Vec<Position<'a>> = Vec::new();
         for Fenced { title, text, .. } in texts {
             let position = Position::of(title.rsplit_once(" of ").map_or(title, |(_, author)| author), text);
-            // Texts grow from round to round, so of several the one that holds most is the newest.
-            match positions.iter_mut().find(|one| one.author == position.author) {
-                Some(known) if known.held.len() <= position.held.len() => *known = position,
-                Some(_) => {}
-                None => positions.push(position),
-            }
+            // Texts grow from round to round, so the newest holds most.
+            positions.retain(|one| one.author != position.author);
+            positions.push(position);
         }
         positions
     }
 
     /// The points of all texts, each concern once, in the order of the checklists.
     pub(super) fn union(&self, positions: &[Position]) -> Vec<&'static Entry> {
-        let all = || checklists().iter().flat_map(|one| &one.entries);
-        let holders = |entry: &Entry| positions.iter().filter(|one| holds(&one.held, entry)).count();
-        let mut held: Vec<&Entry> = all().filter(|entry| holders(entry) > 0).collect();
-        // Of two that answer the same concern, the one that more texts hold.
-        held.sort_by_key(|entry| Reverse((holders(entry), entry.score(&self.problem))));
-        let mut chosen: Vec<&Entry> = Vec::new();
-        for entry in held {
-            chosen.extend((!covers(&chosen, entry)).then_some(entry));
-        }
-        all().filter(|entry| holds(&chosen, entry)).collect()
+        let all = checklists().iter().flat_map(|one| &one.entries);
+        unique(all.filter(|entry| positions.iter().any(|one| holds(&one.held, entry))))
     }
 
     /// What applies to the problem for the roles whose points these are. Where there are none, for all.
@@ -137,7 +119,9 @@ impl<'a> Agent<'a> {
         let mut assessment = self.assessment(&solution);
         let has_rulings = assessment["rulings"] != json!([]);
         if let Some(values) = assessment.as_object_mut() {
-            values.retain(|key, _| (self.is_merging() || key != "base") && (has_rulings || key != "rulings"));
+            // Who merges builds on one of the texts.
+            let has_base = matches!(self.task, "merge" | "write the answer");
+            values.retain(|key, _| (has_base || key != "base") && (has_rulings || key != "rulings"));
         }
         format!("{solution}\n```json\n{assessment}\n```")
     }
@@ -172,7 +156,7 @@ impl<'a> Agent<'a> {
     fn rulings(&self, solution: &Position) -> Value {
         let open = self.prompt.of_kind("points").flat_map(|points| numbered(points.text));
         let rulings = open.map(|point| {
-            let (decision, place, reason) = match self.met_by(solution, &point) {
+            let (decision, place, reason) = match solution.meets(&point) {
                 Some(by) if point.entry.is_some_and(|entry| entry.bold() != by) => {
                     ("dismissed", "", format!("{by} answers the same concern."))
                 }
@@ -186,29 +170,15 @@ impl<'a> Agent<'a> {
         rulings.collect()
     }
 
-    /// Whether the solution is built on one of the texts.
-    fn is_merging(&self) -> bool {
-        matches!(self.task, "merge" | "write the answer")
-    }
-
     fn joined(&self) -> String {
         let positions = self.positions();
         let all = self.union(&positions);
-        let base = self.prompt.task_text().lines().find_map(|line| Some(line.split_once(" has won.")?.0));
         let point = |entry: &&Entry| {
-            let held = positions.iter().filter(|one| covers(&one.held, entry)).map(|one| one.author.to_owned());
-            let held: Vec<String> = held.collect();
-            // What is taken from others is marked, and not what was there.
-            let was_there = held.len() == positions.len() || held.iter().any(|author| Some(author.as_str()) == base);
-            let from = if was_there {
-                String::new()
-            } else if self.is_merging() {
-                format!(" *(from {})*", list(&held))
-            } else {
-                // Labels are dealt anew in each debate: the same debate is to have the same answer.
-                format!(" *(held by {} of {})*", held.len(), positions.len())
-            };
-            format!("{}{from}", self.design_point(entry))
+            let holding = positions.iter().filter(|one| covers(&one.held, entry)).count();
+            // Labels are dealt anew in each debate: the same debate is to have the same answer.
+            let all = positions.len();
+            let held = if holding == all { String::new() } else { format!(" *(held by {holding} of {all})*") };
+            format!("{}{held}", self.design_point(entry))
         };
         let of_role = |role| all.iter().filter(move |entry| entry.role == role);
         let groups = checklists().iter().map(|one| (one.heading, of_role(one.title).map(point).collect()));
@@ -252,18 +222,16 @@ fn place_of<'a>(text: &'a str, title: &str) -> &'a str {
 fn free_points(positions: &[Position]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for one in positions {
-        let author = one_line(one.author, 60);
-        for point in one.points.iter().filter(|point| point.entry.is_none()) {
-            let start = format!("- **{}.** ", point.title);
-            if !lines.iter().any(|line| line.starts_with(&start)) {
-                lines.push(format!("{start}{} *(from {author})*", point.body));
-            }
-        }
+        let free = one.points.iter().filter(|point| point.entry.is_none());
+        lines.extend(free.map(|point| format!("- **{}.** {}", point.title, point.body)));
         if one.held.is_empty() && one.points.is_empty() {
             let paragraph = one.text.split("\n\n").find(|part| !part.trim().is_empty() && !part.starts_with('#'));
+            let author = one_line(one.author, 60);
             lines.extend(paragraph.map(|part| format!("- {author}: {}", one_line(part, QUOTED_CHARS))));
         }
     }
+    lines.sort();
+    lines.dedup();
     lines.truncate(FREE_POINTS);
     lines
 }

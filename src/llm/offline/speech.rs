@@ -53,16 +53,13 @@ impl<'a> Agent<'a> {
             _ => (0, ARGUMENTS),
         };
         let said = self.entries_of(|_| true);
-        let (known, mut points): (Vec<&Entry>, _) = self.arguments().into_iter().partition(|one| covers(&said, one));
-        if self.task == "close" && side != NEITHER && !known.is_empty() {
-            // A closing brings nothing new; what the other side never took up comes first.
-            let others = self.entries_of(|one| one != side);
-            points = known;
-            points.sort_by_key(|entry| holds(&others, entry));
-        }
+        let (known, new): (Vec<&Entry>, _) = self.arguments().into_iter().partition(|one| covers(&said, one));
+        // A closing brings nothing new.
+        let is_closing = self.task == "close" && side != NEITHER && !known.is_empty();
+        let points = if is_closing { known } else { new };
         let say = |what: &str, entry: &Entry| match self.task {
             "question" => self.problem.about(entry.question),
-            _ => self.about_entry(field(voice, what), entry),
+            _ => self.problem.about(&filled(field(voice, what), |name| field(entry.body, name).to_owned())),
         };
         let answered = attacked.into_iter().take(answers).map(|point| {
             let unknown = || "What shows that this holds, and what would show that it does not?".to_owned();
@@ -72,37 +69,20 @@ impl<'a> Agent<'a> {
         let parts: Vec<(String, String)> = answered.chain(own).collect();
         // Who has nothing to answer makes the case.
         let is_special = side != NEITHER && (matches!(self.task, "question" | "close") || answers > 0);
-        let start = filled(
-            field(voice, if is_special { self.task } else { "open" }),
-            &[
-                ("motion", &self.motion()),
-                ("title", title),
-                ("count", &counted(parts.len() as u64, "reason")),
-                ("problem", &self.problem.full_subject),
-                ("view", self.checklist.view),
-                ("approach", &self.problem.about(self.checklist.approach)),
-            ],
-        );
+        let start = filled(field(voice, if is_special { self.task } else { "open" }), |name| match name {
+            "motion" => self.motion(),
+            "title" => title.to_owned(),
+            "count" => counted(parts.len() as u64, "reason"),
+            "problem" => self.problem.full_subject.clone(),
+            "view" => self.checklist.view.to_owned(),
+            _ => self.problem.about(self.checklist.approach),
+        });
         let agreed = if side == NEITHER { self.agreement() } else { String::new() };
         let nothing = if parts.is_empty() { "What I look for has been said; I have nothing to add." } else { "" };
         let end = if matches!(self.task, "question" | "answer") { "" } else { field(voice, "end") };
         let numbered = (1..).zip(parts).map(|(number, (title, text))| format!("{number}. **{title}.** {text}"));
         let end = [nothing.to_owned(), end.to_owned(), self.colophon()];
         paragraphs([start, agreed].into_iter().chain(numbered).chain(end))
-    }
-
-    /// A sentence about an entry.
-    fn about_entry(&self, template: &str, entry: &Entry) -> String {
-        let Entry { concern, effect, action, cost, question, merit, .. } = *entry;
-        let values = [
-            ("concern", concern),
-            ("effect", effect),
-            ("do", action),
-            ("cost", cost),
-            ("ask", question),
-            ("for", merit),
-        ];
-        self.problem.about(&filled(template, &values))
     }
 
     /// What the last speaker said that is right.
@@ -180,12 +160,12 @@ impl<'a> Agent<'a> {
     }
 
     fn side(&self) -> &'static str {
-        self.prompt.part("Your side").map_or(NEITHER, |section| side_in(section.whole))
+        self.prompt.section("Your side").map_or(NEITHER, side_in)
     }
 
     /// Whether the checklist of the role has nothing to say of it: it is a motion about no system.
     fn is_motion(&self) -> bool {
-        let has_sides = self.prompt.part("Your side").is_some();
+        let has_sides = self.prompt.section("Your side").is_some();
         self.task == "poll" || (has_sides && !self.problem.names_a_thing())
     }
 
@@ -211,19 +191,10 @@ impl<'a> Agent<'a> {
         self.prompt.texts().filter(|text| !GIVEN.contains(&text.part))
     }
 
-    /// The newest text of others with numbered points, with questions where these are to be answered. Where headings
-    /// tell no sides, all are others'.
+    /// The newest text of others with numbered points. Where headings tell no sides, all are others'.
     fn latest_of_others(&self) -> Option<(&'a str, Vec<Point>)> {
-        let are_told = self.material().any(|text| side_in(text.title) != NEITHER);
-        let is_of_others = |text: &Fenced| match side_in(text.title) {
-            NEITHER => !are_told,
-            side => side != self.side(),
-        };
-        let is_wanted = |points: &[Point]| {
-            !points.is_empty() && (self.task != "answer" || points.iter().any(|point| point.body.ends_with('?')))
-        };
-        let mut others = self.material().rev().filter(is_of_others).map(|text| (text.title, numbered(text.text)));
-        others.find(|(_, points)| is_wanted(points))
+        let mut others = self.material().rev().filter(|text| side_in(text.title) != self.side());
+        others.find_map(|text| Some((text.title, numbered(text.text))).filter(|(_, points)| !points.is_empty()))
     }
 
     /// What was argued by some sides, as far as headings tell them.

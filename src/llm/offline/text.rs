@@ -125,21 +125,25 @@ impl<'a> Position<'a> {
         Self { author, text, points, held }
     }
 
+    /// By which of its points it meets this one.
+    pub(super) fn meets(&self, point: &Point) -> Option<String> {
+        let by =
+            point.entry.and_then(|entry| self.held.iter().find(|held| held.is_like(entry))).map(|held| held.bold());
+        by.or_else(|| self.points.iter().find(|one| one.title.eq_ignore_ascii_case(&point.title)).map(Point::bold))
+    }
+
     /// What a ballot or a score calls it.
     pub(super) fn label(&self) -> &'a str {
         self.author.strip_prefix("Candidate ").unwrap_or(self.author)
     }
 }
 
-/// Each of them once.
+/// Each of them once, and of those that answer the same concern the first.
 pub(super) fn unique(entries: impl Iterator<Item = &'static Entry>) -> Vec<&'static Entry> {
-    let mut unique: Vec<&Entry> = Vec::new();
-    for entry in entries {
-        if !holds(&unique, entry) {
-            unique.push(entry);
-        }
-    }
-    unique
+    entries.fold(Vec::new(), |mut unique, entry| {
+        unique.extend((!covers(&unique, entry)).then_some(entry));
+        unique
+    })
 }
 
 /// Whether `held` has the entry itself.

@@ -6,13 +6,9 @@ use std::sync::LazyLock;
 use rust_stemmers::{Algorithm, Stemmer};
 use stop_words::{Language, get};
 
-/// Words that are in every problem and tell none from another, beside those that are in every text.
-const COMMON: &str = "able additional allow allows also always around avoid best build cannot could create critical data \
-    design different either enable ensure essential even every everything existing first get give given good handle high \
-    ideally implement include including keep kind less let like low made make many may much must need needs new number \
-    one part per possible problem process provide request requests required requirement requirements shall since \
-    solution support supports system systems take thing time us use used user users using want way well within without \
-    work works would";
+use super::checklist::field;
+
+const WORDS: &str = include_str!("../../../prompts/offline/words.md");
 
 /// What stands for any number, so that a phrase can hold one: `within 1 seconds` is found in `within 5 seconds`.
 const NUMBER: &str = "#";
@@ -22,7 +18,12 @@ pub(super) const LONGEST_PHRASE: usize = 4;
 
 static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
 static EMPTY: LazyLock<HashSet<String>> =
-    LazyLock::new(|| get(Language::English).iter().copied().chain(COMMON.split(' ')).map(stem).collect());
+    LazyLock::new(|| get(Language::English).iter().copied().chain(known("common")).map(stem).collect());
+
+/// The words that are known to be of this kind.
+pub(super) fn known(kind: &str) -> impl Iterator<Item = &'static str> {
+    field(WORDS, kind).split(' ')
+}
 
 /// The words of `text`: runs of letters and digits.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -80,14 +81,10 @@ pub(super) fn one_line(text: &str, chars: usize) -> String {
 }
 
 /// `template` with the values in place of their names in braces. One pass: values are text.
-pub(super) fn filled(template: &str, values: &[(&str, &str)]) -> String {
+pub(super) fn filled(template: &str, value: impl Fn(&str) -> String) -> String {
     let mut parts = template.split('{');
-    let mut filled = parts.next().unwrap_or_default().to_owned();
-    for (name, rest) in parts.filter_map(|part| part.split_once('}')) {
-        filled.push_str(values.iter().find(|(one, _)| *one == name).map_or(&format!("{{{name}}}"), |(_, value)| value));
-        filled.push_str(rest);
-    }
-    filled
+    let start = parts.next().unwrap_or_default().to_owned();
+    parts.filter_map(|part| part.split_once('}')).fold(start, |filled, (name, rest)| filled + &value(name) + rest)
 }
 
 /// `parts` with blank lines between them, without those in which nothing stands.
