@@ -3,7 +3,7 @@
 use crate::debate::{AgentSettings, CallKey, Debate, Settled, StageId, StageInfo, Words, Yield};
 use crate::prompt::Prompt;
 
-use super::{Answer, Cost, Next, Row, Shows, Stage, Step, Trigger, no_steps, nothing};
+use super::{Answer, Cost, Next, Row, Stage, Step, Trigger, no_steps, nothing};
 
 /// Where every debate starts.
 const INITIALIZATION: StageId = StageId::new("initialization");
@@ -104,14 +104,7 @@ fn questions(debate: &Debate) -> Vec<Step> {
     {
         pass += 1;
     }
-    let step = |agent| Step {
-        key: key(agent, pass),
-        inputs: Vec::new(),
-        prompt: &CLARIFY,
-        shows: Shows::Inputs,
-        answer: Answer::Questions { most: rules.clarifications_max_per_agent },
-        cost: Cost::Extra,
-        notice: None,
-    };
+    let answer = Answer::Questions { most: rules.clarifications_max_per_agent };
+    let step = |agent| Step::new(key(agent, pass), &CLARIFY, answer.clone()).paid(Cost::Extra);
     in_pass(pass).map(step).collect()
 }

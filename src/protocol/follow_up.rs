@@ -21,13 +21,6 @@ pub const fn follow_up_info() -> StageInfo {
 #[must_use]
 pub fn follow_up(debate: &Debate, number: u8) -> Option<Step> {
     let judge = &debate.settings.as_ref()?.judge.id;
-    Some(Step {
-        key: CallKey::new(0, FOLLOW_UP, judge).pass(number),
-        inputs: Vec::new(),
-        prompt: &ANSWER,
-        shows: Shows::Record,
-        answer: Answer::FollowUp,
-        cost: Cost::Closing,
-        notice: None,
-    })
+    let key = CallKey::new(0, FOLLOW_UP, judge).pass(number);
+    Some(Step::new(key, &ANSWER, Answer::FollowUp).showing(Shows::Record).paid(Cost::Closing))
 }

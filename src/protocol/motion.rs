@@ -6,8 +6,8 @@ use crate::debate::{
 use crate::prompt::Prompt;
 
 use super::{
-    Answer, Cost, LINCOLN_DOUGLAS, Next, OXFORD, ROUNDTABLE, Row, Shows, Stage, Step, Trigger, Unfit,
-    complete_or_fallback, nothing,
+    Answer, LINCOLN_DOUGLAS, Next, OXFORD, ROUNDTABLE, Row, Shows, Stage, Step, Trigger, Unfit,
+    complete_or_fallback, key, nothing,
 };
 
 pub use super::verdict::{DEFAULT_CRITERIA, criteria, debaters};
@@ -138,13 +138,13 @@ pub(super) fn speeches(debate: &Debate, stage: StageId, prompt: &'static Prompt)
     let mut steps: Vec<Step> = Vec::new();
     for agent in speakers(settings) {
         let heard = if in_turn { steps.iter().map(|step| step.key.clone()).collect() } else { Vec::new() };
-        steps.push(speech(CallKey::new(debate.current_round, stage, &agent.id), heard, prompt));
+        steps.push(speech(key(debate, stage, agent), heard, prompt));
     }
     steps
 }
 
 pub(super) fn speech(key: CallKey, inputs: Vec<CallKey>, prompt: &'static Prompt) -> Step {
-    Step { key, inputs, prompt, shows: Shows::Transcript, answer: Answer::Text, cost: Cost::Round, notice: None }
+    Step::new(key, prompt, Answer::Text).after(inputs).showing(Shows::Transcript)
 }
 
 fn is_next_to_last_round(debate: &Debate) -> bool {

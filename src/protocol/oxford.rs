@@ -15,7 +15,7 @@ use super::motion::{
 use super::verdict::{JUDGE, VERDICT, verdict};
 use super::{
     Answer, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, Unfit, all_clear, answers, clarification,
-    initialization, nothing,
+    initialization, key, nothing,
 };
 
 const POLL_BEFORE: StageId = StageId::new("poll-before");
@@ -110,14 +110,9 @@ fn closings(debate: &Debate) -> Vec<CallKey> {
 /// The audience votes, after it has heard `inputs` and all rounds before.
 fn poll(debate: &Debate, stage: StageId, shows: Shows, inputs: &[CallKey]) -> Vec<Step> {
     let audience = debate.settings.iter().flat_map(|settings| on_side(settings, Position::Neutral));
-    let step = |voter: &AgentSettings| Step {
-        key: CallKey::new(debate.current_round, stage, &voter.id),
-        inputs: inputs.to_vec(),
-        prompt: &VOTE,
-        shows,
-        answer: Answer::Word(&[FOR, AGAINST, UNDECIDED]),
-        cost: Cost::Extra,
-        notice: None,
+    let step = |voter| {
+        let vote = Step::new(key(debate, stage, voter), &VOTE, Answer::Word(&[FOR, AGAINST, UNDECIDED]));
+        vote.after(inputs.to_vec()).showing(shows).paid(Cost::Extra)
     };
     audience.map(step).collect()
 }

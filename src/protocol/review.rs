@@ -4,8 +4,8 @@ use crate::debate::{AgentSettings, CallKey, Debate, Settings, Settled, StageId, 
 use crate::prompt::Prompt;
 
 use super::{
-    Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, Unfit, all_clear, answers,
-    clarification, initialization, is_last_round, nothing, with_failure,
+    Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear, answers,
+    clarification, initialization, is_last_round, key, nothing, with_failure,
 };
 
 const DRAFT: StageId = StageId::new("draft");
@@ -158,15 +158,7 @@ fn own_text(debate: &Debate, stage: StageId, prompt: &'static Prompt) -> Vec<Ste
     let before = round.checked_sub(1).filter(|before| *before > 0);
     let inputs =
         before.into_iter().flat_map(|before| text_of(debate, before).into_iter().chain(demands_of(debate, before)));
-    vec![Step {
-        key,
-        inputs: inputs.collect(),
-        prompt,
-        shows: Shows::Inputs,
-        answer: Answer::Text,
-        cost: Cost::Round,
-        notice: None,
-    }]
+    vec![Step::new(key, prompt, Answer::Text).after(inputs)]
 }
 
 fn drafted(debate: &Debate) -> Result<Trigger, String> {
@@ -185,16 +177,8 @@ fn review(debate: &Debate) -> Vec<Step> {
     }
     let Some(text) = text_of(debate, round).filter(|text| !debate.has_failed(text)) else { return Vec::new() };
     let answered = demands_of(debate, round.saturating_sub(1));
-    let step = |key| Step {
-        key,
-        inputs: std::iter::once(text.clone()).chain(answered.clone()).collect(),
-        prompt: &WRITE_REVIEW,
-        shows: Shows::Inputs,
-        answer: Answer::Word(&[ACCEPT, DEMAND]),
-        cost: Cost::Round,
-        notice: None,
-    };
-    reviews_of(debate, round).into_iter().map(step).collect()
+    let step = |key| Step::new(key, &WRITE_REVIEW, Answer::Word(&[ACCEPT, DEMAND])).after([text.clone()]);
+    reviews_of(debate, round).into_iter().map(|key| step(key).after(answered.clone())).collect()
 }
 
 /// Any demand means a rewrite. Who failed has accepted nothing; where nobody is left, the draft closes the debate.
@@ -227,15 +211,9 @@ fn assessment(debate: &Debate) -> Vec<Step> {
     if reviews.is_empty() {
         reviews = demands_of(debate, text.round.saturating_sub(1));
     }
-    vec![Step {
-        key: CallKey::new(debate.current_round, SYNTHESIS, &settings.judge.id),
-        inputs: std::iter::once(text.clone()).chain(reviews).collect(),
-        prompt: &ASSESS,
-        shows: Shows::Inputs,
-        answer: Answer::Solution(Authorship::Kept(text)),
-        cost: Cost::Closing,
-        notice: None,
-    }]
+    let answer = Answer::Solution(Authorship::Kept(text.clone()));
+    let assessment = Step::new(key(debate, SYNTHESIS, &settings.judge), &ASSESS, answer);
+    vec![assessment.after([text]).after(reviews).paid(Cost::Closing)]
 }
 
 fn assessed(debate: &Debate) -> Result<Trigger, String> {

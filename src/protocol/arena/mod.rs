@@ -13,7 +13,7 @@ use crate::prompt::Prompt;
 use super::dialectic::critics_of;
 use super::{
     Answer, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, Unfit, all_clear, answers, clarification,
-    complete_or_fallback, initialization, no_place, no_steps, nothing, voting,
+    complete_or_fallback, initialization, key, no_place, no_steps, nothing, voting,
 };
 
 use texts::{standing, text_before};
@@ -308,11 +308,6 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// A call of the present round.
-fn key(debate: &Debate, stage: StageId, agent: &AgentSettings) -> CallKey {
-    CallKey::new(debate.current_round, stage, &agent.id)
-}
-
 fn rules(debate: &Debate) -> Option<&ArenaSettings> {
     debate.settings.as_ref().map(|settings| &settings.debate.arena)
 }
@@ -336,8 +331,7 @@ fn is_criticised(debate: &Debate) -> bool {
 
 /// A text that an agent writes.
 fn text(key: CallKey, inputs: Vec<CallKey>, prompt: &'static Prompt) -> Step {
-    let shows = Shows::InputsAndDispute;
-    Step { key, inputs, prompt, shows, answer: Answer::Text, cost: Cost::Round, notice: None }
+    Step::new(key, prompt, Answer::Text).after(inputs).showing(Shows::InputsAndDispute)
 }
 
 fn proposals(debate: &Debate) -> Vec<Step> {
