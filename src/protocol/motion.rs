@@ -6,8 +6,8 @@ use crate::debate::{
 use crate::prompt::Prompt;
 
 use super::{
-    Answer, LINCOLN_DOUGLAS, Next, OXFORD, ROUNDTABLE, Row, Shows, Stage, Step, Trigger, Unfit,
-    complete_or_fallback, key, nothing,
+    Answer, LINCOLN_DOUGLAS, Next, OXFORD, ROUNDTABLE, Row, Shows, Stage, Step, Trigger, Unfit, complete_or_fallback,
+    key, nothing,
 };
 
 pub use super::verdict::{DEFAULT_CRITERIA, criteria, debaters};

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::debate::{
-    AgentId, AgentSettings, Debate, Event, Judgement, Position, Settings, Solution, StageId, StageInfo,
-    StopReason, Verdict, Words, Yield,
+    AgentId, AgentSettings, Debate, Event, Judgement, Position, Settings, Solution, StageId, StageInfo, StopReason,
+    Verdict, Words, Yield,
 };
 use crate::figures::score;
 use crate::markdown::{cell, inline};
