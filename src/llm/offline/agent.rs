@@ -5,15 +5,18 @@
 //! meet, and rejects what it meets; a judge counts what is met.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use crate::debate::Severity;
 use crate::figures::list;
 
-use super::checklist::{Checklist, Entry, checklist};
+use super::checklist::{Checklist, Entry, checklist, find};
 use super::judge::is_shared;
 use super::problem::{Problem, Requirement, is_answer};
 use super::prompt::{Fenced, Prompt};
-use super::text::{COVERAGE, Point, Position, RESPONSE, covers, extended, labelled, numbered, section};
+use super::text::{
+    COVERAGE, DECISIONS, Point, Position, RESPONSE, covers, extended, labelled, numbered, section, unique,
+};
 use super::words::{one_line, paragraphs, terms};
 
 /// Points of the own checklist in a first solution.
@@ -22,6 +25,8 @@ const FIRST_POINTS: usize = 4;
 const POINTS: usize = 3;
 /// Characters of a line of the solution that an answer quotes.
 const QUOTED: usize = 400;
+/// Decisions that a text lists.
+const DECIDED: usize = 5;
 /// Questions that one role asks in a debate at most.
 const QUESTIONS: usize = 2;
 
@@ -194,22 +199,18 @@ impl<'a> Agent<'a> {
         let (own, behind) = self.at_hand();
         let own = if own.is_empty() { self.solution_of_its_own() } else { own.to_owned() };
         let mut position = Position::of("", &own);
-        let critiques = behind.iter().filter(|text| matches!(text.kind, "critique" | "review"));
-        let mut raised: Vec<(String, Point, bool)> = Vec::new();
-        for (number, critique) in (1..).zip(critiques) {
-            let mut is_taken_up = false;
-            for point in numbered(critique.text) {
-                // Of what nothing depends on, each critic's first point is taken up at once, the rest where it insists.
-                let is_postponed = point.is_minor && is_taken_up;
-                is_taken_up |= point.is_minor;
-                raised.push((format!("{number}.{}", point.label), point, is_postponed));
-            }
-        }
-        raised.extend(self.earlier_points().into_iter().map(|point| (point.label.clone(), point, false)));
-        let (mut design, mut answers) = (Vec::new(), Vec::new());
-        for (label, point, is_postponed) in raised {
+        let critiques = (1..).zip(behind.iter().filter(|text| matches!(text.kind, "critique" | "review")));
+        let raised = critiques.flat_map(|(number, critique): (usize, _)| {
+            let points = numbered(critique.text).into_iter();
+            points.map(move |point| Point { label: format!("{number}.{}", point.label), ..point })
+        });
+        let (mut design, mut answers, mut taken_up) = (Vec::new(), Vec::new(), HashSet::new());
+        for point in raised.chain(self.earlier_points()) {
+            // Of what nothing depends on, each critic's first point is taken up at once, the rest where it insists.
+            let critic = point.label.split('.').next().map(str::to_owned);
+            let is_postponed = point.is_minor && !taken_up.insert(critic);
             let (answer, line) = self.response(&point, &position, is_postponed);
-            answers.push(format!("- {label} {answer}"));
+            answers.push(format!("- {} {answer}", point.label));
             if let Some(line) = line {
                 // Another critic may have raised the same, or what it answers, too.
                 let Position { points, held, .. } = Position::of("", &line);
@@ -250,6 +251,32 @@ impl<'a> Agent<'a> {
             let answer = format!("accepted: no rule can weigh {title}, so the design takes it up as it stands.");
             (answer, Some(format!("- **{}.** {}", point.title, point.remedy())))
         }
+    }
+
+    /// The section of decisions, where the task wants it: the points that the problem calls for most strongly.
+    pub(super) fn decisions(&self, held: &[&'static Entry]) -> String {
+        let task = self.prompt.section("Your task:").unwrap_or_default();
+        if !task.contains(&format!("`## {DECISIONS}`")) {
+            return String::new();
+        }
+        let mut ranked = held.to_vec();
+        ranked.sort_by_key(|entry| {
+            (Reverse((self.problem.served_by(entry).len(), entry.score(&self.problem))), entry.title)
+        });
+        let lines: Vec<String> = ranked.iter().take(DECIDED).map(|entry| format!("- {}", entry.title)).collect();
+        section(DECISIONS, &lines.join("\n"))
+    }
+
+    /// What others have decided and the own text does not cover.
+    pub(super) fn adopted(&self, held: &[&'static Entry]) -> Vec<&'static Entry> {
+        let decided = self.prompt.of_kind("other").flat_map(|other| {
+            let (_, decisions) = other.text.split_once(&format!("## {DECISIONS}\n")).unwrap_or_default();
+            decisions
+                .lines()
+                .take_while(|line| !line.starts_with('#'))
+                .filter_map(|line| find(line.strip_prefix("- ")?))
+        });
+        unique(decided.filter(|entry| !covers(held, entry)))
     }
 
     /// What is settled and what is open in the texts at hand, in a few lines.

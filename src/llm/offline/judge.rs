@@ -10,7 +10,8 @@ use crate::figures::{counted, list};
 use super::agent::Agent;
 use super::checklist::{Entry, checklists};
 use super::prompt::Fenced;
-use super::text::{COVERAGE, DESIGN, Position, covers, holds, numbered, section, unique};
+use super::speech::names;
+use super::text::{COVERAGE, DESIGN, Point, Position, covers, holds, numbered, section, unique};
 use super::words::{mixed, one_line, paragraphs, percent, ratio};
 
 /// Nothing is scored higher: a checklist never knows everything.
@@ -124,6 +125,61 @@ impl<'a> Agent<'a> {
             values.retain(|key, _| (has_base || key != "base") && (has_rulings || key != "rulings"));
         }
         format!("{solution}\n```json\n{assessment}\n```")
+    }
+
+    /// How the decisions that are listed relate: those that answer the same concern are the same.
+    pub(super) fn relations(&self) -> Value {
+        let points: Vec<Point> = self.prompt.of_kind("decisions").flat_map(|text| numbered(text.text)).collect();
+        let is_same = |one: &Point, other: &Point| match (one.entry, other.entry) {
+            (Some(one), Some(other)) => one.is_like(other),
+            (None, None) => one.title.eq_ignore_ascii_case(&other.title),
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        let rows = (1..).zip(&points).map(|(number, one): (usize, _)| {
+            let same = (1..).zip(&points).filter(|(other, point)| *other != number && is_same(one, point));
+            let same: Vec<usize> = same.map(|(other, _)| other).collect();
+            json!({ "decision": number, "same": same, "opposite": [], "requirement": 0 })
+        });
+        json!({ "decisions": rows.collect::<Value>() })
+    }
+
+    /// What stands against an agreement: the points that no text meets. No rule knows an unsupported claim.
+    pub(super) fn challenge(&self) -> Value {
+        let positions = self.positions();
+        let points = self.prompt.of_kind("points").flat_map(|points| numbered(points.text));
+        let open = points.filter(|point| !positions.iter().any(|text| text.meets(point).is_some()));
+        let open: Vec<usize> = open.filter_map(|point| point.label.parse().ok()).collect();
+        json!({ "claims": [], "points": open })
+    }
+
+    /// The scores of the candidates: how much of the requirements, and of the checklists, each covers.
+    pub(super) fn scores(&self, schema: &Value) -> Value {
+        let criteria = names(schema, "/properties/candidates/items/properties/scores/items/properties/criterion/enum");
+        let positions = self.positions();
+        let all = self.union(&positions);
+        let candidates = positions.iter().map(|one| {
+            let (breadth, met) = self.shares(&one.held, &all);
+            let scores = criteria.iter().map(|criterion| {
+                let part = if *criterion == "requirements" { met } else { f64::midpoint(met, breadth) };
+                json!({ "criterion": criterion, "score": (part * 95.0).round() })
+            });
+            let missing = self.problem.open_majors(&one.held).into_iter().map(|open| open.text.as_str());
+            json!({
+                "candidate": one.label(), "scores": scores.collect::<Value>(), "missing": missing.collect::<Value>(),
+            })
+        });
+        let told =
+            positions.iter().map(|one| format!("{} holds {}", one.author, counted(one.held.len() as u64, "point")));
+        let told = told.collect::<Vec<_>>().join(", ");
+        let reasoning = format!("By rule, without a model: {told}. What counts is how many requirements they meet.");
+        json!({ "candidates": candidates.collect::<Value>(), "reasoning": reasoning })
+    }
+
+    /// The kinds of argument in each text: no rule knows any.
+    pub(super) fn kinds(&self) -> Value {
+        let texts = (1..).zip(self.prompt.of_kind("contribution"));
+        let texts = texts.map(|(number, _): (usize, _)| json!({ "text": number, "kinds": [] }));
+        json!({ "texts": texts.collect::<Value>() })
     }
 
     /// What there is to say of a solution.

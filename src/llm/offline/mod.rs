@@ -6,7 +6,6 @@
 
 mod agent;
 mod checklist;
-mod contest;
 mod evaluation;
 mod form;
 mod judge;

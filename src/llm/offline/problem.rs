@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::mem::replace;
 
-use crate::debate::states_major_requirement;
+use crate::debate::{NO_ANSWER, states_major_requirement};
 
 use super::checklist::Entry;
 use super::subject::{NO_SUBJECT, head, subject};
@@ -102,8 +102,7 @@ impl Problem {
 
 /// Whether a clarification was answered at all; `NA` says that it was not.
 pub(super) fn is_answer(answer: &str) -> bool {
-    let answer = answer.trim();
-    !answer.is_empty() && !answer.eq_ignore_ascii_case("na") && !answer.eq_ignore_ascii_case("n/a")
+    !["", NO_ANSWER].contains(&answer.trim())
 }
 
 /// The sentences of a line, without list and heading marks.

@@ -26,7 +26,7 @@ const AGREED: usize = 2;
 const QUOTED_CHARS: usize = 160;
 const FOR: &str = "for";
 const AGAINST: &str = "against";
-const NEITHER: &str = "";
+const NEITHER: &str = "neither";
 
 /// The side of which a heading or a sentence tells. Of several it is the last: `Questions of A (for) by B (against)`.
 fn side_in(text: &str) -> &'static str {
@@ -38,11 +38,7 @@ impl<'a> Agent<'a> {
     /// What is said in turn: answers to points of the other side's, then points of the own.
     pub(super) fn speech(&self) -> String {
         let side = self.side();
-        let voice = match side {
-            NEITHER if self.is_motion() => "neither",
-            NEITHER => "view",
-            side => side,
-        };
+        let voice = if side == NEITHER && !self.is_motion() { "view" } else { side };
         let voice = SPEECHES.split("\n## ").find(|section| section.starts_with(voice)).unwrap_or_default();
         let latest = self.latest_of_others().filter(|_| side != NEITHER);
         let (title, attacked) = latest.unwrap_or_default();
