@@ -1,6 +1,6 @@
 //! The stages that every protocol begins with: the start, questions to the user, and the wait for the answers.
 
-use crate::debate::{AgentSettings, CallKey, Debate, Settled, StageId, StageInfo, Words, Yield};
+use crate::debate::{AgentSettings, CallKey, Debate, Settled, StageId, StageInfo, Yield};
 use crate::prompt::Prompt;
 
 use super::{Answer, Cost, Next, Row, Stage, Step, Trigger, no_steps, nothing};
@@ -25,7 +25,7 @@ pub static CLARIFY: Prompt = prompt!("phases/clarify.md", Clarify);
 #[must_use]
 pub const fn initialization() -> Stage {
     Stage {
-        info: StageInfo::new(INITIALIZATION, Words::new(["start", "starts", "starting", "starts", "started", "start"])),
+        info: StageInfo::new(INITIALIZATION, ["start", "starts", "starting", "starts", "started", "start"]),
         facts: nothing,
         steps: no_steps,
         outcome: |_| Ok(START),
@@ -40,14 +40,14 @@ pub const fn clarification(rows: &'static [Row]) -> Stage {
     Stage {
         info: StageInfo::new(
             CLARIFICATION,
-            Words::new([
+            [
                 "question",
                 "questions",
                 "looking for questions",
                 "looks for questions",
                 "looked for questions",
                 "look for questions",
-            ]),
+            ],
         )
         .yielding(Yield::Questions),
         facts: nothing,
@@ -69,7 +69,7 @@ pub const fn answers() -> Stage {
     Stage {
         info: StageInfo::new(
             CLARIFICATION_INPUT,
-            Words::new(["answer", "answers", "waiting for answers", "waits for answers", "answered", "answer"]),
+            ["answer", "answers", "waiting for answers", "waits for answers", "answered", "answer"],
         ),
         facts: nothing,
         steps: no_steps,

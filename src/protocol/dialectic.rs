@@ -2,7 +2,7 @@
 
 use crate::debate::{
     AgentSettings, CallKey, Critics, Debate, DebateSettings, Evaluation, Event, Settings, Settled, StageId, StageInfo,
-    StopReason, SynthesisMethod, TerminationKind, TerminationSettings, Words, Yield,
+    StopReason, SynthesisMethod, TerminationKind, TerminationSettings, Yield,
 };
 use crate::prompt::Prompt;
 
@@ -81,10 +81,7 @@ pub static DIALECTIC: Protocol = Protocol {
         clarification(&all_clear(Next::Go(ROUND_MANAGER))),
         answers(),
         Stage {
-            info: StageInfo::new(
-                ROUND_MANAGER,
-                Words::new(["round", "rounds", "planning", "plans", "planned", "plan"]),
-            ),
+            info: StageInfo::new(ROUND_MANAGER, ["round", "rounds", "planning", "plans", "planned", "plan"]),
             facts: nothing,
             steps: no_steps,
             outcome: |debate| Ok(if is_last_round(debate) { MAX_ROUNDS_REACHED } else { BEGIN_ROUND }),
@@ -93,7 +90,7 @@ pub static DIALECTIC: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 SUMMARIZATION,
-                Words::new(["summary", "summaries", "summarizing", "summarizes", "summarized", "summarize"]),
+                ["summary", "summaries", "summarizing", "summarizes", "summarized", "summarize"],
             )
             .yielding(Yield::Summary)
             .in_round(),
@@ -103,13 +100,10 @@ pub static DIALECTIC: Protocol = Protocol {
             rows: &[Row(CONTEXTS_READY, Next::Go(PROPOSAL))],
         },
         Stage {
-            info: StageInfo::new(
-                PROPOSAL,
-                Words::new(["proposal", "proposals", "proposing", "proposes", "proposed", "propose"]),
-            )
-            .yielding(Yield::Proposal)
-            .in_round()
-            .essential(),
+            info: StageInfo::new(PROPOSAL, ["proposal", "proposals", "proposing", "proposes", "proposed", "propose"])
+                .yielding(Yield::Proposal)
+                .in_round()
+                .essential(),
             facts: carried_over,
             steps: proposals,
             outcome: enough_proposals,
@@ -118,7 +112,7 @@ pub static DIALECTIC: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 CRITIQUE,
-                Words::new(["critique", "critiques", "critiquing", "critiques", "critiqued", "critique"]),
+                ["critique", "critiques", "critiquing", "critiques", "critiqued", "critique"],
             )
             .yielding(Yield::Critique)
             .in_round()
@@ -129,13 +123,10 @@ pub static DIALECTIC: Protocol = Protocol {
             rows: &[Row(CRITIQUES_COMPLETE, Next::Go(REFINEMENT))],
         },
         Stage {
-            info: StageInfo::new(
-                REFINEMENT,
-                Words::new(["refinement", "refinements", "refining", "refines", "refined", "refine"]),
-            )
-            .yielding(Yield::Proposal)
-            .in_round()
-            .essential(),
+            info: StageInfo::new(REFINEMENT, ["refinement", "refinements", "refining", "refines", "refined", "refine"])
+                .yielding(Yield::Proposal)
+                .in_round()
+                .essential(),
             facts: nothing,
             steps: refinements,
             outcome: |debate| Ok(complete_or_fallback(debate, REFINEMENT, REFINEMENTS_COMPLETE)),
@@ -144,7 +135,7 @@ pub static DIALECTIC: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 EVALUATION,
-                Words::new(["evaluation", "evaluations", "evaluating", "evaluates", "evaluated", "evaluate"]),
+                ["evaluation", "evaluations", "evaluating", "evaluates", "evaluated", "evaluate"],
             )
             .yielding(Yield::Score)
             .in_round(),
@@ -160,14 +151,14 @@ pub static DIALECTIC: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 JUDGE_SUMMARY,
-                Words::new([
+                [
                     "summary",
                     "summaries",
                     "summarizing earlier rounds",
                     "summarizes earlier rounds",
                     "summarized earlier rounds",
                     "summarize earlier rounds",
-                ]),
+                ],
             )
             .yielding(Yield::Summary)
             .kind_of_call(),
@@ -177,7 +168,7 @@ pub static DIALECTIC: Protocol = Protocol {
             rows: &[],
         },
         Stage {
-            info: StageInfo::new(VOTE, Words::new(["vote", "votes", "voting", "votes", "voted", "vote"]))
+            info: StageInfo::new(VOTE, ["vote", "votes", "voting", "votes", "voted", "vote"])
                 .yielding(Yield::Ballot)
                 .kind_of_call(),
             facts: nothing,
@@ -188,7 +179,7 @@ pub static DIALECTIC: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 SYNTHESIS,
-                Words::new(["synthesis", "syntheses", "synthesizing", "synthesizes", "synthesized", "synthesize"]),
+                ["synthesis", "syntheses", "synthesizing", "synthesizes", "synthesized", "synthesize"],
             )
             .yielding(Yield::Solution)
             .essential(),

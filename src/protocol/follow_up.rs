@@ -1,6 +1,6 @@
 //! Questions of the user's about a finished debate. They belong to no protocol: whichever it was, its judge answers.
 
-use crate::debate::{CallKey, Debate, StageId, StageInfo, Words};
+use crate::debate::{CallKey, Debate, StageId, StageInfo};
 use crate::prompt::Prompt;
 
 use super::{Answer, Cost, Shows, Step};
@@ -14,7 +14,7 @@ pub static ANSWER: Prompt = prompt!("judge/follow-up.md", None);
 /// The words for such a call. No record has this among its stages.
 #[must_use]
 pub const fn follow_up_info() -> StageInfo {
-    StageInfo::new(FOLLOW_UP, Words::new(["answer", "answers", "answering", "answers", "answered", "answer"]))
+    StageInfo::new(FOLLOW_UP, ["answer", "answers", "answering", "answers", "answered", "answer"])
 }
 
 /// The call that answers question `number` of a debate, counted from 1; none where nobody is known who could.

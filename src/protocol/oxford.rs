@@ -2,9 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::debate::{
-    AgentId, AgentSettings, CallKey, Debate, Poll, Position, Settings, StageId, StageInfo, Words, Yield,
-};
+use crate::debate::{AgentId, AgentSettings, CallKey, Debate, Poll, Position, Settings, StageId, StageInfo, Yield};
 use crate::markdown::{cell, inline};
 use crate::prompt::Prompt;
 
@@ -46,14 +44,14 @@ pub static OXFORD: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 POLL_BEFORE,
-                Words::new([
+                [
                     "vote before the debate",
                     "votes before the debate",
                     "voting before the debate",
                     "votes before the debate",
                     "voted before the debate",
                     "vote before the debate",
-                ]),
+                ],
             )
             .yielding(Yield::Ballot),
             facts: nothing,
@@ -67,14 +65,14 @@ pub static OXFORD: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 POLL_AFTER,
-                Words::new([
+                [
                     "vote after the debate",
                     "votes after the debate",
                     "voting after the debate",
                     "votes after the debate",
                     "voted after the debate",
                     "vote after the debate",
-                ]),
+                ],
             )
             .yielding(Yield::Ballot),
             facts: nothing,

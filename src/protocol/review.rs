@@ -1,6 +1,6 @@
 //! One writes, the others demand: a draft that is rewritten until its reviewers accept it.
 
-use crate::debate::{AgentSettings, CallKey, Debate, Settings, Settled, StageId, StageInfo, Words, Yield};
+use crate::debate::{AgentSettings, CallKey, Debate, Settings, Settled, StageId, StageInfo, Yield};
 use crate::prompt::Prompt;
 
 use super::{
@@ -47,7 +47,7 @@ pub static REVIEW: Protocol = Protocol {
         clarification(&all_clear(Next::Begin(DRAFT))),
         answers(),
         Stage {
-            info: StageInfo::new(DRAFT, Words::new(["draft", "drafts", "drafting", "drafts", "drafted", "draft"]))
+            info: StageInfo::new(DRAFT, ["draft", "drafts", "drafting", "drafts", "drafted", "draft"])
                 .yielding(Yield::Proposal)
                 .in_round()
                 .essential(),
@@ -57,26 +57,20 @@ pub static REVIEW: Protocol = Protocol {
             rows: &[Row(DRAFT_READY, Next::Go(REVIEW_STAGE))],
         },
         Stage {
-            info: StageInfo::new(
-                REWRITE,
-                Words::new(["rewrite", "rewrites", "rewriting", "rewrites", "rewrote", "rewrite"]),
-            )
-            .yielding(Yield::Proposal)
-            .in_round()
-            .essential(),
+            info: StageInfo::new(REWRITE, ["rewrite", "rewrites", "rewriting", "rewrites", "rewrote", "rewrite"])
+                .yielding(Yield::Proposal)
+                .in_round()
+                .essential(),
             facts: nothing,
             steps: |debate| own_text(debate, REWRITE, &WRITE_AGAIN),
             outcome: |debate| Ok(rewritten(debate)),
             rows: &[Row(REWRITE_READY, Next::Go(REVIEW_STAGE)), Row(MAX_ROUNDS_REACHED, Next::Go(SYNTHESIS))],
         },
         Stage {
-            info: StageInfo::new(
-                REVIEW_STAGE,
-                Words::new(["review", "reviews", "reviewing", "reviews", "reviewed", "review"]),
-            )
-            .yielding(Yield::Ballot)
-            .in_round()
-            .essential(),
+            info: StageInfo::new(REVIEW_STAGE, ["review", "reviews", "reviewing", "reviews", "reviewed", "review"])
+                .yielding(Yield::Ballot)
+                .in_round()
+                .essential(),
             facts: nothing,
             steps: review,
             outcome: |debate| Ok(reviewed(debate)),
@@ -85,7 +79,7 @@ pub static REVIEW: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 SYNTHESIS,
-                Words::new(["assessment", "assessments", "assessing", "assesses", "assessed", "assess"]),
+                ["assessment", "assessments", "assessing", "assesses", "assessed", "assess"],
             )
             .yielding(Yield::Solution)
             .essential(),

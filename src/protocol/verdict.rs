@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::debate::{
     AgentId, AgentSettings, Debate, Event, Judgement, Position, Settings, Solution, StageId, StageInfo, StopReason,
-    Verdict, Words, Yield,
+    Verdict, Yield,
 };
 use crate::figures::score;
 use crate::markdown::{cell, inline};
@@ -59,7 +59,7 @@ pub fn debaters(debate: &Debate, reversed: bool) -> Vec<&AgentSettings> {
 /// The last stage of a debate on a motion.
 pub(super) const fn verdict() -> Stage {
     Stage {
-        info: StageInfo::new(VERDICT, Words::new(["verdict", "verdicts", "judging", "judges", "judged", "judge"]))
+        info: StageInfo::new(VERDICT, ["verdict", "verdicts", "judging", "judges", "judged", "judge"])
             .yielding(Yield::Verdict)
             .essential(),
         facts,

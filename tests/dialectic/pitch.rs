@@ -1,6 +1,6 @@
 //! A protocol that the program does not know: everybody pitches in turn, all vote, and the judge writes.
 
-use dialectic::debate::{AgentId, Debate, StageId, StageInfo, Words, Yield};
+use dialectic::debate::{AgentId, Debate, StageId, StageInfo, Yield};
 use dialectic::prompt::{Focus, Prompt};
 use dialectic::protocol::{
     Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, all_clear, answers,
@@ -65,7 +65,7 @@ pub(crate) static PITCHING: Protocol = Protocol {
 };
 
 const fn info(id: StageId, yields: Yield, words: [&'static str; 6]) -> StageInfo {
-    StageInfo::new(id, Words::new(words)).yielding(yields).essential()
+    StageInfo::new(id, words).yielding(yields).essential()
 }
 
 /// The judge reads the pitches of the last round, those with the most votes last.

@@ -11,7 +11,7 @@ use crate::debate::Severity;
 use crate::figures::list;
 
 use super::checklist::{Checklist, Entry, checklist, find};
-use super::judge::is_shared;
+use super::judge::{is_shared, union};
 use super::problem::{Problem, Requirement, is_answer};
 use super::prompt::{Fenced, Prompt};
 use super::text::{
@@ -161,12 +161,12 @@ impl<'a> Agent<'a> {
         let target = Position::of("", self.at_hand().0);
         let earlier = self.earlier_points();
         let mut is_grave = false;
-        let rechecked = earlier.iter().map(|point| match target.meets(point) {
-            Some(by) => format!("- {}: withdrawn. {by} settles it.", point.label),
-            None => {
-                is_grave |= !point.is_minor;
-                format!("- {}: maintained. Nothing in the text meets “{}” yet.", point.label, point.title)
+        let rechecked = earlier.iter().map(|point| {
+            if let Some(by) = target.meets(point) {
+                return format!("- {}: withdrawn. {by} settles it.", point.label);
             }
+            is_grave |= !point.is_minor;
+            format!("- {}: maintained. Nothing in the text meets “{}” yet.", point.label, point.title)
         });
         let rechecked = rechecked.collect::<Vec<_>>().join("\n");
         let raised: Vec<&Entry> = earlier.iter().filter_map(|point| point.entry).collect();
@@ -282,7 +282,7 @@ impl<'a> Agent<'a> {
     /// What is settled and what is open in the texts at hand, in a few lines.
     fn summary(&self) -> String {
         let positions = self.positions();
-        let all = self.union(&positions);
+        let all = union(&positions);
         let (shared, single): (Vec<&Entry>, Vec<&Entry>) = all.iter().partition(|one| is_shared(&positions, one));
         let open = self.problem.open_majors(&all);
         let open = open.iter().map(|asked| format!("{} (“{}”)", asked.name, asked.text)).collect();

@@ -45,12 +45,6 @@ impl<'a> Agent<'a> {
         positions
     }
 
-    /// The points of all texts, each concern once, in the order of the checklists.
-    pub(super) fn union(&self, positions: &[Position]) -> Vec<&'static Entry> {
-        let all = checklists().iter().flat_map(|one| &one.entries);
-        unique(all.filter(|entry| positions.iter().any(|one| holds(&one.held, entry))))
-    }
-
     /// What applies to the problem for the roles whose points these are. Where there are none, for all.
     fn applicable(&self, held: &[&'static Entry]) -> Vec<&'static Entry> {
         let takes_part = |title: &str| held.is_empty() || held.iter().any(|entry| entry.role == title);
@@ -61,7 +55,7 @@ impl<'a> Agent<'a> {
     /// How far the texts agree, 0 to 100: the points that all hold among those that one does.
     pub(super) fn consensus(&self) -> u32 {
         let positions = self.positions();
-        let all = self.union(&positions);
+        let all = union(&positions);
         let shared = all.iter().filter(|entry| is_shared(&positions, entry)).count();
         percent(MOST * ratio(shared, all.len()))
     }
@@ -69,7 +63,7 @@ impl<'a> Agent<'a> {
     /// How much of the checklists and the major requirements the best text covers, 0 to 100.
     pub(super) fn best_quality(&self) -> u32 {
         let positions = self.positions();
-        let applicable = self.applicable(&self.union(&positions));
+        let applicable = self.applicable(&union(&positions));
         positions.iter().map(|one| self.quality(&one.held, &applicable)).max().unwrap_or_default()
     }
 
@@ -156,7 +150,7 @@ impl<'a> Agent<'a> {
     pub(super) fn scores(&self, schema: &Value) -> Value {
         let criteria = names(schema, "/properties/candidates/items/properties/scores/items/properties/criterion/enum");
         let positions = self.positions();
-        let all = self.union(&positions);
+        let all = union(&positions);
         let candidates = positions.iter().map(|one| {
             let (breadth, met) = self.shares(&one.held, &all);
             let scores = criteria.iter().map(|criterion| {
@@ -228,7 +222,7 @@ impl<'a> Agent<'a> {
 
     fn joined(&self) -> String {
         let positions = self.positions();
-        let all = self.union(&positions);
+        let all = union(&positions);
         let point = |entry: &&Entry| {
             let holding = positions.iter().filter(|one| covers(&one.held, entry)).count();
             // Labels are dealt anew in each debate: the same debate is to have the same answer.
@@ -260,6 +254,12 @@ impl<'a> Agent<'a> {
         entries.sort_by_key(|entry| Reverse(entry.score(&self.problem)));
         entries
     }
+}
+
+/// The points of all texts, each concern once, in the order of the checklists.
+pub(super) fn union(positions: &[Position]) -> Vec<&'static Entry> {
+    let all = checklists().iter().flat_map(|one| &one.entries);
+    unique(all.filter(|entry| positions.iter().any(|one| holds(&one.held, entry))))
 }
 
 /// Whether all texts hold an entry.

@@ -128,15 +128,16 @@ impl<'a> Agent<'a> {
             own.flat_map(|text| numbered(text.text)).map(|point| point.title).collect::<BTreeSet<String>>().len()
         };
         let counts: Vec<usize> = labels.iter().map(arguments).collect();
-        let scored = || labels.iter().zip(&counts);
+        let debaters = || labels.iter().zip(&counts);
         let most = counts.iter().copied().max().unwrap_or_default();
-        let mut best = scored().filter(|(_, count)| **count == most);
+        let mut best = debaters().filter(|(_, count)| **count == most);
         let winner = best.next().filter(|_| best.next().is_none()).map(|(label, _)| *label);
-        let scores = scored().map(|(label, count)| {
+        let scores = debaters().map(|(label, count)| {
             // With no argument half of nothing is left; one more than the others is no triumph either.
             json!({ "debater": label, "score": percent(0.9 * ratio(*count, most + 1)) })
         });
-        let told = scored().map(|(label, count)| format!("Debater {label} makes {}", counted(*count as u64, "point")));
+        let told =
+            debaters().map(|(label, count)| format!("Debater {label} makes {}", counted(*count as u64, "point")));
         let told = told.collect::<Vec<_>>().join(", ");
         let criteria = names(schema, "/properties/criteria/items/properties/name/enum").into_iter().map(|name| {
             let assessment = format!("No rule can weigh this; what can be counted for {name} are points: {told}.");
