@@ -1,4 +1,4 @@
-//! Numbers, durations and money as people read them, known to all that show or write them.
+//! Numbers, durations, money and lists as people read them, known to all that show or write them.
 
 use std::time::Duration;
 
@@ -32,6 +32,15 @@ pub fn tokens(number: u64) -> String {
 pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", thousands(number))
+}
+
+/// `a`, `a and b`, `a, b and c`.
+#[must_use]
+pub fn list(items: &[String]) -> String {
+    match items {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => items.concat(),
+    }
 }
 
 /// `1.2 s`, from a minute on `3 min 4 s`, from an hour on `2 h 5 min`. Takes milliseconds.
@@ -90,6 +99,13 @@ mod tests {
         let grouped = [0, 999, 1_000, 12_345, 1_234_567].map(thousands);
         assert_eq!(grouped, ["0", "999", "1,000", "12,345", "1,234,567"]);
         assert_eq!([0, 1, 2].map(tokens), ["0 tokens", "1 token", "2 tokens"]);
+    }
+
+    #[test]
+    fn lists_read_as_sentences() {
+        let items = ["a", "b", "c"].map(str::to_owned);
+        let listed = [0, 1, 2, 3].map(|count| list(&items[..count]));
+        assert_eq!(listed, ["", "a", "a and b", "a, b and c"]);
     }
 
     #[test]

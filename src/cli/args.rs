@@ -26,7 +26,7 @@ pub(super) struct Cli {
     /// When to use colour; `auto` also honours `NO_COLOR` [default: auto]
     // Behind every command's own options: unset, its place would depend on how many commands there are.
     #[arg(long, global = true, value_enum, value_name = "WHEN", display_order = 900)]
-    pub(super) color: Option<Color>,
+    pub(super) color: Option<ColorMode>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -77,27 +77,6 @@ pub(super) enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page
     Man(ManArgs),
-}
-
-/// When to use colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Color {
-    /// On a terminal
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
-impl From<Color> for ColorMode {
-    fn from(color: Color) -> Self {
-        match color {
-            Color::Auto => Self::Auto,
-            Color::Always => Self::Always,
-            Color::Never => Self::Never,
-        }
-    }
 }
 
 #[derive(Debug, Args)]
@@ -425,7 +404,7 @@ pub(super) struct ReportArgs {
 
     /// In which form, whatever the file ends in [default: by the file's ending]
     #[arg(long, value_name = "FORM", value_enum)]
-    pub(super) format: Option<Format>,
+    pub(super) format: Option<ReportFormat>,
 
     /// Open the page in a browser; without `--output` it is written beside the debate
     #[arg(long)]
@@ -440,30 +419,6 @@ impl ReportArgs {
     /// Which debate.
     pub(super) fn debate(&self) -> &str {
         self.debate.as_deref().or(self.named.as_deref()).unwrap_or_default()
-    }
-}
-
-/// The form of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    /// All that was said
-    Markdown,
-    /// What was decided and why, as a decision record to be committed (MADR)
-    Adr,
-    /// A page of its own
-    Html,
-    /// The state
-    Json,
-}
-
-impl From<Format> for ReportFormat {
-    fn from(format: Format) -> Self {
-        match format {
-            Format::Markdown => Self::Markdown,
-            Format::Adr => Self::Decision,
-            Format::Html => Self::Page,
-            Format::Json => Self::State,
-        }
     }
 }
 

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
+
 use crate::config::{ConfigError, Environment};
 use crate::debate::{Debate, DebateFile, Settings};
 use crate::error::Error;
@@ -15,11 +17,18 @@ use super::target::Target;
 use super::terminal::Terminal;
 
 /// The form of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ReportFormat {
+    /// All that was said
     Markdown,
-    Page,
+    /// What was decided and why, as a decision record to be committed (MADR)
+    #[value(name = "adr")]
     Decision,
+    /// A page of its own
+    #[value(name = "html")]
+    Page,
+    /// The state
+    #[value(name = "json")]
     State,
 }
 

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::debate::{AgentId, Debate, NO_ANSWER};
 use crate::display::Messages;
 use crate::error::Error;
+use crate::figures::list;
 use crate::runner::Run;
 use crate::sanitize::{one_line, sanitize};
 
@@ -74,7 +75,7 @@ pub(super) async fn ask(
     };
     let total = questions.len();
     'questions: for (index, question) in questions.into_iter().enumerate() {
-        let (number, from) = (index + 1, listed(&question.from));
+        let (number, from) = (index + 1, list(&question.from));
         let shown = messages.say(&format!("\n{kind} {number} of {total}, from {from}:\n{}\n", question.text));
         let mut shown = Some(shown);
         let answer = loop {
@@ -155,14 +156,6 @@ fn pass(debate: &Debate) -> Option<String> {
     Some(format!("{ordinal}, {number} of at most {most}"))
 }
 
-/// `A`, `A and B`, `A, B and C`
-fn listed(names: &[String]) -> String {
-    match names {
-        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
-        _ => names.concat(),
-    }
-}
-
 /// Where answers come from.
 enum Source {
     /// A person.
@@ -216,11 +209,5 @@ mod tests {
         assert_eq!(in_words("How many  users, roughly?"), in_words("how many users – roughly"));
         assert_ne!(in_words("How many users?"), in_words("How many user?"));
         assert_ne!(in_words("Wie groß?"), in_words("Wie groß ist es?"));
-    }
-
-    #[test]
-    fn names_are_listed() {
-        let names = ["A", "B", "C"].map(str::to_owned);
-        assert_eq!([1, 2, 3].map(|count| listed(&names[..count])), ["A", "A and B", "A, B and C"]);
     }
 }

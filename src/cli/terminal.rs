@@ -16,7 +16,7 @@ use crate::display::{
 use crate::error::Error;
 use crate::sanitize::{escaped_json, sanitize};
 
-use super::args::{Color, Watch};
+use super::args::Watch;
 use super::pager;
 
 /// The width of rendered Markdown where the terminal does not say, and the most that reads well.
@@ -32,16 +32,15 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    pub(super) fn new(color: Option<Color>) -> Self {
+    pub(super) fn new(color: Option<ColorMode>) -> Self {
         let environment = Environment::of_process();
         let dumb = environment.get("TERM") == Some("dumb");
-        let color = match color.map(ColorMode::from) {
+        let color = match color {
             Some(ColorMode::Auto) | None if dumb || environment.get("NO_COLOR").is_some() => ColorMode::Never,
             Some(color) => color,
             None => usual_color(&environment)
-                .and_then(|name| Color::from_str(name, true).ok())
-                .unwrap_or(Color::Auto)
-                .into(),
+                .and_then(|name| ColorMode::from_str(name, true).ok())
+                .unwrap_or(ColorMode::Auto),
         };
         Self { color, dumb }
     }

@@ -11,7 +11,7 @@ use crate::protocol::DIALECTIC;
 use super::{
     AgentId, CallKey, CallRecord, Contribution, Created, Debate, Event, FORMAT_VERSION, Failure, Judgement, Metadata,
     Outcome, PanelInfo, Participant, Recorded, Signal, Spent, StageId, StageInfo, Timestamp, Tokens, Usd, Verdict,
-    Words, Yield,
+    Yield,
 };
 
 pub(crate) const CLARIFICATION: StageId = StageId::new("clarification");
@@ -259,24 +259,23 @@ pub(crate) mod pitching {
     pub(crate) const RULING: StageId = StageId::new("ruling");
 
     pub(crate) fn stages() -> Arc<[StageInfo]> {
-        let stage = |id, forms| StageInfo::new(id, Words::new(forms));
         [
-            stage(PITCH, ["pitch", "pitches", "pitching", "pitches", "pitched", "pitch"])
+            StageInfo::new(PITCH, ["pitch", "pitches", "pitching", "pitches", "pitched", "pitch"])
                 .yielding(Yield::Proposal)
                 .in_round(),
-            stage(HECKLE, ["heckle", "heckles", "heckling", "heckles", "heckled", "heckle"])
+            StageInfo::new(HECKLE, ["heckle", "heckles", "heckling", "heckles", "heckled", "heckle"])
                 .yielding(Yield::Critique)
                 .in_round(),
-            stage(APPLAUSE, ["applause", "applauses", "applauding", "applauds", "applauded", "applaud"])
+            StageInfo::new(APPLAUSE, ["applause", "applauses", "applauding", "applauds", "applauded", "applaud"])
                 .yielding(Yield::Ballot)
                 .in_round(),
-            stage(INTERLUDE, ["interlude", "interludes", "resting", "rests", "rested", "rest"]),
-            stage(
+            StageInfo::new(INTERLUDE, ["interlude", "interludes", "resting", "rests", "rested", "rest"]),
+            StageInfo::new(
                 SHOW_OF_HANDS,
                 ["show of hands", "shows of hands", "raising a hand", "raises a hand", "raised a hand", "raise a hand"],
             )
             .yielding(Yield::Ballot),
-            stage(RULING, ["ruling", "rulings", "deliberating", "deliberates", "deliberated", "deliberate"])
+            StageInfo::new(RULING, ["ruling", "rulings", "deliberating", "deliberates", "deliberated", "deliberate"])
                 .yielding(Yield::Verdict),
         ]
         .into()

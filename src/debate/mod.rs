@@ -63,7 +63,7 @@ pub use ledger::{
 pub use money::Usd;
 pub use outcome::{Outcome, OutcomeKind};
 pub use participants::{PanelInfo, Participant, Spent};
-pub use problem::major_requirements;
+pub use problem::{major_requirements, states_major_requirement};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use reading::{

@@ -12,12 +12,17 @@ pub fn major_requirements(problem: &str) -> Vec<String> {
 /// The line without its bullet, when it states a major requirement.
 fn major_requirement(line: &str) -> Option<String> {
     let line = without_bullet(line.trim());
+    (states_major_requirement(line) && line.chars().count() > SHORTEST).then(|| line.to_owned())
+}
+
+/// Whether a line or sentence holds a word of duty.
+#[must_use]
+pub fn states_major_requirement(text: &str) -> bool {
     let words: Vec<String> =
-        line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
     let has = |wanted: &str| words.iter().any(|word| word == wanted);
-    let is_major = ["must", "shall", "required", "critical", "essential"].into_iter().any(has)
-        || words.windows(2).any(|pair| pair == ["needs", "to"]);
-    (is_major && line.chars().count() > SHORTEST).then(|| line.to_owned())
+    ["must", "shall", "required", "critical", "essential"].into_iter().any(has)
+        || words.windows(2).any(|pair| pair == ["needs", "to"])
 }
 
 /// Without `-`, `*`, `+`, `•`, `1.` or `1)` at the beginning, where white space follows.

@@ -79,10 +79,18 @@ pub struct StageInfo {
 }
 
 impl StageInfo {
-    /// A stage outside of rounds that makes no calls.
+    /// A stage outside of rounds that makes no calls, with its [`Words`].
     #[must_use]
-    pub const fn new(id: StageId, words: Words) -> Self {
-        Self { id, words, in_round: false, in_turn: false, is_place: true, yields: None, is_essential: false }
+    pub const fn new(id: StageId, words: [&'static str; 6]) -> Self {
+        Self {
+            id,
+            words: Words::new(words),
+            in_round: false,
+            in_turn: false,
+            is_place: true,
+            yields: None,
+            is_essential: false,
+        }
     }
 
     /// With calls that become `yields`.

@@ -12,14 +12,14 @@ use crate::sanitize::sanitize;
 
 /// When to use colour. The caller has already weighed `--color` against `NO_COLOR` and its like; nothing here reads
 /// the environment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum ColorMode {
     /// On a terminal.
     #[default]
     Auto,
-    /// Everywhere.
+    /// Always.
     Always,
-    /// Nowhere.
+    /// Never.
     Never,
 }
 

@@ -98,7 +98,6 @@ impl Teller {
 
     fn tell_event(&mut self, progress: &Progress, event: &Event, columns: usize, quotes: bool) -> Told {
         let panel = progress.panel();
-        let note = |text: &str| Told { lines: rows(&format!("{NOTE}◆{NOTE:#} "), text, columns), text: None };
         if let Some(call) = Call::of(panel, event) {
             if let Event::Evaluated { evaluation, .. } = event {
                 self.evaluation = Some(evaluation.clone());
@@ -106,72 +105,43 @@ impl Teller {
             let text = call.text.clone();
             return Told { lines: call.lines(panel, columns, quotes), text };
         }
+        let note = |text: String| Told { lines: rows(&format!("{NOTE}◆{NOTE:#} "), &text, columns), text: None };
+        self.note_on(progress, event).map_or_else(Told::default, note)
+    }
+
+    /// What there is to say of an event that ends no call.
+    fn note_on(&mut self, progress: &Progress, event: &Event) -> Option<String> {
+        let panel = progress.panel();
         match event {
             Event::RoundBegun { .. } => {
                 (self.before, self.evaluation, self.ended) = (progress.spent(), None, None);
                 self.convergence = None;
-                Told::default()
+                None
             }
             Event::StageEntered { stage } => {
                 // Between two rounds a protocol may have a stage that calls nobody.
                 let closes = panel.stage(*stage).is_some_and(|stage| !stage.in_round && stage.yields.is_some());
-                match self.ended.take_if(|_| closes) {
-                    Some(round) if round < panel.rounds && !self.is_stopping => {
-                        note(&self.early_end(round, panel.rounds))
-                    }
-                    _ => Told::default(),
-                }
+                let ended = self.ended.take_if(|_| closes)?;
+                (ended < panel.rounds && !self.is_stopping).then(|| self.early_end(ended, panel.rounds))
             }
             Event::Stopping { reason } => {
                 self.is_stopping = true;
-                note(match reason {
-                    StopReason::Budget => "stopping: the cost limit is reached",
-                    StopReason::User => "stopping: what is there is closed with the judge's answer",
+                Some(match reason {
+                    StopReason::Budget => "stopping: the cost limit is reached".to_owned(),
+                    StopReason::User => "stopping: what is there is closed with the judge's answer".to_owned(),
                 })
             }
-            Event::RoundTimedOut { round } => note(&format!("round {round} ran into its time limit")),
-            Event::Resumed => note("the debate goes on"),
-            Event::Voted { voting, .. } => note(&counted_votes(panel, voting)),
-            Event::Gathered { .. }
-            | Event::TeamSelected { .. }
-            | Event::Measured { .. }
-            | Event::Extended { .. }
-            | Event::Decided { .. } => {
-                if let Event::Measured { convergence, .. } = event {
-                    self.convergence = Some(convergence.clone());
-                }
-                result_line(panel, event, |id| panel.name(id)).map_or_else(Told::default, |line| note(&line))
+            Event::RoundTimedOut { round } => Some(format!("round {round} ran into its time limit")),
+            Event::Resumed => Some("the debate goes on".to_owned()),
+            Event::Voted { voting, .. } => Some(counted_votes(panel, voting)),
+            Event::Measured { convergence, .. } => {
+                self.convergence = Some(convergence.clone());
+                result_line(panel, event, |id| panel.name(id))
             }
-            Event::Created(_)
-            | Event::Related { .. }
-            | Event::Compared { .. }
-            | Event::Challenged { .. }
-            | Event::Observed { .. }
-            | Event::Replied { .. }
-            | Event::QuestionsAsked { .. }
-            | Event::QuestionAnswered { .. }
-            | Event::QuestionsEnded
-            | Event::Summarized { .. }
-            | Event::Contributed { .. }
-            | Event::CallFailed { .. }
-            | Event::Evaluated { .. }
-            | Event::Polled { .. }
-            | Event::Judged { .. }
-            | Event::Synthesized { .. }
-            | Event::CostReserved { .. }
-            | Event::AttemptFailed { .. }
-            | Event::OutputLimited { .. }
-            | Event::CostWarned { .. }
-            | Event::CostAcknowledged
-            | Event::CostAssumed { .. }
-            | Event::Suspended { .. }
-            | Event::Paused
-            | Event::Failed { .. }
-            | Event::Completed
-            | Event::FollowUpAsked { .. }
-            | Event::FollowUpAnswered { .. }
-            | Event::Rated { .. }
-            | Event::Tagged { .. } => Told::default(),
+            Event::Gathered { .. } | Event::TeamSelected { .. } | Event::Extended { .. } | Event::Decided { .. } => {
+                result_line(panel, event, |id| panel.name(id))
+            }
+            _ => None,
         }
     }
 

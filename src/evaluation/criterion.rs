@@ -52,30 +52,25 @@ impl Criterion {
     /// The heading of its column.
     #[must_use]
     pub fn title(self) -> &'static str {
-        match self {
-            Self::FunctionalCompleteness => "Functional Completeness",
-            Self::PerformanceScalability => "Performance & Scalability",
-            Self::Security => "Security",
-            Self::MaintainabilityEvolvability => "Maintainability & Evolvability",
-            Self::RegulatoryCompliance => "Regulatory Compliance",
-            Self::Testability => "Testability",
-            Self::RequirementsFulfillment => "Requirements Fulfillment",
-            Self::Overall => "Overall Score",
-        }
+        self.names().1
     }
 
     /// Its name in JSON.
     #[must_use]
     pub fn key(self) -> &'static str {
+        self.names().0
+    }
+
+    fn names(self) -> (&'static str, &'static str) {
         match self {
-            Self::FunctionalCompleteness => "functional_completeness",
-            Self::PerformanceScalability => "performance_scalability",
-            Self::Security => "security",
-            Self::MaintainabilityEvolvability => "maintainability_evolvability",
-            Self::RegulatoryCompliance => "regulatory_compliance",
-            Self::Testability => "testability",
-            Self::RequirementsFulfillment => "requirements_fulfillment",
-            Self::Overall => "overall_score",
+            Self::FunctionalCompleteness => ("functional_completeness", "Functional Completeness"),
+            Self::PerformanceScalability => ("performance_scalability", "Performance & Scalability"),
+            Self::Security => ("security", "Security"),
+            Self::MaintainabilityEvolvability => ("maintainability_evolvability", "Maintainability & Evolvability"),
+            Self::RegulatoryCompliance => ("regulatory_compliance", "Regulatory Compliance"),
+            Self::Testability => ("testability", "Testability"),
+            Self::RequirementsFulfillment => ("requirements_fulfillment", "Requirements Fulfillment"),
+            Self::Overall => ("overall_score", "Overall Score"),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The stages that every protocol begins with: the start, questions to the user, and the wait for the answers.
 
-use crate::debate::{AgentSettings, CallKey, Debate, Settled, StageId, StageInfo, Words, Yield};
+use crate::debate::{AgentSettings, CallKey, Debate, Settled, StageId, StageInfo, Yield};
 use crate::prompt::Prompt;
 
-use super::{Answer, Cost, Next, Row, Shows, Stage, Step, Trigger, no_steps, nothing};
+use super::{Answer, Cost, Next, Row, Stage, Step, Trigger, no_steps, nothing};
 
 /// Where every debate starts.
 const INITIALIZATION: StageId = StageId::new("initialization");
@@ -25,7 +25,7 @@ pub static CLARIFY: Prompt = prompt!("phases/clarify.md", Clarify);
 #[must_use]
 pub const fn initialization() -> Stage {
     Stage {
-        info: StageInfo::new(INITIALIZATION, Words::new(["start", "starts", "starting", "starts", "started", "start"])),
+        info: StageInfo::new(INITIALIZATION, ["start", "starts", "starting", "starts", "started", "start"]),
         facts: nothing,
         steps: no_steps,
         outcome: |_| Ok(START),
@@ -40,14 +40,14 @@ pub const fn clarification(rows: &'static [Row]) -> Stage {
     Stage {
         info: StageInfo::new(
             CLARIFICATION,
-            Words::new([
+            [
                 "question",
                 "questions",
                 "looking for questions",
                 "looks for questions",
                 "looked for questions",
                 "look for questions",
-            ]),
+            ],
         )
         .yielding(Yield::Questions),
         facts: nothing,
@@ -69,7 +69,7 @@ pub const fn answers() -> Stage {
     Stage {
         info: StageInfo::new(
             CLARIFICATION_INPUT,
-            Words::new(["answer", "answers", "waiting for answers", "waits for answers", "answered", "answer"]),
+            ["answer", "answers", "waiting for answers", "waits for answers", "answered", "answer"],
         ),
         facts: nothing,
         steps: no_steps,
@@ -104,14 +104,7 @@ fn questions(debate: &Debate) -> Vec<Step> {
     {
         pass += 1;
     }
-    let step = |agent| Step {
-        key: key(agent, pass),
-        inputs: Vec::new(),
-        prompt: &CLARIFY,
-        shows: Shows::Inputs,
-        answer: Answer::Questions { most: rules.clarifications_max_per_agent },
-        cost: Cost::Extra,
-        notice: None,
-    };
+    let answer = Answer::Questions { most: rules.clarifications_max_per_agent };
+    let step = |agent| Step::new(key(agent, pass), &CLARIFY, answer.clone()).paid(Cost::Extra);
     in_pass(pass).map(step).collect()
 }

@@ -2,13 +2,13 @@
 
 use crate::debate::{
     AgentSettings, CallKey, Critics, Debate, DebateSettings, Evaluation, Event, Settings, Settled, StageId, StageInfo,
-    StopReason, SynthesisMethod, TerminationKind, TerminationSettings, Words, Yield,
+    StopReason, SynthesisMethod, TerminationKind, TerminationSettings, Yield,
 };
 use crate::prompt::Prompt;
 
 use super::{
     Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, all_clear, answers,
-    clarification, complete_or_fallback, initialization, is_last_round, no_place, no_steps, nothing, voting,
+    clarification, complete_or_fallback, initialization, is_last_round, key, no_place, no_steps, nothing, voting,
     with_failure,
 };
 
@@ -81,10 +81,7 @@ pub static DIALECTIC: Protocol = Protocol {
         clarification(&all_clear(Next::Go(ROUND_MANAGER))),
         answers(),
         Stage {
-            info: StageInfo::new(
-                ROUND_MANAGER,
-                Words::new(["round", "rounds", "planning", "plans", "planned", "plan"]),
-            ),
+            info: StageInfo::new(ROUND_MANAGER, ["round", "rounds", "planning", "plans", "planned", "plan"]),
             facts: nothing,
             steps: no_steps,
             outcome: |debate| Ok(if is_last_round(debate) { MAX_ROUNDS_REACHED } else { BEGIN_ROUND }),
@@ -93,7 +90,7 @@ pub static DIALECTIC: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 SUMMARIZATION,
-                Words::new(["summary", "summaries", "summarizing", "summarizes", "summarized", "summarize"]),
+                ["summary", "summaries", "summarizing", "summarizes", "summarized", "summarize"],
             )
             .yielding(Yield::Summary)
             .in_round(),
@@ -103,13 +100,10 @@ pub static DIALECTIC: Protocol = Protocol {
             rows: &[Row(CONTEXTS_READY, Next::Go(PROPOSAL))],
         },
         Stage {
-            info: StageInfo::new(
-                PROPOSAL,
-                Words::new(["proposal", "proposals", "proposing", "proposes", "proposed", "propose"]),
-            )
-            .yielding(Yield::Proposal)
-            .in_round()
-            .essential(),
+            info: StageInfo::new(PROPOSAL, ["proposal", "proposals", "proposing", "proposes", "proposed", "propose"])
+                .yielding(Yield::Proposal)
+                .in_round()
+                .essential(),
             facts: carried_over,
             steps: proposals,
             outcome: enough_proposals,
@@ -118,7 +112,7 @@ pub static DIALECTIC: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 CRITIQUE,
-                Words::new(["critique", "critiques", "critiquing", "critiques", "critiqued", "critique"]),
+                ["critique", "critiques", "critiquing", "critiques", "critiqued", "critique"],
             )
             .yielding(Yield::Critique)
             .in_round()
@@ -129,13 +123,10 @@ pub static DIALECTIC: Protocol = Protocol {
             rows: &[Row(CRITIQUES_COMPLETE, Next::Go(REFINEMENT))],
         },
         Stage {
-            info: StageInfo::new(
-                REFINEMENT,
-                Words::new(["refinement", "refinements", "refining", "refines", "refined", "refine"]),
-            )
-            .yielding(Yield::Proposal)
-            .in_round()
-            .essential(),
+            info: StageInfo::new(REFINEMENT, ["refinement", "refinements", "refining", "refines", "refined", "refine"])
+                .yielding(Yield::Proposal)
+                .in_round()
+                .essential(),
             facts: nothing,
             steps: refinements,
             outcome: |debate| Ok(complete_or_fallback(debate, REFINEMENT, REFINEMENTS_COMPLETE)),
@@ -144,7 +135,7 @@ pub static DIALECTIC: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 EVALUATION,
-                Words::new(["evaluation", "evaluations", "evaluating", "evaluates", "evaluated", "evaluate"]),
+                ["evaluation", "evaluations", "evaluating", "evaluates", "evaluated", "evaluate"],
             )
             .yielding(Yield::Score)
             .in_round(),
@@ -160,14 +151,14 @@ pub static DIALECTIC: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 JUDGE_SUMMARY,
-                Words::new([
+                [
                     "summary",
                     "summaries",
                     "summarizing earlier rounds",
                     "summarizes earlier rounds",
                     "summarized earlier rounds",
                     "summarize earlier rounds",
-                ]),
+                ],
             )
             .yielding(Yield::Summary)
             .kind_of_call(),
@@ -177,7 +168,7 @@ pub static DIALECTIC: Protocol = Protocol {
             rows: &[],
         },
         Stage {
-            info: StageInfo::new(VOTE, Words::new(["vote", "votes", "voting", "votes", "voted", "vote"]))
+            info: StageInfo::new(VOTE, ["vote", "votes", "voting", "votes", "voted", "vote"])
                 .yielding(Yield::Ballot)
                 .kind_of_call(),
             facts: nothing,
@@ -188,7 +179,7 @@ pub static DIALECTIC: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 SYNTHESIS,
-                Words::new(["synthesis", "syntheses", "synthesizing", "synthesizes", "synthesized", "synthesize"]),
+                ["synthesis", "syntheses", "synthesizing", "synthesizes", "synthesized", "synthesize"],
             )
             .yielding(Yield::Solution)
             .essential(),
@@ -211,11 +202,6 @@ fn agents(debate: &Debate) -> &[AgentSettings] {
     debate.settings.as_ref().map_or(&[], |settings| &settings.agents)
 }
 
-/// A call of the present round.
-fn key(debate: &Debate, stage: StageId, agent: &AgentSettings) -> CallKey {
-    CallKey::new(debate.current_round, stage, &agent.id)
-}
-
 fn has_timed_out(debate: &Debate) -> bool {
     debate.round(debate.current_round).is_some_and(|round| round.timed_out)
 }
@@ -236,16 +222,8 @@ fn is_summary_due(debate: &Debate, agent: &AgentSettings) -> bool {
 
 fn summaries(debate: &Debate) -> Vec<Step> {
     let due = agents(debate).iter().filter(|agent| is_summary_due(debate, agent));
-    let step = |agent: &AgentSettings| Step {
-        key: key(debate, SUMMARIZATION, agent),
-        inputs: Vec::new(),
-        prompt: &SUMMARIZE,
-        shows: Shows::OwnTexts,
-        answer: Answer::Summary,
-        cost: Cost::Round,
-        notice: None,
-    };
-    due.map(step).collect()
+    let summary = |agent| Step::new(key(debate, SUMMARIZATION, agent), &SUMMARIZE, Answer::Summary);
+    due.map(|agent| summary(agent).showing(Shows::OwnTexts)).collect()
 }
 
 /// The agent's summary of this round, where its prompts have to wait for it.
@@ -267,17 +245,16 @@ fn carried_over(debate: &Debate) -> Vec<Event> {
     carried.collect()
 }
 
+/// A text that an agent writes.
+fn text(key: CallKey, prompt: &'static Prompt) -> Step {
+    Step::new(key, prompt, Answer::Text).showing(Shows::InputsAndHistory)
+}
+
 fn proposals(debate: &Debate) -> Vec<Step> {
     let before = debate.current_round.saturating_sub(1);
-    let step = |agent: &AgentSettings| Step {
-        key: key(debate, PROPOSAL, agent),
-        inputs: own_summary(debate, agent).into_iter().collect(),
-        prompt: &PROPOSE,
-        shows: Shows::InputsAndHistory,
-        answer: Answer::Text,
-        cost: Cost::Round,
-        notice: (before > 0)
-            .then(|| format!("{} has no refinement of round {before}: it is asked for a new proposal", agent.id)),
+    let step = |agent: &AgentSettings| {
+        let again = || format!("{} has no refinement of round {before}: it is asked for a new proposal", agent.id);
+        text(key(debate, PROPOSAL, agent), &PROPOSE).after(own_summary(debate, agent)).saying((before > 0).then(again))
     };
     agents(debate).iter().map(step).collect()
 }
@@ -320,15 +297,8 @@ fn critiques(debate: &Debate) -> Vec<Step> {
             continue;
         }
         for critic in critics_of(debate, &team, place) {
-            steps.push(Step {
-                key: key(debate, CRITIQUE, critic).about(&target.id),
-                inputs: std::iter::once(proposal.clone()).chain(own_summary(debate, critic)).collect(),
-                prompt: &CRITICISE,
-                shows: Shows::InputsAndHistory,
-                answer: Answer::Text,
-                cost: Cost::Round,
-                notice: None,
-            });
+            let critique = text(key(debate, CRITIQUE, critic).about(&target.id), &CRITICISE);
+            steps.push(critique.after([proposal.clone()]).after(own_summary(debate, critic)));
         }
     }
     steps
@@ -341,16 +311,8 @@ fn refinements(debate: &Debate) -> Vec<Step> {
     let step = |(place, agent): (usize, &&AgentSettings)| {
         let critiques =
             critics_of(debate, &team, place).into_iter().map(|critic| key(debate, CRITIQUE, critic).about(&agent.id));
-        let proposal = key(debate, PROPOSAL, agent);
-        Step {
-            key: key(debate, REFINEMENT, agent),
-            inputs: std::iter::once(proposal).chain(critiques).chain(own_summary(debate, agent)).collect(),
-            prompt: &REFINE,
-            shows: Shows::InputsAndHistory,
-            answer: Answer::Text,
-            cost: Cost::Round,
-            notice: None,
-        }
+        let refinement = text(key(debate, REFINEMENT, agent), &REFINE).after([key(debate, PROPOSAL, agent)]);
+        refinement.after(critiques).after(own_summary(debate, agent))
     };
     authors.map(step).collect()
 }
@@ -388,15 +350,9 @@ fn evaluation(debate: &Debate) -> Vec<Step> {
         TerminationKind::Convergence => &SCORE_CONVERGENCE,
         TerminationKind::Quality => &SCORE_QUALITY,
     };
-    vec![Step {
-        key: key(debate, EVALUATION, &settings.judge),
-        inputs: positions(debate),
-        prompt,
-        shows: Shows::Candidates { salt: salt::EVALUATION + debate.current_round },
-        answer: Answer::Score(kind),
-        cost: Cost::Decision,
-        notice: None,
-    }]
+    let score = Step::new(key(debate, EVALUATION, &settings.judge), prompt, Answer::Score(kind));
+    let shows = Shows::Candidates { salt: salt::EVALUATION + debate.current_round };
+    vec![score.after(positions(debate)).showing(shows).paid(Cost::Decision)]
 }
 
 /// No score is made up for one that nobody gave.
@@ -441,15 +397,12 @@ fn closing(debate: &Debate) -> Vec<Step> {
     let (Some(settings), Some(method)) = (&debate.settings, method(debate)) else { return Vec::new() };
     match method {
         SynthesisMethod::Judge => judged(debate, settings, None),
-        SynthesisMethod::Merge => vec![Step {
-            key: key(debate, SYNTHESIS, &settings.judge),
-            inputs: final_positions(debate),
-            prompt: &MERGE,
-            shows: Shows::Candidates { salt: salt::MERGE },
-            answer: Answer::Solution(Authorship::Amended),
-            cost: Cost::Closing,
-            notice: None,
-        }],
+        SynthesisMethod::Merge => {
+            let solution =
+                Step::new(key(debate, SYNTHESIS, &settings.judge), &MERGE, Answer::Solution(Authorship::Amended));
+            let shows = Shows::Candidates { salt: salt::MERGE };
+            vec![solution.after(final_positions(debate)).showing(shows).paid(Cost::Closing)]
+        }
         SynthesisMethod::Voting => match &debate.voting {
             Some(voting) if voting.winner.is_none() => {
                 judged(debate, settings, Some("the vote has no winner: the judge writes the solution".to_owned()))
@@ -482,15 +435,11 @@ fn final_positions(debate: &Debate) -> Vec<CallKey> {
 /// The judge writes the solution, behind its summary of what came before where there is much of it.
 fn judged(debate: &Debate, settings: &Settings, notice: Option<String>) -> Vec<Step> {
     let summary = judge_summary(debate);
-    let solution = Step {
-        key: key(debate, SYNTHESIS, &settings.judge),
-        inputs: summary.iter().map(|step| step.key.clone()).collect(),
-        prompt: &SYNTHESIZE,
-        shows: Shows::WholeDebate,
-        answer: Answer::Solution(Authorship::Judge),
-        cost: Cost::Closing,
-        notice,
-    };
+    let solution = Step::new(key(debate, SYNTHESIS, &settings.judge), &SYNTHESIZE, Answer::Solution(Authorship::Judge))
+        .after(summary.iter().map(|step| step.key.clone()))
+        .showing(Shows::WholeDebate)
+        .paid(Cost::Closing)
+        .saying(notice);
     summary.into_iter().chain([solution]).collect()
 }
 
@@ -500,15 +449,8 @@ fn judge_summary(debate: &Debate) -> Option<Step> {
     let rules = &judge.summarization;
     let is_due = debate.settled(&key).is_some()
         || (debate.judge_summary.is_none() && rules.enabled && debate.earlier_text_length() >= rules.threshold.max(1));
-    is_due.then(|| Step {
-        key,
-        inputs: Vec::new(),
-        prompt: &SUMMARIZE_EARLIER,
-        shows: Shows::EarlierRounds,
-        answer: Answer::Summary,
-        cost: Cost::Closing,
-        notice: None,
-    })
+    let summary = Step::new(key, &SUMMARIZE_EARLIER, Answer::Summary);
+    is_due.then(|| summary.showing(Shows::EarlierRounds).paid(Cost::Closing))
 }
 
 fn answered(debate: &Debate) -> Result<Trigger, String> {

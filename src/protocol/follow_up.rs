@@ -1,6 +1,6 @@
 //! Questions of the user's about a finished debate. They belong to no protocol: whichever it was, its judge answers.
 
-use crate::debate::{CallKey, Debate, StageId, StageInfo, Words};
+use crate::debate::{CallKey, Debate, StageId, StageInfo};
 use crate::prompt::Prompt;
 
 use super::{Answer, Cost, Shows, Step};
@@ -14,20 +14,13 @@ pub static ANSWER: Prompt = prompt!("judge/follow-up.md", None);
 /// The words for such a call. No record has this among its stages.
 #[must_use]
 pub const fn follow_up_info() -> StageInfo {
-    StageInfo::new(FOLLOW_UP, Words::new(["answer", "answers", "answering", "answers", "answered", "answer"]))
+    StageInfo::new(FOLLOW_UP, ["answer", "answers", "answering", "answers", "answered", "answer"])
 }
 
 /// The call that answers question `number` of a debate, counted from 1; none where nobody is known who could.
 #[must_use]
 pub fn follow_up(debate: &Debate, number: u8) -> Option<Step> {
     let judge = &debate.settings.as_ref()?.judge.id;
-    Some(Step {
-        key: CallKey::new(0, FOLLOW_UP, judge).pass(number),
-        inputs: Vec::new(),
-        prompt: &ANSWER,
-        shows: Shows::Record,
-        answer: Answer::FollowUp,
-        cost: Cost::Closing,
-        notice: None,
-    })
+    let key = CallKey::new(0, FOLLOW_UP, judge).pass(number);
+    Some(Step::new(key, &ANSWER, Answer::FollowUp).showing(Shows::Record).paid(Cost::Closing))
 }

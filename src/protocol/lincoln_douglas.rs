@@ -1,6 +1,6 @@
 //! A motion, one against one: speeches in turn, each constructive followed by a cross-examination.
 
-use crate::debate::{AgentSettings, CallKey, Debate, Position, StageId, StageInfo, Words, Yield};
+use crate::debate::{AgentSettings, CallKey, Debate, Position, StageId, StageInfo, Yield};
 use crate::prompt::Prompt;
 
 use super::motion::{
@@ -36,19 +36,16 @@ pub static LINCOLN_DOUGLAS: Protocol = Protocol {
         answers(),
         within_opening(
             CROSS_EXAMINATION,
-            Words::new([
+            [
                 "cross-examination",
                 "cross-examinations",
                 "cross-examining",
                 "cross-examines",
                 "cross-examined",
                 "cross-examine",
-            ]),
+            ],
         ),
-        within_opening(
-            CROSS_EXAMINATION_ANSWER,
-            Words::new(["answer", "answers", "answering", "answers", "answered", "answer"]),
-        ),
+        within_opening(CROSS_EXAMINATION_ANSWER, ["answer", "answers", "answering", "answers", "answered", "answer"]),
         opening(opening_info().in_turn(), constructives),
         rebuttal(rebuttal_info().in_turn()),
         closing(closing_info().in_turn(), &[Row(CLOSINGS_COMPLETE, Next::Go(VERDICT))]),
@@ -57,7 +54,7 @@ pub static LINCOLN_DOUGLAS: Protocol = Protocol {
 };
 
 /// A kind of call that is made between the openings.
-const fn within_opening(id: StageId, words: Words) -> Stage {
+const fn within_opening(id: StageId, words: [&'static str; 6]) -> Stage {
     Stage {
         info: StageInfo::new(id, words).yielding(Yield::Speech).in_round().in_turn().essential().kind_of_call(),
         facts: nothing,

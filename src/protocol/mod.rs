@@ -35,7 +35,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::debate::{CallKey, Debate, Event, Settings, Settled, StageId, StageInfo};
+use crate::debate::{AgentSettings, CallKey, Debate, Event, Settings, Settled, StageId, StageInfo};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::prompt::Prompt;
 
@@ -268,6 +268,18 @@ pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -
     let failed =
         |key: &CallKey, settled: Settled| key.round == round && key.stage == stage && settled == Settled::Failed;
     if debate.settled.iter().any(|(key, settled)| failed(key, *settled)) { Trigger::FALLBACK } else { trigger }
+}
+
+/// A call of the present round.
+#[must_use]
+pub fn key(debate: &Debate, stage: StageId, agent: &AgentSettings) -> CallKey {
+    CallKey::new(debate.current_round, stage, &agent.id)
+}
+
+/// The calls of all agents in a stage of a round.
+#[must_use]
+pub fn keys(debate: &Debate, round: u32, stage: StageId) -> Vec<CallKey> {
+    debate.settings.iter().flat_map(|of| &of.agents).map(|agent| CallKey::new(round, stage, &agent.id)).collect()
 }
 
 /// Whether no round follows the present one.

@@ -1,13 +1,11 @@
 //! What debates on a motion have in common: sides, rounds of speeches, an opening and a closing.
 
-use crate::debate::{
-    AgentId, AgentSettings, CallKey, Debate, Position, Settings, Settled, StageId, StageInfo, Words, Yield,
-};
+use crate::debate::{AgentId, AgentSettings, CallKey, Debate, Position, Settings, Settled, StageId, StageInfo, Yield};
 use crate::prompt::Prompt;
 
 use super::{
-    Answer, Cost, LINCOLN_DOUGLAS, Next, OXFORD, ROUNDTABLE, Row, Shows, Stage, Step, Trigger, Unfit,
-    complete_or_fallback, nothing,
+    Answer, LINCOLN_DOUGLAS, Next, OXFORD, ROUNDTABLE, Row, Shows, Stage, Step, Trigger, Unfit, complete_or_fallback,
+    key, nothing,
 };
 
 pub use super::verdict::{DEFAULT_CRITERIA, criteria, debaters};
@@ -90,7 +88,7 @@ pub(super) const fn opening(info: StageInfo, steps: fn(&Debate) -> Vec<Step>) ->
 
 /// What is known of [`opening`].
 pub(super) const fn opening_info() -> StageInfo {
-    let words = Words::new(["opening", "openings", "opening", "opens", "opened", "open"]);
+    let words = ["opening", "openings", "opening", "opens", "opened", "open"];
     StageInfo::new(OPENING, words).yielding(Yield::Speech).in_round().essential()
 }
 
@@ -110,7 +108,7 @@ pub(super) const fn rebuttal(info: StageInfo) -> Stage {
 
 /// What is known of [`rebuttal`].
 pub(super) const fn rebuttal_info() -> StageInfo {
-    let words = Words::new(["rebuttal", "rebuttals", "rebutting", "rebuts", "rebutted", "rebut"]);
+    let words = ["rebuttal", "rebuttals", "rebutting", "rebuts", "rebutted", "rebut"];
     StageInfo::new(REBUTTAL, words).yielding(Yield::Speech).in_round().essential()
 }
 
@@ -127,7 +125,7 @@ pub(super) const fn closing(info: StageInfo, rows: &'static [Row]) -> Stage {
 
 /// What is known of [`closing`].
 pub(super) const fn closing_info() -> StageInfo {
-    let words = Words::new(["closing", "closings", "closing", "closes", "closed", "close"]);
+    let words = ["closing", "closings", "closing", "closes", "closed", "close"];
     StageInfo::new(CLOSING, words).yielding(Yield::Speech).in_round().essential()
 }
 
@@ -138,13 +136,13 @@ pub(super) fn speeches(debate: &Debate, stage: StageId, prompt: &'static Prompt)
     let mut steps: Vec<Step> = Vec::new();
     for agent in speakers(settings) {
         let heard = if in_turn { steps.iter().map(|step| step.key.clone()).collect() } else { Vec::new() };
-        steps.push(speech(CallKey::new(debate.current_round, stage, &agent.id), heard, prompt));
+        steps.push(speech(key(debate, stage, agent), heard, prompt));
     }
     steps
 }
 
 pub(super) fn speech(key: CallKey, inputs: Vec<CallKey>, prompt: &'static Prompt) -> Step {
-    Step { key, inputs, prompt, shows: Shows::Transcript, answer: Answer::Text, cost: Cost::Round, notice: None }
+    Step::new(key, prompt, Answer::Text).after(inputs).showing(Shows::Transcript)
 }
 
 fn is_next_to_last_round(debate: &Debate) -> bool {

@@ -2,9 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::debate::{
-    AgentId, AgentSettings, CallKey, Debate, Poll, Position, Settings, StageId, StageInfo, Words, Yield,
-};
+use crate::debate::{AgentId, AgentSettings, CallKey, Debate, Poll, Position, Settings, StageId, StageInfo, Yield};
 use crate::markdown::{cell, inline};
 use crate::prompt::Prompt;
 
@@ -15,7 +13,7 @@ use super::motion::{
 use super::verdict::{JUDGE, VERDICT, verdict};
 use super::{
     Answer, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, Unfit, all_clear, answers, clarification,
-    initialization, nothing,
+    initialization, key, nothing,
 };
 
 const POLL_BEFORE: StageId = StageId::new("poll-before");
@@ -46,14 +44,14 @@ pub static OXFORD: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 POLL_BEFORE,
-                Words::new([
+                [
                     "vote before the debate",
                     "votes before the debate",
                     "voting before the debate",
                     "votes before the debate",
                     "voted before the debate",
                     "vote before the debate",
-                ]),
+                ],
             )
             .yielding(Yield::Ballot),
             facts: nothing,
@@ -67,14 +65,14 @@ pub static OXFORD: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 POLL_AFTER,
-                Words::new([
+                [
                     "vote after the debate",
                     "votes after the debate",
                     "voting after the debate",
                     "votes after the debate",
                     "voted after the debate",
                     "vote after the debate",
-                ]),
+                ],
             )
             .yielding(Yield::Ballot),
             facts: nothing,
@@ -110,14 +108,9 @@ fn closings(debate: &Debate) -> Vec<CallKey> {
 /// The audience votes, after it has heard `inputs` and all rounds before.
 fn poll(debate: &Debate, stage: StageId, shows: Shows, inputs: &[CallKey]) -> Vec<Step> {
     let audience = debate.settings.iter().flat_map(|settings| on_side(settings, Position::Neutral));
-    let step = |voter: &AgentSettings| Step {
-        key: CallKey::new(debate.current_round, stage, &voter.id),
-        inputs: inputs.to_vec(),
-        prompt: &VOTE,
-        shows,
-        answer: Answer::Word(&[FOR, AGAINST, UNDECIDED]),
-        cost: Cost::Extra,
-        notice: None,
+    let step = |voter| {
+        let vote = Step::new(key(debate, stage, voter), &VOTE, Answer::Word(&[FOR, AGAINST, UNDECIDED]));
+        vote.after(inputs.to_vec()).showing(shows).paid(Cost::Extra)
     };
     audience.map(step).collect()
 }

@@ -1,11 +1,11 @@
 //! One writes, the others demand: a draft that is rewritten until its reviewers accept it.
 
-use crate::debate::{AgentSettings, CallKey, Debate, Settings, Settled, StageId, StageInfo, Words, Yield};
+use crate::debate::{AgentSettings, CallKey, Debate, Settings, Settled, StageId, StageInfo, Yield};
 use crate::prompt::Prompt;
 
 use super::{
-    Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, Unfit, all_clear, answers,
-    clarification, initialization, is_last_round, nothing, with_failure,
+    Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear, answers,
+    clarification, initialization, is_last_round, key, nothing, with_failure,
 };
 
 const DRAFT: StageId = StageId::new("draft");
@@ -47,7 +47,7 @@ pub static REVIEW: Protocol = Protocol {
         clarification(&all_clear(Next::Begin(DRAFT))),
         answers(),
         Stage {
-            info: StageInfo::new(DRAFT, Words::new(["draft", "drafts", "drafting", "drafts", "drafted", "draft"]))
+            info: StageInfo::new(DRAFT, ["draft", "drafts", "drafting", "drafts", "drafted", "draft"])
                 .yielding(Yield::Proposal)
                 .in_round()
                 .essential(),
@@ -57,26 +57,20 @@ pub static REVIEW: Protocol = Protocol {
             rows: &[Row(DRAFT_READY, Next::Go(REVIEW_STAGE))],
         },
         Stage {
-            info: StageInfo::new(
-                REWRITE,
-                Words::new(["rewrite", "rewrites", "rewriting", "rewrites", "rewrote", "rewrite"]),
-            )
-            .yielding(Yield::Proposal)
-            .in_round()
-            .essential(),
+            info: StageInfo::new(REWRITE, ["rewrite", "rewrites", "rewriting", "rewrites", "rewrote", "rewrite"])
+                .yielding(Yield::Proposal)
+                .in_round()
+                .essential(),
             facts: nothing,
             steps: |debate| own_text(debate, REWRITE, &WRITE_AGAIN),
             outcome: |debate| Ok(rewritten(debate)),
             rows: &[Row(REWRITE_READY, Next::Go(REVIEW_STAGE)), Row(MAX_ROUNDS_REACHED, Next::Go(SYNTHESIS))],
         },
         Stage {
-            info: StageInfo::new(
-                REVIEW_STAGE,
-                Words::new(["review", "reviews", "reviewing", "reviews", "reviewed", "review"]),
-            )
-            .yielding(Yield::Ballot)
-            .in_round()
-            .essential(),
+            info: StageInfo::new(REVIEW_STAGE, ["review", "reviews", "reviewing", "reviews", "reviewed", "review"])
+                .yielding(Yield::Ballot)
+                .in_round()
+                .essential(),
             facts: nothing,
             steps: review,
             outcome: |debate| Ok(reviewed(debate)),
@@ -85,7 +79,7 @@ pub static REVIEW: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 SYNTHESIS,
-                Words::new(["assessment", "assessments", "assessing", "assesses", "assessed", "assess"]),
+                ["assessment", "assessments", "assessing", "assesses", "assessed", "assess"],
             )
             .yielding(Yield::Solution)
             .essential(),
@@ -158,15 +152,7 @@ fn own_text(debate: &Debate, stage: StageId, prompt: &'static Prompt) -> Vec<Ste
     let before = round.checked_sub(1).filter(|before| *before > 0);
     let inputs =
         before.into_iter().flat_map(|before| text_of(debate, before).into_iter().chain(demands_of(debate, before)));
-    vec![Step {
-        key,
-        inputs: inputs.collect(),
-        prompt,
-        shows: Shows::Inputs,
-        answer: Answer::Text,
-        cost: Cost::Round,
-        notice: None,
-    }]
+    vec![Step::new(key, prompt, Answer::Text).after(inputs)]
 }
 
 fn drafted(debate: &Debate) -> Result<Trigger, String> {
@@ -185,16 +171,8 @@ fn review(debate: &Debate) -> Vec<Step> {
     }
     let Some(text) = text_of(debate, round).filter(|text| !debate.has_failed(text)) else { return Vec::new() };
     let answered = demands_of(debate, round.saturating_sub(1));
-    let step = |key| Step {
-        key,
-        inputs: std::iter::once(text.clone()).chain(answered.clone()).collect(),
-        prompt: &WRITE_REVIEW,
-        shows: Shows::Inputs,
-        answer: Answer::Word(&[ACCEPT, DEMAND]),
-        cost: Cost::Round,
-        notice: None,
-    };
-    reviews_of(debate, round).into_iter().map(step).collect()
+    let step = |key| Step::new(key, &WRITE_REVIEW, Answer::Word(&[ACCEPT, DEMAND])).after([text.clone()]);
+    reviews_of(debate, round).into_iter().map(|key| step(key).after(answered.clone())).collect()
 }
 
 /// Any demand means a rewrite. Who failed has accepted nothing; where nobody is left, the draft closes the debate.
@@ -227,15 +205,9 @@ fn assessment(debate: &Debate) -> Vec<Step> {
     if reviews.is_empty() {
         reviews = demands_of(debate, text.round.saturating_sub(1));
     }
-    vec![Step {
-        key: CallKey::new(debate.current_round, SYNTHESIS, &settings.judge.id),
-        inputs: std::iter::once(text.clone()).chain(reviews).collect(),
-        prompt: &ASSESS,
-        shows: Shows::Inputs,
-        answer: Answer::Solution(Authorship::Kept(text)),
-        cost: Cost::Closing,
-        notice: None,
-    }]
+    let answer = Answer::Solution(Authorship::Kept(text.clone()));
+    let assessment = Step::new(key(debate, SYNTHESIS, &settings.judge), &ASSESS, answer);
+    vec![assessment.after([text]).after(reviews).paid(Cost::Closing)]
 }
 
 fn assessed(debate: &Debate) -> Result<Trigger, String> {

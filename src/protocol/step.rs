@@ -23,6 +23,42 @@ pub struct Step {
     pub notice: Option<String>,
 }
 
+impl Step {
+    /// A call that waits for nothing and is part of a complete round.
+    #[must_use]
+    pub fn new(key: CallKey, prompt: &'static Prompt, answer: Answer) -> Self {
+        Self { key, inputs: Vec::new(), prompt, shows: Shows::Inputs, answer, cost: Cost::Round, notice: None }
+    }
+
+    /// As one that waits for `inputs`.
+    #[must_use]
+    pub fn after(mut self, inputs: impl IntoIterator<Item = CallKey>) -> Self {
+        self.inputs.extend(inputs);
+        self
+    }
+
+    /// As one that is shown more than its inputs.
+    #[must_use]
+    pub fn showing(mut self, shows: Shows) -> Self {
+        self.shows = shows;
+        self
+    }
+
+    /// As one that is paid in another way.
+    #[must_use]
+    pub fn paid(mut self, cost: Cost) -> Self {
+        self.cost = cost;
+        self
+    }
+
+    /// As one of which something is said when it starts.
+    #[must_use]
+    pub fn saying(mut self, notice: Option<String>) -> Self {
+        self.notice = notice;
+        self
+    }
+}
+
 /// Which texts of the debate a call is shown, beside the problem and the clarifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shows {

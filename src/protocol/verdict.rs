@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::debate::{
-    AgentId, AgentSettings, CallKey, Debate, Event, Judgement, Position, Settings, Solution, StageId, StageInfo,
-    StopReason, Verdict, Words, Yield,
+    AgentId, AgentSettings, Debate, Event, Judgement, Position, Settings, Solution, StageId, StageInfo, StopReason,
+    Verdict, Yield,
 };
 use crate::figures::score;
 use crate::markdown::{cell, inline};
 use crate::prompt::Prompt;
 
 use super::motion::side;
-use super::{Answer, Cost, Next, Row, Shows, Stage, Step, Trigger, oxford, with_failure};
+use super::{Answer, Cost, Next, Row, Shows, Stage, Step, Trigger, key, oxford, with_failure};
 
 pub(super) const VERDICT: StageId = StageId::new("verdict");
 
@@ -59,7 +59,7 @@ pub fn debaters(debate: &Debate, reversed: bool) -> Vec<&AgentSettings> {
 /// The last stage of a debate on a motion.
 pub(super) const fn verdict() -> Stage {
     Stage {
-        info: StageInfo::new(VERDICT, Words::new(["verdict", "verdicts", "judging", "judges", "judged", "judge"]))
+        info: StageInfo::new(VERDICT, ["verdict", "verdicts", "judging", "judges", "judged", "judge"])
             .yielding(Yield::Verdict)
             .essential(),
         facts,
@@ -72,14 +72,9 @@ pub(super) const fn verdict() -> Stage {
 /// The judge is asked in either order. What a cost limit has left is kept for the one judgement that the answer needs.
 fn steps(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
-    let step = |pass, cost| Step {
-        key: CallKey::new(debate.current_round, VERDICT, &settings.judge.id).pass(pass),
-        inputs: Vec::new(),
-        prompt: &JUDGE,
-        shows: Shows::AnonymousTranscript { reversed: pass == 2 },
-        answer: Answer::Judgement,
-        cost,
-        notice: None,
+    let step = |pass, cost| {
+        let judgement = Step::new(key(debate, VERDICT, &settings.judge).pass(pass), &JUDGE, Answer::Judgement);
+        judgement.showing(Shows::AnonymousTranscript { reversed: pass == 2 }).paid(cost)
     };
     let (first, second) = (step(1, Cost::Closing), step(2, Cost::Decision));
     let is_affordable = debate.stop_reason != Some(StopReason::Budget) || debate.settled(&second.key).is_some();

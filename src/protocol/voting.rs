@@ -12,7 +12,7 @@ use crate::debate::{
 };
 use crate::prompt::Prompt;
 
-use super::{Answer, Cost, Shows, Step};
+use super::{Answer, Cost, Shows, Step, key};
 
 /// Fewer ballots than this are no vote, however few may vote.
 const LEAST_QUORUM: u32 = 2;
@@ -36,19 +36,12 @@ pub struct Ballots {
 
 impl Ballots {
     fn key(&self, debate: &Debate, voter: &AgentSettings) -> CallKey {
-        CallKey::new(debate.current_round, self.stage, &voter.id)
+        key(debate, self.stage, voter)
     }
 
     fn step(&self, key: CallKey, candidates: Vec<CallKey>, salt: u32, notice: Option<String>) -> Step {
-        Step {
-            key,
-            inputs: candidates,
-            prompt: self.prompt,
-            shows: Shows::Candidates { salt },
-            answer: Answer::Choice,
-            cost: Cost::Decision,
-            notice,
-        }
+        let ballot = Step::new(key, self.prompt, Answer::Choice).after(candidates);
+        ballot.showing(Shows::Candidates { salt }).paid(Cost::Decision).saying(notice)
     }
 
     /// The ballots that were cast, the judge's not among them.

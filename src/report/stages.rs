@@ -251,7 +251,7 @@ pub(super) fn capitalized(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::debate::fixture::{self, pitching};
-    use crate::debate::{AgentId, Metadata, Words};
+    use crate::debate::{AgentId, Metadata};
     use crate::protocol::DIALECTIC;
 
     fn with(stages: Arc<[StageInfo]>) -> Debate {
@@ -286,7 +286,7 @@ mod tests {
         R ruling p5
         E encore p6
         ");
-        let named = |id, noun| StageInfo::new(StageId::new(id), Words::new([noun; 6])).yielding(Yield::Speech);
+        let named = |id, noun| StageInfo::new(StageId::new(id), [noun; 6]).yielding(Yield::Speech);
         let alike = [named("a", "as"), named("b", "sea"), named("c", "sea"), named("d", "sees"), named("e", "")];
         let solved = named("f", "fix").yielding(Yield::Solution);
         assert_eq!(
@@ -338,7 +338,7 @@ mod tests {
         );
         assert_eq!(headings(pitching::stages(), &[("heckle", "a"), ("pitch", "a")]), ["Pitches 1", "Heckles 1"]);
         let writing = |id, plural| {
-            let stage = StageInfo::new(StageId::new(id), Words::new([id, plural, id, id, id, id]));
+            let stage = StageInfo::new(StageId::new(id), [id, plural, id, id, id, id]);
             stage.yielding(Yield::Proposal).in_round().essential()
         };
         let review = [writing("draft", "drafts"), writing("rewrite", "rewrites")];
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn speeches_stay_in_the_order_in_which_they_were_held() {
         let speech = |id: &'static str| {
-            StageInfo::new(StageId::new(id), Words::new([id, "speeches", id, id, id, id])).yielding(Yield::Speech)
+            StageInfo::new(StageId::new(id), [id, "speeches", id, id, id, id]).yielding(Yield::Speech)
         };
         let stages: Arc<[StageInfo]> = ["silence", "answer", "opening", "closing"].map(speech).into();
         let said = [("opening", "a"), ("answer", "b"), ("opening", "b"), ("opening", "c"), ("answer", "a")];

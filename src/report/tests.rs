@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::debate::{Debate, Recorded, StageId, StageInfo, Words, Yield};
+use crate::debate::{Debate, Recorded, StageId, StageInfo, Yield};
 
 fn stage(id: &'static str, noun: &'static str, plural: &'static str, yields: Yield) -> StageInfo {
-    StageInfo::new(StageId::new(id), Words::new([noun, plural, noun, noun, noun, noun])).yielding(yields)
+    StageInfo::new(StageId::new(id), [noun, plural, noun, noun, noun, noun]).yielding(yields)
 }
 
 fn debate(stages: &[StageInfo], more: &Value) -> Debate {

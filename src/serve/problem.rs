@@ -62,31 +62,19 @@ pub(super) struct Problem {
 }
 
 impl Kind {
-    fn title(self) -> &'static str {
+    /// In words, and whether the same may succeed later.
+    fn meaning(self) -> (&'static str, bool) {
         match self {
-            Self::ModelError => "A model gave no answer, or cannot be asked",
-            Self::Timeout => "A model was silent for too long",
-            Self::CostLimit => "A cost limit stands against it",
-            Self::Validation => "The request cannot be used",
-            Self::Network => "A model's server was not reached",
-            Self::Access => "Access is refused",
-            Self::NotFound => "There is no such thing",
-            Self::Conflict => "The debate is not in a state for that",
-            Self::Busy => "Too much is going on at once",
-            Self::Internal => "The server cannot do that",
-        }
-    }
-
-    fn is_retryable(self) -> bool {
-        match self {
-            Self::Timeout | Self::Network | Self::Busy => true,
-            Self::ModelError
-            | Self::CostLimit
-            | Self::Validation
-            | Self::Access
-            | Self::NotFound
-            | Self::Conflict
-            | Self::Internal => false,
+            Self::ModelError => ("A model gave no answer, or cannot be asked", false),
+            Self::Timeout => ("A model was silent for too long", true),
+            Self::CostLimit => ("A cost limit stands against it", false),
+            Self::Validation => ("The request cannot be used", false),
+            Self::Network => ("A model's server was not reached", true),
+            Self::Access => ("Access is refused", false),
+            Self::NotFound => ("There is no such thing", false),
+            Self::Conflict => ("The debate is not in a state for that", false),
+            Self::Busy => ("Too much is going on at once", true),
+            Self::Internal => ("The server cannot do that", false),
         }
     }
 
@@ -104,7 +92,7 @@ impl Kind {
 
 impl Problem {
     pub(super) fn new(status: StatusCode, kind: Kind, detail: impl Into<String>) -> Self {
-        let (title, retryable) = (kind.title(), kind.is_retryable());
+        let (title, retryable) = kind.meaning();
         Self { kind, title, status: status.as_u16(), detail: detail.into(), hint: None, key: None, retryable }
     }
 

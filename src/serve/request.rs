@@ -67,29 +67,23 @@ pub(super) struct Fork {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Choices {
     /// The protocol.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) protocol: Option<String>,
     /// Rounds at most.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub(super) rounds: Option<u32>,
     /// The agents, in place of all that there would be. Who has the id and the role of one that there would be is as that
     /// one, but for what is said here.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 8))]
     pub(super) agents: Option<Vec<Member>>,
     /// The judge.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) judge: Option<Member>,
     /// How the debate runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) debate: Option<Rules>,
     /// What it may cost at most, in US dollars.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub(super) max_cost: Option<f64>,
     /// Whether all answers come from the embedded rehearsal: no model is called, and nothing is paid.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub(super) offline: bool,
 }
 
@@ -110,33 +104,24 @@ pub(super) struct TextFile {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Member {
     /// Unique in the debate. Left out: from the role.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<String>,
     /// What people call it. Left out: the role.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
     /// Its role: one of those in `GET /api/v1/setup`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) role: Option<String>,
     /// Its model: one of those in `GET /api/v1/setup`, with its provider.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) model: Option<String>,
     /// The provider of the model.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) provider: Option<String>,
     /// The sampling temperature.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2))]
     pub(super) temperature: Option<f64>,
     /// The output limit of each call, in tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub(super) max_tokens: Option<u32>,
     /// Its side where a motion is debated.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) position: Option<Position>,
     /// What the judge of a motion looks at. Of the judge alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) criteria: Option<Vec<String>>,
 }
 
@@ -144,51 +129,32 @@ pub(super) struct Member {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct Rules {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) protocol: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub(super) rounds: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) termination_condition: Option<Termination>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) critics: Option<CriticsChoice>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) synthesis_method: Option<SynthesisMethod>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) include_full_history: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) history_limit: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) seed: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 3_600_000))]
     pub(super) timeout_per_round: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) summarization: Option<Summaries>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) interactive_clarifications: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 20))]
     pub(super) clarifications_max_per_agent: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 20))]
     pub(super) clarifications_max_iterations: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 32))]
     pub(super) max_concurrency: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 3_600_000))]
     pub(super) call_timeout: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 3_600_000))]
     pub(super) idle_timeout: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 10))]
     pub(super) max_retries: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) on_agent_failure: Option<AgentFailurePolicy>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) budget: Option<Limits>,
 }
 
@@ -197,14 +163,12 @@ pub(super) struct Rules {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Termination {
     /// The condition.
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "type")]
     kind: Option<TerminationKind>,
     /// The judge's score from which the debate ends.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 100))]
     threshold: Option<f64>,
     /// The round before whose end the debate does not end.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     min_rounds: Option<u32>,
 }
@@ -224,13 +188,10 @@ pub(super) enum CriticsChoice {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Summaries {
     /// Whether at all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     enabled: Option<bool>,
     /// Characters of history from which on.
-    #[serde(skip_serializing_if = "Option::is_none")]
     threshold: Option<u32>,
     /// The length of a summary at most, in characters.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     max_length: Option<u32>,
 }
@@ -240,11 +201,9 @@ pub(super) struct Summaries {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Limits {
     /// The same as `maxCost`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub(super) max_cost_usd: Option<f64>,
     /// One warning when the cost reaches this.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     warn_cost_usd: Option<f64>,
 }
@@ -282,7 +241,6 @@ pub(super) struct Feedback {
     #[schemars(extend("enum" = [1, -1]))]
     pub(super) rating: i8,
     /// Why.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) note: Option<String>,
 }
 
@@ -540,6 +498,16 @@ impl Member {
     }
 }
 
+/// `value` as JSON: what is not said is not there.
 fn json(value: &impl Serialize) -> Value {
-    serde_json::to_value(value).unwrap_or_default()
+    let mut json = serde_json::to_value(value).unwrap_or_default();
+    drop_unsaid(&mut json);
+    json
+}
+
+fn drop_unsaid(value: &mut Value) {
+    if let Value::Object(values) = value {
+        values.retain(|_, value| !value.is_null());
+        values.values_mut().for_each(drop_unsaid);
+    }
 }

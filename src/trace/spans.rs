@@ -117,40 +117,8 @@ impl Spans {
                 self.leave_stage(now);
             }
             Event::Suspended { .. } | Event::Paused | Event::Completed => self.leave_stage(now),
-            Event::Created(_)
-            | Event::RoundBegun { .. }
-            | Event::Gathered { .. }
-            | Event::TeamSelected { .. }
-            | Event::Related { .. }
-            | Event::Compared { .. }
-            | Event::Measured { .. }
-            | Event::Challenged { .. }
-            | Event::Observed { .. }
-            | Event::Extended { .. }
-            | Event::QuestionsAsked { .. }
-            | Event::QuestionAnswered { .. }
-            | Event::QuestionsEnded
-            | Event::Summarized { .. }
-            | Event::Contributed { .. }
-            | Event::RoundTimedOut { .. }
-            | Event::Evaluated { .. }
-            | Event::Polled { .. }
-            | Event::Judged { .. }
-            | Event::Decided { .. }
-            | Event::Voted { .. }
-            | Event::Synthesized { .. }
-            | Event::CostReserved { .. }
-            | Event::AttemptFailed { .. }
-            | Event::OutputLimited { .. }
-            | Event::CostWarned { .. }
-            | Event::CostAcknowledged
-            | Event::CostAssumed { .. }
-            | Event::Stopping { .. }
-            | Event::Resumed
-            | Event::FollowUpAsked { .. }
-            | Event::FollowUpAnswered { .. }
-            | Event::Rated { .. }
-            | Event::Tagged { .. } => {}
+            // What else is recorded begins and ends no span.
+            _ => {}
         }
     }
 

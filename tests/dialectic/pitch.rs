@@ -1,16 +1,15 @@
 //! A protocol that the program does not know: everybody pitches in turn, all vote, and the judge writes.
 
-use dialectic::debate::{CallKey, Debate, StageId, StageInfo, Words, Yield};
+use dialectic::debate::{AgentId, Debate, StageId, StageInfo, Yield};
 use dialectic::prompt::{Focus, Prompt};
 use dialectic::protocol::{
     Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, all_clear, answers,
-    clarification, complete_or_fallback, initialization, is_last_round, nothing,
+    clarification, complete_or_fallback, initialization, is_last_round, key, keys, nothing,
 };
 
 const PITCH: StageId = StageId::new("pitch");
 const VOTE: StageId = StageId::new("show-of-hands");
 const REPORT: StageId = StageId::new("report");
-
 static SPEAK: Prompt = Prompt { file: "pitch/pitch.md", text: include_str!("pitch/pitch.md"), focus: Focus::Propose };
 static CHOOSE: Prompt = Prompt { file: "pitch/vote.md", text: include_str!("pitch/vote.md"), focus: Focus::None };
 static WRITE: Prompt = Prompt { file: "pitch/report.md", text: include_str!("pitch/report.md"), focus: Focus::None };
@@ -35,8 +34,8 @@ pub(crate) static PITCHING: Protocol = Protocol {
             facts: nothing,
             steps: |debate| {
                 let all = keys(debate, debate.current_round, PITCH);
-                let before = all.iter().enumerate().map(|(place, key)| (key.clone(), all[..place].to_vec()));
-                before.map(|(key, before)| step(key, before, &SPEAK, Shows::Transcript, Answer::Text)).collect()
+                let step = |at: usize| Step::new(all[at].clone(), &SPEAK, Answer::Text).after(all[..at].to_vec());
+                (0..all.len()).map(|at| step(at).showing(Shows::Transcript)).collect()
             },
             outcome: |debate| match debate.final_round().filter(|last| last.round_number == debate.current_round) {
                 Some(_) => Ok(complete_or_fallback(debate, PITCH, Trigger("PITCHED"))),
@@ -48,10 +47,9 @@ pub(crate) static PITCHING: Protocol = Protocol {
             info: info(VOTE, Yield::Ballot, ["vote", "votes", "voting", "votes", "voted", "vote"]).in_round(),
             facts: nothing,
             steps: |debate| {
-                let [pitches, ballots] = [PITCH, VOTE].map(|stage| keys(debate, debate.current_round, stage));
-                let shows = |salt| Shows::Candidates { salt };
-                let salted = (debate.current_round * 1000..).zip(ballots);
-                salted.map(|(salt, key)| step(key, pitches.clone(), &CHOOSE, shows(salt), Answer::Choice)).collect()
+                let [all, votes] = [PITCH, VOTE].map(|stage| keys(debate, debate.current_round, stage));
+                let step = |(key, salt)| Step::new(key, &CHOOSE, Answer::Choice).showing(Shows::Candidates { salt });
+                votes.into_iter().zip(debate.current_round * 1000..).map(|one| step(one).after(all.clone())).collect()
             },
             outcome: |debate| Ok(Trigger(if is_last_round(debate) { "DECIDED" } else { "AGAIN" })),
             rows: &[Row(Trigger("DECIDED"), Next::Go(REPORT)), Row(Trigger("AGAIN"), Next::Begin(PITCH))],
@@ -59,7 +57,7 @@ pub(crate) static PITCHING: Protocol = Protocol {
         Stage {
             info: info(REPORT, Yield::Solution, ["report", "reports", "reporting", "reports", "reported", "report"]),
             facts: nothing,
-            steps: report,
+            steps: |debate| report(debate).into_iter().collect(),
             outcome: |debate| debate.final_solution.as_ref().map(|_| Trigger("REPORTED")).ok_or("no report".to_owned()),
             rows: &[Row(Trigger("REPORTED"), Next::Done)],
         },
@@ -67,26 +65,15 @@ pub(crate) static PITCHING: Protocol = Protocol {
 };
 
 const fn info(id: StageId, yields: Yield, words: [&'static str; 6]) -> StageInfo {
-    StageInfo::new(id, Words::new(words)).yielding(yields).essential()
-}
-
-fn step(key: CallKey, inputs: Vec<CallKey>, prompt: &'static Prompt, shows: Shows, answer: Answer) -> Step {
-    let cost = if key.stage == REPORT { Cost::Closing } else { Cost::Round };
-    Step { key, inputs, prompt, shows, answer, cost, notice: None }
-}
-
-/// The call of each agent in a stage of a round.
-fn keys(debate: &Debate, round: u32, stage: StageId) -> Vec<CallKey> {
-    debate.settings.iter().flat_map(|of| &of.agents).map(|agent| CallKey::new(round, stage, &agent.id)).collect()
+    StageInfo::new(id, words).yielding(yields).essential()
 }
 
 /// The judge reads the pitches of the last round, those with the most votes last.
-fn report(debate: &Debate) -> Vec<Step> {
-    let (Some(settings), Some(last)) = (&debate.settings, debate.final_round()) else { return Vec::new() };
-    let ballots = last.contributions.iter().filter(|one| one.stage == VOTE);
-    let chosen: Vec<_> = ballots.filter_map(|one| one.target_agent_id.as_ref()).collect();
+fn report(debate: &Debate) -> Option<Step> {
+    let (settings, last) = (debate.settings.as_ref()?, debate.final_round()?);
+    let votes = |id: &AgentId| last.contributions.iter().filter(|one| one.target_agent_id.as_ref() == Some(id)).count();
     let mut pitches = keys(debate, last.round_number, PITCH);
-    pitches.sort_by_key(|pitch| chosen.iter().filter(|id| **id == &pitch.agent_id).count());
-    let key = CallKey::new(debate.current_round, REPORT, &settings.judge.id);
-    vec![step(key, pitches, &WRITE, Shows::Inputs, Answer::Solution(Authorship::Judge))]
+    pitches.sort_by_key(|pitch| votes(&pitch.agent_id));
+    let solution = Step::new(key(debate, REPORT, &settings.judge), &WRITE, Answer::Solution(Authorship::Judge));
+    Some(solution.after(pitches).paid(Cost::Closing))
 }

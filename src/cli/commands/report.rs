@@ -19,7 +19,7 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
         let message = "names the debate itself, which a report must not replace".to_owned();
         return Err(ConfigError::Argument { option: "--output", message }.into());
     }
-    let format = match (args.format.map(ReportFormat::from), args.output.as_deref()) {
+    let format = match (args.format, args.output.as_deref()) {
         (Some(format), _) => format,
         (None, Some(path)) => ReportFormat::of("--output", path)?,
         (None, None) if args.open => ReportFormat::Page,

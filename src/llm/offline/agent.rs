@@ -5,27 +5,30 @@
 //! meet, and rejects what it meets; a judge counts what is met.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
-use super::checklist::{Checklist, Entry, checklist};
-use super::judge::is_shared;
+use crate::debate::Severity;
+use crate::figures::list;
+
+use super::checklist::{Checklist, Entry, checklist, find};
+use super::judge::{is_shared, union};
 use super::problem::{Problem, Requirement, is_answer};
 use super::prompt::{Fenced, Prompt};
 use super::text::{
-    COVERAGE, DESIGN, Point, Position, RESPONSE, covers, extended, holds, labelled, numbered, section, unique,
+    COVERAGE, DECISIONS, Point, Position, RESPONSE, covers, extended, labelled, numbered, section, unique,
 };
-use super::words::{list, one_line, terms};
+use super::words::{one_line, paragraphs, terms};
 
 /// Points of the own checklist in a first solution.
 const FIRST_POINTS: usize = 4;
-/// New points of a critique at most.
-pub(super) const OBJECTIONS: usize = 3;
+/// New points of a critique at most, and lines that answer a question.
+const POINTS: usize = 3;
 /// Characters of a line of the solution that an answer quotes.
 const QUOTED: usize = 400;
+/// Decisions that a text lists.
+const DECIDED: usize = 5;
 /// Questions that one role asks in a debate at most.
 const QUESTIONS: usize = 2;
-/// The severities of objections, the gravest first.
-const SEVERITIES: [&str; 3] = ["blocking", "major", "minor"];
-const MINOR: usize = 2;
 
 /// Who is asked, with all that the prompt gives.
 pub(super) struct Agent<'a> {
@@ -41,15 +44,24 @@ pub(super) struct Agent<'a> {
     pub(super) seed: u64,
 }
 
+/// What a critic has to say.
+struct Criticism {
+    /// What became of earlier points.
+    rechecked: String,
+    /// New numbered points.
+    raised: String,
+    /// Whether anything above minor is among them.
+    is_grave: bool,
+}
+
 impl<'a> Agent<'a> {
     pub(super) fn new(prompt: &'a str, seed: u64) -> Self {
         let prompt = Prompt::read(prompt);
         let clarifications = prompt.clarifications();
-        let problem = prompt.of_kind("problem").next().map_or("", |text| text.text);
-        let problem = Problem::read(problem, &clarifications);
-        let checklist = checklist(prompt.labelled("Your role:").unwrap_or_default());
+        let problem = Problem::read(prompt.first("problem"), &clarifications);
+        let checklist = checklist(prompt.named("Your role:"));
         let own = checklist.applicable(&problem);
-        let task = prompt.labelled("Your task:").unwrap_or_default();
+        let task = prompt.named("Your task:");
         Self { prompt, task, problem, clarifications, checklist, own, seed }
     }
 
@@ -69,34 +81,25 @@ impl<'a> Agent<'a> {
 
     /// What the solution says about a question: its lines that share most words with it. Rules weigh nothing.
     fn follow_up(&self) -> String {
-        let question = self.prompt.of_kind("follow-up").last().map_or("", |asked| asked.text);
+        let question = self.prompt.last("follow-up");
         let solution = self.prompt.texts().rfind(|text| text.part == "The solution").map_or("", |text| text.text);
         let asked = terms(question);
         let shared = |line: &&str| asked.intersection(&terms(line)).count();
-        let mut lines: Vec<&str> = solution
-            .lines()
-            .filter(|line| !line.starts_with('#'))
-            .map(|line| line.trim().trim_start_matches("- "))
-            .collect();
-        lines.retain(|line| shared(line) > 0);
+        let mut lines: Vec<&str> = solution.lines().filter(|line| !line.starts_with('#') && shared(line) > 0).collect();
         lines.sort_by_key(|line| Reverse(shared(line)));
-        let lines = lines.iter().take(OBJECTIONS).map(|line| format!("- {}", one_line(line, QUOTED)));
-        let lines: Vec<String> = lines.collect();
+        let lines = lines.iter().take(POINTS).map(|line| line.trim().trim_start_matches("- "));
+        let lines: Vec<String> = lines.map(|line| format!("- {}", one_line(line, QUOTED))).collect();
+        let found = if lines.is_empty() { " nothing.".to_owned() } else { format!(":\n\n{}", lines.join("\n")) };
         let question = one_line(question, QUOTED);
-        if lines.is_empty() {
-            return format!("Rules can only look up what the solution says. Of “{question}” it says nothing.\n");
-        }
-        let lines = lines.join("\n");
-        format!("Rules can only look up what the solution says. Of “{question}” it says:\n\n{lines}\n")
+        format!("Rules can only look up what the solution says. Of “{question}” it says{found}\n")
     }
 
     /// Questions about what the problem's own words leave open. A problem whose words call for nothing gets one
     /// question: it is the vaguest of all.
     pub(super) fn questions(&self) -> Vec<&'static str> {
-        let called = self.own.iter().filter(|entry| entry.score(&self.problem) > 0).count().max(1);
-        let was_asked = |entry: &&&Entry| self.clarifications.iter().any(|(question, _)| *question == entry.question);
-        let first = self.own.iter().take(called.min(QUESTIONS));
-        first.filter(|entry| !was_asked(entry)).map(|entry| entry.question).collect()
+        let called = self.own.iter().filter(|entry| entry.score(&self.problem) > 0).count().clamp(1, QUESTIONS);
+        let was_asked = |asked: &&str| self.clarifications.iter().any(|(question, _)| question == asked);
+        self.own.iter().take(called).map(|entry| entry.question).filter(|asked| !was_asked(asked)).collect()
     }
 
     fn solution_of_its_own(&self) -> String {
@@ -107,22 +110,24 @@ impl<'a> Agent<'a> {
             self.checklist.view,
             self.problem.about(self.checklist.approach)
         );
-        let points: Vec<String> = entries.iter().map(|entry| self.design_point(entry)).collect();
-        let closing = self.closing_section(&entries);
-        let text = format!(
-            "{approach}\n\n{}\n\n{closing}\n\n{}",
-            section(DESIGN, &points.join("\n")),
-            self.decisions(&entries)
-        );
-        format!("{}\n", text.trim_end())
+        let design: Vec<String> = entries.iter().map(|entry| self.design_point(entry)).collect();
+        self.solution(&approach, &design, &entries, "")
+    }
+
+    /// A text with these points added to its design, and what there is to say of all that it holds then.
+    fn solution(&self, text: &str, design: &[String], held: &[&'static Entry], response: &str) -> String {
+        let coverage = section(COVERAGE, &self.coverage(held).join("\n"));
+        let response = section(RESPONSE, response);
+        let parts = [extended(text, design), coverage, self.colophon(), self.decisions(held), response];
+        format!("{}\n", paragraphs(parts).trim_end())
     }
 
     /// What is to be criticised or reworked, and the texts behind it. Earlier texts may stand before it.
-    fn at_hand(&self) -> (Option<Fenced<'a>>, Vec<Fenced<'a>>) {
+    fn at_hand(&self) -> (&'a str, Vec<Fenced<'a>>) {
         let mut texts: Vec<Fenced<'a>> = self.prompt.texts().collect();
         match texts.iter().rposition(|text| matches!(text.kind, "proposal" | "draft")) {
-            Some(at) => (Some(texts[at]), texts.split_off(at + 1)),
-            None => (None, texts),
+            Some(at) => (texts[at].text, texts.split_off(at + 1)),
+            None => ("", texts),
         }
     }
 
@@ -132,210 +137,159 @@ impl<'a> Agent<'a> {
     }
 
     fn critique(&self) -> String {
-        let (rechecked, objections, _) = self.objections();
-        let objections = if objections.is_empty() { "No objections.".to_owned() } else { objections.join("\n\n") };
-        let rechecked = section("Earlier points", &rechecked.join("\n"));
-        if rechecked.is_empty() { objections } else { format!("{rechecked}\n\n{}", section("New points", &objections)) }
+        let Criticism { rechecked, mut raised, .. } = self.criticism();
+        if raised.is_empty() {
+            "No objections.".clone_into(&mut raised);
+        }
+        if rechecked.is_empty() {
+            return raised;
+        }
+        paragraphs([section("Earlier points", &rechecked), section("New points", &raised)])
     }
 
     /// What decides a review, and its reasons: a rewrite is demanded while something above minor is not met.
     pub(super) fn review(&self) -> (&'static str, String) {
-        let (mut reasons, objections, is_grave) = self.objections();
+        let Criticism { rechecked, raised, is_grave } = self.criticism();
         if is_grave {
-            reasons.push(String::new());
-            return ("rewrite", format!("{}\n{}", reasons.join("\n"), objections.join("\n\n")).trim().to_owned());
+            return ("rewrite", paragraphs([rechecked, raised]));
         }
-        let draft = Position::of("", self.at_hand().0.map_or("", |draft| draft.text));
-        let kept = self.own.iter().filter(|entry| covers(&draft.held, entry)).take(FIRST_POINTS);
-        let kept: Vec<String> = kept.map(|entry| entry.bold()).collect();
-        reasons.push(format!(
-            "No objections above minor from {}. What convinced: {}.",
-            self.checklist.view,
-            list(&kept)
-        ));
-        ("accept", reasons.join("\n"))
+        let reason = format!("No objections above minor from {}.", self.checklist.view);
+        ("accept", paragraphs([rechecked, reason]))
     }
 
-    /// What became of earlier points, new numbered ones, and whether anything above minor is among them.
-    fn objections(&self) -> (Vec<String>, Vec<String>, bool) {
-        let (target, behind) = self.at_hand();
-        let target = Position::of("", target.map_or("", |target| target.text));
+    fn criticism(&self) -> Criticism {
+        let target = Position::of("", self.at_hand().0);
         let earlier = self.earlier_points();
-        let open: Vec<&Requirement> = self.open_majors(&target.held).collect();
         let mut is_grave = false;
         let rechecked = earlier.iter().map(|point| {
-            if let Some(by) = self.met_by(&target, point) {
+            if let Some(by) = target.meets(point) {
                 return format!("- {}: withdrawn. {by} settles it.", point.label);
             }
-            // No rewrite by rules can mend what no rule answers.
-            is_grave |= !point.is_minor && self.requirement_of(point).is_none();
+            is_grave |= !point.is_minor;
             format!("- {}: maintained. Nothing in the text meets “{}” yet.", point.label, point.title)
         });
-        let rechecked = rechecked.collect();
+        let rechecked = rechecked.collect::<Vec<_>>().join("\n");
         let raised: Vec<&Entry> = earlier.iter().filter_map(|point| point.entry).collect();
-        let is_known = |entry: &Entry| covers(&target.held, entry) || covers(&raised, entry);
-        let missing = self.own.iter().copied().filter(|entry| !is_known(entry));
-        let missing = missing.map(|entry| self.objection(entry, &open));
-        let reviews = behind.iter().filter(|text| text.kind == "review");
-        let reviewed: Vec<Point> = reviews.flat_map(|review| numbered(review.text)).collect();
-        // What the own checklist cannot answer is missing all the same, which is said once.
-        let is_beyond = |asked: &&&Requirement| {
-            !earlier.iter().chain(&reviewed).any(|point| point.title == asked.name())
-                && !self.own.iter().any(|entry| entry.answers(&self.problem, asked) > 0)
-        };
-        let beyond = open.iter().filter(is_beyond).map(|asked| {
-            let concern = format!("{}: nothing here answers “{}”.", asked.name(), asked.text);
-            (
-                0,
-                format!(
-                    "{concern} Effect: a major requirement fails. Resolved by: a part of the design that fulfils it."
-                ),
-            )
-        });
-        let mut new: Vec<(usize, String)> = beyond.chain(missing).collect();
+        let is_missing = |entry: &&&Entry| !covers(&target.held, entry) && !covers(&raised, entry);
+        let open = self.problem.open_majors(&target.held);
+        let missing = self.own.iter().filter(is_missing).map(|entry| self.objection(entry, &open));
+        let mut new: Vec<(Severity, String)> = missing.collect();
         new.sort_by_key(|(severity, _)| *severity);
-        new.truncate(OBJECTIONS);
-        is_grave |= new.iter().any(|(severity, _)| *severity < MINOR);
-        let new = (1..).zip(new);
-        let new = new.map(|(number, (severity, text))| format!("{number}. [{}] {text}", SEVERITIES[severity]));
-        (rechecked, new.collect(), is_grave)
+        new.truncate(POINTS);
+        is_grave |= new.iter().any(|(severity, _)| *severity != Severity::Minor);
+        let new = (1..).zip(new).map(|(number, (severity, text))| format!("{number}. [{}] {text}", severity.name()));
+        Criticism { rechecked, raised: paragraphs(new), is_grave }
     }
 
     /// That an entry is missing, and how grave that is while these requirements are open.
-    fn objection(&self, entry: &Entry, open: &[&Requirement]) -> (usize, String) {
+    fn objection(&self, entry: &Entry, open: &[&Requirement]) -> (Severity, String) {
         let why = self.why(entry);
-        let is_blocking = open.iter().any(|asked| entry.answers(&self.problem, asked) > 0);
-        let severity = if is_blocking {
-            0
-        } else if why.is_empty() {
-            MINOR
-        } else {
-            1
+        let severity = match why.as_str() {
+            _ if open.iter().any(|asked| entry.answers(&self.problem, asked) > 0) => Severity::Blocking,
+            "" => Severity::Minor,
+            _ => Severity::Major,
         };
-        let [concern, effect, action] =
-            [entry.concern, entry.effect, entry.action].map(|text| self.problem.about(text));
-        (severity, format!("{}: {concern} Effect: {effect}{why} Resolved by: {action}", entry.title))
-    }
-
-    /// The requirement that a point is about, where it is about one: `R2`.
-    fn requirement_of(&self, point: &Point) -> Option<&Requirement> {
-        self.problem.requirements.iter().find(|one| one.name() == point.title)
-    }
-
-    /// By which of its points a text meets this one.
-    pub(super) fn met_by(&self, text: &Position, point: &Point) -> Option<String> {
-        let asked = self.requirement_of(point);
-        let meets = |held: &Entry| match (point.entry, asked) {
-            (Some(entry), _) => held.is_like(entry),
-            (None, Some(asked)) => held.answers(&self.problem, asked) > 0,
-            (None, None) => false,
-        };
-        let same = |one: &&Point| one.title.eq_ignore_ascii_case(&point.title);
-        let held = text.held.iter().copied().find(|held| meets(held)).map(Entry::bold);
-        held.or_else(|| text.points.iter().find(same).map(Point::bold))
+        let Entry { title, concern, effect, action, .. } = entry;
+        let text = format!("{title}: {concern} Effect: {effect}{why} Resolved by: {action}");
+        (severity, self.problem.about(&text))
     }
 
     /// The own text with every point of its critics taken over or answered.
     fn revision(&self) -> String {
         let (own, behind) = self.at_hand();
-        let own = own.map_or_else(|| self.solution_of_its_own(), |own| own.text.to_owned());
-        let before = Position::of("", &own);
-        let mut raised: Vec<(String, Point, bool)> = Vec::new();
-        let critiques = behind.iter().filter(|text| matches!(text.kind, "critique" | "review"));
-        for (number, critique) in (1..).zip(critiques) {
-            let points = numbered(critique.text);
+        let own = if own.is_empty() { self.solution_of_its_own() } else { own.to_owned() };
+        let mut position = Position::of("", &own);
+        let critiques = (1..).zip(behind.iter().filter(|text| matches!(text.kind, "critique" | "review")));
+        let raised = critiques.flat_map(|(number, critique): (usize, _)| {
+            let points = numbered(critique.text).into_iter();
+            points.map(move |point| Point { label: format!("{number}.{}", point.label), ..point })
+        });
+        let (mut design, mut answers, mut taken_up) = (Vec::new(), Vec::new(), HashSet::new());
+        for point in raised.chain(self.earlier_points()) {
             // Of what nothing depends on, each critic's first point is taken up at once, the rest where it insists.
-            let taken_up = points.iter().position(|point| point.is_minor);
-            raised.extend(points.into_iter().enumerate().map(|(at, point)| {
-                let is_postponed = point.is_minor && taken_up != Some(at);
-                (format!("{number}.{}", point.label), point, is_postponed)
-            }));
-        }
-        raised.extend(self.earlier_points().into_iter().map(|point| (point.label.clone(), point, false)));
-        let (mut design, mut held, mut answers) = (Vec::new(), before.held.clone(), Vec::new());
-        for (label, point, is_postponed) in raised {
-            let (answer, added) = self.response(&point, &before, &held, is_postponed);
-            answers.push(format!("- {label} {answer}"));
-            // Two critics may have raised the same.
-            if let Some((entry, line)) = added
-                && !design.contains(&line)
-            {
+            let critic = point.label.split('.').next().map(str::to_owned);
+            let is_postponed = point.is_minor && !taken_up.insert(critic);
+            let (answer, line) = self.response(&point, &position, is_postponed);
+            answers.push(format!("- {} {answer}", point.label));
+            if let Some(line) = line {
+                // Another critic may have raised the same, or what it answers, too.
+                let Position { points, held, .. } = Position::of("", &line);
+                position.points.extend(points);
+                position.held.extend(held);
                 design.push(line);
-                held.extend(entry);
             }
         }
-        // What it asks of others it asks of itself.
-        let is_criticised = behind.iter().any(|text| matches!(text.kind, "critique" | "review" | "points"));
-        let due = self.own.iter().copied().find(|entry| !covers(&held, entry));
-        design.extend(due.map(|entry| self.design_point(entry)));
-        held.extend(due);
-        // Where solutions compete, what others have decided is taken over.
+        let mut held = position.held;
+        // What it asks of others it asks of itself; and where solutions compete, what others have decided is taken over.
+        if let Some(due) = self.own.iter().find(|entry| !covers(&held, entry)) {
+            design.push(self.design_point(due));
+            held.push(due);
+        }
         for entry in self.adopted(&held) {
             design.push(format!("{} (taken over from another solution)", self.design_point(entry)));
             held.push(entry);
         }
+        let is_criticised = behind.iter().any(|text| matches!(text.kind, "critique" | "review" | "points"));
         if is_criticised && answers.is_empty() {
             answers.push("No point was raised.".to_owned());
         }
-        let response = section(RESPONSE, &answers.join("\n"));
-        let decisions = self.decisions(&held);
-        let parts = [extended(&own, &design), self.closing_section(&held), decisions, response];
-        let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
-        format!("{}\n", text.trim_end())
+        self.solution(&own, &design, &held, &answers.join("\n"))
     }
 
     /// The answer to a point, and what goes into the design for it.
-    fn response(
-        &self,
-        point: &Point,
-        before: &Position,
-        held: &[&'static Entry],
-        is_postponed: bool,
-    ) -> (String, Option<(Option<&'static Entry>, String)>) {
+    fn response(&self, point: &Point, own: &Position, is_postponed: bool) -> (String, Option<String>) {
         let title = point.bold();
-        if let Some(by) = self.met_by(before, point) {
-            return (format!("rejected: {by} already covers it."), None);
+        if let Some(by) = own.meets(point) {
+            (format!("rejected: {by} already covers it."), None)
+        } else if is_postponed {
+            (format!("rejected: nothing that the problem states depends on {title}."), None)
+        } else if let Some(entry) = point.entry {
+            let (why, price) = (self.why(entry), self.problem.about(entry.cost));
+            let answer = format!("accepted: {title} is now in the design.{why} The price: {price}");
+            (answer, Some(self.design_point(entry)))
+        } else {
+            let answer = format!("accepted: no rule can weigh {title}, so the design takes it up as it stands.");
+            (answer, Some(format!("- **{}.** {}", point.title, point.remedy())))
         }
-        if is_postponed {
-            return (format!("rejected: nothing that the problem states depends on {title}."), None);
+    }
+
+    /// The section of decisions, where the task wants it: the points that the problem calls for most strongly.
+    pub(super) fn decisions(&self, held: &[&'static Entry]) -> String {
+        let task = self.prompt.section("Your task:").unwrap_or_default();
+        if !task.contains(&format!("`## {DECISIONS}`")) {
+            return String::new();
         }
-        let asked = self.requirement_of(point);
-        let answering = |asked| self.own.iter().copied().find(|entry| entry.answers(&self.problem, asked) > 0);
-        match (point.entry.or_else(|| answering(asked?)), asked) {
-            (Some(entry), _) => {
-                // What another point has just brought in may answer the concern in another way.
-                if let Some(like) = held.iter().find(|one| one.is_like(entry) && one.title != entry.title) {
-                    return (format!("rejected: {} now covers it.", like.bold()), None);
-                }
-                let (why, price) = (self.why(entry), self.problem.about(entry.cost));
-                let answer = format!("accepted: {} is now in the design.{why} The price: {price}", entry.bold());
-                (answer, Some((Some(entry), self.design_point(entry))))
-            }
-            (None, Some(asked)) => {
-                let answer = format!("partly: the coverage names {} as not addressed;", asked.name());
-                (format!("{answer} no rule here knows what would fulfil it."), None)
-            }
-            (None, None) => {
-                let answer = format!("accepted: no rule can weigh {title}, so the design takes it up as it stands.");
-                (answer, Some((None, format!("- **{}.** {}", point.title, point.remedy()))))
-            }
-        }
+        let mut ranked = held.to_vec();
+        ranked.sort_by_key(|entry| {
+            (Reverse((self.problem.served_by(entry).len(), entry.score(&self.problem))), entry.title)
+        });
+        let lines: Vec<String> = ranked.iter().take(DECIDED).map(|entry| format!("- {}", entry.title)).collect();
+        section(DECISIONS, &lines.join("\n"))
+    }
+
+    /// What others have decided and the own text does not cover.
+    pub(super) fn adopted(&self, held: &[&'static Entry]) -> Vec<&'static Entry> {
+        let decided = self.prompt.of_kind("other").flat_map(|other| {
+            let (_, decisions) = other.text.split_once(&format!("## {DECISIONS}\n")).unwrap_or_default();
+            decisions
+                .lines()
+                .take_while(|line| !line.starts_with('#'))
+                .filter_map(|line| find(line.strip_prefix("- ")?))
+        });
+        unique(decided.filter(|entry| !covers(held, entry)))
     }
 
     /// What is settled and what is open in the texts at hand, in a few lines.
     fn summary(&self) -> String {
         let positions = self.positions();
-        let all = self.union(&positions);
-        let (shared, single): (Vec<&Entry>, Vec<&Entry>) =
-            all.iter().copied().partition(|one| is_shared(&positions, one));
-        let raised = self.prompt.of_kind("critique").flat_map(|critique| numbered(critique.text));
-        let left = unique(raised.filter_map(|point| point.entry).filter(|entry| !covers(&all, entry)));
-        let open = self.open_majors(&all).map(|asked| format!("{} (“{}”)", asked.name(), asked.text)).collect();
+        let all = union(&positions);
+        let (shared, single): (Vec<&Entry>, Vec<&Entry>) = all.iter().partition(|one| is_shared(&positions, one));
+        let open = self.problem.open_majors(&all);
+        let open = open.iter().map(|asked| format!("{} (“{}”)", asked.name, asked.text)).collect();
         let bold = |entries: Vec<&Entry>| entries.into_iter().map(Entry::bold).collect::<Vec<_>>();
         let lines = [
             ("Held throughout", bold(shared)),
             ("Held by some", bold(single)),
-            ("Raised and not taken over", bold(left)),
             ("Major requirements still open", open),
         ];
         let lines = lines.iter().filter(|(_, items)| !items.is_empty());
@@ -344,24 +298,18 @@ impl<'a> Agent<'a> {
     }
 
     /// The line of a design for this entry.
-    fn design_point(&self, entry: &Entry) -> String {
+    pub(super) fn design_point(&self, entry: &Entry) -> String {
         format!("- **{}.** {}", entry.title, self.problem.about(entry.action))
     }
 
     /// Why an entry matters here, as a sentence behind others; nothing where the problem gives no reason.
     fn why(&self, entry: &Entry) -> String {
-        let served = self.problem.requirements.iter().filter(|asked| entry.answers(&self.problem, asked) > 0);
-        match &served.map(Requirement::name).collect::<Vec<_>>()[..] {
+        let served: Vec<String> = self.problem.served_by(entry).iter().map(|asked| asked.name.clone()).collect();
+        match &served[..] {
             [] if entry.score(&self.problem) > 0 => " The problem's own words call for it.".to_owned(),
             [] => String::new(),
             served => format!(" It serves {}.", list(served)),
         }
-    }
-
-    /// The major requirements that none of these points answers.
-    pub(super) fn open_majors(&self, held: &[&'static Entry]) -> impl Iterator<Item = &Requirement> {
-        let is_open = |asked: &&Requirement| held.iter().all(|entry| entry.answers(&self.problem, asked) == 0);
-        self.problem.majors().filter(is_open).collect::<Vec<_>>().into_iter()
     }
 
     /// The questions that these entries raise, as far as the user has not answered them.
@@ -371,29 +319,18 @@ impl<'a> Agent<'a> {
         entries.iter().map(|entry| entry.question).filter(is_open).collect()
     }
 
-    /// What meets each requirement, what is assumed, and who wrote it.
-    fn closing_section(&self, held: &[&'static Entry]) -> String {
-        let own: Vec<&Entry> = self.own.iter().copied().filter(|entry| holds(held, entry)).take(QUESTIONS).collect();
-        let assumed = self.open_questions(&own).into_iter();
-        let assumed = assumed.map(|question| format!("- Assumed not to change the design: the answer to “{question}”"));
-        let lines: Vec<String> = self.coverage(held).into_iter().chain(assumed).collect();
-        format!("{}\n\n{}", section(COVERAGE, &lines.join("\n")), self.colophon())
-    }
-
     pub(super) fn colophon(&self) -> String {
         format!("*Written by rules from the checklist “{}”; no model was called.*", self.checklist.title)
     }
 
-    /// The lines of a coverage section: each stated requirement and the points that answer it.
+    /// The lines of a coverage section: each stated requirement and points that answer it.
     pub(super) fn coverage(&self, held: &[&'static Entry]) -> Vec<String> {
         let line = |asked: &Requirement| {
             let weight = if asked.is_major { "major" } else { "minor" };
-            let fits = held.iter().map(|entry| (entry.answers(&self.problem, asked), entry.title));
-            let mut answering: Vec<_> = fits.filter(|(fit, _)| *fit > 0).collect();
-            answering.sort_by_key(|(fit, _)| Reverse(*fit));
-            let titles: Vec<String> = answering.iter().take(2).map(|(_, title)| (*title).to_owned()).collect();
+            let answering = held.iter().filter(|entry| entry.answers(&self.problem, asked) > 0).take(2);
+            let titles: Vec<String> = answering.map(|entry| entry.title.to_owned()).collect();
             let answer = if titles.is_empty() { "not addressed yet".to_owned() } else { list(&titles) };
-            format!("- {} ({weight}), “{}”: {answer}.", asked.name(), asked.text)
+            format!("- {} ({weight}), “{}”: {answer}.", asked.name, asked.text)
         };
         let mut lines: Vec<String> = self.problem.requirements.iter().map(line).collect();
         if lines.is_empty() {

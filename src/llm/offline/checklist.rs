@@ -62,8 +62,8 @@ pub(super) struct Entry {
     pub(super) cost: &'static str,
     /// What to ask.
     pub(super) question: &'static str,
-    /// Why a motion should be carried.
-    pub(super) merit: &'static str,
+    /// All its lines.
+    pub(super) body: &'static str,
     /// Whether it applies to any problem.
     pub(super) is_general: bool,
     same: &'static str,
@@ -160,7 +160,7 @@ fn parse(text: &'static str) -> Checklist {
             action,
             cost: field(body, "cost"),
             question: field(body, "ask"),
-            merit: field(body, "for"),
+            body,
             is_general: when.starts_with("always"),
             same: field(body, "same"),
             triggers: phrases(when.trim_start_matches("always")),
@@ -196,7 +196,7 @@ mod tests {
     fn every_checklist_is_complete() {
         let motion = motions();
         assert!(motion.entries.len() >= 8);
-        assert!(motion.entries.iter().all(|entry| entry.is_general && entry.merit.ends_with('.')));
+        assert!(motion.entries.iter().all(|entry| entry.is_general && field(entry.body, "for").ends_with('.')));
         for checklist in checklists().iter().chain([motion]) {
             let fields = [checklist.title, checklist.heading, checklist.view, checklist.approach];
             assert!(fields.iter().all(|field| !field.is_empty()), "{fields:?}");

@@ -5,11 +5,13 @@
 
 use serde_json::{Value, json};
 
+use crate::figures::{counted, list};
+
 use super::agent::Agent;
 use super::checklist::checklist;
 use super::problem::Requirement;
 use super::text::{Position, covers, extended};
-use super::words::{count_of, list, ratio, terms};
+use super::words::{ratio, terms};
 
 /// Points of a checklist that are looked for, those that the problem calls for most strongly first.
 const LOOKED_FOR: usize = 6;
@@ -18,9 +20,9 @@ const NAMED: usize = 3;
 
 impl Agent<'_> {
     /// The values of an evaluation.
-    pub(super) fn evaluation(&self) -> Vec<(&'static str, Value)> {
+    pub(super) fn evaluation(&self) -> Value {
         // Coverage and assessment quote requirements whether or not they are met.
-        let text = extended(self.prompt.of_kind("solution").last().map_or("", |text| text.text), &[]);
+        let text = extended(self.prompt.last("solution"), &[]);
         let (held, occurring) = (Position::of("", &text).held, terms(&text));
         // A point of a checklist answers it, or most of its telling words occur.
         let is_taken_up = |asked: &&Requirement| {
@@ -39,7 +41,7 @@ impl Agent<'_> {
             let found = wanted.iter().filter(|entry| covers(&held, entry)).count();
             share(found, wanted.len(), "point", &format!("of the checklists for {}", roles.join(" and ")))
         };
-        let scored = [
+        let scores = [
             ("functional_completeness", met(|_| true, "requirement")),
             ("performance_scalability", covered(&["Performance"])),
             ("security", covered(&["Security"])),
@@ -49,20 +51,20 @@ impl Agent<'_> {
             ("requirements_fulfillment", met(|asked| asked.is_major, "major requirement")),
         ];
         // A prompt of the user's may not show the solution.
-        let scored = scored.map(|(key, (score, why))| (key, score.filter(|_| !text.is_empty()), why));
-        let given: Vec<f64> = scored.iter().filter_map(|(_, score, _)| *score).collect();
+        let scores = scores.map(|(key, (score, why))| (key, score.filter(|_| !text.is_empty()), why));
+        let given: Vec<f64> = scores.iter().filter_map(|(_, score, _)| *score).collect();
         let overall = (!given.is_empty()).then(|| tenths(given.iter().sum::<f64>() * ratio(1, given.len())));
         let titles: Vec<String> = held.iter().take(NAMED).map(|entry| entry.title.to_owned()).collect();
-        let points = count_of(held.len(), "point");
+        let points = counted(held.len() as u64, "point");
         let strengths = format!("It holds {points} of the checklists, among them {}.", list(&titles));
+        let strengths = if titles.is_empty() { Vec::new() } else { vec![strengths] };
         let open = self.problem.majors().filter(|asked| !is_taken_up(asked));
         let weaknesses = open.map(|open| format!("Nothing found for the requirement “{}”.", open.text));
-        let mut values: Vec<(&'static str, Value)> = vec![
-            ("strengths", if titles.is_empty() { json!([]) } else { json!([strengths]) }),
-            ("weaknesses", weaknesses.collect()),
-            ("overall_score", json!(overall)),
-        ];
-        values.extend(scored.map(|(key, score, why)| (key, json!({ "score": score, "reasoning": why }))));
+        let weaknesses: Vec<String> = weaknesses.collect();
+        let mut values = json!({ "strengths": strengths, "weaknesses": weaknesses, "overall_score": overall });
+        for (key, score, why) in scores {
+            values[key] = json!({ "score": score, "reasoning": why });
+        }
         values
     }
 }
@@ -73,7 +75,7 @@ fn share(part: usize, whole: usize, what: &str, of: &str) -> (Option<f64>, Strin
         return (None, format!("By rule, without a model: there is no {what} {of}, so nothing is scored."));
     }
     let reasoning =
-        format!("By rule, without a model: the solution takes up {part} of {} {of}.", count_of(whole, what));
+        format!("By rule, without a model: the solution takes up {part} of {} {of}.", counted(whole as u64, what));
     (Some(tenths(1.0 + 9.0 * ratio(part, whole))), reasoning)
 }
 
@@ -93,11 +95,7 @@ mod tests {
             final_solution: fenced("solution", solution),
             ..EvaluatorValues::default()
         };
-        Agent::new(&values.fill(prompt), 0)
-            .evaluation()
-            .into_iter()
-            .map(|(key, value)| (key.to_owned(), value))
-            .collect()
+        Agent::new(&values.fill(prompt), 0).evaluation()
     }
 
     const PROBLEM: &str =

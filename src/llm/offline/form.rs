@@ -5,8 +5,6 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::words::one_line;
 
-/// A text of which a schema allows no more characters is a label and no sentence.
-const LABEL_CHARS: u64 = 20;
 /// What is said where a text is asked for and no rule knows one.
 const NOTHING_KNOWN: &str = "By rule, without a model: no rule has anything to say here.";
 
@@ -14,15 +12,15 @@ impl Agent<'_> {
     /// An instance of `schema`: the values of the task at hand by the names of the properties, plausible ones for what
     /// no rule knows.
     pub(super) fn form(&self, schema: &Value) -> Value {
-        instance("", schema, &self.values(schema), &self.vote().0)
+        instance("", schema, &self.values(schema))
     }
 
-    fn values(&self, schema: &Value) -> Vec<(&'static str, Value)> {
+    fn values(&self, schema: &Value) -> Value {
         match self.task {
             "clarify" => {
                 let questions = (1..).zip(self.questions());
                 let questions = questions.map(|(number, text)| json!({ "id": format!("q{number}"), "text": text }));
-                vec![("questions", questions.collect())]
+                json!({ "questions": questions.collect::<Value>() })
             }
             "vote" => ballot(self.vote()),
             "poll" => ballot(self.poll()),
@@ -30,33 +28,32 @@ impl Agent<'_> {
                 let (choice, reason) = self.review();
                 ballot((choice, 100, reason))
             }
-            "score the consensus" => vec![("confidence", self.consensus().into())],
-            "score the best solution" => vec![("confidence", self.best_quality().into())],
+            "score the consensus" => json!({ "confidence": self.consensus() }),
+            "score the best solution" => json!({ "confidence": self.best_quality() }),
             "judge the debate" => self.verdict(schema),
             "relate the decisions" => self.relations(),
             "challenge the agreement" => self.challenge(),
             "score the candidates" => self.scores(schema),
             "mark the kinds of argument" => self.kinds(),
             "assess" => {
-                let assessed = ["solution", "draft"].into_iter().find_map(|kind| self.prompt.of_kind(kind).last());
-                self.assessment(assessed.map_or("", |text| text.text))
+                let solution = self.prompt.texts().rfind(|text| matches!(text.kind, "solution" | "draft"));
+                self.assessment(solution.map_or("", |text| text.text))
             }
             // Evaluators may have prompts of their own; what they are asked for shows in the schema.
             _ if schema.to_string().contains("\"functional_completeness\"") => self.evaluation(),
-            _ => Vec::new(),
+            _ => Value::Null,
         }
     }
 }
 
-fn ballot<C: Into<Value>>((choice, confidence, reason): (C, u32, String)) -> Vec<(&'static str, Value)> {
-    vec![("choice", choice.into()), ("confidence", confidence.into()), ("reason", reason.into())]
+fn ballot<C: Into<Value>>((choice, confidence, reason): (C, u32, String)) -> Value {
+    json!({ "choice": choice.into(), "confidence": confidence, "reason": reason })
 }
 
 /// An instance of a schema, which stands under this name: what is known of that, as far as the schema allows it.
-fn instance(name: &str, schema: &Value, known: &[(&str, Value)], label: &str) -> Value {
+fn instance(name: &str, schema: &Value, known: &Value) -> Value {
     let allowed = schema.get("enum").and_then(Value::as_array);
-    let value = known.iter().find(|(one, _)| *one == name).map(|(_, value)| value);
-    let value = value.filter(|value| allowed.is_none_or(|allowed| allowed.contains(value)));
+    let value = known.get(name).filter(|value| allowed.is_none_or(|allowed| allowed.contains(value)));
     if let Some(value) = value.or_else(|| allowed?.first()) {
         return value.clone();
     }
@@ -64,20 +61,17 @@ fn instance(name: &str, schema: &Value, known: &[(&str, Value)], label: &str) ->
     match schema.get("type").and_then(|kind| kind.get(0).unwrap_or(kind).as_str()).unwrap_or_default() {
         "object" => {
             let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-            properties.map(|(name, schema)| (name.clone(), instance(name, schema, known, label))).collect()
+            properties.map(|(name, schema)| (name.clone(), instance(name, schema, known))).collect()
         }
         "array" => json!([]),
         // Where nothing is known, nothing is to be had for it.
         "integer" | "number" => schema.get("minimum").cloned().unwrap_or_else(|| json!(0)),
         "boolean" => json!(false),
         "null" => Value::Null,
-        _ => match schema.get("maxLength").and_then(Value::as_u64) {
-            Some(most) if most <= LABEL_CHARS => json!(label),
-            most => {
-                let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
-                json!(one_line(NOTHING_KNOWN, most))
-            }
-        },
+        _ => {
+            let most = schema.get("maxLength").and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok());
+            json!(one_line(NOTHING_KNOWN, most.unwrap_or(usize::MAX)))
+        }
     }
 }
 
@@ -98,7 +92,6 @@ mod tests {
             "type": "object",
             "properties": {
                 "mood": { "enum": ["calm", "cross"] },
-                "first": { "type": "string", "maxLength": 20 },
                 "why": { "type": "string", "maxLength": 30 },
                 "inner": { "type": "object", "properties": { "count": { "type": "integer" } } },
                 "none": { "type": "array", "items": { "type": "string" } },
@@ -108,7 +101,7 @@ mod tests {
         });
         let form = Agent::new(&prompt, 0).form(&schema);
         let expected = json!({
-            "mood": "calm", "first": "B", "why": "By rule, without a model: no r…", "inner": { "count": 0 }, "none": [],
+            "mood": "calm", "why": "By rule, without a model: no r…", "inner": { "count": 0 }, "none": [],
             "share": 1, "is_final": false,
         });
         assert_eq!(form, expected);

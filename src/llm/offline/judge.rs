@@ -3,13 +3,16 @@
 
 use std::cmp::Reverse;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+
+use crate::figures::{counted, list};
 
 use super::agent::Agent;
 use super::checklist::{Entry, checklists};
 use super::prompt::Fenced;
-use super::text::{COVERAGE, DESIGN, Position, covers, holds, numbered, section};
-use super::words::{count_of, list, mixed, one_line, percent, ratio};
+use super::speech::names;
+use super::text::{COVERAGE, DESIGN, Point, Position, covers, holds, numbered, section, unique};
+use super::words::{mixed, one_line, paragraphs, percent, ratio};
 
 /// Nothing is scored higher: a checklist never knows everything.
 const MOST: f64 = 0.95;
@@ -28,45 +31,21 @@ impl<'a> Agent<'a> {
     /// The texts to judge, one of each author: the candidates, else what the last part of the material holds beside
     /// criticism, else the newest text of the agent itself.
     pub(super) fn positions(&self) -> Vec<Position<'a>> {
-        let mut texts: Vec<Fenced<'a>> = self.prompt.of_kind("candidate").collect();
-        if texts.is_empty() {
-            let last_part = self.prompt.of_kind("contribution").last().map(|text| text.part);
-            let is_criticism = |text: &Fenced| ["Critique", "Review"].iter().any(|word| text.title.contains(word));
-            let contributions = self.prompt.of_kind("contribution");
-            texts = contributions.filter(|text| Some(text.part) == last_part && !is_criticism(text)).collect();
-        }
-        if texts.is_empty() {
-            let mut own = ["refinement", "draft", "proposal", "summary"].into_iter();
-            texts.extend(own.find_map(|kind| self.prompt.of_kind(kind).last()));
-        }
+        let mut kinds = ["candidate", "contribution", "refinement", "draft", "proposal", "summary"].into_iter();
+        let Some(last) = kinds.find_map(|kind| self.prompt.of_kind(kind).last()) else { return Vec::new() };
+        let is_criticism = |text: &Fenced| ["Critique", "Review"].iter().any(|word| text.title.contains(word));
+        let texts = self.prompt.of_kind(last.kind).filter(|text| text.part == last.part && !is_criticism(text));
         let mut positions: Vec<Position<'a>> = Vec::new();
         for Fenced { title, text, .. } in texts {
             let position = Position::of(title.rsplit_once(" of ").map_or(title, |(_, author)| author), text);
-            // Texts grow from round to round, so of several the one that holds most is the newest.
-            match positions.iter_mut().find(|one| one.author == position.author) {
-                Some(known) if known.held.len() <= position.held.len() => *known = position,
-                Some(_) => {}
-                None => positions.push(position),
-            }
+            // Texts grow from round to round, so the newest holds most.
+            positions.retain(|one| one.author != position.author);
+            positions.push(position);
         }
         positions
     }
 
-    /// The points of all texts, each concern once, in the order of the checklists.
-    pub(super) fn union(&self, positions: &[Position]) -> Vec<&'static Entry> {
-        let all = || checklists().iter().flat_map(|one| &one.entries);
-        let holders = |entry: &Entry| positions.iter().filter(|one| holds(&one.held, entry)).count();
-        let mut held: Vec<&Entry> = all().filter(|entry| holders(entry) > 0).collect();
-        // Of two that answer the same concern, the one that more texts hold.
-        held.sort_by_key(|entry| Reverse((holders(entry), entry.score(&self.problem))));
-        let chosen = held.iter().fold(Vec::new(), |mut chosen: Vec<&Entry>, entry| {
-            chosen.extend((!covers(&chosen, entry)).then_some(*entry));
-            chosen
-        });
-        all().filter(|entry| holds(&chosen, entry)).collect()
-    }
-
-    /// What applies to the problem for the roles taking part: those whose points these are. Where there are none, all.
+    /// What applies to the problem for the roles whose points these are. Where there are none, for all.
     fn applicable(&self, held: &[&'static Entry]) -> Vec<&'static Entry> {
         let takes_part = |title: &str| held.is_empty() || held.iter().any(|entry| entry.role == title);
         let taking_part = checklists().iter().filter(|one| takes_part(one.title));
@@ -76,7 +55,7 @@ impl<'a> Agent<'a> {
     /// How far the texts agree, 0 to 100: the points that all hold among those that one does.
     pub(super) fn consensus(&self) -> u32 {
         let positions = self.positions();
-        let all = self.union(&positions);
+        let all = union(&positions);
         let shared = all.iter().filter(|entry| is_shared(&positions, entry)).count();
         percent(MOST * ratio(shared, all.len()))
     }
@@ -84,30 +63,35 @@ impl<'a> Agent<'a> {
     /// How much of the checklists and the major requirements the best text covers, 0 to 100.
     pub(super) fn best_quality(&self) -> u32 {
         let positions = self.positions();
-        let applicable = self.applicable(&self.union(&positions));
+        let applicable = self.applicable(&union(&positions));
         positions.iter().map(|one| self.quality(&one.held, &applicable)).max().unwrap_or_default()
     }
 
     /// How much of what applies and of the major requirements these points cover, 0 to 100.
     fn quality(&self, held: &[&'static Entry], applicable: &[&'static Entry]) -> u32 {
-        let breadth = ratio(applicable.iter().filter(|entry| covers(held, entry)).count(), applicable.len());
-        let (majors, open) = (self.problem.majors().count(), self.open_majors(held).count());
-        let met = if majors == 0 { breadth } else { ratio(majors - open, majors) };
-        percent(MOST * (BREADTH * breadth + (1.0 - BREADTH) * met)).min(if open > 0 { UNFULFILLED } else { 100 })
+        let (breadth, met) = self.shares(held, applicable);
+        let is_fulfilled = self.problem.open_majors(held).is_empty();
+        percent(MOST * (BREADTH * breadth + (1.0 - BREADTH) * met)).min(if is_fulfilled { 100 } else { UNFULFILLED })
+    }
+
+    /// Which share of what is `wanted` these points cover, and which of the major requirements; where the problem states
+    /// none, what is wanted stands for them.
+    pub(super) fn shares(&self, held: &[&'static Entry], wanted: &[&'static Entry]) -> (f64, f64) {
+        let breadth = ratio(wanted.iter().filter(|entry| covers(held, entry)).count(), wanted.len());
+        let (majors, open) = (self.problem.majors().count(), self.problem.open_majors(held).len());
+        (breadth, if majors == 0 { breadth } else { ratio(majors - open, majors) })
     }
 
     /// The label of the candidate to choose, how clearly, and why.
     pub(super) fn vote(&self) -> (String, u32, String) {
         // The requirements come first: which major ones are open, then how many points serve any. After that its own
         // concerns count double; would they count before, every voter might choose itself.
-        let serves =
-            |entry: &&&Entry| self.problem.requirements.iter().any(|asked| entry.answers(&self.problem, asked) > 0);
         let points = |one: &Position| one.held.len() + self.own.iter().filter(|entry| covers(&one.held, entry)).count();
         let mut ranked = self.positions();
         ranked.sort_by_cached_key(|one| {
             let tie_break = mixed(self.seed, &format!("{} {}", self.checklist.title, one.text));
-            let serving = one.held.iter().filter(serves).count();
-            (self.open_majors(&one.held).count(), Reverse((serving, points(one))), tie_break)
+            let serving = one.held.iter().filter(|entry| !self.problem.served_by(entry).is_empty()).count();
+            (self.problem.open_majors(&one.held).len(), Reverse((serving, points(one))), tie_break)
         });
         let Some(best) = ranked.first() else {
             return (String::new(), 0, "There is no text to vote for.".to_owned());
@@ -116,53 +100,105 @@ impl<'a> Agent<'a> {
         let reason = format!(
             "For {}, it leaves {} open and holds {}, {} of which {} looks for.",
             self.problem.subject,
-            count_of(self.open_majors(&best.held).count(), "major requirement"),
-            count_of(best.held.len(), "point"),
+            counted(self.problem.open_majors(&best.held).len() as u64, "major requirement"),
+            counted(best.held.len() as u64, "point"),
             points(best) - best.held.len(),
             self.checklist.view,
         );
-        let label = best.author.strip_prefix("Candidate ").unwrap_or(best.author);
-        (label.to_owned(), percent(ratio(points(best), points(best) + second)), reason)
+        (best.label().to_owned(), percent(ratio(points(best), points(best) + second)), reason)
     }
 
     /// The points of all texts as one solution, and its assessment as a block of JSON.
     pub(super) fn synthesis(&self) -> String {
         let solution = self.joined();
-        let assessment = self.assessment(&solution).into_iter().filter(|(key, value)| match *key {
-            "base" => self.is_merging(),
-            "rulings" => *value != json!([]),
-            _ => true,
+        let mut assessment = self.assessment(&solution);
+        let has_rulings = assessment["rulings"] != json!([]);
+        if let Some(values) = assessment.as_object_mut() {
+            // Who merges builds on one of the texts.
+            let has_base = matches!(self.task, "merge" | "write the answer");
+            values.retain(|key, _| (has_base || key != "base") && (has_rulings || key != "rulings"));
+        }
+        format!("{solution}\n```json\n{assessment}\n```")
+    }
+
+    /// How the decisions that are listed relate: those that answer the same concern are the same.
+    pub(super) fn relations(&self) -> Value {
+        let points: Vec<Point> = self.prompt.of_kind("decisions").flat_map(|text| numbered(text.text)).collect();
+        let is_same = |one: &Point, other: &Point| match (one.entry, other.entry) {
+            (Some(one), Some(other)) => one.is_like(other),
+            (None, None) => one.title.eq_ignore_ascii_case(&other.title),
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        let rows = (1..).zip(&points).map(|(number, one): (usize, _)| {
+            let same = (1..).zip(&points).filter(|(other, point)| *other != number && is_same(one, point));
+            let same: Vec<usize> = same.map(|(other, _)| other).collect();
+            json!({ "decision": number, "same": same, "opposite": [], "requirement": 0 })
         });
-        let assessment: Map<String, Value> = assessment.map(|(key, value)| (key.to_owned(), value)).collect();
-        format!("{solution}\n```json\n{}\n```", Value::Object(assessment))
+        json!({ "decisions": rows.collect::<Value>() })
+    }
+
+    /// What stands against an agreement: the points that no text meets. No rule knows an unsupported claim.
+    pub(super) fn challenge(&self) -> Value {
+        let positions = self.positions();
+        let points = self.prompt.of_kind("points").flat_map(|points| numbered(points.text));
+        let open = points.filter(|point| !positions.iter().any(|text| text.meets(point).is_some()));
+        let open: Vec<usize> = open.filter_map(|point| point.label.parse().ok()).collect();
+        json!({ "claims": [], "points": open })
+    }
+
+    /// The scores of the candidates: how much of the requirements, and of the checklists, each covers.
+    pub(super) fn scores(&self, schema: &Value) -> Value {
+        let criteria = names(schema, "/properties/candidates/items/properties/scores/items/properties/criterion/enum");
+        let positions = self.positions();
+        let all = union(&positions);
+        let candidates = positions.iter().map(|one| {
+            let (breadth, met) = self.shares(&one.held, &all);
+            let scores = criteria.iter().map(|criterion| {
+                let part = if *criterion == "requirements" { met } else { f64::midpoint(met, breadth) };
+                json!({ "criterion": criterion, "score": (part * 95.0).round() })
+            });
+            let missing = self.problem.open_majors(&one.held).into_iter().map(|open| open.text.as_str());
+            json!({
+                "candidate": one.label(), "scores": scores.collect::<Value>(), "missing": missing.collect::<Value>(),
+            })
+        });
+        let told =
+            positions.iter().map(|one| format!("{} holds {}", one.author, counted(one.held.len() as u64, "point")));
+        let told = told.collect::<Vec<_>>().join(", ");
+        let reasoning = format!("By rule, without a model: {told}. What counts is how many requirements they meet.");
+        json!({ "candidates": candidates.collect::<Value>(), "reasoning": reasoning })
+    }
+
+    /// The kinds of argument in each text: no rule knows any.
+    pub(super) fn kinds(&self) -> Value {
+        let texts = (1..).zip(self.prompt.of_kind("contribution"));
+        let texts = texts.map(|(number, _): (usize, _)| json!({ "text": number, "kinds": [] }));
+        json!({ "texts": texts.collect::<Value>() })
     }
 
     /// What there is to say of a solution.
-    pub(super) fn assessment(&self, solution: &str) -> Vec<(&'static str, Value)> {
+    pub(super) fn assessment(&self, solution: &str) -> Value {
         let solution = Position::of("", solution);
         let all = self.called_first(solution.held.clone());
         let applicable = self.applicable(&all);
-        let unfulfilled: Vec<&str> = self.open_majors(&all).map(|open| open.text.as_str()).collect();
-        let mut advice: Vec<String> =
-            unfulfilled.iter().map(|open| format!("Find an answer to “{open}”: nothing here has one.")).collect();
-        advice.extend(all.first().map(|first| format!("Begin with “{}”.", first.title)));
+        let unfulfilled: Vec<&str> = self.problem.open_majors(&all).iter().map(|open| open.text.as_str()).collect();
+        let unanswered = unfulfilled.iter().map(|open| format!("Find an answer to “{open}”: nothing here has one."));
+        let first = all.first().map(|first| format!("Begin with “{}”.", first.title));
         let missing = applicable.iter().filter(|entry| !covers(&all, entry)).take(2);
-        advice.extend(missing.map(|entry| format!("Decide on “{}” before building further.", entry.title)));
-        advice.truncate(LISTED);
+        let missing = missing.map(|entry| format!("Decide on “{}” before building further.", entry.title));
+        let advice: Vec<String> = unanswered.chain(first).chain(missing).take(LISTED).collect();
         let costs = all.iter().take(LISTED).map(|entry| format!("{}: {}", entry.title, self.problem.about(entry.cost)));
         // The questions that the problem's own words raise.
-        let called = all.iter().take_while(|entry| entry.score(&self.problem) > 0).count().max(1);
-        let mut questions = self.open_questions(&all[..called.min(all.len())]);
-        questions.truncate(LISTED);
-        vec![
-            ("base", self.vote().0.into()),
-            ("tradeoffs", costs.collect()),
-            ("recommendations", json!(advice)),
-            ("unfulfilledMajorRequirements", json!(unfulfilled)),
-            ("openQuestions", json!(questions)),
-            ("rulings", self.rulings(&solution)),
-            ("confidence", self.quality(&all, &applicable).into()),
-        ]
+        let called = all.iter().filter(|entry| entry.score(&self.problem) > 0).count().clamp(1, LISTED);
+        json!({
+            "base": self.vote().0,
+            "tradeoffs": costs.collect::<Vec<_>>(),
+            "recommendations": advice,
+            "unfulfilledMajorRequirements": unfulfilled,
+            "openQuestions": self.open_questions(&all[..called.min(all.len())]),
+            "rulings": self.rulings(&solution),
+            "confidence": self.quality(&all, &applicable),
+        })
     }
 
     /// What becomes of the objections that are open: one is upheld, unless the solution answers its concern in another
@@ -170,15 +206,13 @@ impl<'a> Agent<'a> {
     fn rulings(&self, solution: &Position) -> Value {
         let open = self.prompt.of_kind("points").flat_map(|points| numbered(points.text));
         let rulings = open.map(|point| {
-            let by = self.met_by(solution, &point);
-            let (decision, reason) = match &by {
-                Some(by) if point.entry.is_some_and(|entry| entry.bold() != *by) => {
-                    ("dismissed", format!("{by} answers the same concern."))
+            let (decision, place, reason) = match solution.meets(&point) {
+                Some(by) if point.entry.is_some_and(|entry| entry.bold() != by) => {
+                    ("dismissed", "", format!("{by} answers the same concern."))
                 }
-                Some(by) => ("upheld", format!("It is right, and {by} meets it.")),
-                None => ("upheld", "Nothing in the solution meets it.".to_owned()),
+                Some(by) => ("upheld", place_of(solution.text, &by), format!("It is right, and {by} meets it.")),
+                None => ("upheld", "", "Nothing in the solution meets it.".to_owned()),
             };
-            let place = by.as_deref().filter(|_| decision == "upheld").map_or("", |by| place_of(solution.text, by));
             // A list of the program's begins with 1, so that this is a number.
             let number: usize = point.label.parse().unwrap_or_default();
             json!({ "point": number, "decision": decision, "handledIn": place, "reason": reason })
@@ -186,46 +220,33 @@ impl<'a> Agent<'a> {
         rulings.collect()
     }
 
-    /// Whether the solution is built on one of the texts.
-    fn is_merging(&self) -> bool {
-        matches!(self.task, "merge" | "write the answer")
-    }
-
     fn joined(&self) -> String {
         let positions = self.positions();
-        let all = self.union(&positions);
-        let base = self.prompt.task_text().lines().find_map(|line| Some(line.split_once(" has won.")?.0));
+        let all = union(&positions);
         let point = |entry: &&Entry| {
-            let held = positions.iter().filter(|one| covers(&one.held, entry)).map(|one| one.author.to_owned());
-            let held: Vec<String> = held.collect();
-            let from = match held.len() {
-                some if some == positions.len() => String::new(),
-                // What is taken from others is marked, and not what was there.
-                _ if held.iter().any(|author| Some(author.as_str()) == base) => String::new(),
-                _ if self.is_merging() => format!(" *(from {})*", list(&held)),
-                // Labels are dealt anew in each debate: the same debate is to have the same answer.
-                some => format!(" *(held by {some} of {})*", positions.len()),
-            };
-            format!("- **{}.** {}{from}", entry.title, self.problem.about(entry.action))
+            let holding = positions.iter().filter(|one| covers(&one.held, entry)).count();
+            // Labels are dealt anew in each debate: the same debate is to have the same answer.
+            let all = positions.len();
+            let held = if holding == all { String::new() } else { format!(" *(held by {holding} of {all})*") };
+            format!("{}{held}", self.design_point(entry))
         };
         let of_role = |role| all.iter().filter(move |entry| entry.role == role);
         let groups = checklists().iter().map(|one| (one.heading, of_role(one.title).map(point).collect()));
         let groups = groups.chain([("Other points from the debate", free_points(&positions))]);
         let groups = groups.filter(|(_, points): &(_, Vec<String>)| !points.is_empty());
-        let design = groups.map(|(heading, points)| format!("### {heading}\n\n{}", points.join("\n")));
-        let called = self.called_first(all.clone());
-        let core: Vec<String> = called.iter().take(3).map(|entry| entry.bold()).collect();
+        let design = paragraphs(groups.map(|(heading, points)| format!("### {heading}\n\n{}", points.join("\n"))));
+        let core: Vec<String> = self.called_first(all.clone()).iter().take(3).map(|entry| entry.bold()).collect();
         let core = if core.is_empty() { String::new() } else { format!(" At its core: {}.", list(&core)) };
-        let (texts, points) = (count_of(positions.len(), "contribution"), count_of(all.len(), "point"));
-        let shared = all.iter().filter(|entry| is_shared(&positions, entry)).count();
         let overview = format!(
-            "This answer for {} joins {texts}. It makes {points} of the checklists, of which all texts hold {shared}.{core}",
-            self.problem.full_subject
+            "This answer for {} joins {}. It makes {} of the checklists, of which all texts hold {}.{core}",
+            self.problem.full_subject,
+            counted(positions.len() as u64, "contribution"),
+            counted(all.len() as u64, "point"),
+            all.iter().filter(|entry| is_shared(&positions, entry)).count(),
         );
-        let design = section(DESIGN, &design.collect::<Vec<_>>().join("\n\n"));
         let coverage = section(COVERAGE, &self.coverage(&all).join("\n"));
-        let colophon = "*Written by rules from what the debate brought up; no model was called.*";
-        format!("{overview}\n\n{design}\n\n{coverage}\n\n{colophon}\n")
+        let colophon = "*Written by rules from what the debate brought up; no model was called.*\n".to_owned();
+        paragraphs([overview, section(DESIGN, &design), coverage, colophon])
     }
 
     /// `entries` with those that the problem calls for most strongly first.
@@ -233,6 +254,12 @@ impl<'a> Agent<'a> {
         entries.sort_by_key(|entry| Reverse(entry.score(&self.problem)));
         entries
     }
+}
+
+/// The points of all texts, each concern once, in the order of the checklists.
+pub(super) fn union(positions: &[Position]) -> Vec<&'static Entry> {
+    let all = checklists().iter().flat_map(|one| &one.entries);
+    unique(all.filter(|entry| positions.iter().any(|one| holds(&one.held, entry))))
 }
 
 /// Whether all texts hold an entry.
@@ -251,18 +278,16 @@ fn place_of<'a>(text: &'a str, title: &str) -> &'a str {
 fn free_points(positions: &[Position]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for one in positions {
-        let author = one_line(one.author, 60);
-        for point in one.points.iter().filter(|point| point.entry.is_none()) {
-            let start = format!("- **{}.** ", point.title);
-            if !lines.iter().any(|line| line.starts_with(&start)) {
-                lines.push(format!("{start}{} *(from {author})*", point.body));
-            }
-        }
+        let free = one.points.iter().filter(|point| point.entry.is_none());
+        lines.extend(free.map(|point| format!("- **{}.** {}", point.title, point.body)));
         if one.held.is_empty() && one.points.is_empty() {
             let paragraph = one.text.split("\n\n").find(|part| !part.trim().is_empty() && !part.starts_with('#'));
+            let author = one_line(one.author, 60);
             lines.extend(paragraph.map(|part| format!("- {author}: {}", one_line(part, QUOTED_CHARS))));
         }
     }
+    lines.sort();
+    lines.dedup();
     lines.truncate(FREE_POINTS);
     lines
 }

@@ -6,7 +6,6 @@
 
 mod agent;
 mod checklist;
-mod contest;
 mod evaluation;
 mod form;
 mod judge;
@@ -18,17 +17,16 @@ mod text;
 mod words;
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use crate::debate::{Tokens, Usd};
 
-use super::{AnswerSchema, ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request};
+use super::{ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request};
 
 use agent::Agent;
 use words::{mixed, terms};
@@ -64,46 +62,30 @@ impl Rehearsal {
     }
 
     /// An answer, or a failure where one is due. The listener hears it in the time that it takes.
-    async fn answer(
-        &self,
-        prompt: &str,
-        schema: Option<&AnswerSchema>,
-        listener: &dyn Listener,
-    ) -> Result<Reply, FailedAttempt> {
-        let latency = self.latency(prompt);
-        self.fail_when_due(latency).await?;
-        let agent = Agent::new(prompt, self.options.seed);
-        let text = match schema {
+    async fn answer(&self, request: &Request, listener: &dyn Listener) -> Result<Reply, FailedAttempt> {
+        let latency = self.latency(&format!("{}{}", request.prompt, request.embeds.concat()));
+        let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.options.fail_every.is_some_and(|every| number.is_multiple_of(u64::from(every.get()))) {
+            speak("", latency, listener).await;
+            let message = "a failure that was asked for".to_owned();
+            return Err(ModelError::ServerFailed { status: 500, retry_after: None, message }.into());
+        }
+        let agent = Agent::new(&request.prompt, self.options.seed);
+        let text = match &request.answer {
+            _ if !request.embeds.is_empty() => String::new(),
             Some(answer) => agent.form(&answer.schema).to_string(),
             None => agent.text(),
         };
-        if !latency.is_zero() {
-            speak(&text, latency, listener).await;
-        }
-        Ok(Reply { text, ..unbilled() })
-    }
-
-    /// Fails where a failure is due, as late as an answer would have come.
-    async fn fail_when_due(&self, latency: Duration) -> Result<(), FailedAttempt> {
-        let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
-        if !self.options.fail_every.is_some_and(|every| number.is_multiple_of(u64::from(every.get()))) {
-            return Ok(());
-        }
-        if !latency.is_zero() {
-            sleep(latency).await;
-        }
-        let message = "a failure that was asked for".to_owned();
-        Err(ModelError::ServerFailed { status: 500, retry_after: None, message }.into())
-    }
-
-    /// The embeddings of texts, as late as an answer would have come.
-    async fn embed(&self, texts: &[Arc<str>]) -> Result<Reply, FailedAttempt> {
-        let latency = self.latency(&texts.concat());
-        self.fail_when_due(latency).await?;
-        if !latency.is_zero() {
-            sleep(latency).await;
-        }
-        Ok(Reply { embeddings: texts.iter().map(|text| embedding(text)).collect(), ..unbilled() })
+        speak(&text, latency, listener).await;
+        // Nothing was read or written by a model, and nothing is billed.
+        Ok(Reply {
+            text,
+            embeddings: request.embeds.iter().map(|text| embedding(text)).collect(),
+            served_model: Some(MODEL.to_owned()),
+            tokens: Some(Tokens::default()),
+            stated_cost: Some(Usd::ZERO),
+            ..Reply::default()
+        })
     }
 
     fn latency(&self, prompt: &str) -> Duration {
@@ -115,21 +97,7 @@ impl Rehearsal {
 
 impl ChatModel for Rehearsal {
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        if request.embeds.is_empty() {
-            self.answer(&request.prompt, request.answer.as_deref(), live.listener).boxed()
-        } else {
-            self.embed(&request.embeds).boxed()
-        }
-    }
-}
-
-/// A reply without content: nothing was read or written by a model, and nothing is billed.
-fn unbilled() -> Reply {
-    Reply {
-        served_model: Some(MODEL.to_owned()),
-        tokens: Some(Tokens::default()),
-        stated_cost: Some(Usd::ZERO),
-        ..Reply::default()
+        self.answer(request, live.listener).boxed()
     }
 }
 
@@ -145,16 +113,18 @@ fn embedding(text: &str) -> Vec<f64> {
 
 /// Says `text` word by word, in that time.
 async fn speak(text: &str, time: Duration, listener: &dyn Listener) {
+    if time.is_zero() {
+        return;
+    }
+    let (start, end) = (Instant::now(), Instant::now() + time);
     let words: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
     let count = u32::try_from(words.len()).unwrap_or(u32::MAX);
-    let start = Instant::now();
     for (number, word) in (1..=count).zip(words) {
         sleep_until(start + time.saturating_mul(number) / count).await;
         listener.on_token(word);
     }
+    sleep_until(end).await;
 }
 
-#[cfg(test)]
-mod streaming_tests;
 #[cfg(test)]
 mod tests;

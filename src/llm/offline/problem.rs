@@ -1,7 +1,11 @@
 //! What rules can read off a problem: its subject, its requirements, the phrases that checklists know.
 
 use std::collections::HashSet;
+use std::mem::replace;
 
+use crate::debate::{NO_ANSWER, states_major_requirement};
+
+use super::checklist::Entry;
 use super::subject::{NO_SUBJECT, head, subject};
 use super::words::{Stems, one_line, terms, words};
 
@@ -11,16 +15,12 @@ const MAX_REQUIREMENTS: usize = 40;
 const QUOTED_CHARS: usize = 220;
 /// Shorter sentences are no requirements, whatever words they hold.
 const SHORTEST_REQUIREMENT: usize = 10;
-/// The verbs that make a clause a requirement, as clauses are told apart by them.
-const MODALS: [&str; 3] = ["must", "shall", "should"];
-/// A clause of its own has its verb among so many first words.
-const VERB_WITHIN: usize = 4;
 
 /// A requirement as the problem states it.
 #[derive(Debug)]
 pub(super) struct Requirement {
-    /// From 1, in the order of the text.
-    pub(super) number: usize,
+    /// What texts call it: `R1`, and so on in the order of the text.
+    pub(super) name: String,
     /// The sentence, on one line.
     pub(super) text: String,
     /// Whether it must be met; else it had better be.
@@ -29,13 +29,6 @@ pub(super) struct Requirement {
     pub(super) stems: Stems,
     /// Its telling words, but for those of the subject.
     pub(super) terms: HashSet<String>,
-}
-
-impl Requirement {
-    /// What texts call it.
-    pub(super) fn name(&self) -> String {
-        format!("R{}", self.number)
-    }
 }
 
 /// What rules can read off a problem and its answered clarifications.
@@ -62,14 +55,14 @@ impl Problem {
         let subject_terms = terms(&full_subject);
         let answers = clarifications.iter().map(|(_, answer)| *answer).filter(|answer| is_answer(answer));
         let all: Vec<&str> = std::iter::once(problem).chain(answers).collect();
-        let mut stated: Vec<(String, bool)> =
-            all.iter().flat_map(|text| text.lines()).flat_map(clauses).filter_map(requirement).collect();
+        let mut stated: Vec<(&str, bool)> =
+            all.iter().flat_map(|text| text.lines()).flat_map(sentences).filter_map(requirement).collect();
         let further_requirements = stated.len().saturating_sub(MAX_REQUIREMENTS);
         stated.truncate(MAX_REQUIREMENTS);
-        let requirements = (1..).zip(stated).map(|(number, (text, is_major))| {
-            let own = terms(&text).difference(&subject_terms).cloned().collect();
-            let stems = Stems::of(&text);
-            Requirement { number, text: one_line(&text, QUOTED_CHARS), is_major, stems, terms: own }
+        let requirements = (1..).zip(stated).map(|(number, (text, is_major)): (usize, _)| {
+            let own = terms(text).difference(&subject_terms).cloned().collect();
+            let (name, stems) = (format!("R{number}"), Stems::of(text));
+            Requirement { name, text: one_line(text, QUOTED_CHARS), is_major, stems, terms: own }
         });
         Self {
             subject: head(&full_subject).to_owned(),
@@ -91,49 +84,43 @@ impl Problem {
         self.full_subject != NO_SUBJECT
     }
 
+    /// The requirements that an entry answers.
+    pub(super) fn served_by(&self, entry: &Entry) -> Vec<&Requirement> {
+        self.requirements.iter().filter(|asked| entry.answers(self, asked) > 0).collect()
+    }
+
     /// The requirements that must be met.
     pub(super) fn majors(&self) -> impl Iterator<Item = &Requirement> {
         self.requirements.iter().filter(|requirement| requirement.is_major)
+    }
+
+    /// The major requirements that none of these entries answers.
+    pub(super) fn open_majors(&self, held: &[&'static Entry]) -> Vec<&Requirement> {
+        self.majors().filter(|asked| held.iter().all(|entry| entry.answers(self, asked) == 0)).collect()
     }
 }
 
 /// Whether a clarification was answered at all; `NA` says that it was not.
 pub(super) fn is_answer(answer: &str) -> bool {
-    let answer = answer.trim();
-    !answer.is_empty() && !answer.eq_ignore_ascii_case("na") && !answer.eq_ignore_ascii_case("n/a")
+    !["", NO_ANSWER].contains(&answer.trim())
 }
 
-/// The sentences of a line, and the clauses of those that state more than one thing, without list and heading marks.
-fn clauses(line: &str) -> Vec<&str> {
+/// The sentences of a line, without list and heading marks.
+fn sentences(line: &str) -> impl Iterator<Item = &str> {
     let line = line.trim().trim_start_matches(['-', '*', '+', '#', '>', '•', ' ']);
     let numbered = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let line = numbered.strip_prefix(['.', ')']).filter(|_| numbered.len() < line.len()).unwrap_or(line).trim();
-    let has_verb = |clause: &str, within: usize| clause.split(' ').take(within).any(|word| MODALS.contains(&word));
-    let (mut clauses, mut start) = (Vec::new(), 0);
-    for (at, _) in line.match_indices(' ') {
-        let (before, after) = (&line[start..at], &line[at + 1..]);
-        let is_joint = (before.ends_with(',') && !after.starts_with("and ")) || before.ends_with(" and");
-        if before.ends_with(['.', '!', '?', ';'])
-            || (is_joint && has_verb(after, VERB_WITHIN) && has_verb(before, usize::MAX))
-        {
-            clauses.push(before.trim_end_matches(" and").trim_end_matches(','));
-            start = at + 1;
-        }
-    }
-    clauses.push(&line[start..]);
-    clauses
+    let mut before = ' ';
+    line.split(move |c| matches!(replace(&mut before, c), '.' | '!' | '?' | ';') && c == ' ')
 }
 
 /// A sentence that is a requirement, and whether it is a major one.
-fn requirement(sentence: &str) -> Option<(String, bool)> {
-    let lower: Vec<String> = words(sentence).map(str::to_lowercase).collect();
-    let has = |word: &str| lower.iter().any(|one| one == word);
-    let has_pair = |pair: [&str; 2]| lower.windows(2).any(|window| window == pair);
-    let is_major =
-        ["must", "shall", "required", "critical", "essential"].into_iter().any(has) || has_pair(["needs", "to"]);
-    let is_minor = ["should", "ideally"].into_iter().any(has) || has_pair(["if", "possible"]);
+fn requirement(sentence: &str) -> Option<(&str, bool)> {
+    let is_major = states_major_requirement(sentence);
+    let lower = sentence.to_lowercase();
+    let is_minor = words(&lower).any(|word| matches!(word, "should" | "ideally")) || lower.contains("if possible");
     let counts = sentence.len() > SHORTEST_REQUIREMENT && !sentence.ends_with('?') && (is_major || is_minor);
-    counts.then(|| (sentence.to_owned(), is_major))
+    counts.then_some((sentence, is_major))
 }
 
 #[cfg(test)]
@@ -160,19 +147,6 @@ mod tests {
             ("Data shall stay in Europe", true),
         ];
         assert_eq!(found, expected.map(|(text, is_major)| (text.to_owned(), is_major)));
-    }
-
-    #[test]
-    fn each_clause_with_a_modal_is_a_requirement() {
-        let clauses = |problem| stated(problem, &[]).into_iter().map(|(text, _)| text).collect::<Vec<_>>();
-        assert_eq!(
-            clauses("It must be fair, must add less than 5 ms, and shall outlive Redis, if it fails."),
-            ["It must be fair", "must add less than 5 ms", "shall outlive Redis, if it fails."]
-        );
-        assert_eq!(
-            clauses("Uploads and downloads must resume, and a page must load within 300 ms."),
-            ["Uploads and downloads must resume", "a page must load within 300 ms."]
-        );
     }
 
     #[test]

@@ -87,19 +87,24 @@ impl<'a> Prompt<'a> {
         self.texts().filter(move |text| text.kind == kind)
     }
 
-    /// The first section with this first-level heading.
-    pub(super) fn part(&self, part: &str) -> Option<&Section<'a>> {
-        self.0.iter().find(|section| section.part == part)
+    /// The first text of a kind; nothing where there is none.
+    pub(super) fn first(&self, kind: &str) -> &'a str {
+        self.of_kind(kind).next().map_or("", |text| text.text)
     }
 
-    /// What is to be done, in full.
-    pub(super) fn task_text(&self) -> &'a str {
-        self.0.iter().rev().find(|section| section.title.starts_with("Your task:")).map_or("", |section| section.whole)
+    /// The last text of a kind; nothing where there is none.
+    pub(super) fn last(&self, kind: &str) -> &'a str {
+        self.of_kind(kind).last().map_or("", |text| text.text)
     }
 
-    /// What follows `label` in the last first-level heading that begins with it.
-    pub(super) fn labelled(&self, label: &str) -> Option<&'a str> {
-        self.0.iter().rev().find_map(|section| section.part.strip_prefix(label)).map(str::trim)
+    /// The last section whose heading begins so, as it is written.
+    pub(super) fn section(&self, start: &str) -> Option<&'a str> {
+        self.0.iter().rev().find(|section| section.title.starts_with(start)).map(|section| section.whole)
+    }
+
+    /// What follows `label` in the last heading that begins with it.
+    pub(super) fn named(&self, label: &str) -> &'a str {
+        self.0.iter().rev().find_map(|section| section.title.strip_prefix(label)).map_or("", str::trim)
     }
 
     /// The user's answers: question, answer.
@@ -128,8 +133,8 @@ mod tests {
         let critique = Fenced { part: "Critiques", title: "Critique 1, by a", kind: "critique", text: hostile };
         assert_eq!(read.of_kind("critique").collect::<Vec<_>>(), [critique]);
         assert_eq!(read.of_kind("problem").map(|text| text.text).collect::<Vec<_>>(), ["Design a queue."]);
-        assert_eq!((read.labelled("Your role:"), read.labelled("Your task:")), (Some("Simplicity"), Some("refine")));
-        assert_eq!(read.part("Your role: Simplicity").unwrap().whole, "# Your role: Simplicity\n\nLines.\n\n");
+        assert_eq!((read.named("Your role:"), read.named("Your task:")), ("Simplicity", "refine"));
+        assert_eq!(read.section("Your role: Simplicity").unwrap(), "# Your role: Simplicity\n\nLines.\n\n");
     }
 
     #[test]

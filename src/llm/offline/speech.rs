@@ -8,11 +8,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::figures::{counted, list};
+
 use super::agent::Agent;
 use super::checklist::{Entry, field, motions};
 use super::prompt::Fenced;
 use super::text::{Point, covers, holds, numbered, unique};
-use super::words::{count_of, filled, list, mixed, one_line, percent, ratio, words};
+use super::words::{filled, mixed, one_line, paragraphs, percent, ratio, words};
 
 /// What speeches are made of.
 const SPEECHES: &str = include_str!("../../../prompts/offline/speeches.md");
@@ -22,58 +24,38 @@ const ARGUMENTS: usize = 3;
 const AGREED: usize = 2;
 /// A motion is quoted up to so many characters.
 const QUOTED_CHARS: usize = 160;
+const FOR: &str = "for";
+const AGAINST: &str = "against";
+const NEITHER: &str = "neither";
 
-/// For whom somebody speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    For,
-    Against,
-    Neither,
-}
-
-impl Side {
-    /// The side of which a heading or a sentence tells. Of several it is the last: `Questions of A (for) by B (against)`.
-    fn named_in(text: &str) -> Self {
-        let sides = words(text).filter_map(|word| match word.to_lowercase().as_str() {
-            "for" => Some(Self::For),
-            "against" => Some(Self::Against),
-            _ => None,
-        });
-        sides.last().unwrap_or(Self::Neither)
-    }
+/// The side of which a heading or a sentence tells. Of several it is the last: `Questions of A (for) by B (against)`.
+fn side_in(text: &str) -> &'static str {
+    let side = |word: &str| [FOR, AGAINST].into_iter().find(|side| word.eq_ignore_ascii_case(side));
+    words(text).filter_map(side).last().unwrap_or(NEITHER)
 }
 
 impl<'a> Agent<'a> {
     /// What is said in turn: answers to points of the other side's, then points of the own.
     pub(super) fn speech(&self) -> String {
         let side = self.side();
-        let voice = match side {
-            Side::For => "for",
-            Side::Against => "against",
-            Side::Neither if self.is_motion() => "neither",
-            Side::Neither => "view",
-        };
+        let voice = if side == NEITHER && !self.is_motion() { "view" } else { side };
         let voice = SPEECHES.split("\n## ").find(|section| section.starts_with(voice)).unwrap_or_default();
-        let latest = self.latest_of_others().filter(|_| side != Side::Neither);
+        let latest = self.latest_of_others().filter(|_| side != NEITHER);
         let (title, attacked) = latest.unwrap_or_default();
-        let is_answering = !attacked.is_empty();
         let (answers, own) = match self.task {
             "question" => (ARGUMENTS, ARGUMENTS.saturating_sub(attacked.len())),
-            "answer" if is_answering => (attacked.len(), 0),
-            "rebut" if is_answering => (ARGUMENTS, 1),
+            "answer" if !attacked.is_empty() => (attacked.len(), 0),
+            "rebut" if !attacked.is_empty() => (ARGUMENTS, 1),
             _ => (0, ARGUMENTS),
         };
         let said = self.entries_of(|_| true);
-        let (known, mut points): (Vec<&Entry>, _) = self.arguments().into_iter().partition(|one| covers(&said, one));
-        if self.task == "close" && side != Side::Neither && !known.is_empty() {
-            // A closing brings nothing new; what the other side never took up comes first.
-            let others = self.entries_of(|one| one != side);
-            points = known;
-            points.sort_by_key(|entry| holds(&others, entry));
-        }
+        let (known, new): (Vec<&Entry>, _) = self.arguments().into_iter().partition(|one| covers(&said, one));
+        // A closing brings nothing new.
+        let is_closing = self.task == "close" && side != NEITHER && !known.is_empty();
+        let points = if is_closing { known } else { new };
         let say = |what: &str, entry: &Entry| match self.task {
             "question" => self.problem.about(entry.question),
-            _ => self.about_entry(field(voice, what), entry),
+            _ => self.problem.about(&filled(field(voice, what), |name| field(entry.body, name).to_owned())),
         };
         let answered = attacked.into_iter().take(answers).map(|point| {
             let unknown = || "What shows that this holds, and what would show that it does not?".to_owned();
@@ -82,40 +64,21 @@ impl<'a> Agent<'a> {
         let own = points.into_iter().take(own).map(|entry| (entry.title.to_owned(), say("argument", entry)));
         let parts: Vec<(String, String)> = answered.chain(own).collect();
         // Who has nothing to answer makes the case.
-        let is_special = matches!(self.task, "question" | "close") || answers > 0;
-        let start = if is_special && side != Side::Neither { self.task } else { "open" };
-        let start = filled(
-            field(voice, start),
-            &[
-                ("motion", &self.motion()),
-                ("title", title),
-                ("count", &count_of(parts.len(), "reason")),
-                ("problem", &self.problem.full_subject),
-                ("view", self.checklist.view),
-                ("approach", &self.problem.about(self.checklist.approach)),
-            ],
-        );
-        let agreed = if side == Side::Neither { self.agreement() } else { String::new() };
+        let is_special = side != NEITHER && (matches!(self.task, "question" | "close") || answers > 0);
+        let start = filled(field(voice, if is_special { self.task } else { "open" }), |name| match name {
+            "motion" => self.motion(),
+            "title" => title.to_owned(),
+            "count" => counted(parts.len() as u64, "reason"),
+            "problem" => self.problem.full_subject.clone(),
+            "view" => self.checklist.view.to_owned(),
+            _ => self.problem.about(self.checklist.approach),
+        });
+        let agreed = if side == NEITHER { self.agreement() } else { String::new() };
         let nothing = if parts.is_empty() { "What I look for has been said; I have nothing to add." } else { "" };
-        let numbered = (1..).zip(parts).map(|(number, (title, text))| format!("{number}. **{title}.** {text}"));
         let end = if matches!(self.task, "question" | "answer") { "" } else { field(voice, "end") };
+        let numbered = (1..).zip(parts).map(|(number, (title, text))| format!("{number}. **{title}.** {text}"));
         let end = [nothing.to_owned(), end.to_owned(), self.colophon()];
-        let paragraphs = [start, agreed].into_iter().chain(numbered).chain(end);
-        paragraphs.filter(|paragraph| !paragraph.is_empty()).collect::<Vec<_>>().join("\n\n")
-    }
-
-    /// A sentence about an entry.
-    fn about_entry(&self, template: &str, entry: &Entry) -> String {
-        let Entry { concern, effect, action, cost, question, merit, .. } = *entry;
-        let values = [
-            ("concern", concern),
-            ("effect", effect),
-            ("do", action),
-            ("cost", cost),
-            ("ask", question),
-            ("for", merit),
-        ];
-        self.problem.about(&filled(template, &values))
+        paragraphs([start, agreed].into_iter().chain(numbered).chain(end))
     }
 
     /// What the last speaker said that is right.
@@ -131,20 +94,19 @@ impl<'a> Agent<'a> {
     /// A poll: for or against, by the arguments of each side that stand.
     pub(super) fn poll(&self) -> (&'static str, u32, String) {
         let arguments = self.arguments();
-        let weight = |side: Side| {
+        let [in_favour, opposed] = [FOR, AGAINST].map(|side| {
             let made = self.entries_of(|one| one == side);
             // What the voter itself looks for first counts double.
             made.len() + arguments.iter().take(ARGUMENTS).filter(|entry| holds(&made, entry)).count()
-        };
-        let (in_favour, opposed) = (weight(Side::For), weight(Side::Against));
+        });
         let choice = match in_favour.cmp(&opposed) {
-            Ordering::Greater => "for",
-            Ordering::Less => "against",
+            Ordering::Greater => FOR,
+            Ordering::Less => AGAINST,
             Ordering::Equal if in_favour == 0 => "undecided",
             // Somebody who has heard arguments is moved by them; a rule decides by which.
             Ordering::Equal => {
                 let tie_break = mixed(self.seed, &format!("{} {}", self.checklist.title, self.motion()));
-                ["for", "against"][usize::from(tie_break.is_multiple_of(2))]
+                [FOR, AGAINST][usize::from(tie_break.is_multiple_of(2))]
             }
         };
         let depends = arguments.first().map_or("", |entry| entry.question);
@@ -158,50 +120,49 @@ impl<'a> Agent<'a> {
     }
 
     /// The judge's verdict on debaters under labels: who made more points.
-    pub(super) fn verdict(&self, schema: &Value) -> Vec<(&'static str, Value)> {
+    pub(super) fn verdict(&self, schema: &Value) -> Value {
         let labels = names(schema, "/properties/scores/items/properties/debater/enum");
-        let author =
-            |text: &Fenced<'a>| words(text.title).filter(|word| labels.iter().any(|label| label == word)).last();
-        let arguments = |label: &String| {
+        let author = |text: &Fenced<'a>| words(text.title).filter(|word| labels.contains(word)).last();
+        let arguments = |label: &&str| {
             let own = self.material().filter(|text| author(text) == Some(label));
-            let titles = own.flat_map(|text| numbered(text.text)).map(|point| point.title);
-            (label.clone(), titles.collect::<BTreeSet<String>>().len())
+            own.flat_map(|text| numbered(text.text)).map(|point| point.title).collect::<BTreeSet<String>>().len()
         };
-        let counts: Vec<(String, usize)> = labels.iter().map(arguments).collect();
-        let most = counts.iter().map(|(_, count)| *count).max().unwrap_or_default();
-        let mut best = counts.iter().filter(|(_, count)| *count == most).map(|(label, _)| label.as_str());
-        let winner = best.next().filter(|_| best.next().is_none()).unwrap_or("none");
-        let scores = counts.iter().map(|(label, count)| {
+        let counts: Vec<usize> = labels.iter().map(arguments).collect();
+        let debaters = || labels.iter().zip(&counts);
+        let most = counts.iter().copied().max().unwrap_or_default();
+        let mut best = debaters().filter(|(_, count)| **count == most);
+        let winner = best.next().filter(|_| best.next().is_none()).map(|(label, _)| *label);
+        let scores = debaters().map(|(label, count)| {
             // With no argument half of nothing is left; one more than the others is no triumph either.
             json!({ "debater": label, "score": percent(0.9 * ratio(*count, most + 1)) })
         });
-        let told = counts.iter().map(|(label, count)| format!("Debater {label} makes {}", count_of(*count, "point")));
+        let told =
+            debaters().map(|(label, count)| format!("Debater {label} makes {}", counted(*count as u64, "point")));
         let told = told.collect::<Vec<_>>().join(", ");
         let criteria = names(schema, "/properties/criteria/items/properties/name/enum").into_iter().map(|name| {
             let assessment = format!("No rule can weigh this; what can be counted for {name} are points: {told}.");
             json!({ "name": name, "assessment": assessment })
         });
-        let ahead = if winner == "none" { "nobody".to_owned() } else { format!("Debater {winner}") };
-        vec![
-            ("scores", scores.collect()),
-            ("criteria", criteria.collect()),
-            ("reasoning", format!("By rule, without a model: {told}, so {ahead} is ahead.").into()),
-            ("winner", winner.into()),
-        ]
+        let ahead = winner.map_or("nobody".to_owned(), |label| format!("Debater {label}"));
+        json!({
+            "scores": scores.collect::<Value>(),
+            "criteria": criteria.collect::<Value>(),
+            "reasoning": format!("By rule, without a model: {told}, so {ahead} is ahead."),
+            "winner": winner.unwrap_or("none"),
+        })
     }
 
     fn motion(&self) -> String {
-        let motion = self.prompt.of_kind("problem").next().map_or("", |text| text.text);
-        one_line(motion, QUOTED_CHARS).trim_end_matches('.').to_owned()
+        one_line(self.prompt.first("problem"), QUOTED_CHARS).trim_end_matches('.').to_owned()
     }
 
-    fn side(&self) -> Side {
-        self.prompt.part("Your side").map_or(Side::Neither, |section| Side::named_in(section.whole))
+    fn side(&self) -> &'static str {
+        self.prompt.section("Your side").map_or(NEITHER, side_in)
     }
 
     /// Whether the checklist of the role has nothing to say of it: it is a motion about no system.
     fn is_motion(&self) -> bool {
-        let has_sides = self.prompt.part("Your side").is_some();
+        let has_sides = self.prompt.section("Your side").is_some();
         self.task == "poll" || (has_sides && !self.problem.names_a_thing())
     }
 
@@ -210,16 +171,14 @@ impl<'a> Agent<'a> {
     /// something is done well, so nobody speaks for it with them.
     fn arguments(&self) -> Vec<&'static Entry> {
         let side = self.side();
-        if side == Side::Neither && !self.is_motion() {
+        if side == NEITHER && !self.is_motion() {
             return self.own.clone();
         }
-        let is_opposed = side == Side::Against && self.problem.names_a_thing();
-        let called = self.own.iter().copied().filter(|entry| is_opposed && entry.score(&self.problem) > 0).take(2);
+        let is_opposed = side == AGAINST && self.problem.names_a_thing();
+        let is_called = |entry: &Entry| entry.score(&self.problem) > 0;
+        let called = self.own.iter().copied().filter(|entry| is_opposed && is_called(entry)).take(2);
         let mut general: Vec<&Entry> = motions().applicable(&self.problem);
-        general.sort_by_key(|entry| {
-            let is_called = entry.score(&self.problem) > 0;
-            (!is_called, mixed(0, &format!("{}{}", self.checklist.title, entry.title)))
-        });
+        general.sort_by_key(|entry| (!is_called(entry), mixed(0, &format!("{}{}", self.checklist.title, entry.title))));
         called.chain(general).collect()
     }
 
@@ -229,30 +188,20 @@ impl<'a> Agent<'a> {
         self.prompt.texts().filter(|text| !GIVEN.contains(&text.part))
     }
 
-    /// The newest text of others with numbered points, with questions where these are to be answered. Where headings
-    /// tell no sides, all are others'.
+    /// The newest text of others with numbered points. Where headings tell no sides, all are others'.
     fn latest_of_others(&self) -> Option<(&'a str, Vec<Point>)> {
-        let are_told = self.material().any(|text| Side::named_in(text.title) != Side::Neither);
-        let is_of_others = |text: &Fenced| match Side::named_in(text.title) {
-            Side::Neither => !are_told,
-            side => side != self.side(),
-        };
-        let is_wanted = |points: &[Point]| {
-            !points.is_empty() && (self.task != "answer" || points.iter().any(|point| point.body.ends_with('?')))
-        };
-        let others = self.material().rev().filter(is_of_others).map(|text| (text.title, numbered(text.text)));
-        others.into_iter().find(|(_, points)| is_wanted(points))
+        let mut others = self.material().rev().filter(|text| side_in(text.title) != self.side());
+        others.find_map(|text| Some((text.title, numbered(text.text))).filter(|(_, points)| !points.is_empty()))
     }
 
     /// What was argued by some sides, as far as headings tell them.
-    fn entries_of(&self, is_meant: impl Fn(Side) -> bool) -> Vec<&'static Entry> {
-        let texts = self.material().filter(|text| is_meant(Side::named_in(text.title)));
+    fn entries_of(&self, is_meant: impl Fn(&str) -> bool) -> Vec<&'static Entry> {
+        let texts = self.material().filter(|text| is_meant(side_in(text.title)));
         unique(texts.flat_map(|text| numbered(text.text)).filter_map(|point| point.entry))
     }
 }
 
 /// The names that a schema allows at this place.
-pub(super) fn names(schema: &Value, place: &str) -> Vec<String> {
-    let names = schema.pointer(place).and_then(Value::as_array).into_iter().flatten();
-    names.filter_map(|name| Some(name.as_str()?.to_owned())).collect()
+pub(super) fn names<'a>(schema: &'a Value, place: &str) -> Vec<&'a str> {
+    schema.pointer(place).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }

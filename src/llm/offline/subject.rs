@@ -2,30 +2,20 @@
 //!
 //! English only, and crude: where nothing can be made out, the subject is [`NO_SUBJECT`], which is always right.
 
+use super::words::known;
+
 /// What a problem without a readable subject is about.
 pub(super) const NO_SUBJECT: &str = "this system";
 /// Fragments of a problem in which a subject is looked for.
 const FRAGMENTS: usize = 40;
-/// A subject has at most so many words.
+/// A subject has at most so many words, of so many bytes.
 const SUBJECT_WORDS: usize = 8;
-
-const VERBS: &str = "design build create implement develop architect propose plan write make outline specify devise \
-    improve scale optimize optimise refactor rewrite replace modernize modernise migrate secure extend redesign rebuild \
-    introduce provide adopt";
-const LEADS: &str = "how should would could can do does we i you to please help me us need needs want must have let lets \
-    what is the best way task problem goal our simply of";
-const DETERMINERS: &str = "a an the our my your their its this that these";
-const STOPS: &str = "that which who whose where when while with using so because must should shall will can could is are was \
-    has have had needs to without if as via such including";
-const SMALL: &str = "for of in on at from between by into about and or the a an our with how why what whether";
-const THINGS: &str = "system service platform application app api limiter cache queue pipeline database store tool website \
-    site backend frontend gateway engine scheduler dashboard marketplace shop bot client server library framework \
-    protocol network product infrastructure architecture feature shortener tracker editor game workflow";
+const LONGEST: usize = 40;
 
 /// The problem's subject as a definite noun phrase. Never empty.
 pub(super) fn subject(problem: &str) -> String {
     let ends = ['.', ',', ';', ':', '?', '!', '\n', '(', ')', '—', '–', '"', '“', '”'];
-    let fragments: Vec<Vec<String>> = problem.split(ends).map(words).take(FRAGMENTS).collect();
+    let fragments: Vec<Vec<&str>> = problem.split(ends).map(words).take(FRAGMENTS).collect();
     let commanded = fragments.iter().find_map(|words| commanded(words));
     commanded.or_else(|| fragments.iter().find_map(|words| named(words))).unwrap_or_else(|| NO_SUBJECT.to_owned())
 }
@@ -36,65 +26,59 @@ pub(super) fn head(subject: &str) -> &str {
     ends.iter().filter_map(|end| subject.find(end)).min().map_or(subject, |end| &subject[..end])
 }
 
-/// The words of a fragment, with nothing in them that Markdown or a template could read.
-fn words(fragment: &str) -> Vec<String> {
-    let is_kept = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '/' | '\'' | '’' | '+' | '&');
-    let plain = fragment.split_whitespace().map(|word| word.chars().filter(is_kept).take(40).collect::<String>());
-    plain.map(|word| word.trim_matches(['-', '/', '\'', '’', '&']).to_owned()).filter(|word| !word.is_empty()).collect()
+/// The words of a fragment, but for those in which Markdown or a template could read anything.
+fn words(fragment: &str) -> Vec<&str> {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '/' | '\'' | '’' | '+' | '&');
+    let words = fragment.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    words.filter(|word| (1..=LONGEST).contains(&word.len()) && word.chars().all(is_plain)).collect()
 }
 
-fn is_in(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|one| one.eq_ignore_ascii_case(word))
+fn is(kind: &str, word: &str) -> bool {
+    known(kind).any(|one| one.eq_ignore_ascii_case(word))
 }
 
 fn is_thing(word: &str) -> bool {
-    is_in(THINGS, word) || word.strip_suffix('s').is_some_and(|singular| is_in(THINGS, singular))
+    is("things", word) || word.strip_suffix('s').is_some_and(|singular| is("things", singular))
 }
 
 /// The object of a leading `design`, `how should we build` and the like.
-fn commanded(words: &[String]) -> Option<String> {
-    let verb = words.iter().position(|word| !is_in(LEADS, word)).filter(|at| is_in(VERBS, &words[*at]))?;
-    definite(&noun_phrase(&words[verb + 1..])?)
+fn commanded(words: &[&str]) -> Option<String> {
+    let verb = words.iter().position(|word| !is("leads", word)).filter(|at| is("verbs", words[*at]))?;
+    let (first, rest) = noun_phrase(&words[verb + 1..])?.split_first()?;
+    definite(first, rest)
 }
 
 /// The thing that a statement is about: `Our checkout service is slow`.
-fn named(words: &[String]) -> Option<String> {
-    let mut phrase = noun_phrase(words)?;
-    phrase.truncate(phrase.iter().rposition(|word| is_thing(word))? + 1);
+fn named(words: &[&str]) -> Option<String> {
+    let phrase = noun_phrase(words)?;
+    let (first, rest) = phrase[..=phrase.iter().rposition(|word| is_thing(word))?].split_first()?;
     // It begins a sentence, so its capital says nothing, but for an abbreviation.
-    if phrase[0].chars().skip(1).all(char::is_lowercase) {
-        phrase[0] = phrase[0].to_lowercase();
-    }
-    definite(&phrase)
+    let is_word = first.chars().skip(1).all(char::is_lowercase);
+    definite(&if is_word { first.to_lowercase() } else { (*first).to_owned() }, rest)
 }
 
 /// The leading noun phrase: up to a verb or a clause, without dangling small words.
-fn noun_phrase(words: &[String]) -> Option<Vec<String>> {
-    let end = words.iter().skip(1).position(|word| is_in(STOPS, word)).map_or(words.len(), |at| at + 1);
-    let mut phrase = words[..end.min(SUBJECT_WORDS)].to_vec();
-    while phrase.last().is_some_and(|word| is_in(SMALL, word)) {
-        phrase.pop();
-    }
-    let first = phrase.first()?;
-    let starts_well = is_in(DETERMINERS, first) || !(is_in(SMALL, first) || is_in(STOPS, first));
-    (starts_well && first.is_ascii() && !is_in(&phrase.join(" "), "or")).then_some(phrase)
+fn noun_phrase<'a, 'b>(words: &'b [&'a str]) -> Option<&'b [&'a str]> {
+    let end = words.iter().skip(1).position(|word| is("ends", word)).map_or(words.len(), |at| at + 1);
+    let phrase = &words[..end.min(SUBJECT_WORDS)];
+    let phrase = &phrase[..=phrase.iter().rposition(|word| !is("small", word))?];
+    let first = phrase[0];
+    let starts_well = is("determiners", first) || !(is("small", first) || is("ends", first));
+    (starts_well && first.is_ascii() && !phrase.contains(&"or")).then_some(phrase)
 }
 
 /// The phrase with a definite article where it takes one.
-fn definite(phrase: &[String]) -> Option<String> {
-    let (first, rest) = phrase.split_first()?;
-    let lower = first.to_lowercase();
+fn definite(first: &str, rest: &[&str]) -> Option<String> {
+    let (lower, rest) = (first.to_lowercase(), rest.join(" "));
+    let phrase = format!("{first} {rest}").trim_end().to_owned();
+    // A product's name takes no article: `Design Twitter`.
+    let is_name = first.starts_with(char::is_uppercase) && first.contains(char::is_lowercase) && !is_thing(first);
     match lower.as_str() {
-        _ if is_in(DETERMINERS, first) && rest.is_empty() => None,
-        "our" | "my" | "your" | "their" => Some(format!("{lower} {}", rest.join(" "))),
-        _ if is_in(DETERMINERS, first) => Some(format!("the {}", rest.join(" "))),
-        _ => {
-            // A product's name takes no article: `Design Twitter`.
-            let has_capital = first.starts_with(char::is_uppercase) && first.contains(char::is_lowercase);
-            let is_name = has_capital && rest.is_empty() && !is_thing(first);
-            let is_possessive = first.ends_with("'s") || first.ends_with("’s");
-            Some(if is_name || is_possessive { phrase.join(" ") } else { format!("the {}", phrase.join(" ")) })
-        }
+        _ if is("determiners", first) && rest.is_empty() => None,
+        "our" | "my" | "your" | "their" => Some(format!("{lower} {rest}")),
+        _ if is("determiners", first) => Some(format!("the {rest}")),
+        _ if is_name => Some(phrase),
+        _ => Some(format!("the {phrase}")),
     }
 }
 

@@ -3,9 +3,11 @@
 //! An entry of a checklist counts where a point has its title: that much can be told without understanding a text. A
 //! point that no checklist knows is a point all the same, in the words that it came in.
 
+use std::mem::take;
+
 use super::checklist::{Entry, find};
 use super::prompt::sections;
-use super::words::one_line;
+use super::words::{one_line, paragraphs};
 
 /// The heading of the design points.
 pub(super) const DESIGN: &str = "Design";
@@ -122,17 +124,26 @@ impl<'a> Position<'a> {
         }
         Self { author, text, points, held }
     }
+
+    /// By which of its points it meets this one.
+    pub(super) fn meets(&self, point: &Point) -> Option<String> {
+        let by =
+            point.entry.and_then(|entry| self.held.iter().find(|held| held.is_like(entry))).map(|held| held.bold());
+        by.or_else(|| self.points.iter().find(|one| one.title.eq_ignore_ascii_case(&point.title)).map(Point::bold))
+    }
+
+    /// What a ballot or a score calls it.
+    pub(super) fn label(&self) -> &'a str {
+        self.author.strip_prefix("Candidate ").unwrap_or(self.author)
+    }
 }
 
-/// Each of them once.
+/// Each of them once, and of those that answer the same concern the first.
 pub(super) fn unique(entries: impl Iterator<Item = &'static Entry>) -> Vec<&'static Entry> {
-    let mut unique: Vec<&Entry> = Vec::new();
-    for entry in entries {
-        if !holds(&unique, entry) {
-            unique.push(entry);
-        }
-    }
-    unique
+    entries.fold(Vec::new(), |mut unique, entry| {
+        unique.extend((!covers(&unique, entry)).then_some(entry));
+        unique
+    })
 }
 
 /// Whether `held` has the entry itself.
@@ -151,15 +162,12 @@ pub(super) fn extended(text: &str, points: &[String]) -> String {
     let mut rest = points.join("\n");
     let mut parts: Vec<String> = Vec::new();
     for section in sections(text).into_iter().filter(|section| !is_beside(section.title)) {
-        let mut part = section.whole.trim().to_owned();
-        if section.title.eq_ignore_ascii_case(DESIGN) && !rest.is_empty() {
-            part = format!("{part}\n{}", std::mem::take(&mut rest));
-        }
-        parts.push(part);
+        let part = section.whole.trim().to_owned();
+        let is_design = section.title.eq_ignore_ascii_case(DESIGN) && !rest.is_empty();
+        parts.push(if is_design { format!("{part}\n{}", take(&mut rest)) } else { part });
     }
     parts.push(section(DESIGN, &rest));
-    parts.retain(|part| !part.is_empty());
-    parts.join("\n\n")
+    paragraphs(parts)
 }
 
 /// A section of the second level; nothing when nothing stands in it.

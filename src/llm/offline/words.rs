@@ -3,19 +3,12 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// Endings that are taken off, the longest first. What is left must have at least three letters.
-const ENDINGS: [&str; 7] = ["ings", "ing", "ers", "er", "ed", "es", "s"];
+use rust_stemmers::{Algorithm, Stemmer};
+use stop_words::{Language, get};
 
-/// Words that are in every problem and tell none from another.
-const EMPTY_WORDS: &str = "a able about above additional after all allow allows also always an and any are around as at \
-    avoid be because been before being below best between both build but by can cannot could create critical data \
-    design different do does during each either enable ensure essential even every everything existing few first for \
-    from get give given good have has handle high how ideally if implement in include including into is it its just \
-    keep kind less let like low made make many may more most much must need needs new no non not number of on one only \
-    or other our out over own part per possible problem process provide request requests required requirement \
-    requirements same shall should since so some solution such support supports system systems take than that \
-    the their them then there these they thing this those through time to under until up us use used user users using \
-    very want was way we well were what when where which while who will with within without work works would you your";
+use super::checklist::field;
+
+const WORDS: &str = include_str!("../../../prompts/offline/words.md");
 
 /// What stands for any number, so that a phrase can hold one: `within 1 seconds` is found in `within 5 seconds`.
 const NUMBER: &str = "#";
@@ -23,10 +16,14 @@ const NUMBER: &str = "#";
 /// No phrase of a checklist has more words.
 pub(super) const LONGEST_PHRASE: usize = 4;
 
-/// Units that are told from the number before them: `200ms`.
-const UNITS: [&str; 6] = ["ms", "rps", "qps", "mb", "gb", "tb"];
+static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
+static EMPTY: LazyLock<HashSet<String>> =
+    LazyLock::new(|| get(Language::English).iter().copied().chain(known("common")).map(stem).collect());
 
-static EMPTY: LazyLock<HashSet<String>> = LazyLock::new(|| EMPTY_WORDS.split_whitespace().map(stem).collect());
+/// The words that are known to be of this kind.
+pub(super) fn known(kind: &str) -> impl Iterator<Item = &'static str> {
+    field(WORDS, kind).split(' ')
+}
 
 /// The words of `text`: runs of letters and digits.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -62,43 +59,17 @@ pub(super) fn terms(text: &str) -> HashSet<String> {
 
 /// Whether a stem tells one text from another.
 pub(super) fn carries_meaning(stem: &str) -> bool {
-    stem.len() > 1 && !EMPTY.contains(stem) && !stem.chars().all(char::is_numeric)
+    stem.len() > 1 && !EMPTY.contains(stem)
 }
 
-/// `word` in lower case and without its ending, so that `limiting`, `limiter` and `limits` are one; numbers are all alike.
-/// Crude on purpose: both sides of a comparison go through it.
+/// `word` in lower case and without its ending, so that `limiting`, `limiter` and `limits` are one. A number before a
+/// unit, `200ms`, says nothing; numbers of their own are all alike.
 pub(super) fn stem(word: &str) -> String {
-    let mut stem = word.to_lowercase();
-    let unit = stem.trim_start_matches(|c: char| c.is_ascii_digit());
-    if unit.is_empty() {
-        return NUMBER.to_owned();
+    let lower = word.to_lowercase();
+    match lower.trim_start_matches(char::is_numeric) {
+        "" => NUMBER.to_owned(),
+        word => STEMMER.stem(word).into_owned(),
     }
-    if unit.len() < stem.len() && UNITS.contains(&unit) {
-        return unit.to_owned();
-    }
-    if !stem.is_ascii() {
-        return stem;
-    }
-    if stem.len() > 4 && stem.ends_with("ies") {
-        stem.truncate(stem.len() - 3);
-        stem.push('y');
-        return stem;
-    }
-    let shortest_word = |ending: &str| if ending == "s" { 4 } else { ending.len() + 3 };
-    if let Some(ending) = ENDINGS
-        .iter()
-        .find(|ending| stem.len() >= shortest_word(ending) && stem.ends_with(**ending) && !stem.ends_with("ss"))
-    {
-        stem.truncate(stem.len() - ending.len());
-    }
-    let last = stem.as_bytes().iter().rev().take(2).copied().collect::<Vec<_>>();
-    if let [last, before] = last[..]
-        && stem.len() > 3
-        && (last == b'e' || (last == before && !matches!(last, b's' | b'l' | b'e' | b'o')))
-    {
-        stem.pop();
-    }
-    stem
 }
 
 /// `text` on one line, without what Markdown reads as emphasis or code, and no longer than `chars`.
@@ -110,28 +81,16 @@ pub(super) fn one_line(text: &str, chars: usize) -> String {
 }
 
 /// `template` with the values in place of their names in braces. One pass: values are text.
-pub(super) fn filled(template: &str, values: &[(&str, &str)]) -> String {
+pub(super) fn filled(template: &str, value: impl Fn(&str) -> String) -> String {
     let mut parts = template.split('{');
-    let mut filled = parts.next().unwrap_or_default().to_owned();
-    for (name, rest) in parts.filter_map(|part| part.split_once('}')) {
-        filled.push_str(values.iter().find(|(one, _)| *one == name).map_or(&format!("{{{name}}}"), |(_, value)| value));
-        filled.push_str(rest);
-    }
-    filled
+    let start = parts.next().unwrap_or_default().to_owned();
+    parts.filter_map(|part| part.split_once('}')).fold(start, |filled, (name, rest)| filled + &value(name) + rest)
 }
 
-/// `a`, `a and b`, `a, b and c`.
-pub(super) fn list(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [only] => only.clone(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
-    }
-}
-
-/// `1 point`, `2 points`.
-pub(super) fn count_of(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+/// `parts` with blank lines between them, without those in which nothing stands.
+pub(super) fn paragraphs(parts: impl IntoIterator<Item = String>) -> String {
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
 }
 
 /// The share that `part` is of `whole`; all of nothing is nothing.
@@ -175,25 +134,18 @@ mod tests {
             assert_eq!(stems.len(), 1, "{forms:?} gave {stems:?}");
         }
         assert_eq!(stem("process"), "process");
-        assert_eq!(["ms", "200ms", "200", "10k"].map(stem), ["ms", "ms", "#", "10k"]);
+        assert_eq!(["ms", "200ms", "200", "p99"].map(stem), ["ms", "ms", "#", "p99"]);
     }
 
     #[test]
     fn terms_leave_out_what_says_nothing() {
         let terms = terms("The system must handle 10000 webhooks with low latency");
-        assert_eq!(terms, HashSet::from(["webhook".to_owned(), "latency".to_owned()]));
+        assert_eq!(terms, HashSet::from(["webhook".to_owned(), stem("latency")]));
     }
 
     #[test]
     fn one_line_keeps_text_and_drops_markup() {
         assert_eq!(one_line("a **b**\n  `c`", 80), "a b c");
         assert_eq!(one_line("häuser bauen", 7), "häuser…");
-    }
-
-    #[test]
-    fn lists_read_as_sentences() {
-        let items = ["a", "b", "c"].map(str::to_owned);
-        assert_eq!(list(&items), "a, b and c");
-        assert_eq!(list(&items[..1]), "a");
     }
 }

@@ -32,30 +32,17 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     let Some(texts) = settled_texts(debate) else { return steps };
     steps.extend(comparison(debate, settings, &texts));
     if debate.decisions_of(&texts).are_open() {
-        steps.push(Step {
-            key: key(debate, CONVERGENCE, judge),
-            inputs: texts.clone(),
-            prompt: &RELATE,
-            shows: Shows::Decisions,
-            answer: Answer::Relations,
-            cost: Cost::Decision,
-            notice: None,
-        });
+        let relations = Step::new(key(debate, CONVERGENCE, judge), &RELATE, Answer::Relations);
+        steps.push(relations.after(texts.clone()).showing(Shows::Decisions).paid(Cost::Decision));
     }
     let is_reached = debate
         .round(debate.current_round)
         .and_then(|round| round.convergence.as_ref())
         .is_some_and(Convergence::is_reached);
     if is_reached && rules.trickster && challenges_before(debate) < MOST_CHALLENGES {
-        steps.push(Step {
-            key: key(debate, CHALLENGE, judge),
-            inputs: texts,
-            prompt: &QUESTION,
-            shows: Shows::Candidates { salt: salt::CHALLENGE + debate.current_round },
-            answer: Answer::Challenge,
-            cost: Cost::Decision,
-            notice: None,
-        });
+        let shows = Shows::Candidates { salt: salt::CHALLENGE + debate.current_round };
+        let challenge = Step::new(key(debate, CHALLENGE, judge), &QUESTION, Answer::Challenge);
+        steps.push(challenge.after(texts).showing(shows).paid(Cost::Decision));
     }
     steps
 }
@@ -67,15 +54,8 @@ fn comparison(debate: &Debate, settings: &Settings, texts: &[CallKey]) -> Option
     let has_failed =
         (1..debate.current_round).any(|round| debate.has_failed(&CallKey::new(round, SIMILARITY, &embedder.id)));
     let before = texts.iter().filter_map(|text| before(debate, text));
-    (!has_failed).then(|| Step {
-        key: key(debate, SIMILARITY, embedder),
-        inputs: texts.iter().cloned().chain(before).collect(),
-        prompt: &TEXTS,
-        shows: Shows::Inputs,
-        answer: Answer::Embeddings,
-        cost: Cost::Extra,
-        notice: None,
-    })
+    let comparison = Step::new(key(debate, SIMILARITY, embedder), &TEXTS, Answer::Embeddings).paid(Cost::Extra);
+    (!has_failed).then(|| comparison.after(texts.iter().cloned().chain(before)))
 }
 
 /// Why the texts are compared by their words, where it was to be by their embeddings.
@@ -97,15 +77,8 @@ fn challenges_before(debate: &Debate) -> usize {
 fn observation(debate: &Debate, judge: &AgentSettings) -> Step {
     let said = [proposals, critiques, revisions].into_iter().flat_map(|steps| steps(debate));
     let there = said.map(|step| step.key).filter(|key| !has_timed_out(debate) || debate.settled(key).is_some());
-    Step {
-        key: key(debate, OBSERVATION, judge),
-        inputs: there.collect(),
-        prompt: &OBSERVE,
-        shows: Shows::Numbered,
-        answer: Answer::Kinds,
-        cost: Cost::Extra,
-        notice: None,
-    }
+    let observation = Step::new(key(debate, OBSERVATION, judge), &OBSERVE, Answer::Kinds);
+    observation.after(there).showing(Shows::Numbered).paid(Cost::Extra)
 }
 
 /// The figures of the round, once what they rest on is there.

@@ -48,14 +48,9 @@ fn judgements(debate: &Debate) -> Vec<Judgement> {
 fn scorings(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> Vec<Step> {
     let first = first_pass(debate);
     let salt = salt::SCORES + debate.current_round;
-    let step = |pass, shows, cost| Step {
-        key: key(debate, SCORING, judge).pass(pass),
-        inputs: candidates.to_vec(),
-        prompt: &SCORE,
-        shows,
-        answer: Answer::Scores(&CRITERIA),
-        cost,
-        notice: None,
+    let step = |pass, shows, cost| {
+        let scores = Step::new(key(debate, SCORING, judge).pass(pass), &SCORE, Answer::Scores(&CRITERIA));
+        scores.after(candidates.to_vec()).showing(shows).paid(cost)
     };
     let second = step(first + 1, Shows::CandidatesReversed { salt }, Cost::Decision);
     let first = step(first, Shows::Candidates { salt }, Cost::Closing);
@@ -104,15 +99,9 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
             Some(winner) => Authorship::Based(winner),
             None => Authorship::Amended,
         };
-        steps.push(Step {
-            key: key(debate, JUDGEMENT, judge),
-            inputs: candidates,
-            prompt: &SOLVE,
-            shows: Shows::Candidates { salt: salt::SOLUTION + debate.current_round },
-            answer: Answer::Solution(authorship),
-            cost: Cost::Closing,
-            notice: None,
-        });
+        let shows = Shows::Candidates { salt: salt::SOLUTION + debate.current_round };
+        let solution = Step::new(key(debate, JUDGEMENT, judge), &SOLVE, Answer::Solution(authorship));
+        steps.push(solution.after(candidates).showing(shows).paid(Cost::Closing));
     }
     steps
 }

@@ -5,15 +5,13 @@ mod judgement;
 mod team;
 mod texts;
 
-use crate::debate::{
-    AgentSettings, ArenaSettings, CallKey, Debate, Settings, Settled, StageId, StageInfo, Words, Yield,
-};
+use crate::debate::{AgentSettings, ArenaSettings, CallKey, Debate, Settings, Settled, StageId, StageInfo, Yield};
 use crate::prompt::Prompt;
 
 use super::dialectic::critics_of;
 use super::{
     Answer, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, Unfit, all_clear, answers, clarification,
-    complete_or_fallback, initialization, no_place, no_steps, nothing, voting,
+    complete_or_fallback, initialization, key, no_place, no_steps, nothing, voting,
 };
 
 use texts::{standing, text_before};
@@ -92,14 +90,14 @@ pub static ARENA: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 GATHERING,
-                Words::new([
+                [
                     "material",
                     "material",
                     "gathering material",
                     "gathers material",
                     "gathered material",
                     "gather material",
-                ]),
+                ],
             )
             .yielding(Yield::Material),
             facts: nothing,
@@ -110,14 +108,7 @@ pub static ARENA: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 SELECTION,
-                Words::new([
-                    "team",
-                    "teams",
-                    "choosing the team",
-                    "chooses the team",
-                    "chose the team",
-                    "choose the team",
-                ]),
+                ["team", "teams", "choosing the team", "chooses the team", "chose the team", "choose the team"],
             )
             .yielding(Yield::Team),
             facts: team::selected,
@@ -126,13 +117,10 @@ pub static ARENA: Protocol = Protocol {
             rows: &[Row(TEAM_SELECTED, Next::Begin(PROPOSAL))],
         },
         Stage {
-            info: StageInfo::new(
-                PROPOSAL,
-                Words::new(["proposal", "proposals", "proposing", "proposes", "proposed", "propose"]),
-            )
-            .yielding(Yield::Proposal)
-            .in_round()
-            .essential(),
+            info: StageInfo::new(PROPOSAL, ["proposal", "proposals", "proposing", "proposes", "proposed", "propose"])
+                .yielding(Yield::Proposal)
+                .in_round()
+                .essential(),
             facts: nothing,
             steps: proposals,
             outcome: enough_proposals,
@@ -141,7 +129,7 @@ pub static ARENA: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 CRITIQUE,
-                Words::new(["critique", "critiques", "critiquing", "critiques", "critiqued", "critique"]),
+                ["critique", "critiques", "critiquing", "critiques", "critiqued", "critique"],
             )
             .yielding(Yield::Critique)
             .in_round()
@@ -152,13 +140,10 @@ pub static ARENA: Protocol = Protocol {
             rows: &[Row(CRITIQUES_COMPLETE, Next::Go(REVISION))],
         },
         Stage {
-            info: StageInfo::new(
-                REVISION,
-                Words::new(["revision", "revisions", "revising", "revises", "revised", "revise"]),
-            )
-            .yielding(Yield::Proposal)
-            .in_round()
-            .essential(),
+            info: StageInfo::new(REVISION, ["revision", "revisions", "revising", "revises", "revised", "revise"])
+                .yielding(Yield::Proposal)
+                .in_round()
+                .essential(),
             facts: nothing,
             steps: revisions,
             outcome: |debate| Ok(complete_or_fallback(debate, REVISION, REVISIONS_COMPLETE)),
@@ -167,7 +152,7 @@ pub static ARENA: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 OBSERVATION,
-                Words::new(["observation", "observations", "observing", "observes", "observed", "observe"]),
+                ["observation", "observations", "observing", "observes", "observed", "observe"],
             )
             .yielding(Yield::Kinds)
             .in_round()
@@ -180,14 +165,7 @@ pub static ARENA: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 SIMILARITY,
-                Words::new([
-                    "similarity",
-                    "similarities",
-                    "comparing texts",
-                    "compares texts",
-                    "compared texts",
-                    "compare texts",
-                ]),
+                ["similarity", "similarities", "comparing texts", "compares texts", "compared texts", "compare texts"],
             )
             .yielding(Yield::Similarity)
             .in_round()
@@ -200,7 +178,7 @@ pub static ARENA: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 CHALLENGE,
-                Words::new(["challenge", "challenges", "challenging", "challenges", "challenged", "challenge"]),
+                ["challenge", "challenges", "challenging", "challenges", "challenged", "challenge"],
             )
             .yielding(Yield::Challenge)
             .in_round()
@@ -213,14 +191,14 @@ pub static ARENA: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 CONVERGENCE,
-                Words::new([
+                [
                     "agreement",
                     "agreements",
                     "comparing decisions",
                     "compares decisions",
                     "compared decisions",
                     "compare decisions",
-                ]),
+                ],
             )
             .yielding(Yield::Agreement)
             .in_round(),
@@ -236,14 +214,14 @@ pub static ARENA: Protocol = Protocol {
         Stage {
             info: StageInfo::new(
                 FINAL_REFINEMENT,
-                Words::new([
+                [
                     "final refinement",
                     "final refinements",
                     "refining for the last time",
                     "refines for the last time",
                     "refined for the last time",
                     "refine for the last time",
-                ]),
+                ],
             )
             .yielding(Yield::Proposal)
             .in_round()
@@ -254,7 +232,7 @@ pub static ARENA: Protocol = Protocol {
             rows: &[Row(REFINEMENTS_COMPLETE, Next::Go(VOTING))],
         },
         Stage {
-            info: StageInfo::new(VOTING, Words::new(["vote", "votes", "voting", "votes", "voted", "vote"]))
+            info: StageInfo::new(VOTING, ["vote", "votes", "voting", "votes", "voted", "vote"])
                 .yielding(Yield::Ballot)
                 .in_round(),
             facts: |debate| voting::result(debate, &ballots(debate)).into_iter().collect(),
@@ -263,7 +241,7 @@ pub static ARENA: Protocol = Protocol {
             rows: &[Row(VOTES_COMPLETE, Next::Go(JUDGEMENT))],
         },
         Stage {
-            info: StageInfo::new(SCORING, Words::new(["scoring", "scorings", "scoring", "scores", "scored", "score"]))
+            info: StageInfo::new(SCORING, ["scoring", "scorings", "scoring", "scores", "scored", "score"])
                 .yielding(Yield::Verdict)
                 .kind_of_call()
                 .essential(),
@@ -273,12 +251,9 @@ pub static ARENA: Protocol = Protocol {
             rows: &[],
         },
         Stage {
-            info: StageInfo::new(
-                JUDGEMENT,
-                Words::new(["judgement", "judgements", "judging", "judges", "judged", "judge"]),
-            )
-            .yielding(Yield::Solution)
-            .essential(),
+            info: StageInfo::new(JUDGEMENT, ["judgement", "judgements", "judging", "judges", "judged", "judge"])
+                .yielding(Yield::Solution)
+                .essential(),
             facts: judgement::facts,
             steps: judgement::steps,
             outcome: judgement::outcome,
@@ -308,11 +283,6 @@ fn check(settings: &Settings) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// A call of the present round.
-fn key(debate: &Debate, stage: StageId, agent: &AgentSettings) -> CallKey {
-    CallKey::new(debate.current_round, stage, &agent.id)
-}
-
 fn rules(debate: &Debate) -> Option<&ArenaSettings> {
     debate.settings.as_ref().map(|settings| &settings.debate.arena)
 }
@@ -336,8 +306,7 @@ fn is_criticised(debate: &Debate) -> bool {
 
 /// A text that an agent writes.
 fn text(key: CallKey, inputs: Vec<CallKey>, prompt: &'static Prompt) -> Step {
-    let shows = Shows::InputsAndDispute;
-    Step { key, inputs, prompt, shows, answer: Answer::Text, cost: Cost::Round, notice: None }
+    Step::new(key, prompt, Answer::Text).after(inputs).showing(Shows::InputsAndDispute)
 }
 
 fn proposals(debate: &Debate) -> Vec<Step> {

@@ -10,7 +10,7 @@ use crate::debate::{
     AgentId, Answered, Contribution, Counts, Debate, Decider, Decision, Ledger, Objection, Severity, Shown, StageId,
     Standing, Status, Verdict, Voting, Yield,
 };
-use crate::figures::{counted, score, thousands};
+use crate::figures::{counted, list, score, thousands};
 use crate::report::View;
 use crate::report::polls::Polls;
 use crate::report::prose::{self, gist};
@@ -134,7 +134,7 @@ fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
         format!("{} {}", number(*count), plain(&noun, SHORT))
     });
     html! {
-        p { "There " (if is_one { "was" } else { "were" }) " " (listed(&kinds.collect::<Vec<_>>())) "." }
+        p { "There " (if is_one { "was" } else { "were" }) " " (list(&kinds.collect::<Vec<_>>())) "." }
         ul {
             @for one in first_texts(view, participants, Yield::Speech) {
                 li {
@@ -388,7 +388,7 @@ fn last_words(debate: &Debate) -> Markup {
         counts.iter().map(|(word, count)| format!("{} said “{}”", number(*count), plain(word, SHORT))).collect();
     let stage = cast.first().map(|one| one.stage);
     let plural = stage.map(|stage| debate.words(stage).plural).unwrap_or_default();
-    html! { p { "Of the " (plain(&plural, SHORT)) " of round " (round) ", " (listed(&said)) "." } }
+    html! { p { "Of the " (plain(&plural, SHORT)) " of round " (round) ", " (list(&said)) "." } }
 }
 
 fn verdict_in_words(view: &View<'_>, verdict: &Verdict, participants: &Participants<'_>) -> Markup {
@@ -402,7 +402,7 @@ fn verdict_in_words(view: &View<'_>, verdict: &Verdict, participants: &Participa
                 @if view.has_sides() { @if let Some(side) = view.side_of(winner) { ", " (side.name()) " the motion" } }
                 @if scores.len() > 1 { ", by " (scores.join(" to ")) } "."
             }
-            None => { "The judge put nobody ahead" @if scores.len() > 1 { ": the scores are " (listed(&scores)) } "." }
+            None => { "The judge put nobody ahead" @if scores.len() > 1 { ": the scores are " (list(&scores)) } "." }
         }
         @if verdict.stable == Some(false) {
             " The winner changed with the order in which the judge read the debaters."
@@ -470,7 +470,7 @@ fn still_open(
             @let questions = (questions > 0).then(|| format!("{} open", numbered(questions, "question")));
             p {
                 "The " a href="#solution" { (title(view.debate).to_lowercase()) } " leaves "
-                (listed(&[unmet, questions].into_iter().flatten().collect::<Vec<_>>())) "."
+                (list(&[unmet, questions].into_iter().flatten().collect::<Vec<_>>())) "."
             }
         }
     }
@@ -495,15 +495,6 @@ fn number(count: usize) -> String {
     const WORDS: [&str; 13] =
         ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
     WORDS.get(count).map_or_else(|| thousands(count as u64), |word| (*word).to_owned())
-}
-
-/// `one, two and three`
-fn listed(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ fn debate(text: &str) -> Debate {
     let invented = invented.map(|(id, yields)| {
         let mut words = Words::new([""; 6]);
         (words.noun, words.plural) = (one.clone().into(), one.clone().into());
-        StageInfo::new(StageId::from(id), words).yielding(yields)
+        StageInfo { words, ..StageInfo::new(StageId::from(id), [""; 6]) }.yielding(yields)
     });
     let stages: Vec<StageInfo> = DIALECTIC.infos().iter().cloned().chain(invented).collect();
     let judged = |pass: u8, winner: &str, reasoning: &str| json!({"pass": pass, "winner": winner, "scores": {&one: 50}, "criteria": {&one: text}, "reasoning": reasoning});

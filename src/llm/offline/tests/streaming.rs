@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::*;
+use super::super::*;
 
 const PROMPT: &str = "# Problem\n\n```problem\nDesign a queue\n```\n\n# Your task: propose";
 
@@ -17,7 +17,18 @@ impl Listener for Heard {
 
 async fn followed(model: &Rehearsal) -> (Result<Reply, FailedAttempt>, Vec<(u128, String)>, u128) {
     let heard = Heard(Mutex::default(), Instant::now());
-    let reply = model.answer(PROMPT, None, &heard).await;
+    let request = Request {
+        model: MODEL.into(),
+        temperature: 0.0,
+        max_tokens: None,
+        system: "".into(),
+        prompt: PROMPT.into(),
+        turns: Vec::new(),
+        answer: None,
+        tools: [].into(),
+        embeds: [].into(),
+    };
+    let reply = model.answer(&request, &heard).await;
     let took = heard.1.elapsed().as_millis();
     (reply, heard.0.into_inner().unwrap(), took)
 }
