@@ -86,8 +86,8 @@ mod tests {
             let join = |words: &[&str], range: fn(&Part) -> Range<usize>| -> String {
                 parts.iter().map(|part| words[range(part)].concat()).collect()
             };
-            prop_assert_eq!(join(&old_words, |part| part.old.clone()), old);
-            prop_assert_eq!(join(&new_words, |part| part.new.clone()), new);
+            prop_assert_eq!(join(&old_words, |part| part.old.clone()), old.as_str());
+            prop_assert_eq!(join(&new_words, |part| part.new.clone()), new.as_str());
             for part in parts.iter().filter(|part| part.stayed) {
                 prop_assert_eq!(&old_words[part.old.clone()], &new_words[part.new.clone()]);
             }

@@ -12,13 +12,12 @@ const REPLACEMENT: &str = "\\ufffd";
 
 /// A body as JSON can be read: without a byte-order mark, bytes that are no UTF-8, and halves of surrogate pairs.
 pub(super) fn readable(body: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(body) {
-        Ok(text) => well_formed(text.trim_start_matches(BYTE_ORDER_MARK)),
-        Err(_) => {
-            let text = String::from_utf8_lossy(body);
-            Cow::Owned(well_formed(text.trim_start_matches(BYTE_ORDER_MARK)).into_owned())
-        }
+    // To see that a text is UTF-8 is quicker than to mend it.
+    if let Ok(text) = std::str::from_utf8(body) {
+        return well_formed(text.trim_start_matches(BYTE_ORDER_MARK));
     }
+    let text = String::from_utf8_lossy(body);
+    Cow::Owned(well_formed(text.trim_start_matches(BYTE_ORDER_MARK)).into_owned())
 }
 
 /// `json` without escapes of surrogates that have no other half.
