@@ -209,7 +209,7 @@ fn what_is_no_debate_is_refused_by_name() {
         ("no-rounds.json", &["missing field `rounds`"]),
         ("rounds.json", &["at `rounds`"]),
         ("problem.json", &["at `problem`"]),
-        ("latin1.json", &["latin1.json is not a saved debate", "at `id`"]),
+        ("latin1.json", &["latin1.json is not a saved debate", "line 1 column 11"]),
         ("cut.json", &["cut.json is not a saved debate", "EOF"]),
         ("trailing.json", &["trailing characters"]),
         ("deb-20250101", &["there is no debate `deb-20250101`", "dialectic list"]),

@@ -146,6 +146,8 @@ fn a_state_file_that_cannot_be_replaced_any_more_stops_the_debate() {
         while fs::create_dir_all(path.join("of-somebody")).is_err() {
             drop(fs::remove_file(&path));
         }
+        // A state is saved once a second at most: the next save is due when the judge has answered.
+        std::thread::sleep(std::time::Duration::from_secs(1));
     });
     let (sandbox, id) = (&disturbed.sandbox, &disturbed.id);
     assert_refused(&disturbed.finished, &[&format!("cannot write ./debates/{id}.json"), "Is a directory"]);
