@@ -2,7 +2,7 @@
 
 use crate::Row;
 use crate::measured::{Measured, config, debate, least, marked_reply};
-use crate::reference::{JsonLoads, times};
+use crate::reference::{JsonLoads, Time, times};
 use crate::support::{Incoming, Reply};
 
 const RUNS: usize = 3;
@@ -45,7 +45,7 @@ struct Cost {
     /// Seconds.
     per_call: f64,
     peak_mib: f64,
-    loads: Option<f64>,
+    loads: Option<Time>,
 }
 
 impl Cost {
