@@ -250,6 +250,9 @@ fn fence_around(text: &str) -> Option<(Range<usize>, Range<usize>)> {
     (is_whole && (closing.is_some() || is_markdown)).then_some((start..inside, end..text.len()))
 }
 
+/// What may mean something inside a line, in threes as they are looked for.
+const INLINE: [[u8; 3]; 3] = [*b"[]<", *b"*_`", *b"&!!"];
+
 /// The text with nothing left in it that matters inside a line only, byte for byte in its line, and where the lines
 /// begin in the text: emphasis and links say nothing about the structure, a definition of a link would vanish, and what
 /// they cost cannot be bounded. Nor can what many blank lines cost inside lists.
@@ -275,9 +278,12 @@ fn structure(text: &str) -> (String, Vec<usize>) {
         }
         let from = out.len();
         out.extend_from_slice(rest.as_bytes());
-        for byte in &mut out[from..] {
-            let is_inline = matches!(*byte, b'[' | b']' | b'<' | b'*' | b'_' | b'`' | b'&' | b'!');
-            *byte = if is_inline { b'x' } else { *byte };
+        for [one, two, three] in INLINE {
+            let mut left = &mut out[from..];
+            while let Some(at) = memchr3(one, two, three, left) {
+                left[at] = b'x';
+                left = &mut left[at + 1..];
+            }
         }
     }
     // One ASCII character stands in place of another.

@@ -1007,15 +1007,12 @@ pub(super) fn ordinals(page: &Page) -> Vec<Found> {
             let article = words::begins(rest, &words::ARTICLES).map_or(0, |(end, _)| end);
             let start = line.start + text.len() - rest.len();
             let rest = rest[article..].trim_start();
-            let rank = words::ORDINALS.iter().position(|list| {
-                words::begins(rest, list).is_some_and(|(end, _)| {
-                    let after = rest[end..].trim_start();
-                    article == 0 && after.starts_with([',', ':', '，', '、', '：', '-', '–', '—', '(', '['])
-                        || words::begins(after, &words::POINT_NAMES).is_some_and(|(noun, _)| {
-                            !after.starts_with("point") && after[noun..].starts_with([' ', ':'])
-                        })
-                        || rest[..end].ends_with(words::is_unspaced)
-                })
+            let rank = words::ordinal(rest, |end| {
+                let after = rest[end..].trim_start();
+                article == 0 && after.starts_with([',', ':', '，', '、', '：', '-', '–', '—', '(', '['])
+                    || words::begins(after, &words::POINT_NAMES)
+                        .is_some_and(|(noun, _)| !after.starts_with("point") && after[noun..].starts_with([' ', ':']))
+                    || rest[..end].ends_with(words::is_unspaced)
             });
             let expected = found.len();
             if rank.is_some_and(|rank| rank == expected || expected > 0 && rank + 1 == words::ORDINALS.len()) {

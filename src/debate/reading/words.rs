@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use super::{Response, Standing};
 
@@ -16,14 +16,18 @@ pub(super) struct List {
     index: OnceLock<Index>,
 }
 
-/// The words of a list by their first character, and what tells that a place in a text begins none of them: most do.
+/// The words of a list by their first character, in the order of the characters.
 struct Index {
+    beginnings: Beginnings,
+    words: Vec<(char, Vec<Word>)>,
+}
+
+/// What tells that a place in a text begins none of some words: most do.
+struct Beginnings {
     /// A bit for each byte that a word of less than three bytes begins with.
     short: [u64; 4],
     /// A bit for each beginning of three bytes, by [`place`].
     long: [u64; 64],
-    /// In the order of the characters.
-    words: Vec<(char, Vec<Word>)>,
 }
 
 /// A word of a list without its marks.
@@ -43,7 +47,6 @@ enum End {
 impl Index {
     fn of(list: &'static str) -> Self {
         let mut words: BTreeMap<char, Vec<Word>> = BTreeMap::new();
-        let (mut short, mut long) = ([0; 4], [0; 64]);
         for word in list.split('|') {
             let bare = word.trim_start_matches('~');
             let end = match bare.as_bytes().last() {
@@ -52,17 +55,35 @@ impl Index {
                 _ => End::Word,
             };
             let word = Word { stem: bare.trim_end_matches(['*', '$']), end, is_everyday: bare.len() < word.len() };
-            match word.stem.as_bytes() {
+            if let Some(first) = word.stem.chars().next() {
+                words.entry(first).or_default().push(word);
+            }
+        }
+        let beginnings = Beginnings::of(words.values().flatten().map(|word| word.stem));
+        Self { beginnings, words: words.into_iter().collect() }
+    }
+}
+
+impl Beginnings {
+    fn of(words: impl Iterator<Item = &'static str>) -> Self {
+        let (mut short, mut long) = ([0; 4], [0; 64]);
+        for word in words {
+            match word.as_bytes() {
                 [first, second, third, ..] => {
                     let at = place([*first, *second, *third]);
                     long[at / 64] |= 1 << (at % 64);
                 }
                 [first, ..] => short[usize::from(*first) / 64] |= 1 << (first % 64),
-                [] => continue,
+                [] => {}
             }
-            words.entry(bare.chars().next().unwrap_or_default()).or_default().push(word);
         }
-        Self { short, long, words: words.into_iter().collect() }
+        Self { short, long }
+    }
+
+    /// Of the words of several lists.
+    fn of_lists<'a>(lists: impl IntoIterator<Item = &'a List>) -> Self {
+        let words = lists.into_iter().flat_map(|list| list.index().words.iter().flat_map(|(_, words)| words));
+        Self::of(words.map(|word| word.stem))
     }
 
     /// Whether a word may begin here; where this says no, none does.
@@ -85,6 +106,10 @@ fn place([first, second, third]: [u8; 3]) -> usize {
 impl List {
     const fn new(words: &'static str) -> Self {
         Self { words, index: OnceLock::new() }
+    }
+
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::of(self.words))
     }
 }
 
@@ -445,6 +470,15 @@ pub(super) fn lower(text: &str) -> String {
     text.chars().map(small).collect()
 }
 
+/// Which of the [`ORDINALS`] `text` begins with, where that is one that `counts`, which is given its end.
+pub(super) fn ordinal(text: &str, counts: impl Fn(usize) -> bool) -> Option<usize> {
+    static BEGINNINGS: LazyLock<Beginnings> = LazyLock::new(|| Beginnings::of_lists(&ORDINALS));
+    if !BEGINNINGS.may_begin(text.as_bytes()) {
+        return None;
+    }
+    ORDINALS.iter().position(|list| begins(text, list).is_some_and(|(end, _)| counts(end)))
+}
+
 /// Whether a character is of a script that does without spaces between words.
 pub(super) fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}')
@@ -457,8 +491,8 @@ pub(super) fn is_letter(c: char) -> bool {
 
 /// Where the longest word of `list` ends that `text` begins with, and whether it is an everyday word.
 pub(super) fn begins(text: &str, list: &'static List) -> Option<(usize, bool)> {
-    let index = list.index.get_or_init(|| Index::of(list.words));
-    if !index.may_begin(text.as_bytes()) {
+    let index = list.index();
+    if !index.beginnings.may_begin(text.as_bytes()) {
         return None;
     }
     let first = text.chars().next()?;
@@ -709,7 +743,11 @@ fn negation(before: &str, after: &str) -> (Option<usize>, bool) {
 
 /// Whether `text` has any of the words by which a sentence says that there is nothing to object to.
 pub(super) fn may_say_none(text: &str) -> bool {
-    starts(text).any(|at| [&NONE, &NOTHING, &WITHOUT].iter().any(|list| begins(&text[at..], list).is_some()))
+    static BEGINNINGS: LazyLock<Beginnings> = LazyLock::new(|| Beginnings::of_lists(LISTS));
+    static LISTS: [&List; 3] = [&NONE, &NOTHING, &WITHOUT];
+    let beginnings = &*BEGINNINGS;
+    let has_one = |text: &str| LISTS.iter().any(|list| begins(text, list).is_some());
+    starts(text).any(|at| beginnings.may_begin(&text.as_bytes()[at..]) && has_one(&text[at..]))
 }
 
 /// Whether `text`, a sentence, says that there is nothing to object to.

@@ -17,6 +17,9 @@ use crate::llm::ModelError;
 use super::endpoint::{Address, EndpointError};
 use super::http::{HttpClient, Route, over_old_connection};
 
+/// Most requests are no longer, and are written without being moved.
+const USUAL_REQUEST: usize = 64 << 10;
+
 /// No answer is longer; more is not read.
 const LONGEST_ANSWER: usize = 8 << 20;
 /// No stream is longer: in it, each word is wrapped in an event of some hundred bytes.
@@ -144,13 +147,16 @@ impl Transport {
     /// # Errors
     /// When there is no answer, or not all of it. A refusal is an answer.
     pub(super) async fn post(&self, path: &str, body: &(impl Serialize + Sync)) -> Result<Posted, ModelError> {
-        let body = serde_json::to_vec(body).map_err(|error| unsendable(&error.to_string()))?;
+        let mut json = Vec::with_capacity(USUAL_REQUEST);
+        serde_json::to_writer(&mut json, body).map_err(|error| unsendable(&error.to_string()))?;
+        // Kept until it is answered, and there may be a hundred at a time.
+        json.shrink_to_fit();
         let request = self
             .client
             .post(self.address.url(path))
             .headers(self.address.headers().clone())
             .header(CONTENT_TYPE, "application/json")
-            .body(body)
+            .body(json)
             .build()
             .map_err(|error| unsendable(&root_cause(error)))?;
         let response = self.send(&request).await?;
