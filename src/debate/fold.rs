@@ -175,6 +175,10 @@ impl Debate {
             Event::Replied { call, .. } | Event::AttemptFailed { call, .. } => self.count(call),
             Event::QuestionsAsked { key, questions, call } => {
                 self.insert_questions(key.pass, questions);
+                if self.questions_ended {
+                    // It was under way when the user had enough.
+                    self.end_questions();
+                }
                 self.count(call);
             }
             Event::QuestionAnswered { agent_id, item_id, answer } => self.answer(agent_id, item_id, answer),

@@ -39,8 +39,8 @@ pub enum ForkError {
     /// The record cannot be folded.
     #[error(transparent)]
     Record(#[from] FoldError),
-    /// The protocol of the debate has no such stage.
-    #[error("its protocol has no stage `{stage}`; known: {}", .known.join(", "))]
+    /// The protocol of the debate has no such stage, or makes no calls in it.
+    #[error("its protocol makes no calls in a stage `{stage}`; stages that make some: {}", .known.join(", "))]
     UnknownStage {
         /// The stage.
         stage: StageId,
@@ -425,7 +425,7 @@ mod tests {
         let refused = |point: &str| forked(point).unwrap_err().to_string();
         assert_eq!(
             refused("1.opera"),
-            "its protocol has no stage `opera`; known: pitch, heckle, applause, show-of-hands, ruling"
+            "its protocol makes no calls in a stage `opera`; stages that make some: pitch, heckle, applause, show-of-hands, ruling"
         );
         assert_eq!(refused("0.heckle"), "heckle belongs to a round, and the first is 1");
         assert_eq!(refused("2.heckle"), "the debate never came to 2.heckle; it came as far as 1.ruling");

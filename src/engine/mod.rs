@@ -25,13 +25,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Panel, Past, SharedPrompt};
 use crate::debate::{
-    AgentClarifications, AgentId, CallKey, CallRecord, Debate, Event, Gathered, Ledger, Recorded, RoundInProgress,
-    Settled, Signal, StageId, Status, StopReason, Timestamp, Usd, Yield,
+    AgentClarifications, AgentId, CallKey, CallRecord, Clarification, Debate, Event, Gathered, Ledger, Recorded,
+    RoundInProgress, Settled, Signal, StageId, Status, StopReason, Timestamp, Usd, Yield,
 };
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::Silence;
 use crate::prompt::PromptError;
-use crate::protocol::{Cost, Next, NoTransition, Protocol, Stage, Step, Trigger};
+use crate::protocol::{Answer, Cost, Next, NoTransition, Protocol, Stage, Step, Trigger};
 use crate::signals::Signals;
 use crate::store::{Record, StoreError};
 use crate::tools::ToolContext;
@@ -110,6 +110,17 @@ pub enum Command {
     Stop,
     /// The user has taken notice of what the debate costs.
     Acknowledge,
+    /// The user answers a question. What is not open is left as it is.
+    Answer {
+        /// Who asked.
+        agent_id: AgentId,
+        /// Which of its questions.
+        item_id: String,
+        /// What the user says.
+        answer: String,
+    },
+    /// The user gives no further answers.
+    EndQuestions,
 }
 
 /// Collects what a debate starts from.
@@ -444,7 +455,13 @@ impl Engine {
             let is_due = !over_time || open.step.cost != Cost::Round;
             is_due
                 && !self.calls.is_in_flight(&open.step.key)
-                && open.step.inputs.iter().all(|input| debate.settled(input).is_some() || self.refused.contains(input))
+                && self.protocol.can_start(&open.step, debate, |input| {
+                    if self.calls.is_in_flight(input) {
+                        Some(false)
+                    } else {
+                        self.refused.contains(input).then_some(true)
+                    }
+                })
         });
         let ready: Vec<Step> = ready.map(|open| open.step.clone()).collect();
         for step in ready {
@@ -524,7 +541,7 @@ impl Engine {
                         return Ok(Some(arrival));
                     }
                 }
-                Some(command) = self.commands.recv() => self.heed(&command)?,
+                Some(command) = self.commands.recv() => self.heed(command)?,
             }
         }
     }
@@ -532,12 +549,12 @@ impl Engine {
     /// Takes notice of what the debate was told meanwhile.
     fn obey(&mut self) -> Result<(), EngineError> {
         while let Ok(command) = self.commands.try_recv() {
-            self.heed(&command)?;
+            self.heed(command)?;
         }
         Ok(())
     }
 
-    fn heed(&mut self, command: &Command) -> Result<(), EngineError> {
+    fn heed(&mut self, command: Command) -> Result<(), EngineError> {
         match command {
             Command::Pause => (self.is_pausing, self.is_held) = (true, false),
             Command::Hold => (self.is_pausing, self.is_held) = (true, true),
@@ -552,6 +569,8 @@ impl Engine {
                     self.append(Event::Stopping { reason: StopReason::User })?;
                 }
             }
+            Command::Answer { agent_id, item_id, answer } => self.answer(agent_id, item_id, answer)?,
+            Command::EndQuestions => self.end_questions()?,
         }
         Ok(())
     }
@@ -564,19 +583,22 @@ impl Engine {
         Ok(())
     }
 
-    /// Waits until the debate is told to pause, while it waits for the user.
+    /// Takes in answers until no question is open; each is on record as soon as it is there. Says whether that came to
+    /// be: not when the debate is told to pause, nor when nobody is left who could answer.
     ///
     /// # Errors
-    /// When what it is told meanwhile cannot be put on record.
-    pub async fn told_to_pause(&mut self) -> Result<(), EngineError> {
-        loop {
+    /// When what it is told cannot be put on record.
+    pub async fn told_answers(&mut self) -> Result<bool, EngineError> {
+        while self.debate().open_questions().next().is_some() {
             match self.commands.recv().await {
-                Some(Command::Pause) => return Ok(()),
-                Some(Command::Acknowledge) => self.acknowledge()?,
+                Some(Command::Pause) | None => return Ok(false),
                 Some(Command::Hold | Command::GoOn | Command::Stop) => {}
-                None => std::future::pending().await,
+                Some(told @ (Command::Acknowledge | Command::Answer { .. } | Command::EndQuestions)) => {
+                    self.heed(told)?;
+                }
             }
         }
+        Ok(true)
     }
 
     /// Waits until the debate, which has paused, is told to go on, and says whether it is: not where it was not to stay
@@ -593,7 +615,9 @@ impl Engine {
                     self.silence = None;
                     return Ok(true);
                 }
-                Some(Command::Acknowledge) => self.acknowledge()?,
+                Some(told @ (Command::Acknowledge | Command::Answer { .. } | Command::EndQuestions)) => {
+                    self.heed(told)?;
+                }
                 Some(Command::Hold | Command::Stop) => {}
                 Some(Command::Pause) | None => return Ok(false),
             }
@@ -620,23 +644,31 @@ impl Engine {
         self.silence = limit.map(|limit| Arc::new(Silence::of_at_most(limit)));
     }
 
-    /// Records a user's answer, while the debate waits for it.
-    ///
-    /// # Errors
-    /// When it cannot be saved.
-    pub fn answer(&mut self, agent_id: AgentId, item_id: String, answer: String) -> Result<(), EngineError> {
+    fn answer(&mut self, agent_id: AgentId, item_id: String, answer: String) -> Result<(), EngineError> {
+        let is_open =
+            |(group, item): (&AgentClarifications, &Clarification)| group.agent_id == agent_id && item.id == item_id;
+        if !self.debate().open_questions().any(is_open) {
+            self.warn(format!("{agent_id} has no open question `{item_id}`: an answer to it is left out"));
+            return Ok(());
+        }
         // Nobody may be asked again: then the calls to come rest on what was made before this answer.
         self.shared = None;
         Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer })?)
     }
 
-    /// Records that the user gives no further answers.
-    ///
-    /// # Errors
-    /// When it cannot be saved.
-    pub fn end_questions(&mut self) -> Result<(), EngineError> {
+    /// Open questions are without an answer, and nobody asks any more. Behind the questions that changes nothing.
+    fn end_questions(&mut self) -> Result<(), EngineError> {
+        if self.debate().questions_ended || self.debate().current_round > 0 {
+            return Ok(());
+        }
         self.shared = None;
-        Ok(self.append(Event::QuestionsEnded)?)
+        self.append(Event::QuestionsEnded)?;
+        let calls = &self.calls;
+        self.open.retain(|open| {
+            let asks_user = matches!(open.step.answer, Answer::Questions { .. });
+            !asks_user || calls.is_in_flight(&open.step.key)
+        });
+        Ok(())
     }
 
     /// Records that the debate was interrupted while it waited.

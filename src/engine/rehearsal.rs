@@ -154,7 +154,7 @@ impl<'a> Rehearsal<'a> {
             let ready = steps.into_iter().filter(|step| {
                 self.debate.settled(&step.key).is_none()
                     && !tried.contains(&step.key)
-                    && step.inputs.iter().all(|input| self.debate.settled(input).is_some())
+                    && self.protocol.can_start(step, &self.debate, |_| None)
             });
             let ready: Vec<Step> = ready.collect();
             if ready.is_empty() && !is_new {

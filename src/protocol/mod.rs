@@ -197,6 +197,20 @@ impl Protocol {
         self.stages[self.stages.len() - 1].info.id
     }
 
+    /// Whether a step has what it waits for. Each of its inputs has come to its end on record; or it never will, because
+    /// it belongs to a stage that a debate which closes has left behind. `is_over` knows better of some: those that are
+    /// given up, and those that are still under way. A choice needs at least one candidate, too.
+    pub fn can_start(&self, step: &Step, debate: &Debate, is_over: impl Fn(&CallKey) -> Option<bool>) -> bool {
+        let is_closing = debate.current_stage == Some(self.closing());
+        let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
+        let last_before = self.stages[..self.stages.len() - 1].iter().rposition(|stage| stage.info.is_place);
+        let is_behind = |input: &CallKey| is_closing && place(input.stage) <= last_before;
+        let has_ended = |input| debate.settled(input).is_some() || is_over(input).unwrap_or_else(|| is_behind(input));
+        let is_chosen_from = matches!(step.shows, Shows::Candidates { .. } | Shows::CandidatesReversed { .. });
+        step.inputs.iter().all(has_ended)
+            && (!is_chosen_from || step.inputs.iter().any(|input| debate.contribution(input).is_some()))
+    }
+
     /// What records say of its stages.
     #[must_use]
     pub fn infos(&self) -> Arc<[StageInfo]> {

@@ -143,13 +143,15 @@ impl<'a> View<'a> {
 }
 
 /// Who takes part, with its role: those of the state's settings, who may have failed in every call, then those who
-/// contributed, in the order in which each first did.
+/// contributed, in the order in which each first did. The judge may have contributed, too, and is none of them.
 fn members(debate: &Debate) -> Vec<(&AgentId, &str)> {
     let mut seen = BTreeSet::new();
     let settings = debate.settings.iter().flat_map(|settings| &settings.agents);
     let settled = settings.map(|agent| (&agent.id, agent.role.as_str()));
     let contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
-    let spoke = contributions.map(|contribution| (&contribution.agent_id, contribution.agent_role.as_ref()));
+    let spoke = contributions
+        .filter(|one| debate.settings.as_ref().is_none_or(|settings| settings.judge.id != one.agent_id))
+        .map(|one| (&one.agent_id, one.agent_role.as_ref()));
     settled.chain(spoke).filter(|(id, _)| seen.insert(*id)).collect()
 }
 

@@ -29,7 +29,6 @@ pub struct Run {
 #[derive(Clone)]
 pub struct Controls {
     commands: mpsc::UnboundedSender<Command>,
-    answers: mpsc::UnboundedSender<UserAnswer>,
     cancel: CancellationToken,
 }
 
@@ -55,12 +54,6 @@ pub struct Failed {
     pub source: EngineError,
 }
 
-/// What the user says while the debate waits for it.
-enum UserAnswer {
-    To { agent_id: AgentId, item_id: String, answer: String },
-    NoMore,
-}
-
 impl EventLog for JournalReader {
     fn next_event(&mut self) -> io::Result<Option<Recorded>> {
         JournalReader::next_event(self)
@@ -77,10 +70,9 @@ impl Run {
         cancel: CancellationToken,
         is_new: bool,
     ) -> Self {
-        let (answers, given) = mpsc::unbounded_channel();
         let (asks, waiting) = watch::channel(None);
-        let ended = tokio::spawn(drive(engine, given, asks, cancel.clone(), is_new));
-        Self { id, journal, signals, controls: Controls { commands, answers, cancel }, waiting, ended }
+        let ended = tokio::spawn(drive(engine, asks, cancel.clone(), is_new));
+        Self { id, journal, signals, controls: Controls { commands, cancel }, waiting, ended }
     }
 
     /// The debate's id.
@@ -124,7 +116,8 @@ impl Run {
         self.controls.clone()
     }
 
-    /// Waits until the run is over.
+    /// Waits until the run is over. Where the debate waits for answers and nobody else holds [`Controls`] of it, it is
+    /// saved as paused: nobody could answer any more.
     ///
     /// # Errors
     /// When the debate cannot be saved, or by a defect of the program. It can be resumed from what is saved.
@@ -133,22 +126,22 @@ impl Run {
     /// When the run panicked.
     pub async fn wait(self) -> Result<Finished, Failed> {
         let Self { ended, controls, .. } = self;
-        let ended = ended.await;
         drop(controls);
-        ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+        ended.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
     }
 }
 
 impl Controls {
-    /// Answers a question of `agent`. The debate goes on when no question is open.
+    /// Answers a question of `agent`. The debate goes on when no question is open. Where that question is not open, a
+    /// warning among the signals says so, and nothing changes: the first answer counts.
     pub fn answer(&self, agent: AgentId, question: String, answer: String) {
         // A debate that has ended needs no answer.
-        drop(self.answers.send(UserAnswer::To { agent_id: agent, item_id: question, answer }));
+        drop(self.commands.send(Command::Answer { agent_id: agent, item_id: question, answer }));
     }
 
     /// Gives no further answers: open questions count as answered with none, and nobody asks any more.
     pub fn end_questions(&self) {
-        drop(self.answers.send(UserAnswer::NoMore));
+        drop(self.commands.send(Command::EndQuestions));
     }
 
     /// Starts nothing new, waits for what is in flight and paid for, and saves the debate as paused.
@@ -199,7 +192,6 @@ impl std::ops::Deref for Run {
 /// Runs the debate; while it waits for the user, takes in answers, and runs on.
 async fn drive(
     mut engine: Engine,
-    mut answers: mpsc::UnboundedReceiver<UserAnswer>,
     asks: watch::Sender<Option<Arc<Debate>>>,
     cancel: CancellationToken,
     is_new: bool,
@@ -221,7 +213,12 @@ async fn drive(
             ended => break ended,
         }
         asks.send_replace(Some(Arc::new(engine.debate().clone())));
-        match take_answers(&mut engine, &mut answers, &cancel).await {
+        let answered = tokio::select! {
+            biased;
+            answered = engine.told_answers() => answered,
+            () = cancel.cancelled() => Ok(false),
+        };
+        match answered {
             Ok(true) => {}
             Ok(false) => break engine.pause().await.map(|()| Ending::Paused),
             Err(error) => break Err(error),
@@ -234,30 +231,4 @@ async fn drive(
         Ok(ending) => Ok(Finished { debate, ending, is_kept }),
         Err(source) => Err(Failed { debate: Box::new(debate), source }),
     }
-}
-
-/// Takes in answers until no question is open; each is on record as soon as it is there. Says whether that came to be:
-/// not when the debate was interrupted, nor when nobody is left who could answer.
-async fn take_answers(
-    engine: &mut Engine,
-    answers: &mut mpsc::UnboundedReceiver<UserAnswer>,
-    cancel: &CancellationToken,
-) -> Result<bool, EngineError> {
-    while engine.debate().open_questions().next().is_some() {
-        let answer = tokio::select! {
-            biased;
-            answer = answers.recv() => answer,
-            () = cancel.cancelled() => None,
-            told = engine.told_to_pause() => {
-                told?;
-                None
-            }
-        };
-        match answer {
-            Some(UserAnswer::To { agent_id, item_id, answer }) => engine.answer(agent_id, item_id, answer)?,
-            Some(UserAnswer::NoMore) => engine.end_questions()?,
-            None => return Ok(false),
-        }
-    }
-    Ok(true)
 }

@@ -125,7 +125,7 @@ impl Course {
         let keys: BTreeSet<_> = steps.iter().map(|step| step.key.clone()).collect();
         assert_eq!(keys.len(), steps.len(), "a call is there twice: {steps:#?}");
         steps.retain(|step| {
-            self.debate.settled(&step.key).is_none() && step.inputs.iter().all(|of| self.debate.settled(of).is_some())
+            self.debate.settled(&step.key).is_none() && self.protocol.can_start(step, &self.debate, |_| None)
         });
         steps
     }
