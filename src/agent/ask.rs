@@ -181,8 +181,8 @@ async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, Faile
         Answer::Choice => ask.value(|text| Ballot::read(text, labels), Value::Choice).await,
         Answer::Word(words) => ask.value(|text| Ballot::read_word(text, words), Value::Word).await,
         Answer::Judgement => {
-            let pass = call.step.key.pass;
-            ask.value(|text| RawJudgement::read(text, labels, pass), Value::Judgement).await
+            let (pass, criteria) = (call.step.key.pass, call.criteria.iter().map(String::as_str).collect::<Vec<_>>());
+            ask.value(|text| RawJudgement::read(text, labels, &criteria, pass), Value::Judgement).await
         }
         Answer::Embeddings => {
             let answered = ask.caller.call(&ask.request).await?;

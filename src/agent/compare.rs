@@ -185,7 +185,10 @@ impl RawScores {
             for CriterionScore { criterion, score } in &row.scores {
                 let known = criteria.iter().find(|known| known.eq_ignore_ascii_case(criterion.trim()));
                 let known = known.ok_or_else(|| unfit(format!("`{criterion}` is none of the criteria")))?;
-                by_criterion.entry(author.clone()).or_default().insert((*known).to_owned(), *score);
+                let scores = by_criterion.entry(author.clone()).or_default();
+                if scores.insert((*known).to_owned(), *score).is_some() {
+                    return Err(unfit(format!("candidate {} has two scores on {known}", row.candidate)));
+                }
             }
             let lacks = row.missing.iter().map(|one| one.trim().to_owned()).filter(|one| !one.is_empty());
             let lacks: Vec<String> = lacks.collect();
@@ -307,6 +310,9 @@ mod tests {
         let half = r#"{"candidates":[{"candidate":"A","scores":[{"criterion":"soundness","score":80}]}]}"#;
         let error = RawScores::read(half, &labels, &criteria, 1).unwrap_err().to_string();
         assert_eq!(error, "candidate A has no score on clarity");
+        let twice = answer.replace("Clarity", "soundness");
+        let error = RawScores::read(&twice, &labels, &criteria, 1).unwrap_err().to_string();
+        assert_eq!(error, "candidate A has two scores on soundness");
     }
 
     #[test]

@@ -178,13 +178,27 @@ impl RawJudgement {
         answer
     }
 
-    /// Every debater has to have a score. The winner is the one with the highest, whatever the answer says besides:
-    /// two statements of one thing must not contradict each other in the record.
-    pub(super) fn read(text: &str, labels: &Labels, pass: u8) -> Result<Judgement, AnswerError> {
-        let Self { criteria, scores: given, reasoning, .. } = read_json(text)?;
+    /// Every debater has to have one score, and every one of the `asked` criteria an assessment; others do not count. The
+    /// winner is the one with the highest score, whatever the answer says besides: two statements of one thing must not
+    /// contradict each other in the record.
+    pub(super) fn read(text: &str, labels: &Labels, asked: &[&str], pass: u8) -> Result<Judgement, AnswerError> {
+        let unfit = |message: String| AnswerError::Unfit { message };
+        let Self { criteria: assessed, scores: given, reasoning, .. } = read_json(text)?;
         let mut scores = BTreeMap::new();
         for DebaterScore { debater, score } in &given {
-            scores.insert(labels.author(debater)?.clone(), *score);
+            if scores.insert(labels.author(debater)?.clone(), *score).is_some() {
+                return Err(unfit(format!("`scores` has two of debater {debater}")));
+            }
+        }
+        let mut criteria = BTreeMap::new();
+        for Criterion { name, assessment } in &assessed {
+            let Some(known) = asked.iter().find(|known| known.eq_ignore_ascii_case(name.trim())) else { continue };
+            if criteria.insert((*known).to_owned(), assessment.as_str()).is_some() {
+                return Err(unfit(format!("`criteria` has {known} twice")));
+            }
+        }
+        if let Some(lacking) = asked.iter().find(|known| !criteria.contains_key(**known)) {
+            return Err(unfit(format!("`criteria` has none for {lacking}")));
         }
         if let Some((label, _)) = labels.iter().find(|(_, author)| !scores.contains_key(*author)) {
             return Err(AnswerError::Unfit { message: format!("`scores` has none of debater {label}") });
@@ -193,7 +207,7 @@ impl RawJudgement {
         let mut leading = scores.iter().filter(|(_, score)| **score >= highest).map(|(id, _)| id);
         let winner = leading.next().filter(|_| leading.next().is_none()).cloned();
         let named = |text: &str| labels.reveal("debater", &labels.reveal(DEBATER, text));
-        let criteria = criteria.into_iter().map(|one| (one.name, named(&one.assessment))).collect();
+        let criteria = criteria.into_iter().map(|(name, assessment)| (name, named(assessment))).collect();
         let reasoning = named(&reasoning);
         let (by_criterion, missing) = (BTreeMap::new(), BTreeMap::new());
         Ok(Judgement { pass, winner, scores, criteria, reasoning, by_criterion, missing })
@@ -257,4 +271,32 @@ pub(super) fn assessment(is_amended: bool, has_points: bool) -> Arc<AnswerSchema
         answer.schema["required"] = json!(names);
     }
     Arc::new(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_judgement_has_one_score_of_each_debater_and_each_criterion() {
+        let labels = Labels::of(["ann", "bob"].map(AgentId::new));
+        let read = |scores: &[(&str, u32)], criteria: &[&str]| {
+            let scores = scores.iter().map(|(debater, score)| json!({"debater": debater, "score": score}));
+            let criteria = criteria.iter().map(|name| json!({"name": name, "assessment": format!("{name} of A")}));
+            let answer = json!({
+                "scores": scores.collect::<Vec<_>>(), "criteria": criteria.collect::<Vec<_>>(), "reasoning": "",
+                "winner": "A",
+            });
+            RawJudgement::read(&answer.to_string(), &labels, &["logic", "charm"], 1).map_err(|error| error.to_string())
+        };
+        let both = [("A", 10), ("B", 20)];
+        let judgement = read(&both, &["Logic", "charm ", "vibes"]).unwrap();
+        assert_eq!(judgement.winner, Some(AgentId::new("bob")));
+        assert_eq!(judgement.criteria.keys().collect::<Vec<_>>(), ["charm", "logic"]);
+        assert_eq!(read(&both, &["logic"]).unwrap_err(), "`criteria` has none for charm");
+        assert_eq!(read(&both, &["logic", "charm", "LOGIC"]).unwrap_err(), "`criteria` has logic twice");
+        let doubled = [("A", 10), ("B", 20), ("A", 90)];
+        assert_eq!(read(&doubled, &["logic", "charm"]).unwrap_err(), "`scores` has two of debater A");
+        assert_eq!(read(&both[..1], &["logic", "charm"]).unwrap_err(), "`scores` has none of debater B");
+    }
 }

@@ -76,13 +76,17 @@ impl Outcome {
             let words = debate.words(text.stage);
             reasons.push(format!("{}'s last {} was accepted by nobody: it had no {ballot}", text.agent_id, words.noun));
         }
+        if let Some((text, failed)) = unreplaced(debate) {
+            let (noun, author) = (debate.words(text.stage).noun, &text.agent_id);
+            reasons.push(format!("{author}'s {noun} stands though another text was asked for: its {failed} failed"));
+        }
         reasons.extend(debate.cuts.iter().map(ToString::to_string));
         if let Some(tokens) = debate.output_limit {
             reasons.push(format!("answers were held to {tokens} tokens to fit the cost limit"));
         }
         // By a rule there may be no winner; then the judge's scores decide.
-        if debate.voting.as_ref().is_some_and(|voting| voting.winner.is_none() && voting.count.is_none()) {
-            reasons.push("the vote was tied, and nobody broke the tie".to_owned());
+        if let Some(voting) = debate.voting.as_ref().filter(|one| one.winner.is_none() && one.count.is_none()) {
+            reasons.push(voting.unbroken_in_words().to_owned());
         }
         if let Some(solution) = &debate.final_solution {
             if let Some(Shortened { from, to }) = solution.shortened {
@@ -112,6 +116,16 @@ impl Outcome {
         };
         Self { kind, reasons }
     }
+}
+
+/// The text that the answer rests on, where one that was to take its place failed; and what that would have been.
+fn unreplaced(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
+    let last = debate.final_round()?;
+    let yields = |stage: StageId| debate.stage(stage).and_then(|stage| stage.yields);
+    let later = debate.failures.iter().map(|failure| &failure.key).filter(|key| key.round > last.round_number);
+    let failed = later.filter(|key| yields(key.stage) == Some(Yield::Proposal)).last()?;
+    let text = debate.positions(last).into_iter().find(|text| text.agent_id == failed.agent_id)?;
+    Some((&**text, debate.words(failed.stage).noun))
 }
 
 /// The text that the answer rests on, where others were to decide on its author's texts by a word and nobody did on this

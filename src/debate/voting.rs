@@ -12,7 +12,8 @@ use super::{AgentId, VotingRule};
 pub struct Voting {
     /// Votes by whose text they went to; every candidate is listed.
     pub tally: BTreeMap<AgentId, u32>,
-    /// Those that share the most votes, when there are several: a tie is recorded as a tie.
+    /// Those among whom the votes did not decide: those that share the most, for a tie is recorded as a tie, and those
+    /// that could have had as many but for ballots that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tied: Vec<AgentId>,
     /// Whose text won; absent when nobody broke the tie.
@@ -27,11 +28,37 @@ pub struct Voting {
     pub count: Option<Count>,
 }
 
+impl Voting {
+    /// Whether the votes did not decide because several had as many.
+    #[must_use]
+    pub fn is_tied(&self) -> bool {
+        let mut votes = self.tied.iter().map(|one| self.tally.get(one));
+        let first = votes.next();
+        first.is_none_or(|first| votes.all(|votes| votes == first))
+    }
+
+    /// Why the votes did not decide, without a full stop.
+    #[must_use]
+    pub fn undecided_in_words(&self) -> &'static str {
+        if self.is_tied() { "the vote was tied" } else { "ballots failed that could have decided the vote" }
+    }
+
+    /// What to say where the judge did not decide either, without a full stop.
+    #[must_use]
+    pub fn unbroken_in_words(&self) -> &'static str {
+        if self.is_tied() {
+            "the vote was tied, and nobody broke the tie"
+        } else {
+            "ballots failed that could have decided the vote, and nobody decided it"
+        }
+    }
+}
+
 /// A vote by a rule with a quorum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Count {
-    /// How many of the ballots cast a text needs.
+    /// How many of the voters a text needs.
     pub rule: VotingRule,
     /// Who could vote.
     pub voters: u32,

@@ -30,7 +30,7 @@ pub struct Ballots {
     pub voter_salt: u32,
     /// The same for the casting vote.
     pub tie_salt: u32,
-    /// How many of the ballots a text needs; most of them, with a casting vote of the judge, where there is no rule.
+    /// How many of the voters a text needs; most of the ballots, with a casting vote of the judge, where there is no rule.
     pub rule: Option<VotingRule>,
 }
 
@@ -63,10 +63,18 @@ impl Ballots {
         Some(tally)
     }
 
-    /// The candidates with the most votes, in the order of the candidates.
-    fn leading(&self, tally: &BTreeMap<AgentId, u32>) -> Vec<&CallKey> {
+    /// The candidates that have the most votes or, with so many `more`, would have had, in their order.
+    fn leading(&self, tally: &BTreeMap<AgentId, u32>, more: u32) -> Vec<&CallKey> {
         let most = tally.values().copied().max().unwrap_or(0);
-        self.candidates.iter().filter(|one| tally.get(&one.agent_id) == Some(&most)).collect()
+        let votes = |one: &CallKey| tally.get(&one.agent_id).copied();
+        self.candidates.iter().filter(|one| votes(one).is_some_and(|votes| votes + more >= most)).collect()
+    }
+
+    /// Those among whom the judge decides where there is no rule: the tied, and those whom the ballots that failed could
+    /// have brought level with them. With one the vote is decided.
+    fn contenders(&self, debate: &Debate, tally: &BTreeMap<AgentId, u32>) -> Vec<&CallKey> {
+        let failed = debate.team().len() - self.cast(debate).len();
+        self.leading(tally, u32::try_from(failed).unwrap_or(u32::MAX))
     }
 }
 
@@ -79,12 +87,16 @@ pub fn steps(debate: &Debate, ballots: &Ballots) -> Vec<Step> {
         .map(|(salt, voter)| ballots.step(ballots.key(debate, voter), ballots.candidates.clone(), salt, None))
         .collect();
     let Some(tally) = ballots.tally(debate) else { return steps };
-    let leading = ballots.leading(&tally);
-    if leading.len() > 1 && ballots.rule.is_none() {
-        let most = tally.values().copied().max().unwrap_or(0);
-        let names = listed(leading.iter().map(|one| &one.agent_id));
-        let notice = format!("the vote is tied at {most} between {names}: the judge decides");
-        let tied = leading.into_iter().cloned().collect();
+    let contenders = ballots.contenders(debate, &tally);
+    if contenders.len() > 1 && ballots.rule.is_none() {
+        let names = listed(contenders.iter().map(|one| &one.agent_id));
+        let notice = if contenders.len() == ballots.leading(&tally, 0).len() {
+            let most = tally.values().copied().max().unwrap_or(0);
+            format!("the vote is tied at {most} between {names}: the judge decides")
+        } else {
+            format!("ballots failed that could have decided between {names}: the judge decides")
+        };
+        let tied = contenders.into_iter().cloned().collect();
         steps.push(ballots.step(ballots.key(debate, &settings.judge), tied, ballots.tie_salt, Some(notice)));
     }
     steps
@@ -116,7 +128,8 @@ pub fn result(debate: &Debate, ballots: &Ballots) -> Option<Event> {
     if let Some(rule) = ballots.rule {
         return Some(Event::Voted { voting: by_rule(debate, ballots, tally, rule), call: None });
     }
-    let leading: Vec<AgentId> = ballots.leading(&tally).into_iter().map(|one| one.agent_id.clone()).collect();
+    let contenders = ballots.contenders(debate, &tally);
+    let leading: Vec<AgentId> = contenders.into_iter().map(|one| one.agent_id.clone()).collect();
     let voting = if let [winner] = leading.as_slice() {
         let winner = Some(winner.clone());
         Voting { tally, tied: Vec::new(), winner, decided_by: Decider::Vote, reason: None, count: None }
@@ -139,18 +152,19 @@ pub fn result(debate: &Debate, ballots: &Ballots) -> Option<Event> {
     Some(Event::Voted { voting, call: None })
 }
 
-/// The result by a rule: a winner needs enough of the ballots that were cast, and there have to be enough of these.
+/// The result by a rule: a winner needs enough of all who could vote, so that no ballot that failed makes a majority, and
+/// enough of them have to have voted.
 fn by_rule(debate: &Debate, ballots: &Ballots, tally: BTreeMap<AgentId, u32>, rule: VotingRule) -> Voting {
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let (voters, cast) = (count(debate.team().len()), ballots.cast(debate));
     let quorum = voters.div_ceil(2).max(LEAST_QUORUM);
-    let leading: Vec<AgentId> = ballots.leading(&tally).into_iter().map(|one| one.agent_id.clone()).collect();
+    let leading: Vec<AgentId> = ballots.leading(&tally, 0).into_iter().map(|one| one.agent_id.clone()).collect();
     let most = tally.values().copied().max().unwrap_or(0);
     let undecided = if count(cast.len()) < quorum {
         Some(Undecided::NoQuorum)
     } else if leading.len() != 1 {
         Some(Undecided::Tie)
-    } else if rule.is_met(most, count(cast.len())) {
+    } else if rule.is_met(most, voters) {
         None
     } else {
         Some(Undecided::ShortOfRule)
@@ -189,7 +203,8 @@ fn describe(winner: &Contribution, voting: &Voting, ballots: &[&Arc<Contribution
     if !voting.tied.is_empty() {
         let tied = listed(&voting.tied);
         let reason = voting.reason.as_deref().unwrap_or_default().replace('\n', " ");
-        let _ = writeln!(text, "\nTied: {tied}. The judge decided for {}: {reason}", winner.agent_id);
+        let what = if voting.is_tied() { "Tied" } else { "Open, since ballots failed" };
+        let _ = writeln!(text, "\n{what}: {tied}. The judge decided for {}: {reason}", winner.agent_id);
     }
     let _ = writeln!(text, "\n### Ballots\n");
     for ballot in ballots {

@@ -135,13 +135,26 @@ fn the_protocols_are_those_of_the_program() {
 fn every_stage_that_calls_somebody_is_described() {
     let text = read(PROTOCOL_TABLES);
     for protocol in PROTOCOLS {
-        let (_, part) = text.split_once(&format!("\n## {}\n", protocol.name)).unwrap();
+        let heading = format!("\n## {}\n", protocol.name);
+        let (_, part) =
+            text.split_once(&heading).unwrap_or_else(|| panic!("{PROTOCOL_TABLES} has no section{heading}"));
         let part = part.split("\n## ").next().unwrap();
         for stage in protocol.stages.iter().filter(|stage| stage.info.yields.is_some()) {
             let is_common = stage.info.yields == Some(Yield::Questions);
             let id = stage.info.id;
             let text = if is_common { text.as_str() } else { part };
             assert!(text.contains(&format!("`{id}`")), "{PROTOCOL_TABLES} does not describe {id} of {}", protocol.name);
+        }
+    }
+}
+
+#[test]
+fn whoever_lists_the_protocols_lists_all_of_them() {
+    for (file, begin) in [("docs/configuration.md", "| `debate.protocol` |"), ("prompts/README.md", "| ")] {
+        let text = read(file);
+        let lines: String = text.lines().filter(|line| line.starts_with(begin)).collect();
+        for protocol in PROTOCOLS {
+            assert!(lines.contains(&format!("`{}`", protocol.name)), "{file} does not list {}", protocol.name);
         }
     }
 }

@@ -29,7 +29,6 @@ fn reply(request: &Incoming) -> Reply {
 
 fn settings() -> Settings {
     let mut settings = default_settings();
-    settings.debate.protocol = PITCHING.name.to_owned();
     settings.debate.rounds = 2;
     settings.debate.seed = Some(7);
     let price = Price { input_per_m_tok: 1.0, cached_input_per_m_tok: None, output_per_m_tok: 1.0, long: None };
@@ -128,7 +127,9 @@ fn it_forks_at_each_of_its_stages() {
     {
         let before = server.requests().len();
         let branch = runner.branch(&entry, &at.parse().unwrap()).unwrap();
-        let forked = runner.fork(branch, settings(), &Provenance::of_user(), &[&PITCHING]).unwrap();
+        let mut settings = settings();
+        settings.debate.protocol = PITCHING.name.to_owned();
+        let forked = runner.fork(branch, settings, &Provenance::of_user(), &[&PITCHING]).unwrap();
         let forked = run(forked).debate;
         assert_eq!(server.requests().len() - before, calls, "{at}");
         assert_eq!(forked.total_usage().requests, calls as u64, "{at}");
@@ -313,6 +314,100 @@ fn a_run_can_be_paused_and_stopped_through_its_handle() {
 }
 
 #[test]
+fn it_closes_with_the_pitches_that_there_are_when_it_is_stopped() {
+    let server = MockServer::with(reply);
+    let sandbox = Sandbox::new();
+    let runner = runner(&server, &sandbox);
+    let finished = block_on(async {
+        let run = runner.start(spec(settings())).unwrap();
+        let mut events = run.follow(Words::Unwanted).unwrap();
+        while kind(&next(&mut events).await.unwrap()) != "contributed" {}
+        run.stop();
+        run.wait().await.unwrap()
+    });
+    assert_eq!(finished.ending, Ending::Completed, "{:?}", finished.debate.error);
+    let tasks: Vec<_> = server.calls().into_iter().map(|(_, task)| task).collect();
+    assert!(tasks.len() < 5 && tasks.last().unwrap() == "report", "{tasks:?}");
+    assert!(tasks.iter().filter(|task| *task != "pitch").count() == 1, "{tasks:?}");
+    assert!(server.requests().last().unwrap().prompt().contains("A pitch of"));
+    assert!(finished.debate.final_solution.is_some());
+}
+
+#[test]
+fn nobody_votes_where_nothing_was_pitched() {
+    let server = MockServer::with(by_task([("pitch", Reply::text("no").status(400))]));
+    let sandbox = Sandbox::new();
+    let finished = run(runner(&server, &sandbox).prepare(spec(settings())).unwrap());
+    assert_eq!(finished.ending, Ending::Failed);
+    assert!(server.calls().into_iter().all(|(_, task)| task == "pitch"), "{:?}", server.calls());
+}
+
+/// With agents that ask a question each time.
+fn curious() -> (MockServer, Settings) {
+    let question = json!({"questions": [{"id": "q1", "text": "How fast?"}]});
+    let script = move |request: &Incoming| {
+        if request.task() == "clarify" { Reply::json(question.clone()).usage(100, 0, 10) } else { reply(request) }
+    };
+    let mut settings = settings();
+    settings.debate.rounds = 1;
+    settings.debate.interactive_clarifications = true;
+    settings.debate.clarifications_max_iterations = 3;
+    (MockServer::with(script), settings)
+}
+
+#[test]
+fn nobody_asks_again_when_the_questions_are_ended_behind_the_last_answer() {
+    let (server, settings) = curious();
+    let sandbox = Sandbox::new();
+    let runner = runner(&server, &sandbox);
+    let finished = block_on(async {
+        let mut run = runner.start(spec(settings)).unwrap();
+        let waiting = run.questions().await.unwrap();
+        let open = waiting.open_questions().map(|(group, item)| (group.agent_id.clone(), item.id.clone()));
+        for (agent, question) in open {
+            run.answer(agent.clone(), question.clone(), "fast".to_owned());
+            // The first answer counts, and a question that nobody asked is none.
+            run.answer(agent.clone(), question, "slow".to_owned());
+            run.answer(agent, "q99".to_owned(), "what?".to_owned());
+        }
+        run.end_questions();
+        assert!(run.questions().await.is_none());
+        run.wait().await.unwrap()
+    });
+    assert_eq!(finished.ending, Ending::Completed, "{:?}", finished.debate.error);
+    let asked = server.calls().into_iter().filter(|(_, task)| task == "clarify").count();
+    assert_eq!(asked, 3, "each agent once");
+    let groups = finished.debate.clarifications.unwrap();
+    let answers: Vec<_> = groups.iter().flat_map(|group| &group.items).map(|item| item.answer.as_str()).collect();
+    assert_eq!(answers, ["fast"; 3]);
+}
+
+#[test]
+fn questions_that_are_under_way_when_they_are_ended_are_not_waited_for_by_anybody() {
+    let (server, settings) = curious();
+    let sandbox = Sandbox::new();
+    let runner = runner(&server, &sandbox);
+    let finished = block_on(async {
+        let mut run = runner.start(spec(settings)).unwrap();
+        run.end_questions();
+        assert!(run.questions().await.is_none());
+        run.wait().await.unwrap()
+    });
+    assert_eq!(finished.ending, Ending::Completed, "{:?}", finished.debate.error);
+    assert!(finished.debate.open_questions().next().is_none());
+    let id = finished.debate.id.as_str();
+    sandbox.assert_state_is_the_fold(id);
+}
+
+#[test]
+fn whoever_waits_for_a_run_that_waits_for_answers_gets_it_paused() {
+    let (server, settings) = curious();
+    let sandbox = Sandbox::new();
+    let finished = run(runner(&server, &sandbox).prepare(spec(settings)).unwrap());
+    assert_eq!((finished.ending, finished.debate.open_questions().count()), (Ending::Paused, 3));
+}
+
+#[test]
 fn it_runs_offline_like_any_of_the_programs_own() {
     let sandbox = Sandbox::new();
     let directory = Directory::at(sandbox.directory().join("debates"));
@@ -322,6 +417,7 @@ fn it_runs_offline_like_any_of_the_programs_own() {
     let debate =
         run(runner.prepare(Spec::new("Design a queue. It must be fast.", &PITCHING, settings)).unwrap()).debate;
     assert_eq!((debate.status, debate.settled.len()), (Status::Completed, 2 * 3 * 2 + 1));
+    assert_eq!(debate.total_usage().requests, 2 * 3 * 2 + 1, "each answer is what was asked for");
     let said = debate
         .rounds
         .iter()

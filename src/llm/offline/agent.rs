@@ -74,9 +74,15 @@ impl<'a> Agent<'a> {
             "summarise" => self.summary(),
             "follow up" => self.follow_up(),
             "synthesise" | "merge" | "write the answer" => self.synthesis(),
+            _ if self.task_names("unfulfilledMajorRequirements") => self.synthesis(),
             // Whatever it is, it is about the problem, and an argued view of that is some help.
             _ => self.speech(),
         }
+    }
+
+    /// Whether what the task asks for has a part of that name.
+    fn task_names(&self, part: &str) -> bool {
+        self.prompt.section("Your task:").is_some_and(|task| task.contains(&format!("`{part}`")))
     }
 
     /// What the solution says about a question: its lines that share most words with it. Rules weigh nothing.
@@ -255,8 +261,7 @@ impl<'a> Agent<'a> {
 
     /// The section of decisions, where the task wants it: the points that the problem calls for most strongly.
     pub(super) fn decisions(&self, held: &[&'static Entry]) -> String {
-        let task = self.prompt.section("Your task:").unwrap_or_default();
-        if !task.contains(&format!("`## {DECISIONS}`")) {
+        if !self.task_names(&format!("## {DECISIONS}")) {
             return String::new();
         }
         let mut ranked = held.to_vec();

@@ -292,7 +292,7 @@ fn voted(rule: VotingRule, votes: &[Option<usize>]) -> Course {
 }
 
 #[test]
-fn each_rule_needs_its_share_of_the_ballots() {
+fn each_rule_needs_its_share_of_the_voters() {
     use VotingRule::{Majority, Supermajority, Unanimous};
     for (rule, votes, undecided) in [
         (Majority, &[Some(1), Some(1), Some(0)][..], None),
@@ -302,8 +302,11 @@ fn each_rule_needs_its_share_of_the_ballots() {
         (Supermajority, &[Some(1), Some(1), Some(1), Some(0), Some(2)][..], Some(Undecided::ShortOfRule)),
         (Unanimous, &[Some(1), Some(1)][..], None),
         (Unanimous, &[Some(1), Some(1), Some(0)][..], Some(Undecided::ShortOfRule)),
-        // A ballot that failed is none, and counts against the quorum.
-        (Unanimous, &[Some(1), Some(1), None, None][..], None),
+        // A ballot that failed is none, counts against the quorum, and makes no majority of the rest.
+        (Majority, &[Some(1), Some(1), None][..], None),
+        (Majority, &[Some(1), Some(1), None, None][..], Some(Undecided::ShortOfRule)),
+        (Supermajority, &[Some(1), Some(1), None, None][..], Some(Undecided::ShortOfRule)),
+        (Unanimous, &[Some(1), Some(1), Some(1), None][..], Some(Undecided::ShortOfRule)),
         (Majority, &[Some(1), None, None][..], Some(Undecided::NoQuorum)),
         (Majority, &[Some(1), Some(1), None, None, None][..], Some(Undecided::NoQuorum)),
         (Majority, &[Some(1), None][..], Some(Undecided::NoQuorum)),

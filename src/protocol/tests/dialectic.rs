@@ -68,11 +68,16 @@ fn a_score_ends_the_debate_and_an_unreadable_one_does_not() {
 
 /// A vote of four agents: whom each of them and, on a tie, the judge chooses.
 fn voted(choices: [usize; 4], casting: Reply) -> Course {
+    cast(choices.map(Some), casting)
+}
+
+/// The same with ballots that fail.
+fn cast(choices: [Option<usize>; 4], casting: Reply) -> Course {
     let mut settings = settings(&DIALECTIC, 4, 1);
     settings.debate.synthesis_method = SynthesisMethod::Voting;
     run(settings, move |step, _| match (&step.answer, step.key.agent_id.as_str()) {
         (Answer::Choice, "judge") => casting.clone(),
-        (Answer::Choice, id) => Reply::Choice(choices[usize::from(id.as_bytes()[0] - b'a')]),
+        (Answer::Choice, id) => choices[usize::from(id.as_bytes()[0] - b'a')].map_or(Reply::Failed, Reply::Choice),
         _ => good(step),
     })
 }
@@ -91,6 +96,26 @@ fn votes_are_counted_and_ties_broken_by_the_judge_alone() {
     let voting = course.debate.voting.as_ref().unwrap();
     assert_eq!((&voting.winner, voting.decided_by), (&None, Decider::Nobody));
     assert_eq!(course.debate.final_solution.as_ref().unwrap().description, "text of judge");
+}
+
+#[test]
+fn ballots_that_failed_make_no_winner() {
+    let decided = |course: &Course| {
+        let voting = course.debate.voting.clone().unwrap();
+        (voting.winner.map(|winner| winner.to_string()), voting.decided_by, voting.tied.len())
+    };
+    // Too few to change who leads.
+    let course = cast([Some(1), Some(1), None, Some(1)], Reply::Failed);
+    assert_eq!(decided(&course), (Some("b".to_owned()), Decider::Vote, 0));
+    // With them somebody else might have led.
+    let course = cast([Some(1), None, None, None], Reply::Choice(2));
+    assert_eq!(decided(&course), (Some("c".to_owned()), Decider::Judge, 4));
+    let text = &course.debate.final_solution.as_ref().unwrap().description;
+    assert!(text.contains("Open, since ballots failed: a, b, c, d. The judge decided for c"), "{text}");
+    let course = cast([Some(1), Some(1), Some(0), None], Reply::Choice(0));
+    assert_eq!(decided(&course), (Some("a".to_owned()), Decider::Judge, 2));
+    let course = cast([Some(1), None, None, None], Reply::Failed);
+    assert_eq!(decided(&course), (None, Decider::Nobody, 4));
 }
 
 #[test]

@@ -219,7 +219,9 @@ fn as_many_calls_are_made_as_the_formula_says() {
                 "at most n² + 2·n + r·(n + 1) + 3, and n² + 2·n + 3 more for each extension" => {
                     n * n + 2 * n + r * (n + 1) + 3
                 }
-                other => panic!("nobody has counted {other}"),
+                other => {
+                    panic!("a line above is to say how many calls are {other:?}, the `calls` of {}", protocol.name)
+                }
             };
             let reply = |step: &Step| match &step.answer {
                 // Reviewers that are never content.

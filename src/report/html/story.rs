@@ -415,13 +415,13 @@ fn vote_in_words(voting: &Voting, participants: &Participants<'_>) -> Markup {
     html! {
         @match (&voting.winner, voting.decided_by) {
             (Some(winner), Decider::Judge) => {
-                "The vote was tied, and the judge decided for the text of " (participants.chip(winner)) "."
+                (capitalized(voting.undecided_in_words())) "; the judge decided for the text of " (participants.chip(winner)) "."
             }
             (Some(winner), Decider::Vote | Decider::Nobody) => {
                 "The text of " (participants.chip(winner)) " won "
                 (voting.tally.get(winner).copied().unwrap_or_default()) " of " (all) " votes."
             }
-            (None, _) => "The vote was tied, and nobody broke the tie.",
+            (None, _) => { (capitalized(voting.unbroken_in_words())) "." }
         }
     }
 }

@@ -63,7 +63,7 @@ fn result(voting: &Voting, participants: &Participants<'_>) -> Markup {
     let decided = match (voting.decided_by, &voting.winner) {
         (Decider::Vote, Some(winner)) => html! { (participants.chip(winner)) " won the vote." },
         (Decider::Judge, Some(winner)) => {
-            html! { "The vote was tied; the judge decided for " (participants.chip(winner)) "." }
+            html! { (capitalized(voting.undecided_in_words())) "; the judge decided for " (participants.chip(winner)) "." }
         }
         (Decider::Nobody, Some(winner)) => {
             html! { "Nobody decided; the record names " (participants.chip(winner)) "." }
@@ -71,7 +71,7 @@ fn result(voting: &Voting, participants: &Participants<'_>) -> Markup {
         (_, None) => html! {
             @match voting.count.as_ref().and_then(|count| count.undecided) {
                 Some(undecided) => { "The vote has no winner: " (undecided.name()) ". The judge's scores decided." },
-                None => "The vote was tied, and nobody broke the tie.",
+                None => { (capitalized(voting.unbroken_in_words())) "." }
             }
         },
     };

@@ -120,7 +120,8 @@ fn vote(out: &mut Document<'_>, debate: &Debate, voting: &Voting) {
     out.table(&["Candidate", ">Votes"], tally.map(row));
     let tied: Vec<String> = voting.tied.iter().map(|tied| id(tied.as_str())).collect();
     if !tied.is_empty() {
-        out.line(format_args!("Tied: {}\n", tied.join(", ")));
+        let what = if voting.is_tied() { "Tied" } else { "Open, since ballots failed" };
+        out.line(format_args!("{what}: {}\n", tied.join(", ")));
     }
     let by = match voting.decided_by {
         Decider::Vote => "by the votes",
