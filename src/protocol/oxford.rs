@@ -126,7 +126,8 @@ pub struct FloorVote {
     pub undecided: [usize; 2],
     /// Those whose vote is missing before or after the debate.
     pub uncounted: Vec<AgentId>,
-    /// The side that gained most; none where both gained the same.
+    /// The side that gained most, with whatever those who are not counted might have done; none where both may have
+    /// gained the same.
     pub winner: Option<Position>,
 }
 
@@ -145,12 +146,12 @@ pub fn floor_vote(debate: &Debate) -> Option<FloorVote> {
     }
     let count = |choice: &str| [0, 1].map(|poll| counted.iter().filter(|votes| votes[poll] == choice).count());
     let (in_favour, opposed, undecided) = (count(FOR), count(AGAINST), count(UNDECIDED));
-    // Sums instead of differences: what one side gained more than the other.
-    let winner = match (in_favour[1] + opposed[0]).cmp(&(opposed[1] + in_favour[0])) {
-        std::cmp::Ordering::Greater => Some(Position::For),
-        std::cmp::Ordering::Less => Some(Position::Against),
-        std::cmp::Ordering::Equal => None,
-    };
+    // Sums instead of differences: what one side gained more than the other. Whoever is not counted may have gone from one
+    // side to the other, which makes a difference of two.
+    let (gained, lost) = (in_favour[1] + opposed[0], opposed[1] + in_favour[0]);
+    let is_certain = gained.abs_diff(lost) > 2 * uncounted.len();
+    let ahead = if gained > lost { Position::For } else { Position::Against };
+    let winner = is_certain.then_some(ahead);
     Some(FloorVote { in_favour, opposed, undecided, uncounted, winner })
 }
 
@@ -184,7 +185,12 @@ pub(super) fn describe(debate: &Debate) -> String {
     let result = match floor.winner {
         Some(Position::For) => "The floor vote goes to the side for the motion, which gained most.",
         Some(Position::Against) => "The floor vote goes to the side against the motion, which gained most.",
-        Some(Position::Neutral) | None if counted > 0 => "The floor vote is a tie: both sides gained the same.",
+        Some(Position::Neutral) | None if counted > 0 && floor.uncounted.is_empty() => {
+            "The floor vote is a tie: both sides gained the same."
+        }
+        Some(Position::Neutral) | None if counted > 0 => {
+            "Nobody has the floor vote: the votes that are missing could have decided it."
+        }
         Some(Position::Neutral) | None => "There is no floor vote: nobody voted both before and after the debate.",
     };
     let _ = writeln!(text, "\n{result}");

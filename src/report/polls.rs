@@ -8,7 +8,7 @@ use crate::debate::{AgentId, Debate, Poll, Position};
 pub(super) struct Polls<'v> {
     /// In the order of their stages.
     pub(super) held: Vec<&'v Poll>,
-    /// Everybody who voted in any of them.
+    /// Everybody who voted in any of them, or was to and failed.
     pub(super) voters: BTreeSet<&'v AgentId>,
     /// Those who did not vote in all of them: what they thought says nothing of what the debate changed.
     pub(super) uncounted: Vec<&'v AgentId>,
@@ -46,7 +46,9 @@ impl<'v> Polls<'v> {
     pub(super) fn of(debate: &'v Debate) -> Option<Self> {
         let mut polls: Vec<&Poll> = debate.polls.iter().collect();
         polls.sort_by_key(|poll| debate.stage_rank(poll.stage));
-        let voters: BTreeSet<&AgentId> = polls.iter().flat_map(|poll| poll.votes.keys()).collect();
+        let failed = debate.failures.iter().map(|failure| &failure.key);
+        let failed = failed.filter(|key| polls.iter().any(|poll| poll.stage == key.stage)).map(|key| &key.agent_id);
+        let voters: BTreeSet<&AgentId> = polls.iter().flat_map(|poll| poll.votes.keys()).chain(failed).collect();
         let is_counted = |voter: &AgentId| polls.iter().all(|poll| poll.votes.contains_key(voter));
         let uncounted = voters.iter().copied().filter(|voter| !is_counted(voter)).collect();
         let voted: BTreeSet<&str> = polls.iter().flat_map(|poll| poll.votes.values()).map(String::as_str).collect();
@@ -71,14 +73,15 @@ impl<'v> Polls<'v> {
         self.held.len() > 1
     }
 
-    /// The side that gained most; where nobody voted for a side, the choice that did. None where it is no single one.
+    /// The side that gained most; where nobody voted for a side, the choice that did. None where it is no single one, or
+    /// might not be with the votes that are missing: whoever is not counted may have gone from one to another, which
+    /// makes a difference of two.
     pub(super) fn gained_most(&self) -> Option<&str> {
-        let sides = || self.choices.iter().filter(|choice| choice.is_side);
-        let most = sides().map(Choice::gain).max()?;
-        let mut leading = sides().filter(|choice| choice.gain() == most);
-        let leader = leading.next()?;
-        let is_swing = leading.next().is_none() && sides().count() > 1;
-        (is_swing && self.is_compared()).then_some(leader.name)
+        let mut sides: Vec<_> = self.choices.iter().filter(|choice| choice.is_side).collect();
+        sides.sort_by_key(|choice| std::cmp::Reverse(choice.gain()));
+        let [leader, second, ..] = sides.as_slice() else { return None };
+        let missing = i64::try_from(2 * self.uncounted.len()).unwrap_or(i64::MAX);
+        (self.is_compared() && leader.gain() - second.gain() > missing).then_some(leader.name)
     }
 }
 
@@ -113,7 +116,10 @@ mod tests {
         let after = [("a", "against"), ("b", "for"), ("c", "undecided"), ("e", "against")];
         let (choices, gained, uncounted) = shown(&before, &after);
         assert_eq!(choices, ["for [0, 1] +1", "against [2, 1] -1", "undecided [1, 1] 0"]);
-        assert_eq!((gained.as_deref(), uncounted), (Some("for"), 2));
+        assert_eq!((gained.as_deref(), uncounted), (None, 2), "the missing votes could have gone the other way");
+        let (choices, gained, uncounted) = shown(&before[..3], &after[..3]);
+        assert_eq!(choices, ["for [0, 1] +1", "against [2, 1] -1", "undecided [1, 1] 0"]);
+        assert_eq!((gained.as_deref(), uncounted), (Some("for"), 0));
     }
 
     #[test]

@@ -367,8 +367,13 @@ fn a_failed_ballot_makes_no_majority() {
 - undecided: 2 before, 0 after (-2)
 - not counted, with no vote before or none after: Emil
 
-The floor vote is a tie: both sides gained the same."
+Nobody has the floor vote: the votes that are missing could have decided it."
     );
+    assert!(description(&polled("uu", "fa")).ends_with("The floor vote is a tie: both sides gained the same."));
+    // One that is missing may have gone from one side to the other.
+    let winner = |before, after| floor_vote(&polled(before, after).debate).unwrap().winner;
+    assert_eq!(winner("uuuf", "fff-"), Some(Position::For));
+    assert_eq!(winner("uuf", "ff-"), None);
     let uncounted = floor_vote(&polled("u-f-", "ff--").debate).unwrap().uncounted;
     assert_eq!(uncounted, ["d", "e", "f"].map(AgentId::new));
     assert!(description(&polled("--", "ff")).ends_with("nobody voted both before and after the debate."));

@@ -19,7 +19,8 @@ pub(super) fn polls(view: &View<'_>, participants: &Participants<'_>) -> Markup 
             p.lead {
                 @match polls.gained_most() {
                     Some(side) => { "It was " strong { (name(side)) } " that gained most." },
-                    None => "No side gained more than the other.",
+                    None if polls.uncounted.is_empty() => "No side gained more than the other.",
+                    None => "Which side gained most is open: the votes that are missing could have decided it.",
                 }
                 " Only those count who voted each time."
             }
