@@ -231,7 +231,7 @@ export async function debate(main, { subscribe, go, title }, id) {
     }
 
     function drawStrip() {
-        const stages = model.stages.filter((stage) => stage.yields && (stage.isPlace || hasTexts(stage.id)));
+        const stages = model.stagesAsTheyCame.filter((stage) => stage.yields && (stage.isPlace || hasTexts(stage.id)));
         const running = new Set([...model.calls.values()].map((call) => call.key.phase));
         const current = stages.findIndex((stage) => stage.id === model.current);
         // Of these there is one, and no text.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::debate::{AgentId, Attachment, Counts, Debate, Decider, Ledger, Objection, Round, Winner, WonBy};
+use crate::debate::{AgentId, Attachment, Counts, Debate, Ledger, Objection, Round, Winner, WonBy};
 use crate::figures::{counted, duration, named_cost, score};
 use crate::markdown::{heading, inline, truncate};
 
@@ -148,9 +148,9 @@ fn won(view: &View<'_>) -> Option<String> {
     });
     let (winner, is_unstable) = (debate.winner(), debate.last_verdict().is_some_and(|one| one.stable == Some(false)));
     let said = match (winner, scores) {
-        (Some(Winner { agent_id, by: WonBy::Vote(voting) }), scores) => {
+        (Some(elected @ Winner { agent_id, by: WonBy::Vote(voting) }), scores) => {
             let votes: Vec<String> = voting.tally.iter().map(|(id, votes)| format!("{} {votes}", name(id))).collect();
-            let how = if voting.decided_by == Decider::Judge { "by the judge’s casting vote" } else { "by the vote" };
+            let how = if elected.is_by_casting_vote() { "by the judge’s casting vote" } else { "by the vote" };
             let scores = scores.map(|scores| {
                 let how = if is_unstable { ", with another winner in the opposite order" } else { "" };
                 format!(" The judge’s scores: {scores}{how}.")

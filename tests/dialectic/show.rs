@@ -183,7 +183,7 @@ fn a_text_cannot_pass_for_another_and_a_long_one_is_paged() {
 fn contested(voting: &Value, verdict: &Value) -> Sandbox {
     let state = json!({
         "id": "deb-20250101-010203-ab12", "problem": "Which queue?", "status": "completed", "currentRound": 1,
-        "rounds": [], "voting": voting, "verdict": verdict,
+        "rounds": [], "voting": voting, "verdict": verdict, "outcome": {"kind": "full", "reasons": []},
         "finalSolution": {"description": "Use the second.", "base": "ag-b"},
     });
     Sandbox::new().file("debates/deb-20250101-010203-ab12.json", state.to_string())
@@ -209,6 +209,11 @@ fn whom_a_vote_elected_has_won_though_the_scores_are_equal() {
             Value::Null
         )
     );
+    let sandbox = contested(&voting, &verdict(Value::Null, true));
+    sandbox.run(["report", "-d", "ab12", "-o", "report.html"]).expect_code(0);
+    let report = sandbox.run(["report", "-d", "ab12"]).expect_code(0).stdout;
+    assert!(report.contains("Winner: *ag-b*, by the vote; by the scores: none\n"), "{report}");
+    assert!(sandbox.read("report.html").contains(" won by the vote, which decides."));
     let unstable = "ag-b (ag-a 85, ag-b 85.5). The verdict is unstable: the winner changed with the order in which the judge read them.";
     assert_eq!(told(&Value::Null, &verdict(json!("ag-b"), false)), (unstable.to_owned(), json!("ag-b"), json!(false)));
     let nobody = "Nobody (ag-a 85, ag-b 85.5). The judge built the solution on the text of ag-b.";

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::debate::{AgentId, Judgement, Position, Verdict};
+use crate::debate::{AgentId, Judgement, Position, Verdict, Winner, WonBy};
 use crate::figures::score;
 use crate::report::View;
 
@@ -19,12 +19,17 @@ pub(super) fn verdict(view: &View<'_>, participants: &Participants<'_>) -> Marku
     }
     html! {
         p.lead {
-            @match verdict {
+            @if let Some(Winner { agent_id, by: WonBy::Vote(_) }) = view.debate.winner() {
+                (participants.chip(agent_id)) " won by the vote, which decides. By the judge’s scores "
+                @if let Some(ahead) = verdict.and_then(|verdict| verdict.winner.as_ref()) { (participants.chip(ahead)) }
+                @else { "nobody" }
+                " is ahead."
+            } @else { @match verdict {
                 Some(Verdict { winner: Some(winner), .. }) => { (participants.chip(winner)) " won." },
                 Some(verdict) if verdict.is_tie() => "Nobody won: the highest means are equal.",
                 Some(Verdict { winner: None, .. }) => "Nobody won.",
                 None => "Nothing is decided yet.",
-            }
+            } }
             " The judge was shown no names; a letter in what it wrote is the one under which it was shown a "
             (view.judged_words().one) "."
         }

@@ -186,7 +186,7 @@ fn expected(text: &str) -> Vec<String> {
         format!("p {}, {one}:", shown_id(&one)),
         code.clone(),
         format!("h3 {stage}"),
-        format!("p Winner: {}", shown_id(&one)),
+        format!("p Winner: {}, by the judge's casting vote; by the scores: {}", shown_id(&one), shown_id(&one)),
         "p Stable: no, the winner changed when the debaters came in the opposite order".to_owned(),
         "row Debater ¦ Mean score ¦ Pass 1 ¦ Pass 2".to_owned(),
         format!("row {one} ¦ 50 ¦ 50 ¦ 50"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::debate::{AgentId, Debate, Judgement, PollChoice, Polls, Position, Verdict, Yield};
+use crate::debate::{AgentId, Debate, Judgement, PollChoice, Polls, Position, Verdict, Winner, WonBy, Yield};
 use crate::figures::score;
 use crate::markdown::{cell, heading, inline};
 
@@ -68,7 +68,17 @@ pub(super) fn verdict(out: &mut Document<'_>, view: &View<'_>) {
     match verdict {
         Some(verdict) => {
             let tie = if verdict.is_tie() { " (the highest means are equal)" } else { "" };
-            out.line(format_args!("Winner: {}{tie}\n", winner(verdict.winner.as_ref())));
+            let by_scores = winner(verdict.winner.as_ref());
+            match view.debate.winner() {
+                Some(elected @ Winner { agent_id, by: WonBy::Vote(_) }) => out.line(format_args!(
+                    "Winner: {}, {}; by the scores: {by_scores}{tie}\n",
+                    id(agent_id.as_str()),
+                    if elected.is_by_casting_vote() { "by the judge's casting vote" } else { "by the vote" }
+                )),
+                Some(Winner { by: WonBy::Scores(_), .. }) | None => {
+                    out.line(format_args!("Winner: {by_scores}{tie}\n"));
+                }
+            }
             out.line(format_args!("Stable: {}\n", stability(verdict, view.judged_words().several)));
         }
         None => out.line("Not decided yet.\n"),
