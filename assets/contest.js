@@ -108,11 +108,13 @@ export function observer(model) {
         table("In how many contributions an observer found each kind", ["Agent", "Round", ...kinds.map(capital)], rows));
 }
 
-/** What the judge makes of the debaters: each time it was asked while it is open, then what that comes to. */
+/** What the judge makes of what it read: each time it was asked while it is open, then what that comes to. */
 export function verdict(model) {
     const stage = model.stages.find((one) => one.yields === "verdict");
     const decided = model.verdict;
     if (!decided && !model.judgements.length) return null;
+    const isSpoken = model.stages.some((one) => one.yields === "speech");
+    const [author, several] = isSpoken ? ["Debater", "debaters"] : ["Agent", "texts"];
     const one = ({ winner, scores, criteria, byCriterion = {}, missing = {} }, caption) => {
         const names = Object.keys(Object.values(byCriterion)[0] ?? {});
         const misses = Object.keys(missing).length > 0;
@@ -120,7 +122,7 @@ export function verdict(model) {
         const rows = judged.map((id) => [chip(model, id), points(scores[id]), ...names.map((name) => points(byCriterion[id]?.[name])), ...(misses ? [(missing[id] ?? []).join("; ") || "nothing"] : [])]);
         return [
             h("p.winner", {}, winner ? [chip(model, winner), " wins."] : "Nobody wins."),
-            rows.length ? table(caption, ["Debater", "Score", ...names.map(capital), ...(misses ? ["Misses"] : [])], rows) : "",
+            rows.length ? table(caption, [author, "Score", ...names.map(capital), ...(misses ? ["Misses"] : [])], rows) : "",
             Object.keys(criteria ?? {}).length ? h("dl.criteria", {}, Object.entries(criteria).map(([name, said]) => [h("dt", {}, capital(name)), h("dd", {}, said)])) : "",
         ];
     };
@@ -130,7 +132,7 @@ export function verdict(model) {
             h("div.card", {}, h("h3", {}, `As the judge saw it the ${["first", "second", "third"][judgement.pass - 1] ?? `${judgement.pass}th`} time`), one(judgement, "Scores"))));
     }
     return h("section", {}, h("h2", {}, title), h("div.card", {}, one(decided, "Scores, 0 to 100"),
-        decided.stable === undefined ? "" : h("p.note", {}, decided.stable ? "It was the same in both orders in which the debaters were shown." : "The order in which the debaters were shown changed the winner."),
+        decided.stable === undefined ? "" : h("p.note", {}, decided.stable ? `It was the same in both orders in which the ${several} were shown.` : `The order in which the ${several} were shown changed the winner.`),
         h("details", { "data-key": "verdict", open: true }, h("summary", {}, "Why"), h("div.text", {}, markdown(decided.reasoning)))));
 }
 

@@ -175,7 +175,7 @@ export async function debate(main, { subscribe, go, title }, id) {
         parts.facts.replaceChildren(...[
             fact("Time", h("span", { "data-time": true }, duration(model.elapsed))),
             fact("Cost", model.limit ? h("span", {}, `${cost} of ${money(model.limit)} `, h("meter", { min: 0, max: model.limit, value: Math.min(model.spent, model.limit), "aria-label": "Cost against the limit" })) : cost),
-            settings && fact("Round", `${model.round || "–"} of ${settings.rounds}`),
+            settings && fact("Round", `${model.round || "–"} of ${Math.max(settings.rounds, model.round)}`),
             fact("Calls", `${model.made}${running ? `, ${running} on the way` : ""}`),
             fact("Tokens", number(model.tokens)),
             last && fact("Score", `${last.score ?? "unreadable"} (ends at ${last.threshold})`),
@@ -231,7 +231,7 @@ export async function debate(main, { subscribe, go, title }, id) {
     }
 
     function drawStrip() {
-        const stages = model.stages.filter((stage) => stage.yields && (stage.isPlace || hasTexts(stage.id)));
+        const stages = model.stagesAsTheyCame.filter((stage) => stage.yields && (stage.isPlace || hasTexts(stage.id)));
         const running = new Set([...model.calls.values()].map((call) => call.key.phase));
         const current = stages.findIndex((stage) => stage.id === model.current);
         // Of these there is one, and no text.

@@ -260,6 +260,15 @@ export class Debate {
         return this.rounds.get(number);
     }
 
+    /** The stages in the order in which they come: those whose calls are made in turn within one place, by who spoke first. */
+    get stagesAsTheyCame() {
+        const spoken = [...this.rounds.values()].flatMap((round) => round.texts.map((text) => text.key.phase));
+        const first = (stage) => (stage.inTurn && spoken.includes(stage.id) ? spoken.indexOf(stage.id) : -1);
+        // The calls of a kind are made within the next stage that is a place.
+        const place = (stage) => this.stages.slice(this.stages.indexOf(stage)).find((one) => one.isPlace);
+        return [...this.stages].sort((a, b) => this.stages.indexOf(place(a)) - this.stages.indexOf(place(b)) || first(a) - first(b));
+    }
+
     stage(id) {
         return this.stages.find((stage) => stage.id === id);
     }

@@ -42,6 +42,7 @@ pub(crate) fn panel() -> PanelInfo {
         rounds: 3,
         stages: DIALECTIC.infos(),
         spent: Spent::default(),
+        polls: Vec::new(),
     }
 }
 

@@ -6,8 +6,8 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::{
     AgentClarifications, AgentId, CallKey, CallRecord, Contribution, CostWarning, Created, CutAnswer, Debate, Event,
-    Extension, Failure, FollowUp, Judgement, ModelUsage, NO_ANSWER, Outcome, Poll, Recorded, Round, Settled, StageId,
-    Status, Usd,
+    Extension, Failure, FollowUp, Judgement, ModelUsage, NO_ANSWER, Outcome, Poll, Recorded, Round, Settled, Status,
+    Usd,
 };
 
 /// Why a sequence of events is not the record of a debate.
@@ -209,7 +209,7 @@ impl Debate {
                 self.count(call.as_ref());
             }
             Event::Polled { key, vote, reason, call } => {
-                self.insert_vote(key, vote, reason);
+                Poll::cast(&mut self.polls, key, vote, reason);
                 self.count(call);
             }
             Event::Judged { judgement, call, .. } => {
@@ -337,24 +337,9 @@ impl Debate {
         }
     }
 
-    fn insert_vote(&mut self, key: &CallKey, vote: &str, reason: &str) {
-        let poll = self.poll_mut(key.stage);
-        poll.votes.insert(key.agent_id.clone(), vote.to_owned());
-        poll.reasons.insert(key.agent_id.clone(), reason.to_owned());
-    }
-
     fn insert_judgement(&mut self, judgement: &Judgement) {
         let place = self.judgements.partition_point(|have| have.pass <= judgement.pass);
         self.judgements.insert(place, judgement.clone());
-    }
-
-    /// The poll of the stage; an empty one where there was none.
-    fn poll_mut(&mut self, stage: StageId) -> &mut Poll {
-        let place = self.polls.iter().position(|poll| poll.stage == stage).unwrap_or(self.polls.len());
-        if place == self.polls.len() {
-            self.polls.push(Poll::of(stage));
-        }
-        &mut self.polls[place]
     }
 
     /// The answer that `event` brings and that was cut, if one was; contributions and solutions say so themselves.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentId, DebateId, EMBEDDER, Event, FoldError, Recorded, Settings, Settled, StageId, StageInfo, Yield, fold,
+    AgentId, DebateId, EMBEDDER, Event, FoldError, Recorded, Settings, Settled, StageId, StageInfo, Yield, fold, stage,
 };
 
 /// A place in a debate to branch off at: before the calls of a stage. Written `2.critique`; `start` is before
@@ -46,6 +46,14 @@ pub enum ForkError {
         stage: StageId,
         /// The stages at which a debate can branch off.
         known: Vec<String>,
+    },
+    /// What is named is no stage but a kind of call within one.
+    #[error("{stage} is a kind of call within the stage {}, and a debate branches off before a whole stage: `{at}`", at.written_stage())]
+    KindOfCall {
+        /// What is named.
+        stage: StageId,
+        /// Before the stage that makes the calls.
+        at: ForkPoint,
     },
     /// The stage belongs to a round, and the point names none.
     #[error("{stage} belongs to a round, and the first is 1")]
@@ -108,6 +116,10 @@ impl ForkPoint {
     #[must_use]
     pub fn stage(&self) -> Option<StageId> {
         self.stage
+    }
+
+    fn written_stage(&self) -> &str {
+        self.stage.map_or("start", |stage| stage.as_str())
     }
 
     /// Whether nothing is taken over.
@@ -204,13 +216,20 @@ impl Ranks<'_> {
     fn place(&self, point: &ForkPoint) -> Result<Place, ForkError> {
         let Some(id) = point.stage else { return Ok((0, 0)) };
         let stage = self.of(id);
-        match self.0.get(stage) {
+        let known = self.0.get(stage);
+        match known {
             Some(known) if known.is_place && known.in_round && point.round == 0 => {
                 Err(ForkError::RoundZero { stage: id })
             }
             Some(known) if known.is_place && known.yields.is_some() => Ok((point.round, stage)),
             _ => {
-                let at = self.0.iter().filter(|stage| stage.is_place && stage.yields.is_some());
+                if known.is_some_and(|known| !known.is_place)
+                    && let Some(place) = stage::place_of(self.0, id)
+                {
+                    let at = ForkPoint::before(point.round, place.id);
+                    return Err(ForkError::KindOfCall { stage: id, at });
+                }
+                let at = self.0.iter().filter(|stage| stage.is_place && stage.makes_calls());
                 Err(ForkError::UnknownStage { stage: id, known: at.map(|stage| stage.id.to_string()).collect() })
             }
         }
@@ -430,6 +449,27 @@ mod tests {
         assert_eq!(refused("0.heckle"), "heckle belongs to a round, and the first is 1");
         assert_eq!(refused("2.heckle"), "the debate never came to 2.heckle; it came as far as 1.ruling");
         assert_eq!(refused("0.ruling"), "the debate never came to 0.ruling, but to 1.ruling");
+    }
+
+    #[test]
+    fn a_kind_of_call_is_no_point_but_within_one() {
+        let with = |yields: Option<Yield>, stage: StageInfo| match yields {
+            Some(yields) => stage.yielding(yields).in_round(),
+            None => stage,
+        };
+        let stage = |id, yields| with(yields, StageInfo::new(StageId::new(id), [id; 6]));
+        let stages = [
+            stage("start", None),
+            stage("team", Some(Yield::Team)),
+            stage("murmur", Some(Yield::Speech)).kind_of_call(),
+            stage("speech", Some(Yield::Speech)),
+        ];
+        let refused = |point: &str| Ranks(&stages).place(&point.parse().unwrap()).unwrap_err().to_string();
+        assert_eq!(
+            refused("1.murmur"),
+            "murmur is a kind of call within the stage speech, and a debate branches off before a whole stage: `1.speech`"
+        );
+        assert_eq!(refused("1.opera"), "its protocol makes no calls in a stage `opera`; stages that make some: speech");
     }
 
     #[test]

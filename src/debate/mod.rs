@@ -22,6 +22,7 @@ mod money;
 mod number;
 mod outcome;
 mod participants;
+mod polls;
 mod problem;
 mod progress;
 mod prompt_source;
@@ -63,6 +64,7 @@ pub use ledger::{
 pub use money::Usd;
 pub use outcome::{Outcome, OutcomeKind};
 pub use participants::{PanelInfo, Participant, Spent};
+pub use polls::{PollChoice, Polls};
 pub use problem::{major_requirements, states_major_requirement};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
@@ -86,5 +88,5 @@ pub use state::{
 pub use team::{Selection, TeamCandidate};
 pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
-pub use verdict::{Judgement, Poll, Verdict};
+pub use verdict::{Judgement, Poll, Verdict, Winner, WonBy};
 pub use voting::{Count, Decider, Dissent, Undecided, Voting};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AgentId, AgentSettings, Debate, Settings, StageId, StageInfo, Usd, Words, stage};
+use super::{AgentId, AgentSettings, Debate, Poll, Settings, StageId, StageInfo, Usd, Words, stage};
 
 /// One agent or the judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,12 +33,14 @@ pub struct PanelInfo {
     pub agents: Vec<Participant>,
     /// The judge, shown last.
     pub judge: Participant,
-    /// Rounds at most.
+    /// Rounds at most, unless the protocol goes on behind them.
     pub rounds: u32,
     /// The stages of the debate's protocol, in the order in which they are shown.
     pub stages: Arc<[StageInfo]>,
     /// What was spent before the first signal: not nothing when a debate is resumed.
     pub spent: Spent,
+    /// What those who listen had voted for by then.
+    pub polls: Vec<Poll>,
 }
 
 impl Default for Spent {
@@ -64,13 +66,19 @@ impl PanelInfo {
             rounds: settings.debate.rounds,
             stages,
             spent: Spent::default(),
+            polls: Vec::new(),
         }
     }
 
     /// Of a debate that is carried on: its totals go on from what `debate` has spent.
     #[must_use]
     pub fn resuming(self, debate: &Debate) -> Self {
-        Self { spent: Spent { tokens: debate.total_tokens(), cost: debate.total_cost() }, ..self }
+        Self {
+            spent: Spent { tokens: debate.total_tokens(), cost: debate.total_cost() },
+            rounds: self.rounds.max(debate.current_round),
+            polls: debate.polls.clone(),
+            ..self
+        }
     }
 
     /// What is known of a stage.
@@ -83,6 +91,13 @@ impl PanelInfo {
     #[must_use]
     pub fn stage_rank(&self, id: StageId) -> usize {
         self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
+    }
+
+    /// The place among them of the stage within which its calls are made: itself, or of a kind of call the next stage
+    /// that is a place.
+    #[must_use]
+    pub fn place_rank(&self, id: StageId) -> usize {
+        stage::place_rank(&self.stages, id)
     }
 
     /// The words for a stage; one that is unknown is called by its id.

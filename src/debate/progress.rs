@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::{AgentId, CallKey, CallRecord, Event, PanelInfo, Settled, Signal, Spent, StageId};
+use super::{AgentId, CallKey, CallRecord, Event, PanelInfo, Poll, Polls, Settled, Signal, Spent, StageId};
 
 /// How much is kept of the end of an answer on its way, in bytes: more than any line shows.
 const KEPT: usize = 600;
@@ -16,14 +16,20 @@ pub struct Progress {
     begun: Instant,
     round: u32,
     stage: Option<StageId>,
-    stages: BTreeMap<Place, StageProgress>,
+    stages: BTreeMap<Place, (StageId, StageProgress)>,
+    /// The stages of `stages`, in the order in which they began.
+    begun_stages: Vec<(u32, StageId)>,
     calls: BTreeMap<CallKey, CallInFlight>,
+    polls: Vec<Poll>,
+    /// The calls that failed for good, ballots among them.
+    failed: Vec<CallKey>,
     spent: Spent,
     activity: DebateActivity,
 }
 
-/// The place of a stage in a debate: its round, its rank, and its id, as unknown stages share a rank.
-type Place = (u32, usize, StageId);
+/// The place of a stage in a debate: its round, the rank of the place in which its calls are made, and, as several share
+/// that, which began first.
+type Place = (u32, usize, usize);
 
 /// How far the calls of a stage are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -124,11 +130,14 @@ impl Progress {
     pub fn new(panel: PanelInfo, now: Instant) -> Self {
         Self {
             spent: panel.spent,
+            polls: panel.polls.clone(),
+            failed: Vec::new(),
             panel,
             begun: now,
             round: 0,
             stage: None,
             stages: BTreeMap::new(),
+            begun_stages: Vec::new(),
             calls: BTreeMap::new(),
             activity: DebateActivity::Running,
         }
@@ -140,7 +149,11 @@ impl Progress {
             Signal::Recorded(recorded) => self.see_event(&recorded.event),
             Signal::StageStarted { stage, round, total } => {
                 self.round = self.round.max(*round);
-                let progress = self.stages.entry(self.place(*round, *stage)).or_default();
+                if !self.begun_stages.contains(&(*round, *stage)) {
+                    self.begun_stages.push((*round, *stage));
+                }
+                let Some(place) = self.place(*round, *stage) else { return };
+                let (_, progress) = self.stages.entry(place).or_insert((*stage, StageProgress::default()));
                 // One that goes on behind a pause counts what is left to do.
                 *progress = StageProgress {
                     total: *total,
@@ -148,7 +161,7 @@ impl Progress {
                 };
             }
             Signal::StageEnded { stage, round, .. } => {
-                if let Some(progress) = self.stages.get_mut(&self.place(*round, *stage)) {
+                if let Some(progress) = self.progress_of(*round, *stage) {
                     progress.is_over = true;
                 }
             }
@@ -173,13 +186,12 @@ impl Progress {
     }
 
     fn see_event(&mut self, event: &Event) {
-        if let Some((key, settled)) = event.settles() {
-            let place = self.place(key.round, key.stage);
-            if let Some(progress) = self.stages.get_mut(&place) {
-                match settled {
-                    Settled::Done | Settled::Empty => progress.done += 1,
-                    Settled::Failed => progress.failed += 1,
-                }
+        if let Some((key, settled)) = event.settles()
+            && let Some(progress) = self.progress_of(key.round, key.stage)
+        {
+            match settled {
+                Settled::Done | Settled::Empty => progress.done += 1,
+                Settled::Failed => progress.failed += 1,
             }
         }
         self.pay(event.call());
@@ -190,9 +202,13 @@ impl Progress {
             }
             Event::RoundBegun { round, .. } => {
                 self.round = *round;
+                // A protocol may go on behind the last round that was to be.
+                self.panel.rounds = self.panel.rounds.max(*round);
                 // A stage of an earlier round that never ended was given up with its round.
                 self.stages.retain(|(of, ..), _| of >= round);
             }
+            Event::Polled { key, vote, reason, .. } => Poll::cast(&mut self.polls, key, vote, reason),
+            Event::CallFailed { failure, .. } => self.failed.push(failure.key.clone()),
             Event::Resumed => self.activity = DebateActivity::Running,
             Event::Suspended { .. } | Event::Paused | Event::Failed { .. } | Event::Completed => {
                 self.activity = DebateActivity::Resting;
@@ -232,17 +248,18 @@ impl Progress {
         self.activity == DebateActivity::Running
     }
 
-    /// The earliest stage whose calls have begun and not ended: stages overlap, and the later ones wait for this one.
-    #[must_use]
-    pub fn earliest(&self) -> Option<(StageId, StageProgress)> {
-        let unfinished = self.stages.iter().find(|(_, progress)| progress.total > 0 && !progress.is_over);
-        unfinished.map(|((.., stage), progress)| (*stage, *progress))
-    }
-
-    /// The stages of the present round whose calls have begun, in the order in which they are shown.
+    /// The stages of the present round whose calls have begun: in the order of their places, those that share one as
+    /// they began.
     pub fn stages(&self) -> impl Iterator<Item = (StageId, StageProgress)> {
         let present = self.stages.iter().filter(|((round, ..), _)| *round == self.round);
-        present.map(|((.., stage), progress)| (*stage, *progress))
+        present.map(|(_, (stage, progress))| (*stage, *progress))
+    }
+
+    /// How those who listened voted, once the last of several polls has been held in `stage`.
+    #[must_use]
+    pub fn polls_compared_in(&self, stage: StageId) -> Option<Polls<'_>> {
+        let polls = Polls::among(&self.polls, &self.failed, |stage| self.panel.stage_rank(stage))?;
+        (polls.is_compared() && polls.held.last()?.stage == stage).then_some(polls)
     }
 
     /// The stage that was entered last; absent before the first.
@@ -256,7 +273,7 @@ impl Progress {
     pub fn busy(&self) -> Vec<Busy<'_>> {
         let of = |id: &AgentId| {
             let mut calls: Vec<_> = self.calls.iter().filter(|(key, _)| key.agent_id == *id).collect();
-            calls.sort_by_key(|(key, _)| (key.round, self.panel.stage_rank(key.stage)));
+            calls.sort_by_key(|(key, _)| (key.round, self.panel.place_rank(key.stage)));
             calls
         };
         self.panel
@@ -266,8 +283,15 @@ impl Progress {
             .collect()
     }
 
-    fn place(&self, round: u32, stage: StageId) -> Place {
-        (round, self.panel.stage_rank(stage), stage)
+    /// Of a stage whose calls have begun.
+    fn place(&self, round: u32, stage: StageId) -> Option<Place> {
+        let began = self.begun_stages.iter().position(|begun| *begun == (round, stage))?;
+        Some((round, self.panel.place_rank(stage), began))
+    }
+
+    fn progress_of(&mut self, round: u32, stage: StageId) -> Option<&mut StageProgress> {
+        let place = self.place(round, stage)?;
+        self.stages.get_mut(&place).map(|(_, progress)| progress)
     }
 
     fn pay(&mut self, call: Option<&CallRecord>) {
@@ -296,6 +320,11 @@ mod tests {
         (progress, now)
     }
 
+    /// The first stage of the round that is under way.
+    fn running(progress: &Progress) -> Option<(StageId, StageProgress)> {
+        progress.stages().find(|(_, so_far)| so_far.total > 0 && !so_far.is_over)
+    }
+
     #[test]
     fn the_earliest_unfinished_stage_is_the_one_shown() {
         let mut signals = vec![
@@ -306,12 +335,12 @@ mod tests {
             contributed(CRITIQUE, "agent-kiss", Some("agent-architect")),
         ];
         let proposal = StageProgress { total: 3, done: 1, ..StageProgress::default() };
-        assert_eq!(progress_after(&signals).0.earliest(), Some((PROPOSAL, proposal)));
+        assert_eq!(running(&progress_after(&signals).0), Some((PROPOSAL, proposal)));
         signals.push(stage_ended(PROPOSAL, 0, 0));
         let critique = StageProgress { total: 6, done: 1, ..StageProgress::default() };
-        assert_eq!(progress_after(&signals).0.earliest(), Some((CRITIQUE, critique)));
+        assert_eq!(running(&progress_after(&signals).0), Some((CRITIQUE, critique)));
         signals.push(stage_ended(CRITIQUE, 0, 0));
-        assert_eq!(progress_after(&signals).0.earliest(), None);
+        assert_eq!(running(&progress_after(&signals).0), None);
     }
 
     #[test]
@@ -319,15 +348,35 @@ mod tests {
         let [first, second] = ["encore", "after-party"].map(StageId::new);
         let mut signals = vec![stage_started(first, 1), stage_started(second, 2), stage_ended(second, 2, 0)];
         let progress = StageProgress { total: 1, ..StageProgress::default() };
-        assert_eq!(progress_after(&signals).0.earliest(), Some((first, progress)));
+        assert_eq!(running(&progress_after(&signals).0), Some((first, progress)));
         signals.push(stage_started(CRITIQUE, 1));
-        assert_eq!(progress_after(&signals).0.earliest(), Some((CRITIQUE, progress)));
+        assert_eq!(running(&progress_after(&signals).0), Some((CRITIQUE, progress)));
+    }
+
+    #[test]
+    fn a_round_behind_the_last_is_one_more_of_them() {
+        let rounds = |signals: &[Signal]| progress_after(signals).0.panel().rounds;
+        assert_eq!(rounds(&[round_begun(3)]), 3);
+        assert_eq!(rounds(&[round_begun(3), round_begun(4)]), 4);
+    }
+
+    #[test]
+    fn within_one_place_stages_are_in_the_order_in_which_they_began() {
+        let [opening, examination, rebuttal] = ["opening", "cross-examination", "rebuttal"].map(StageId::new);
+        let now = Instant::now();
+        let panel = PanelInfo { stages: crate::protocol::LINCOLN_DOUGLAS.infos(), ..panel() };
+        let mut progress = Progress::new(panel, now);
+        for signal in [rebuttal, opening, examination].map(|stage| stage_started(stage, 1)) {
+            progress.see(&signal, now);
+        }
+        let shown: Vec<StageId> = progress.stages().map(|(stage, _)| stage).collect();
+        assert_eq!(shown, [opening, examination, rebuttal]);
     }
 
     #[test]
     fn a_stage_that_never_ended_goes_with_its_round() {
         let (progress, _) = progress_after(&[round_begun(1), stage_started(CRITIQUE, 6), round_begun(2)]);
-        assert_eq!((progress.round(), progress.earliest()), (2, None));
+        assert_eq!((progress.round(), running(&progress)), (2, None));
     }
 
     #[test]
@@ -338,7 +387,7 @@ mod tests {
             fixture::failed(PROPOSAL, "agent-architect", None, "no answer"),
         ]);
         let expected = StageProgress { total: 3, done: 1, failed: 1, ..StageProgress::default() };
-        assert_eq!(progress.earliest(), Some((PROPOSAL, expected)));
+        assert_eq!(running(&progress), Some((PROPOSAL, expected)));
         assert_eq!(progress.spent(), Spent { tokens: 1_434, cost: Some(Usd::from_dollars(0.01)) });
     }
 

@@ -121,6 +121,12 @@ impl StageInfo {
         self
     }
 
+    /// Whether models are called in it.
+    #[must_use]
+    pub fn makes_calls(&self) -> bool {
+        self.yields.is_some_and(|yields| !matches!(yields, Yield::Material | Yield::Team))
+    }
+
     /// As a kind of call that is made within the next stage and is no place itself.
     #[must_use]
     pub const fn kind_of_call(mut self) -> Self {
@@ -180,6 +186,17 @@ pub struct Words {
     pub past: Cow<'static, str>,
     /// What somebody is to do: `critique`.
     pub infinitive: Cow<'static, str>,
+}
+
+/// The place at which the calls of that stage are made: where it is itself none, the next one.
+pub(super) fn place_of(stages: &[StageInfo], id: StageId) -> Option<&StageInfo> {
+    stages.iter().skip_while(|stage| stage.id != id).find(|stage| stage.is_place)
+}
+
+/// Where in the list the place of that stage is; behind all where it has none.
+pub(super) fn place_rank(stages: &[StageInfo], id: StageId) -> usize {
+    let place = place_of(stages, id).map_or(id, |place| place.id);
+    stages.iter().position(|stage| stage.id == place).unwrap_or(stages.len())
 }
 
 /// The words for the stage of that id. One that is none of `stages` is called by its id.

@@ -449,6 +449,12 @@ impl Debate {
         stage::words(&self.stages, id)
     }
 
+    /// The same of the stage within which its calls are made: itself, or of a kind of call the next stage that is a place.
+    #[must_use]
+    pub fn place_rank(&self, id: StageId) -> usize {
+        stage::place_rank(&self.stages, id)
+    }
+
     /// The place of a stage among those of its protocol; behind all of them where it is none.
     #[must_use]
     pub fn stage_rank(&self, id: StageId) -> usize {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::stage::place_of;
 use super::{CallKey, CallRecord, Event, Ledger, Recorded, RoundInProgress, Settled, Signal, StageId, StageInfo};
 
 /// A signal in its time.
@@ -46,13 +47,16 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         placed.push((Place { at, index, rank: Rank::Event }, Signal::Recorded(Arc::new(recorded.clone()))));
     }
     let works = works(events, &clock);
-    // By run, round, rank and id: stages that are unknown share a rank.
-    let mut by_stage: BTreeMap<(usize, u32, usize, StageId), Vec<&Work>> = BTreeMap::new();
-    let mut wanted: BTreeMap<(u32, StageId), BTreeSet<&CallKey>> = BTreeMap::new();
+    // By run, round, rank, id and visit: stages that are unknown share a rank.
+    let mut by_stage: BTreeMap<(usize, u32, usize, StageId, usize), Vec<&Work>> = BTreeMap::new();
+    let mut wanted: BTreeMap<(u32, StageId, usize), BTreeSet<&CallKey>> = BTreeMap::new();
+    let mut visits: BTreeMap<(u32, StageId), Visit> = BTreeMap::new();
     for work in &works {
         let CallKey { round, stage, .. } = work.key;
-        by_stage.entry((work.run, round, rank(stage), stage)).or_default().push(work);
-        wanted.entry((round, stage)).or_default().insert(&work.key);
+        let visit = visits.entry((round, stage)).or_insert(Visit { number: 1, pass: work.key.pass, last: work.index });
+        visit.go_on(events, work, place_of(stages, stage).map(|place| place.id));
+        by_stage.entry((work.run, round, rank(stage), stage, visit.number)).or_default().push(work);
+        wanted.entry((round, stage, visit.number)).or_default().insert(&work.key);
         if !work.was_called {
             continue;
         }
@@ -61,14 +65,17 @@ pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
         let end = Place { at: clock.time(work.index), index: work.index, rank: Rank::CallEnded };
         placed.push((end, work.ended()));
     }
-    let mut there: BTreeMap<(u32, StageId), usize> = BTreeMap::new();
-    for ((run, round, rank, stage), works) in by_stage {
-        let before = there.get(&(round, stage)).copied().unwrap_or(0);
+    let mut there: BTreeMap<(u32, StageId, usize), usize> = BTreeMap::new();
+    for ((run, round, rank, stage, visit), works) in by_stage {
+        let before = there.get(&(round, stage, visit)).copied().unwrap_or(0);
         let done = works.iter().filter(|work| work.error.is_none()).count();
-        *there.entry((round, stage)).or_default() += done;
-        let expected = wanted.get(&(round, stage)).map_or(0, BTreeSet::len);
+        *there.entry((round, stage, visit)).or_default() += done;
+        let expected = wanted.get(&(round, stage, visit)).map_or(0, BTreeSet::len);
         let (Some(first), Some(last)) = (works.iter().min_by_key(|work| work.begun), works.last()) else { continue };
-        let start = match entered(events, &clock, run, first, stages.get(rank..).unwrap_or_default()) {
+        // A kind of call begins when its first call does, somewhere within the place where it is made.
+        let is_place = stages.get(rank).is_some_and(|stage| stage.is_place);
+        let entry = if is_place { entered(events, &clock, run, first, stage) } else { None };
+        let start = match entry {
             Some(index) if clock.time(index) <= first.begun => {
                 Place { at: clock.time(index), index, rank: Rank::StageAfterEntry }
             }
@@ -239,17 +246,37 @@ fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
     works
 }
 
-/// Where the stage of a piece of work was entered in the same run: it is the first place among `behind`, the stages
-/// from its own on.
-fn entered(events: &[Recorded], clock: &Clock, run: usize, first: &Work, behind: &[StageInfo]) -> Option<usize> {
-    let place = &behind.iter().find(|stage| stage.is_place)?.id;
+/// The last time, so far, that a debate was in a stage of a round: a protocol may come back to it, as to questions once
+/// they are answered.
+struct Visit {
+    number: usize,
+    /// The highest pass of its calls.
+    pass: u8,
+    /// The event of the last result.
+    last: usize,
+}
+
+impl Visit {
+    /// Takes in what came next in that stage, which is a new visit where the debate was elsewhere since and asked anew.
+    /// The calls of the stage are made at `place`.
+    fn go_on(&mut self, events: &[Recorded], work: &Work, place: Option<StageId>) {
+        let since = events.get(self.last..work.index).unwrap_or_default();
+        let is_elsewhere =
+            |recorded: &Recorded| matches!(recorded.event, Event::StageEntered { stage } if Some(stage) != place);
+        self.number += usize::from(work.key.pass > self.pass && since.iter().any(is_elsewhere));
+        (self.pass, self.last) = (self.pass.max(work.key.pass), work.index);
+    }
+}
+
+/// Where the stage of a piece of work was entered in the same run.
+fn entered(events: &[Recorded], clock: &Clock, run: usize, first: &Work, place: StageId) -> Option<usize> {
     let before = events.iter().enumerate().take(first.index).rev();
     // A stage has the same place in every round.
     let is_in_reach = |(index, recorded): &(usize, &Recorded)| {
         clock.run(*index) == run && !matches!(recorded.event, Event::RoundBegun { .. })
     };
     let mut before = before.take_while(is_in_reach);
-    let is_entry = |event: &Event| matches!(event, Event::StageEntered { stage } if stage == place);
+    let is_entry = |event: &Event| matches!(event, Event::StageEntered { stage } if *stage == place);
     before.find(|(_, recorded)| is_entry(&recorded.event)).map(|(index, _)| index)
 }
 

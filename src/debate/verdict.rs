@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, StageId};
+use super::{AgentId, CallKey, Debate, Decider, StageId, Voting};
 
 /// What the judge made of the debaters when it was asked once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,6 +60,74 @@ impl Verdict {
     }
 }
 
+/// Who won a debate, and who says so.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Winner<'a> {
+    /// Who.
+    pub agent_id: &'a AgentId,
+    /// By what.
+    pub by: WonBy<'a>,
+}
+
+/// What makes somebody the winner.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum WonBy<'a> {
+    /// A vote, or the judge's casting vote where it was tied.
+    Vote(&'a Voting),
+    /// The judge's scores.
+    Scores(&'a Verdict),
+}
+
+impl Winner<'_> {
+    /// Whether the winner stayed the same when the judge read everything in the opposite order; absent where that was
+    /// not tried, or does not matter because a vote decided.
+    #[must_use]
+    pub fn is_stable(&self) -> Option<bool> {
+        match self.by {
+            WonBy::Vote(_) => None,
+            WonBy::Scores(verdict) => verdict.stable,
+        }
+    }
+
+    /// Whether the judge broke the tie of a vote.
+    #[must_use]
+    pub fn is_by_casting_vote(&self) -> bool {
+        matches!(self.by, WonBy::Vote(Voting { decided_by: Decider::Judge, .. }))
+    }
+}
+
+impl Debate {
+    /// Who won, where anybody did: whom a vote elected, else who has the best of the judge's scores.
+    #[must_use]
+    pub fn winner(&self) -> Option<Winner<'_>> {
+        let elected = self
+            .last_voting()
+            .and_then(|voting| Some(Winner { agent_id: voting.winner.as_ref()?, by: WonBy::Vote(voting) }));
+        elected.or_else(|| {
+            let verdict = self.last_verdict()?;
+            Some(Winner { agent_id: verdict.winner.as_ref()?, by: WonBy::Scores(verdict) })
+        })
+    }
+
+    /// The verdict that the answer rests on. Where the debate was to go on behind it and found no room, it still does.
+    #[must_use]
+    pub fn last_verdict(&self) -> Option<&Verdict> {
+        self.verdict.as_ref().or_else(|| self.final_extension()?.verdict.as_ref())
+    }
+
+    /// The vote that the answer rests on, in the same way.
+    #[must_use]
+    pub fn last_voting(&self) -> Option<&Voting> {
+        self.voting.as_ref().or_else(|| self.final_extension()?.voting.as_ref())
+    }
+
+    /// The extension behind which no round followed, though there is an answer.
+    fn final_extension(&self) -> Option<&super::Extension> {
+        let last = self.extensions.last().filter(|_| self.final_solution.is_some())?;
+        Some(last).filter(|last| last.round == self.current_round)
+    }
+}
+
 /// How an audience voted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Poll {
@@ -79,9 +147,67 @@ impl Poll {
         Self { stage, votes: BTreeMap::new(), reasons: BTreeMap::new() }
     }
 
+    /// Takes in what somebody voted for, in the poll of that stage.
+    pub(super) fn cast(polls: &mut Vec<Self>, key: &CallKey, vote: &str, reason: &str) {
+        let place = polls.iter().position(|poll| poll.stage == key.stage).unwrap_or(polls.len());
+        if place == polls.len() {
+            polls.push(Self::of(key.stage));
+        }
+        if let Some(poll) = polls.get_mut(place) {
+            poll.votes.insert(key.agent_id.clone(), vote.to_owned());
+            poll.reasons.insert(key.agent_id.clone(), reason.to_owned());
+        }
+    }
+
     /// How many voted for `choice`.
     #[must_use]
     pub fn count(&self, choice: &str) -> usize {
         self.votes.values().filter(|vote| *vote == choice).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Who won, by what, and whether that is stable, in a debate whose state has these keys.
+    fn won(state: &Value) -> Option<(String, bool, Option<bool>)> {
+        let mut whole = json!({"id": "d", "problem": "p", "status": "completed", "rounds": [], "currentRound": 2});
+        whole.as_object_mut().unwrap().extend(state.as_object().unwrap().clone());
+        let debate: Debate = serde_json::from_value(whole).unwrap();
+        let winner = debate.winner()?;
+        Some((winner.agent_id.to_string(), matches!(winner.by, WonBy::Vote(_)), winner.is_stable()))
+    }
+
+    fn verdict(winner: Option<&str>, stable: bool) -> Value {
+        json!({"winner": winner, "scores": {"a": 85, "b": 85}, "criteria": {}, "reasoning": "r", "stable": stable})
+    }
+
+    fn voting(winner: Option<&str>) -> Value {
+        json!({"tally": {"a": 0, "b": 3}, "winner": winner, "decidedBy": "vote"})
+    }
+
+    #[test]
+    fn whom_a_vote_elects_has_won_whatever_the_scores_are() {
+        let b = |by_vote, stable| Some(("b".to_owned(), by_vote, stable));
+        assert_eq!(won(&json!({"verdict": verdict(None, true), "voting": voting(Some("b"))})), b(true, None));
+        assert_eq!(won(&json!({"verdict": verdict(Some("a"), false), "voting": voting(Some("b"))})), b(true, None));
+        assert_eq!(won(&json!({"verdict": verdict(Some("b"), false), "voting": voting(None)})), b(false, Some(false)));
+        assert_eq!(won(&json!({"verdict": verdict(Some("b"), true)})), b(false, Some(true)));
+        assert_eq!(won(&json!({"verdict": verdict(None, true), "voting": voting(None)})), None);
+        assert_eq!(won(&json!({})), None);
+    }
+
+    #[test]
+    fn an_extension_that_found_no_room_leaves_its_winner() {
+        let extended =
+            |round: u32| json!([{"round": round, "winner": "b", "missing": ["m"], "voting": voting(Some("b"))}]);
+        let solution = json!({"description": "s"});
+        let closed = won(&json!({"extensions": extended(2), "finalSolution": solution}));
+        assert_eq!(closed, Some(("b".to_owned(), true, None)));
+        assert_eq!(won(&json!({"extensions": extended(1), "finalSolution": solution})), None);
+        assert_eq!(won(&json!({"extensions": extended(2)})), None, "it goes on");
     }
 }

@@ -143,14 +143,13 @@ fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
     let panel = progress.panel();
     let begun: Vec<(StageId, StageProgress)> = progress.stages().collect();
     let to_come = plan.stages(progress.round()).filter(|(stage, _)| begun.iter().all(|(known, _)| known != stage));
+    let mut to_come: Vec<(StageId, usize)> = to_come.collect();
+    to_come.sort_by_key(|(stage, _)| panel.stage_rank(*stage));
     let of = |stage: StageId, calls: usize| {
         let words = panel.words(stage);
         one_line(if calls == 1 { &words.noun } else { &words.plural })
     };
     let mut items: Vec<(usize, Stands, String)> = Vec::new();
-    for (stage, calls) in to_come {
-        items.push((panel.stage_rank(stage), Stands::ToCome, format!("{QUIET}· {}{QUIET:#}", of(stage, calls))));
-    }
     for (stage, so_far) in &begun {
         let landed = (so_far.done + so_far.failed).min(so_far.total);
         let (stands, text) = if so_far.is_over || so_far.total == 0 {
@@ -159,7 +158,10 @@ fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
             let counts = format!("{} {landed}/{}", of(*stage, so_far.total), so_far.total);
             (Stands::Running, format!("{SPIN}▸{SPIN:#} {HEADER}{counts}{HEADER:#}"))
         };
-        items.push((panel.stage_rank(*stage), stands, text));
+        items.push((panel.place_rank(*stage), stands, text));
+    }
+    for (stage, calls) in to_come {
+        items.push((panel.place_rank(stage), Stands::ToCome, format!("{QUIET}· {}{QUIET:#}", of(stage, calls))));
     }
     if items.is_empty()
         && let Some(entered) = progress.stage().and_then(|stage| panel.stage(stage))
@@ -171,6 +173,7 @@ fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
             format!("{SPIN}▸{SPIN:#} {HEADER}{}{HEADER:#}", one_line(&entered.words.noun)),
         ));
     }
+    // Within one place, what has begun is in the order in which it did, and ahead of what is to come.
     items.sort_by_key(|(rank, ..)| *rank);
     let shown = |items: &[(usize, Stands, String)], cut: bool| {
         let texts: Vec<&str> = items.iter().map(|(.., text)| text.as_str()).collect();

@@ -3,7 +3,7 @@
 use crate::debate::{AgentId, CallKey, Event, Progress, Signal, StopReason};
 use crate::figures::{duration, named_cost, tokens};
 
-use super::result::result_line;
+use super::result::{result_line, swayed};
 use crate::sanitize::one_line;
 
 /// What stands in place of what is left out.
@@ -31,7 +31,9 @@ impl PlainLines {
             }
             Signal::StageEnded { stage, done, failed, .. } => {
                 let missing = if *failed == 0 { String::new() } else { format!(", {failed} failed") };
-                vec![format!("{stage} ended: {done} of {}{missing}", done + failed)]
+                let ended = format!("{stage} ended: {done} of {}{missing}", done + failed);
+                let polls = progress.polls_compared_in(*stage).map(|polls| swayed(&polls));
+                std::iter::once(ended).chain(polls).collect()
             }
             Signal::RoundEnded { round, points: Some(points), .. } => {
                 vec![format!("round {round}/{}: {points}", progress.panel().rounds)]

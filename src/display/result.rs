@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::debate::{
-    AgentId, Argument, CallKey, Challenge, Convergence, Event, Observation, PanelInfo, Relation, Relations,
+    AgentId, Argument, CallKey, Challenge, Convergence, Event, Observation, PanelInfo, Polls, Relation, Relations,
     Similarities, Verdict, Yield,
 };
 use crate::figures::{counted, score};
@@ -120,6 +120,18 @@ pub(super) fn observed(observations: &[Observation]) -> String {
     let kinds = Argument::ALL.iter().map(|kind| (kind, count(kind))).filter(|(_, count)| *count > 0);
     let kinds: Vec<String> = kinds.map(|(kind, count)| format!("{} {count}", kind.name())).collect();
     if kinds.is_empty() { "no kind of argument".to_owned() } else { kinds.join(", ") }
+}
+
+/// `polls: for gained most (for 1 to 3, against 2 to 1, undecided 1 to 0)`
+pub(super) fn swayed(polls: &Polls<'_>) -> String {
+    let choices: Vec<String> = polls
+        .choices
+        .iter()
+        .filter_map(|choice| Some(format!("{} {} to {}", choice.name, choice.votes.first()?, choice.votes.last()?)))
+        .collect();
+    let gained =
+        polls.gained_most().map_or_else(|| "no side gained more".to_owned(), |name| format!("{name} gained most"));
+    format!("polls: {gained} ({})", choices.join(", "))
 }
 
 /// A percentage without its fraction.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::debate::{
     AgentId, AgentPromptSource, Contribution, Debate, Failure, ModelUsage, Poll, PromptOrigin, Round, Settings,
-    Verdict, Yield,
+    Verdict, Voting, Yield,
 };
 use crate::figures::{UNKNOWN, cost, counted, duration, score, thousands, tokens};
 
@@ -92,7 +92,8 @@ pub fn summary(debate: &Debate) -> String {
         text.push_str("Polls\n");
         text.extend(debate.polls.iter().map(|poll| poll_line(debate, poll)));
     }
-    text.extend(debate.verdict.iter().map(verdict_text));
+    text.extend(debate.last_voting().map(vote_text));
+    text.extend(debate.last_verdict().map(verdict_text));
     text.push_str(&totals(debate));
     text
 }
@@ -132,6 +133,16 @@ fn poll_line(debate: &Debate, poll: &Poll) -> String {
     let choices: BTreeSet<&String> = poll.votes.values().collect();
     let counts: Vec<String> = choices.iter().map(|choice| format!("{} {choice}", poll.count(choice))).collect();
     format!("  {}\n", one_line(&format!("{}: {}", debate.words(poll.stage).noun, counts.join(", "))))
+}
+
+/// Whom the vote elected, and how many were for each.
+fn vote_text(voting: &Voting) -> String {
+    let winner = voting.winner.as_ref().map_or_else(|| "nobody".to_owned(), |winner| one_line(winner.as_str()));
+    let mut text = format!("Vote\n  winner: {winner}\n");
+    let rows: Vec<_> =
+        voting.tally.iter().map(|(agent, votes)| [one_line(agent.as_str()), votes.to_string()]).collect();
+    text.push_str(&table(2, [Column::Left(ID), Column::Right], &rows));
+    text
 }
 
 /// Who won and by which scores; how each criterion was met is left to the reports.
@@ -210,7 +221,7 @@ mod tests {
     use chrono::DateTime;
 
     use crate::debate::fixture::{debate, pitching};
-    use crate::debate::{Event, Recorded, Timestamp};
+    use crate::debate::{Decider, Event, Recorded, Timestamp};
 
     #[test]
     fn the_list_of_participants_names_everyone_and_their_prompts() {
@@ -269,6 +280,19 @@ mod tests {
             pitching::polled("agent-architect", "for"),
             pitching::polled("agent-kiss", "against"),
             pitching::polled("judge", "against"),
+            Event::Voted {
+                voting: Voting {
+                    tally: [("agent-architect", 1), ("agent-kiss", 2)]
+                        .map(|(id, votes)| (AgentId::new(id), votes))
+                        .into(),
+                    tied: Vec::new(),
+                    winner: Some(AgentId::new("agent-kiss")),
+                    decided_by: Decider::Vote,
+                    reason: None,
+                    count: None,
+                },
+                call: None,
+            },
             pitching::decided(Some("agent-architect"), Some(false)),
         ];
         for event in events {
@@ -282,6 +306,10 @@ mod tests {
         insta::assert_snapshot!(text.split("1.5 s\n").last().unwrap().split("Totals").next().unwrap(), @r"
         Polls
           show of hands: 2 against, 1 for
+        Vote
+          winner: agent-kiss
+          agent-architect  1
+          agent-kiss       2
         Verdict
           winner: agent-architect (the result changed with the order)
           agent-architect  72.5

@@ -14,7 +14,7 @@ use crate::debate::{
 use crate::figures::{counted, duration, named_cost, score, thousands, tokens};
 use crate::sanitize::one_line;
 
-use super::result::{challenged, embedded, observed, related, result, result_line};
+use super::result::{challenged, embedded, observed, related, result, result_line, swayed};
 
 const DONE: Style = AnsiColor::Green.on_default();
 const FAILED: Style = AnsiColor::Red.on_default();
@@ -92,6 +92,10 @@ impl Teller {
                 self.ended = Some(*round);
                 Told { lines: vec![rule(&format!("Round {round}/{}", panel.rounds), parts, columns)], text: None }
             }
+            Signal::StageEnded { stage, .. } => {
+                let polls = progress.polls_compared_in(*stage).map(|polls| swayed(&polls));
+                polls.map_or_else(Told::default, |text| note(&text, columns))
+            }
             _ => Told::default(),
         }
     }
@@ -105,8 +109,7 @@ impl Teller {
             let text = call.text.clone();
             return Told { lines: call.lines(panel, columns, quotes), text };
         }
-        let note = |text: String| Told { lines: rows(&format!("{NOTE}◆{NOTE:#} "), &text, columns), text: None };
-        self.note_on(progress, event).map_or_else(Told::default, note)
+        self.note_on(progress, event).map_or_else(Told::default, |text| note(&text, columns))
     }
 
     /// What there is to say of an event that ends no call.
@@ -179,6 +182,10 @@ impl Teller {
         parts.push(Part { text: named_cost(cost), rank: 0 });
         parts
     }
+}
+
+fn note(text: &str, columns: usize) -> Told {
+    Told { lines: rows(&format!("{NOTE}◆{NOTE:#} "), text, columns), text: None }
 }
 
 /// Something that a line says if there is room.
@@ -292,8 +299,15 @@ impl<'a> Call<'a> {
                 None => "the score could not be read".to_owned(),
             },
             Event::Synthesized { solution, .. } => {
-                is_quotation = true;
-                first_sentence(&solution.description)
+                if let Some(author) = solution.synthesized_by.as_ref().filter(|by| *by != &key.agent_id) {
+                    // The text is somebody else's, which was kept as it is: who was called only assessed it.
+                    about = Some(author);
+                    let sure = solution.confidence.map(|sure| format!(", with confidence {}", score(sure)));
+                    format!("kept as the solution{}", sure.unwrap_or_default())
+                } else {
+                    is_quotation = true;
+                    first_sentence(&solution.description)
+                }
             }
             Event::FollowUpAnswered { answer, .. } => {
                 (is_quotation, text) = (true, Some(Arc::clone(answer)));
@@ -503,6 +517,7 @@ fn unmarked(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::debate::{Solution, fixture};
 
     #[test]
     fn a_first_sentence_is_one_of_prose() {
@@ -522,6 +537,28 @@ mod tests {
         ] {
             assert_eq!(first_sentence(text), sentence);
         }
+    }
+
+    #[test]
+    fn who_only_assessed_a_text_is_not_quoted_with_it() {
+        let line = |by: &str| {
+            let solution = Solution {
+                description: "We use a queue. Then more.".to_owned(),
+                confidence: Some(72.0),
+                synthesized_by: Some(AgentId::new(by)),
+                ..Solution::default()
+            };
+            let (key, call) = (fixture::key(fixture::SYNTHESIS, "judge", None), fixture::call(None));
+            let event = Event::Synthesized { key: Some(key), solution: Box::new(solution), call: Some(call) };
+            let panel = fixture::panel();
+            let lines = Call::of(&panel, &event).unwrap().lines(&panel, 120, true);
+            anstream::adapter::strip_str(&lines.join("\n")).to_string()
+        };
+        assert_eq!(line("judge"), "✓ r1 synthesis Judge · 1.2 s · “We use a queue.”");
+        assert_eq!(
+            line("agent-kiss"),
+            "✓ r1 synthesis Judge → Simplicity Advocate · 1.2 s · kept as the solution, with confidence 72"
+        );
     }
 
     #[test]

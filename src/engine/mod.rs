@@ -140,8 +140,8 @@ pub struct Engine {
     calls: Calls,
     /// The calls of the present stages that have not come to their end, in the order in which they are wanted.
     open: Vec<Open>,
-    /// The stages whose calls have begun, by round and rank, with how many results each takes.
-    announced: BTreeMap<(u32, usize), (StageId, usize)>,
+    /// The stages whose calls have begun, by round and rank.
+    announced: BTreeMap<(u32, usize), Announced>,
     /// Calls that the debate goes without, because the cost limit has no room for them.
     refused: HashSet<CallKey>,
     /// Why there is no room for the answer of the debate.
@@ -170,6 +170,15 @@ struct Open {
     step: Step,
     /// The stage that wants it, which need not be what it is called for.
     stage: StageId,
+}
+
+/// A stage whose calls have begun.
+struct Announced {
+    stage: StageId,
+    /// How many results it takes.
+    expected: usize,
+    /// The passes before belong to an earlier time that the debate was in this stage.
+    first_pass: u8,
 }
 
 impl Engine {
@@ -422,7 +431,7 @@ impl Engine {
                 let settling = facts.iter().filter_map(Event::settles).map(|(key, _)| key.clone()).collect::<Vec<_>>();
                 if let Some(key) = settling.first() {
                     let steps = stage.steps;
-                    self.announce(key.round, key.stage, |engine| {
+                    self.announce(key.round, key.stage, steps, |engine| {
                         engine.count_open(key.round, key.stage, &steps(engine.debate()))
                     });
                 }
@@ -463,14 +472,15 @@ impl Engine {
                     }
                 })
         });
-        let ready: Vec<Step> = ready.map(|open| open.step.clone()).collect();
-        for step in ready {
+        let ready: Vec<(StageId, Step)> = ready.map(|open| (open.stage, open.step.clone())).collect();
+        for (wanted_by, step) in ready {
             // What finds no place now is asked for again when a call has come back.
             if !self.has_place(step.key.stage) {
                 continue;
             }
             let (round, stage) = (step.key.round, step.key.stage);
-            self.announce(round, stage, |engine| {
+            let steps = self.declared(wanted_by)?.steps;
+            self.announce(round, stage, steps, |engine| {
                 engine.count_open(round, stage, engine.open.iter().map(|open| &open.step))
             });
             self.start(&step)?;
@@ -493,15 +503,26 @@ impl Engine {
         steps.into_iter().filter(is_open).count()
     }
 
-    /// Shows that the calls of a stage begin, of which `total` counts those that are known.
-    fn announce(&mut self, round: u32, stage: StageId, total: impl FnOnce(&Self) -> usize) {
+    /// Shows that the calls of a stage begin, of which `total` counts those that are known. `steps` are those of the
+    /// stage that wants them.
+    fn announce(
+        &mut self,
+        round: u32,
+        stage: StageId,
+        steps: fn(&Debate) -> Vec<Step>,
+        total: impl FnOnce(&Self) -> usize,
+    ) {
         let place = (round, self.debate().stage_rank(stage));
         if self.announced.contains_key(&place) {
             return;
         }
         let total = total(self);
-        let expected = total + self.done(round, stage);
-        self.announced.insert(place, (stage, expected));
+        // A stage to which a protocol comes back in the same round has an end of its own each time.
+        let wanted = steps(self.debate()).into_iter().map(|step| step.key);
+        let passes = wanted.filter(|key| key.stage == stage && key.round == round).map(|key| key.pass);
+        let first_pass = passes.min().unwrap_or(1);
+        let expected = total + self.done(round, stage, first_pass);
+        self.announced.insert(place, Announced { stage, expected, first_pass });
         self.signal(Signal::StageStarted { stage, round, total });
     }
 
@@ -511,19 +532,19 @@ impl Engine {
             let is_kind = self.debate().stage(stage).is_some_and(|info| !info.is_place);
             stage == id || (is_kind && !self.open.iter().any(|open| open.step.key.stage == stage))
         };
-        let over: Vec<_> = self.announced.iter().filter(|(_, (stage, _))| is_over(*stage)).map(|(at, _)| *at).collect();
+        let over: Vec<_> = self.announced.iter().filter(|(_, one)| is_over(one.stage)).map(|(at, _)| *at).collect();
         for place in over {
-            let Some((stage, expected)) = self.announced.remove(&place) else { continue };
-            let done = self.done(place.0, stage);
+            let Some(Announced { stage, expected, first_pass }) = self.announced.remove(&place) else { continue };
+            let done = self.done(place.0, stage, first_pass);
             let failed = expected.saturating_sub(done);
             self.signal(Signal::StageEnded { stage, round: place.0, done, failed });
         }
     }
 
-    /// How many results of a stage are there.
-    fn done(&self, round: u32, stage: StageId) -> usize {
-        let of =
-            |key: &CallKey, settled: Settled| key.round == round && key.stage == stage && settled != Settled::Failed;
+    /// How many results of a stage are there, from that pass on.
+    fn done(&self, round: u32, stage: StageId, first_pass: u8) -> usize {
+        let is_meant = |key: &CallKey| key.round == round && key.stage == stage && key.pass >= first_pass;
+        let of = |key: &CallKey, settled: Settled| is_meant(key) && settled != Settled::Failed;
         self.debate().settled.iter().filter(|(key, settled)| of(key, **settled)).count()
     }
 

@@ -132,7 +132,7 @@ impl Figures {
             points: ledger.objections.len(),
             open: ledger.objections.iter().filter(|one| one.open).count(),
             unfulfilled: solution.map_or(0, |solution| solution.unfulfilled_major_requirements.len()),
-            winner: debate.verdict.as_ref().and_then(|verdict| Some(verdict.winner.as_ref()?.to_string())),
+            winner: debate.winner().map(|winner| winner.agent_id.to_string()),
         }
     }
 }

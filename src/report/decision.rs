@@ -12,7 +12,7 @@ use comrak::{Arena, format_commonmark, parse_document};
 use crate::debate::{Answered, Decision, Ledger, NO_ANSWER, Objection, Round, Yield, major_requirements};
 use crate::figures::{counted, named_cost, score};
 use crate::markdown::{fenced, heading, inline};
-use crate::sanitize::one_line;
+use crate::sanitize::{one_line, sanitize};
 
 use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, plain};
 use super::stages::sections;
@@ -255,8 +255,10 @@ fn said_in(view: &View<'_>, round: &Round, ledger: &Ledger) -> String {
     ledger.tally(round.round_number).map_or(said.clone(), |tally| format!("{said}; {tally}"))
 }
 
-/// Markdown whose headings stand below those of the record, and whose markup is text.
+/// Markdown whose headings stand below those of the record, and whose markup is text. Control characters, which would be
+/// written as references to them, are dropped.
 pub(super) fn below(text: &str) -> String {
+    let text = &*sanitize(text);
     if text.len() > RENDERED_BYTES {
         return fenced("text", text);
     }

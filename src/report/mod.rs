@@ -9,7 +9,6 @@ mod difference;
 mod html;
 mod markdown;
 mod overview;
-mod polls;
 mod prose;
 mod said;
 mod stages;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::debate::{Attachment, Counts, Debate, Ledger, Objection, Round};
+use crate::debate::{AgentId, Attachment, Counts, Debate, Ledger, Objection, Round, Winner, WonBy};
 use crate::figures::{counted, duration, named_cost, score};
 use crate::markdown::{heading, inline, truncate};
 
@@ -102,7 +102,8 @@ fn course(debate: &Debate, round: &Round, ledger: &Ledger) -> String {
             None => stages.push((one.stage, 1_u64)),
         }
     }
-    stages.sort_by_key(|(stage, _)| debate.stage_rank(*stage));
+    // Of what is made within one stage, the texts are in the order in which they came.
+    stages.sort_by_key(|(stage, _)| debate.place_rank(*stage));
     let said = stages.into_iter().map(|(stage, count)| {
         let words = debate.words(stage);
         format!("{count} {}", inline(if count == 1 { &words.noun } else { &words.plural }))
@@ -126,11 +127,8 @@ fn course(debate: &Debate, round: &Round, ledger: &Ledger) -> String {
 /// What came of it: the winner where there is one, the beginning of the solution, and what the judge says of it.
 fn decided(page: &mut String, view: &View<'_>) {
     let debate = view.debate;
-    if let Some(verdict) = &debate.verdict {
-        let winner = verdict.winner.as_ref().map_or("Nobody", |id| view.name_of(id));
-        let scores =
-            verdict.scores.iter().map(|(id, points)| format!("{} {}", inline(view.name_of(id)), score(*points)));
-        section(page, "Who won", &format!("{} ({})", inline(winner), scores.collect::<Vec<_>>().join(", ")));
+    if let Some(won) = won(view) {
+        section(page, "Who won", &won);
     }
     let Some(solution) = &debate.final_solution else { return };
     section(page, "The solution begins", &beginning(without_assessment(&solution.description)));
@@ -138,6 +136,41 @@ fn decided(page: &mut String, view: &View<'_>) {
     list(page, "What was given up", items(&solution.tradeoffs));
     list(page, "Major requirements not fulfilled", items(&solution.unfulfilled_major_requirements));
     list(page, "Open questions", items(&solution.open_questions));
+}
+
+/// Who won, by what, and how far that can be relied on; nothing where nobody could win.
+fn won(view: &View<'_>) -> Option<String> {
+    let debate = view.debate;
+    let name = |id: &AgentId| inline(view.name_of(id)).into_owned();
+    let scores = debate.last_verdict().map(|verdict| {
+        let scores = verdict.scores.iter().map(|(id, points)| format!("{} {}", name(id), score(*points)));
+        scores.collect::<Vec<_>>().join(", ")
+    });
+    let (winner, is_unstable) = (debate.winner(), debate.last_verdict().is_some_and(|one| one.stable == Some(false)));
+    let said = match (winner, scores) {
+        (Some(elected @ Winner { agent_id, by: WonBy::Vote(voting) }), scores) => {
+            let votes: Vec<String> = voting.tally.iter().map(|(id, votes)| format!("{} {votes}", name(id))).collect();
+            let how = if elected.is_by_casting_vote() { "by the judge’s casting vote" } else { "by the vote" };
+            let scores = scores.map(|scores| {
+                let how = if is_unstable { ", with another winner in the opposite order" } else { "" };
+                format!(" The judge’s scores: {scores}{how}.")
+            });
+            format!("{}, {how} ({}).{}", name(agent_id), votes.join(", "), scores.unwrap_or_default())
+        }
+        (Some(Winner { agent_id, by: WonBy::Scores(_) }), Some(scores)) if is_unstable => {
+            let how = "The verdict is unstable: the winner changed with the order in which the judge read them.";
+            format!("{} ({scores}). {how}", name(agent_id))
+        }
+        (Some(Winner { agent_id, by: WonBy::Scores(_) }), scores) => {
+            format!("{} ({})", name(agent_id), scores.unwrap_or_default())
+        }
+        (None, scores) => {
+            let base = debate.final_solution.as_ref().and_then(|solution| solution.base.as_ref());
+            let base = base.map(|id| format!(". The judge built the solution on the text of {}.", name(id)));
+            format!("Nobody ({}){}", scores?, base.unwrap_or_default())
+        }
+    };
+    Some(said)
 }
 
 fn read_on(debate: &Debate, name: &str, has_points: bool) -> String {

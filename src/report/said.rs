@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::debate::{AgentId, Contribution, Debate, Metadata, NO_ANSWER, StageId, Yield};
+use crate::debate::{
+    AgentId, Argument, CallKey, Challenge, Contribution, Convergence, Debate, Gathered, Material, Metadata, NO_ANSWER,
+    Observation, Selection, Similarities, StageId, TeamCandidate, Yield,
+};
 use crate::figures::score;
 use crate::markdown::{heading, inline};
 
@@ -22,8 +25,9 @@ pub struct Said<'a> {
     /// In which stage; absent in old records, where no stage is known for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<StageId>,
-    /// By whom.
-    pub agent_id: &'a AgentId,
+    /// By whom; absent for what nobody was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<&'a AgentId>,
     /// About whom.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_agent_id: Option<&'a AgentId>,
@@ -45,11 +49,20 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
     let text = |round, stage, agent_id: &'a AgentId, content| Said {
         round,
         stage,
-        agent_id,
+        agent_id: Some(agent_id),
         target_agent_id: None,
         content,
         metadata: None,
     };
+    let found = |round, yields, agent_id: Option<&'a AgentId>, lines: Vec<String>| Said {
+        round,
+        stage: stage(yields),
+        agent_id,
+        target_agent_id: None,
+        content: Cow::Owned(lines.iter().flat_map(|line| ["- ", line, "\n"]).collect()),
+        metadata: None,
+    };
+    let judge = Some(&view.judge.id);
     let mut all = Vec::new();
     for group in debate.clarifications.iter().flatten() {
         let items = group.items.iter().map(|item| {
@@ -59,6 +72,8 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
         });
         all.push(text(0, stage(Yield::Questions), &group.agent_id, Cow::Owned(items.collect())));
     }
+    all.extend(debate.gathered.as_ref().map(|gathered| found(0, Yield::Material, None, material(gathered))));
+    all.extend(debate.selection.as_ref().map(|selection| found(0, Yield::Team, None, team(view, selection))));
     for round in &debate.rounds {
         let number = round.round_number;
         for summary in round.summaries.iter().flat_map(|summaries| summaries.values()) {
@@ -69,6 +84,20 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
             let reached = evaluation.score.map_or_else(|| "could not be read".to_owned(), score);
             let line = format!("{}: {reached} ({} are enough)\n", evaluation.kind.name(), score(evaluation.threshold));
             all.push(text(number, stage(Yield::Score), &view.judge.id, Cow::Owned(line)));
+        }
+        if !round.observations.is_empty() {
+            all.push(found(number, Yield::Kinds, judge, kinds(view, &round.observations)));
+        }
+        if let Some(similarities) = &round.similarities {
+            all.push(found(number, Yield::Similarity, None, alike(view, similarities)));
+        }
+        if let Some(convergence) = &round.convergence {
+            // Decisions in the same words need no judge.
+            let by = judge.filter(|_| round.relations.is_some());
+            all.push(found(number, Yield::Agreement, by, agreement(view, convergence)));
+        }
+        if let Some(challenge) = &round.challenge {
+            all.push(found(number, Yield::Challenge, judge, against(view, challenge)));
         }
     }
     for poll in &debate.polls {
@@ -90,6 +119,96 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
     all
 }
 
+fn material(gathered: &Gathered) -> Vec<String> {
+    let line = |one: &Material| {
+        let missing = one.error.as_ref().map(|error| format!(": missing, {}", inline(error))).unwrap_or_default();
+        format!("{} {}{missing}", one.source.name(), inline(&one.name))
+    };
+    if gathered.material.is_empty() {
+        return vec!["nothing was collected".to_owned()];
+    }
+    gathered.material.iter().map(line).collect()
+}
+
+fn team(view: &View<'_>, selection: &Selection) -> Vec<String> {
+    let line = |one: &TeamCandidate| {
+        let part = if one.chosen { "takes part" } else { "does not take part" };
+        format!("{}: {part}, score {:+.3}", inline(view.name_of(&one.agent_id)), one.score)
+    };
+    selection.candidates.iter().map(line).collect()
+}
+
+fn kinds(view: &View<'_>, observations: &[Observation]) -> Vec<String> {
+    let line = |one: &Observation| {
+        let kinds = Argument::ALL.iter().filter(|kind| one.kinds.contains(kind)).map(|kind| kind.name());
+        let kinds = kinds.collect::<Vec<_>>().join(", ");
+        let kinds = if kinds.is_empty() { "no kind of argument".to_owned() } else { kinds };
+        format!("{}: {kinds}", of_call(view, &one.of))
+    };
+    observations.iter().map(line).collect()
+}
+
+fn alike(view: &View<'_>, similarities: &Similarities) -> Vec<String> {
+    let line = |(one, other, percent): &(usize, usize, f64)| {
+        let [one, other] = [one, other].map(|place| similarities.texts.get(*place));
+        Some(format!("{} and {}: {percent:.0} of 100", of_call(view, one?), of_call(view, other?)))
+    };
+    similarities.pairs.iter().filter_map(line).collect()
+}
+
+/// `revision of Ann` with its round, since texts of several are compared.
+fn of_call(view: &View<'_>, key: &CallKey) -> String {
+    let noun = view.debate.words(key.stage).noun;
+    let target = key.target_agent_id.as_ref();
+    let target = target.map(|id| format!(" {} {}", preposition(view.debate, key.stage), inline(view.name_of(id))));
+    format!(
+        "the {}{} by {} (round {})",
+        inline(&noun),
+        target.unwrap_or_default(),
+        inline(view.name_of(&key.agent_id)),
+        key.round
+    )
+}
+
+fn agreement(view: &View<'_>, convergence: &Convergence) -> Vec<String> {
+    let percent = |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.0}"));
+    let mut lines = vec![
+        format!("agreement {} ({} are enough)", percent(convergence.agreement), score(convergence.threshold)),
+        format!(
+            "texts {} alike, {} like before, by {}",
+            percent(convergence.similarity),
+            percent(convergence.mean_stability()),
+            inline(&convergence.measured_by())
+        ),
+    ];
+    lines.extend(convergence.unknown.as_ref().map(|why| format!("the agreement is unknown: {}", inline(why))));
+    lines.extend(convergence.opposed_on.as_ref().map(|on| format!("opposite decisions on {}", inline(on))));
+    lines.extend(convergence.matters.iter().map(|matter| {
+        let state = match (matter.agreed, matter.opposed) {
+            (true, _) => "agreed",
+            (false, true) => "opposed",
+            (false, false) => "open",
+        };
+        let decisions = matter.decisions.iter().map(|wording| {
+            let by = wording.agents.iter().map(|agent| inline(view.name_of(agent))).collect::<Vec<_>>().join(", ");
+            format!("{} ({by})", inline(&wording.decision))
+        });
+        format!("{state}: {}", decisions.collect::<Vec<_>>().join(" / "))
+    }));
+    lines
+}
+
+fn against(view: &View<'_>, challenge: &Challenge) -> Vec<String> {
+    if challenge.is_empty() {
+        return vec!["nothing stands against the agreement".to_owned()];
+    }
+    let claims = challenge.claims.iter().map(|claim| format!("shared without support: {}", inline(claim)));
+    let points = challenge.points.iter().map(|point| {
+        format!("answered by nobody, against {}: {}", inline(view.name_of(&point.target_agent_id)), inline(&point.text))
+    });
+    claims.chain(points).collect()
+}
+
 fn of_contribution<'a>(view: &'a View<'a>, round: u32, one: &'a Contribution) -> Said<'a> {
     let content = match &one.metadata.choice {
         Some(choice) => Cow::Owned(format!("**{}**: {}", inline(choice), one.content)),
@@ -102,7 +221,7 @@ fn of_contribution<'a>(view: &'a View<'a>, round: u32, one: &'a Contribution) ->
     Said {
         round,
         stage: Some(one.stage),
-        agent_id: &one.agent_id,
+        agent_id: Some(&one.agent_id),
         target_agent_id: one.target_agent_id.as_ref(),
         content,
         metadata: Some(&one.metadata),
@@ -134,7 +253,8 @@ pub fn readable(view: &View<'_>, texts: &[Said<'_>]) -> String {
             .zip(one.stage)
             .map(|(target, stage)| format!(" {} {}", preposition(view.debate, stage), heading(view.name_of(target))));
         let (what, target) = (capitalized(&what), target.unwrap_or_default());
-        let _ = writeln!(page, "## {}{target}, by {}\n", heading(&what), heading(view.name_of(one.agent_id)));
+        let by = one.agent_id.map(|agent| format!(", by {}", heading(view.name_of(agent)))).unwrap_or_default();
+        let _ = writeln!(page, "## {}{target}{by}\n", heading(&what));
         let _ = writeln!(page, "{}\n", below(&one.content).trim());
     }
     page

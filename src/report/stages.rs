@@ -14,6 +14,18 @@ const NAME: usize = 60;
 const QUESTION: &str = "?";
 const ANSWER: &str = "A";
 
+/// The stages in the order in which they were come to: those whose calls are made in turn within the same place, by
+/// which text was first.
+fn as_they_came(debate: &Debate) -> Vec<&StageInfo> {
+    let texts = || debate.rounds.iter().flat_map(|round| &round.contributions);
+    let mut stages: Vec<&StageInfo> = debate.stages.iter().collect();
+    stages.sort_by_cached_key(|stage| {
+        let first = stage.in_turn.then(|| texts().position(|one| one.stage == stage.id)).flatten();
+        (debate.place_rank(stage.id), first)
+    });
+    stages
+}
+
 /// How the calls of a stage are marked on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
@@ -56,7 +68,7 @@ impl Marks {
     /// Of the record's stages in their order, then of those in `used` that it does not know.
     pub(super) fn of(debate: &Debate, used: impl IntoIterator<Item = StageId>) -> Self {
         let mut marks = Self { marks: Vec::new(), places: Vec::new() };
-        for stage in debate.stages.iter().filter(|stage| stage.yields.is_some()) {
+        for stage in as_they_came(debate).into_iter().filter(|stage| stage.yields.is_some()) {
             marks.add(debate, stage.id);
         }
         for stage in used {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::debate::{AgentId, AgentSettings, Debate, OFFLINE, Position, Recorded, Settings};
+use crate::debate::{AgentId, AgentSettings, Debate, OFFLINE, Position, Recorded, Settings, StageInfo, Yield};
 
 /// Roles that older files may name; any other role in a file without settings is shown as the first.
 const KNOWN_ROLES: [&str; 7] =
@@ -135,11 +135,32 @@ impl<'a> View<'a> {
         self.sides.get(id).copied()
     }
 
+    /// What the judge scored, in words: whoever spoke, or whoever wrote a solution.
+    pub(super) fn judged_words(&self) -> JudgedWords {
+        let speaks = |stage: &StageInfo| stage.yields == Some(Yield::Speech);
+        if self.debate.stages.iter().any(speaks) {
+            JudgedWords { author: "Debater", one: "debater", several: "debaters" }
+        } else {
+            JudgedWords { author: "Agent", one: "text", several: "texts" }
+        }
+    }
+
     /// Whether anybody took a side.
     #[must_use]
     pub fn has_sides(&self) -> bool {
         self.sides.values().any(|side| *side != Position::Neutral)
     }
+}
+
+/// How those are called whom the judge scored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct JudgedWords {
+    /// The heading over their names.
+    pub(super) author: &'static str,
+    /// What the judge read of one.
+    pub(super) one: &'static str,
+    /// What it read of all.
+    pub(super) several: &'static str,
 }
 
 /// Who takes part, with its role: those of the state's settings, who may have failed in every call, then those who

@@ -73,6 +73,7 @@ impl Runner {
             rounds: 0,
             stages: debate.stages.iter().cloned().chain([follow_up_info()]).collect(),
             spent: Spent::default(),
+            polls: Vec::new(),
         };
         let signals = Signals::behind(shown.resuming(debate), record.events());
         Ok(Question { protocol, panel, record, past: contents.events, signals, asked: question, max_cost })

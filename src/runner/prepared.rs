@@ -115,6 +115,7 @@ impl Prepared {
             rounds: debate.settings.as_ref().map_or(0, |settings| settings.debate.rounds),
             stages: Arc::clone(&debate.stages),
             spent: Spent::default(),
+            polls: Vec::new(),
         };
         let before = if begun.is_some() { 0 } else { record.events() };
         let signals = Signals::behind(shown.resuming(debate), before);

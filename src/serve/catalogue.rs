@@ -181,7 +181,7 @@ fn of_debate(id: &str, debate: &Debate) -> Row {
         cost_usd: cost.map(crate::debate::Usd::dollars),
         limit_usd: settings.and_then(|settings| settings.debate.budget.max_cost_usd).map(crate::debate::Usd::dollars),
         offline: settings.is_some_and(super::settings::is_offline),
-        winner: debate.verdict.as_ref().and_then(|verdict| verdict.winner.as_ref()).map(|id| one_line(id.as_str())),
+        winner: debate.winner().map(|winner| one_line(winner.agent_id.as_str())),
         created_at: debate.created_at,
         updated_at: debate.updated_at,
     }

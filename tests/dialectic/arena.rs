@@ -139,6 +139,17 @@ fn each_path_makes_as_many_calls_as_the_documentation_says() {
         assert_eq!(state["extensions"].as_array().map_or(0, Vec::len), usize::from(extends));
         assert_eq!(state["voting"].is_object(), !agrees);
         assert_eq!(state["rounds"].as_array().unwrap().len(), agree_from.min(3) + usize::from(extends), "{path}");
+        // A round behind the last one that was to be is counted with them.
+        let begun = state["rounds"].as_array().unwrap().len();
+        let most = begun.max(3);
+        assert!(finished.stderr.contains(&format!("round {begun}/{most} started")), "{finished}");
+        let report = sandbox.run(["report", "-d", &id]).expect_code(0).stdout;
+        let rounds = if begun > 3 {
+            format!("- Rounds: {begun}, 1 more than the 3")
+        } else {
+            format!("- Rounds: {begun} of 3\n")
+        };
+        assert!(report.contains(&rounds), "{report}");
         let planned = sandbox.run(["debate", PROBLEM, "--dry-run"]).expect_code(0).stdout;
         for task in ["convergence", "scoring", "judgement"] {
             assert!(planned.contains(task), "{planned}");
@@ -644,6 +655,9 @@ fn it_runs_without_a_model_and_its_reports_say_how_it_went() {
     {
         assert!(page.contains(caption), "{caption}");
     }
+    // Nobody debated a motion: solutions were scored.
+    assert!(markdown.contains("| Agent | Mean score |") && !markdown.contains("ebater"), "{markdown}");
+    assert!(page.contains("Scores of the texts, 0 to 100") && !page.contains("ebater"), "{page}");
     let id = sandbox.only_debate();
     // What was the winner's own is not marked as taken from it, and whose letters there are is said on the page too.
     let base = markdown.lines().find_map(|line| line.strip_suffix(" (the base)")).expect("there is a base");
@@ -655,4 +669,7 @@ fn it_runs_without_a_model_and_its_reports_say_how_it_went() {
     for point in ["0.team-selection", "1.critique", "1.convergence"] {
         sandbox.run(["fork", &id, "--at", point]).expect_code(0);
     }
+    let refused = sandbox.run(["fork", &id, "--at", "1.scoring"]).expect_code(2).stderr;
+    assert!(refused.contains("scoring is a kind of call within the stage judgement"), "{refused}");
+    assert!(refused.contains("`1.judgement`"), "{refused}");
 }

@@ -67,7 +67,8 @@ fn debates_are_listed_newest_first_whatever_their_files_are_called() {
       "costUsd": 0.625,
       "problem": "Problem of deb-20250101-030000-cccc",
       "protocol": null,
-      "winner": null
+      "winner": null,
+      "winnerStable": null
     }
     "#);
     assert_eq!(rows.as_array().unwrap().len(), 4);
@@ -228,4 +229,16 @@ fn costs_are_summed_by_month_and_model_and_what_is_unknown_stays_unknown() {
         "{narrow}"
     );
     assert_eq!(Sandbox::new().run(["list", "--cost"]).expect_code(0).stdout, "");
+}
+
+#[test]
+fn a_winner_that_is_not_to_be_relied_on_is_marked() {
+    let mut unstable = state("deb-20250101-010000-aaaa", 1, "completed");
+    unstable["verdict"] = json!({"winner": "ag-a", "scores": {"ag-a": 80, "ag-b": 79}, "criteria": {}, "reasoning": "r", "stable": false});
+    let mut settings: Value = serde_json::from_str(include_str!("../fixtures/shown/argued.json")).unwrap();
+    settings["settings"]["debate"]["protocol"] = json!("oxford");
+    unstable["settings"] = settings["settings"].clone();
+    let sandbox = Sandbox::new().file("debates/deb-20250101-010000-aaaa.json", unstable.to_string());
+    let listed = sandbox.run(["list"]).expect_code(0).stdout;
+    assert!(listed.contains("ag-a (unstable)"), "{listed}");
 }

@@ -150,3 +150,64 @@ fn what_cannot_be_replayed_is_said() {
         old.run(["replay", "old.json", &format!("--speed={speed}")]).expect_code(2);
     }
 }
+
+#[test]
+fn questions_that_are_asked_again_are_counted_by_themselves() {
+    let server = MockServer::with(|request| {
+        // The answers to the first questions are in the prompt the second time.
+        let is_clear = request.text().contains("How many of ");
+        match request.purpose {
+            Purpose::Clarify if is_clear => Reply::json(json!({"questions": []})),
+            Purpose::Clarify => {
+                Reply::json(json!({"questions": [{"id": "q1", "text": format!("How many of {}?", request.model())}]}))
+            }
+            _ => reply(request),
+        }
+    });
+    let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss", "testing"], &json!({})));
+    let live = sandbox.run_with_input(["debate", "Design a queue", "--clarify"], "one\ntwo\nthree\n").expect_code(0);
+    let replayed = sandbox.run(["replay", "latest", "--speed", "max"]).expect_code(0);
+    let counted = |finished: &Finished| {
+        let lines = finished.stderr.lines().filter(|line| line.starts_with("clarification "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let once = ["clarification started (3 expected)", "clarification ended: 3 of 3"];
+    assert_eq!(counted(&live), [once, once].concat());
+    assert_eq!(counted(&replayed), counted(&live));
+}
+
+#[test]
+fn stages_are_shown_in_the_order_in_which_they_happened() {
+    let sandbox = Sandbox::new();
+    let motion = ["debate", "Offices should be closed", "--offline", "--protocol", "lincoln-douglas", "-r", "2"];
+    let live = sandbox.run(motion).expect_code(0);
+    let replayed = sandbox.run(["replay", "latest", "--speed", "max"]).expect_code(0);
+    for shown in [&live, &replayed] {
+        let begun = shown.stderr.lines().filter_map(|line| line.split_once(" started (")).map(|(stage, _)| stage);
+        let first: Vec<&str> = begun.take(3).collect();
+        assert_eq!(first, ["opening", "cross-examination", "cross-examination-answer"], "{shown}");
+    }
+    let page = sandbox.run(["show", "latest"]).expect_code(0).stdout;
+    assert!(page.contains("- Round 1: 2 openings, 2 cross-examinations, 2 answers"), "{page}");
+    sandbox.run(["report", "-d", "latest", "-o", "report.html"]).expect_code(0);
+    let report = sandbox.read("report.html");
+    let legend = report.split("class=\"legend").nth(1).expect("there is a legend");
+    let place = |name: &str| legend.find(name).unwrap_or_else(|| panic!("{name} is in the legend"));
+    assert!(
+        place("opening") < place("cross-examination")
+            && place("cross-examination") < place("rebuttal").min(place("closing"))
+    );
+}
+
+#[test]
+fn an_audience_that_was_swayed_is_a_line() {
+    let sandbox = Sandbox::new();
+    let motion = ["debate", "Offices should be closed", "--offline", "--protocol", "oxford", "-r", "2"];
+    let live = sandbox.run(motion).expect_code(0);
+    let replayed = sandbox.run(["replay", "latest", "--speed", "max"]).expect_code(0);
+    for shown in [&live, &replayed] {
+        let lines: Vec<&str> = shown.stderr.lines().filter(|line| line.starts_with("polls: ")).collect();
+        let [told] = lines[..] else { panic!("one line: {shown}") };
+        assert!(told.contains("for ") && told.contains("against "), "{told}");
+    }
+}

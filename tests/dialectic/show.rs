@@ -178,3 +178,77 @@ fn a_text_cannot_pass_for_another_and_a_long_one_is_paged() {
     let (_, output, _) = Terminal::start_in(80, 12, &sandbox, ["show", "a.json", "round", "1", "--no-pager"]).finish();
     assert!(!output.contains("paged:"), "{output}");
 }
+
+/// A debate of three whose vote and scores are these.
+fn contested(voting: &Value, verdict: &Value) -> Sandbox {
+    let state = json!({
+        "id": "deb-20250101-010203-ab12", "problem": "Which queue?", "status": "completed", "currentRound": 1,
+        "rounds": [], "voting": voting, "verdict": verdict, "outcome": {"kind": "full", "reasons": []},
+        "finalSolution": {"description": "Use the second.", "base": "ag-b"},
+    });
+    Sandbox::new().file("debates/deb-20250101-010203-ab12.json", state.to_string())
+}
+
+#[test]
+fn whom_a_vote_elected_has_won_though_the_scores_are_equal() {
+    let voting = json!({"tally": {"ag-a": 0, "ag-b": 3}, "winner": "ag-b", "decidedBy": "vote"});
+    let verdict = |winner: Value, stable: bool| json!({"winner": winner, "scores": {"ag-a": 85, "ag-b": 85.5}, "criteria": {}, "reasoning": "r", "stable": stable});
+    let told = |voting: &Value, verdict: &Value| {
+        let sandbox = contested(voting, verdict);
+        let page = sandbox.run(["show", "ab12"]).expect_code(0).stdout;
+        let won =
+            page.split("## Who won\n\n").nth(1).and_then(|rest| rest.lines().next()).unwrap_or_default().to_owned();
+        let rows: Value = serde_json::from_str(&sandbox.run(["list", "--json"]).expect_code(0).stdout).unwrap();
+        (won, rows[0]["winner"].clone(), rows[0]["winnerStable"].clone())
+    };
+    assert_eq!(
+        told(&voting, &verdict(Value::Null, true)),
+        (
+            "ag-b, by the vote (ag-a 0, ag-b 3). The judge’s scores: ag-a 85, ag-b 85.5.".to_owned(),
+            json!("ag-b"),
+            Value::Null
+        )
+    );
+    let sandbox = contested(&voting, &verdict(Value::Null, true));
+    sandbox.run(["report", "-d", "ab12", "-o", "report.html"]).expect_code(0);
+    let report = sandbox.run(["report", "-d", "ab12"]).expect_code(0).stdout;
+    assert!(report.contains("Winner: *ag-b*, by the vote; by the scores: none\n"), "{report}");
+    assert!(sandbox.read("report.html").contains(" won by the vote, which decides."));
+    let unstable = "ag-b (ag-a 85, ag-b 85.5). The verdict is unstable: the winner changed with the order in which the judge read them.";
+    assert_eq!(told(&Value::Null, &verdict(json!("ag-b"), false)), (unstable.to_owned(), json!("ag-b"), json!(false)));
+    let nobody = "Nobody (ag-a 85, ag-b 85.5). The judge built the solution on the text of ag-b.";
+    assert_eq!(told(&Value::Null, &verdict(Value::Null, true)), (nobody.to_owned(), Value::Null, Value::Null));
+}
+
+#[test]
+fn stages_whose_results_are_no_texts_of_an_agent_are_shown_too() {
+    let sandbox = Sandbox::new();
+    let arena = json!({"debate": {"protocol": "arena", "arena": {"observer": true, "trickster": true}}});
+    let sandbox = sandbox.config(&arena);
+    sandbox.run(["debate", "--offline", crate::arena::PROBLEM]).expect_code(0);
+    let shown = |stage: &str| sandbox.run(["show", "latest", "stage", stage]).expect_code(0).stdout;
+    for name in ["convergence", "agreement"] {
+        assert!(shown(name).contains("\n- agreement ") && shown(name).contains(" are enough)"), "{}", shown(name));
+    }
+    assert!(shown("team").contains(": takes part, score "), "{}", shown("team"));
+    assert!(shown("observation").contains(" (round 1): "), "{}", shown("observation"));
+    assert!(shown("scoring").contains("## Scoring, by Technical Judge"), "{}", shown("scoring"));
+    let round = sandbox.run(["show", "latest", "round", "1", "--json"]).expect_code(0).stdout;
+    let texts: Vec<Value> = serde_json::from_str(&round).unwrap();
+    assert!(texts.iter().any(|one| one["stage"] == "convergence"), "{round}");
+}
+
+#[test]
+fn control_characters_are_dropped_wherever_it_is_shown() {
+    let mut debate = saved();
+    let text = &mut debate["rounds"][0]["contributions"][0]["content"];
+    *text = json!("Use a \u{1b}[31mRED\u{7} queue.");
+    let sandbox = Sandbox::new().file("a.json", debate.to_string());
+    let (_, output, _) =
+        Terminal::start_in(80, 90, &sandbox, ["--color", "never", "show", "a.json", "round", "1"]).finish();
+    let piped = sandbox.run(["show", "a.json", "round", "1"]).expect_code(0).stdout;
+    for shown in [output, piped] {
+        assert!(shown.replace('\\', "").contains("Use a [31mRED queue."), "{shown:?}");
+        assert!(!shown.contains("&#") && !shown.contains('\u{1b}'), "{shown:?}");
+    }
+}

@@ -38,6 +38,8 @@ struct Row {
     problem: String,
     protocol: Option<String>,
     winner: Option<String>,
+    /// Whether the winner stayed the same when the judge read everything in the opposite order.
+    winner_stable: Option<bool>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,
     #[serde(skip)]
@@ -94,6 +96,7 @@ fn row(entry: &Entry, args: &ListArgs) -> Option<Row> {
             problem: String::new(),
             protocol: None,
             winner: None,
+            winner_stable: None,
             tags: Vec::new(),
             usage: BTreeMap::new(),
         },
@@ -114,9 +117,18 @@ fn of_debate(debate: &Debate) -> Row {
         cost_usd,
         problem: one_line(debate.first_line()),
         protocol: debate.settings.as_ref().map(|settings| one_line(&settings.debate.protocol)),
-        winner: debate.verdict.as_ref().and_then(|verdict| verdict.winner.as_ref()).map(|id| one_line(id.as_str())),
+        winner_stable: debate.winner().and_then(|winner| winner.is_stable()),
+        winner: debate.winner().map(|winner| one_line(winner.agent_id.as_str())),
         tags: debate.tags.iter().map(|tag| one_line(tag)).collect(),
         usage: debate.usage.clone(),
+    }
+}
+
+impl Row {
+    /// Who won, and whether not to rely on that.
+    fn winner_in_words(&self) -> Option<String> {
+        let winner = self.winner.as_ref()?;
+        Some(if self.winner_stable == Some(false) { format!("{winner} (unstable)") } else { winner.clone() })
     }
 }
 
@@ -183,7 +195,7 @@ fn for_people(rows: &[Row], names: &ShortNames) -> Table {
         cells.push(Cell::plain(row.rounds.to_string()));
         cells.push(Cell::plain(or_nothing(row.confidence.map(score))));
         if has_others {
-            cells.extend([&row.protocol, &row.winner].map(|other| Cell::plain(or_nothing(other.clone()))));
+            cells.extend([row.protocol.clone(), row.winner_in_words()].map(|other| Cell::plain(or_nothing(other))));
         }
         table.row(cells);
     }
@@ -209,7 +221,7 @@ fn for_pipes(rows: &[Row]) -> Table {
             row.confidence.map_or_else(dash, |confidence| confidence.to_string()),
             row.cost_usd.map_or_else(dash, |cost| cost.to_string()),
         ];
-        let others = others([&row.protocol, &row.winner].map(|other| other.clone().unwrap_or_else(dash)));
+        let others = others([row.protocol.clone(), row.winner_in_words()].map(|other| other.unwrap_or_else(dash)));
         table.row(fixed.into_iter().chain(others).chain([row.problem.clone()]).map(Cell::plain));
     }
     table

@@ -1,20 +1,24 @@
 //! `dialectic protocols`: what a debate can follow.
 
+use anstream::ColorChoice;
+
 use crate::cli::args::{ProtocolsArgs, ProtocolsCommand};
 use crate::cli::terminal::Terminal;
 use crate::config::ConfigError;
+use crate::display::render_markdown;
 use crate::error::Error;
 use crate::protocol::{PROTOCOLS, Protocol, Trigger};
 
-/// The width of what is printed, whatever the terminal: a drawing cannot be broken.
+/// The width of a drawing, whatever the terminal, as it cannot be broken; nothing else is wider.
 const WIDTH: usize = 80;
 
 pub(in crate::cli) fn run(args: &ProtocolsArgs, terminal: &mut Terminal) -> Result<(), Error> {
+    let width = terminal.screen().width.unwrap_or(WIDTH).min(WIDTH);
     let text = match (&args.command, &args.name) {
-        (Some(ProtocolsCommand::Show { name }), _) => shown(named(name)?),
+        (Some(ProtocolsCommand::Show { name }), _) => shown(named(name)?, width),
         (None, Some(name)) if args.mermaid => named(name)?.mermaid(),
         (None, Some(name)) => named(name)?.table(),
-        (None, None) => listed(),
+        (None, None) => listed(width),
     };
     terminal.text(&text)
 }
@@ -28,40 +32,41 @@ pub(super) fn named(name: &str) -> Result<&'static Protocol, Error> {
     })
 }
 
-fn listed() -> String {
-    let entries: Vec<_> = PROTOCOLS.iter().map(|protocol| summary(protocol)).collect();
-    format!(
-        "{}\n`n` is the number of agents, `r` that of rounds. Choose one with `--protocol`;\n\
-         `dialectic protocols show <NAME>` draws it.\n",
-        entries.join("\n")
-    )
+fn listed(width: usize) -> String {
+    let entries: Vec<_> = PROTOCOLS.iter().map(|protocol| summary(protocol, width)).collect();
+    let how = "`n` is the number of agents, `r` that of rounds. Choose one with `--protocol`; \
+               `dialectic protocols show <NAME>` draws it.";
+    format!("{}\n{}", entries.join("\n"), wrapped("", how, width))
 }
 
-/// A protocol with its stages.
-fn shown(protocol: &Protocol) -> String {
+/// A protocol with its stages. On a narrow terminal the cells of the table are broken.
+fn shown(protocol: &Protocol, width: usize) -> String {
     let common = Trigger::COMMON.map(|trigger| trigger.0).join(", ");
-    let common = wrapped("", &format!("Beside these, every stage can end with one of {common}."));
-    format!("{}\n{}\n{}\n{common}", summary(protocol), protocol.diagram(), protocol.columns())
+    let common = wrapped("", &format!("Beside these, every stage can end with one of {common}."), width);
+    let columns = protocol.columns();
+    let fits = columns.lines().all(|line| line.chars().count() <= width);
+    let table = if fits { columns } else { render_markdown(&protocol.table(), width, ColorChoice::Never) };
+    format!("{}\n{}\n{table}\n{common}", summary(protocol, width), protocol.diagram())
 }
 
 /// What a protocol is, when to take it and what it takes.
-fn summary(protocol: &Protocol) -> String {
+fn summary(protocol: &Protocol, width: usize) -> String {
     let is_default = PROTOCOLS.first().is_some_and(|first| first.name == protocol.name);
     let default = if is_default { " (the default)" } else { "" };
     let rounds = format!("{}, unless you say otherwise", protocol.default_rounds);
     let lines =
         [("", protocol.about), ("for     ", protocol.suits), ("calls   ", protocol.calls), ("rounds  ", &rounds)];
-    let lines = lines.map(|(label, text)| wrapped(&format!("  {label}"), text));
+    let lines = lines.map(|(label, text)| wrapped(&format!("  {label}"), text, width));
     format!("{}{default}\n{}", protocol.name, lines.concat())
 }
 
 /// `text` behind `label`, broken between words; further lines begin below the first word.
-fn wrapped(label: &str, text: &str) -> String {
+fn wrapped(label: &str, text: &str, width: usize) -> String {
     let mut lines = String::new();
     let mut line = label.to_owned();
     let is_empty = |line: &str| line.chars().count() <= label.chars().count();
     for word in text.split_whitespace() {
-        if !is_empty(&line) && line.chars().count() + 1 + word.chars().count() > WIDTH {
+        if !is_empty(&line) && line.chars().count() + 1 + word.chars().count() > width {
             lines.push_str(&line);
             lines.push('\n');
             line = " ".repeat(label.chars().count());
@@ -80,11 +85,29 @@ mod tests {
 
     #[test]
     fn everything_fits_a_terminal_and_nothing_is_lost() {
-        for text in PROTOCOLS.iter().map(|protocol| shown(protocol)).chain([listed()]) {
+        for text in PROTOCOLS.iter().map(|protocol| shown(protocol, WIDTH)).chain([listed(WIDTH)]) {
             assert!(text.lines().all(|line| line.chars().count() <= WIDTH && line == line.trim_end()), "{text}");
         }
+        for width in [30, 50] {
+            for protocol in PROTOCOLS {
+                let (text, drawing) = (shown(protocol, width), protocol.diagram());
+                let (before, behind) = text.split_once(&drawing).expect("it is drawn");
+                let lines = before.lines().chain(behind.lines());
+                assert!(lines.clone().all(|line| line.chars().count() <= width), "{text}");
+                // Words are broken between the lines of a cell, and none of their letters is lost.
+                let letters = |text: &str| {
+                    let mut letters: Vec<char> = text.chars().filter(|c| c.is_alphanumeric()).collect();
+                    letters.sort_unstable();
+                    letters
+                };
+                let below = behind.split_once("Beside these").map(|(table, _)| letters(table));
+                let wanted = [protocol.columns(), protocol.table()].map(|table| letters(&table));
+                assert!(below.is_some_and(|below| wanted.contains(&below)), "{text}");
+            }
+            assert!(listed(width).lines().all(|line| line.chars().count() <= width), "{}", listed(width));
+        }
         for protocol in PROTOCOLS {
-            let words: Vec<_> = listed().split_whitespace().map(str::to_owned).collect();
+            let words: Vec<_> = listed(WIDTH).split_whitespace().map(str::to_owned).collect();
             for said in [protocol.about, protocol.suits, protocol.calls] {
                 let said: Vec<_> = said.split_whitespace().map(str::to_owned).collect();
                 assert!(words.windows(said.len()).any(|part| part == said), "{said:?}");
@@ -97,6 +120,6 @@ mod tests {
         let text = "word ".repeat(20);
         let first = format!("  for  {}", "word ".repeat(14).trim_end());
         let second = format!("       {}", "word ".repeat(6).trim_end());
-        assert_eq!(wrapped("  for  ", &text), format!("{first}\n{second}\n"));
+        assert_eq!(wrapped("  for  ", &text, WIDTH), format!("{first}\n{second}\n"));
     }
 }

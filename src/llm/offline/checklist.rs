@@ -254,6 +254,20 @@ mod tests {
     }
 
     #[test]
+    fn a_team_of_four_persons_wants_no_personalization() {
+        let titles = |problem: &str| {
+            let problem = Problem::read(problem, &[]);
+            let called_for = |entry: &&Entry| entry.score(&problem) > 0;
+            let entries = checklists().iter().flat_map(|checklist| &checklist.entries).filter(called_for);
+            entries.map(|entry| entry.title).collect::<Vec<_>>()
+        };
+        let of_persons = titles("We should hire a 4-person team");
+        assert_eq!(of_persons, titles("We should hire a team of 4"));
+        assert!(!of_persons.contains(&"Candidates first, ranking second"), "{of_persons:?}");
+        assert!(titles("Design a personalized feed").contains(&"Candidates first, ranking second"));
+    }
+
+    #[test]
     fn entries_with_the_same_concern_know_each_other() {
         let one = find("hosted payment page.").unwrap();
         let other = find("Card data kept out of reach").unwrap();

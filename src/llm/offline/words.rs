@@ -1,6 +1,6 @@
 //! Words as rules compare them: lower case, without endings, without those that say nothing.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
@@ -19,6 +19,17 @@ pub(super) const LONGEST_PHRASE: usize = 4;
 static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
 static EMPTY: LazyLock<HashSet<String>> =
     LazyLock::new(|| get(Language::English).iter().copied().chain(known("common")).map(stem).collect());
+
+/// Words that have the stem of a word of another meaning, as `person` has that of `personalized`, with what stands for all
+/// forms of each.
+static APART: LazyLock<HashMap<&str, String>> = LazyLock::new(|| {
+    let forms = |group: &'static str| {
+        let first = group.split(' ').next().unwrap_or_default();
+        // No stem has such a mark.
+        group.split(' ').map(move |form| (form, format!("{first}*")))
+    };
+    field(WORDS, "apart").split(", ").flat_map(forms).collect()
+});
 
 /// The words that are known to be of this kind.
 pub(super) fn known(kind: &str) -> impl Iterator<Item = &'static str> {
@@ -68,7 +79,7 @@ pub(super) fn stem(word: &str) -> String {
     let lower = word.to_lowercase();
     match lower.trim_start_matches(char::is_numeric) {
         "" => NUMBER.to_owned(),
-        word => STEMMER.stem(word).into_owned(),
+        word => APART.get(word).cloned().unwrap_or_else(|| STEMMER.stem(word).into_owned()),
     }
 }
 
@@ -135,6 +146,29 @@ mod tests {
         }
         assert_eq!(stem("process"), "process");
         assert_eq!(["ms", "200ms", "200", "p99"].map(stem), ["ms", "ms", "#", "p99"]);
+    }
+
+    #[test]
+    fn words_of_different_meanings_have_different_stems() {
+        for (word, other) in [
+            ("person", "personalized"),
+            ("persons", "personal"),
+            ("author", "authorization"),
+            ("books", "booking"),
+            ("busy", "business"),
+            ("custom", "customer"),
+            ("important", "import"),
+            ("international", "internal"),
+            ("organs", "organization"),
+            ("depends", "dependency"),
+            ("consists", "consistency"),
+            ("object", "objective"),
+            ("performs", "performance"),
+            ("responsible", "responsive"),
+        ] {
+            assert_ne!(stem(word), stem(other), "{word} and {other}");
+        }
+        assert_eq!([stem("Person"), stem("customers")], [stem("persons"), stem("customer")]);
     }
 
     #[test]

@@ -2,9 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::debate::Debate;
+use crate::debate::{Debate, Polls};
 use crate::report::View;
-use crate::report::polls::Polls;
 use crate::report::stages::capitalized;
 
 use super::elements::{Column, bar, table};

@@ -7,12 +7,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use maud::{Markup, html};
 
 use crate::debate::{
-    AgentId, Answered, Contribution, Counts, Debate, Decider, Decision, Ledger, Objection, Severity, Shown, StageId,
-    Standing, Status, Verdict, Voting, Yield,
+    AgentId, Answered, Contribution, Counts, Debate, Decider, Decision, Ledger, Objection, Polls, Severity, Shown,
+    StageId, Standing, Status, Verdict, Voting, Yield,
 };
 use crate::figures::{counted, list, score, thousands};
 use crate::report::View;
-use crate::report::polls::Polls;
 use crate::report::prose::{self, gist};
 use crate::report::stages::{capitalized, is_ballot};
 
@@ -405,7 +404,7 @@ fn verdict_in_words(view: &View<'_>, verdict: &Verdict, participants: &Participa
             None => { "The judge put nobody ahead" @if scores.len() > 1 { ": the scores are " (list(&scores)) } "." }
         }
         @if verdict.stable == Some(false) {
-            " The winner changed with the order in which the judge read the debaters."
+            " The winner changed with the order in which the judge read the " (view.judged_words().several) "."
         }
     }
 }
@@ -421,7 +420,12 @@ fn vote_in_words(voting: &Voting, participants: &Participants<'_>) -> Markup {
                 "The text of " (participants.chip(winner)) " won "
                 (voting.tally.get(winner).copied().unwrap_or_default()) " of " (all) " votes."
             }
-            (None, _) => { (capitalized(voting.unbroken_in_words())) "." }
+            (None, _) => {
+                @match voting.count.as_ref().and_then(|count| count.undecided) {
+                    Some(why) => { "The vote had no winner: there was " (why.name()) "." }
+                    None => { (capitalized(voting.unbroken_in_words())) "." }
+                }
+            }
         }
     }
 }
@@ -583,7 +587,7 @@ mod tests {
         let told = story_of(&debate);
         assert!(told.contains("1 System Architect went from undecided to against ."), "{told}");
         let verdict = "The judge decided for 1 System Architect , by 81 to 74. The winner changed with the order in which \
-                       the judge read the debaters.";
+                       the judge read the texts.";
         assert!(told.contains(verdict), "{told}");
     }
 }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::debate::{AgentId, Judgement, Position, Verdict};
+use crate::debate::{AgentId, Judgement, Position, Verdict, Winner, WonBy};
 use crate::figures::score;
 use crate::report::View;
 
@@ -19,15 +19,21 @@ pub(super) fn verdict(view: &View<'_>, participants: &Participants<'_>) -> Marku
     }
     html! {
         p.lead {
-            @match verdict {
+            @if let Some(Winner { agent_id, by: WonBy::Vote(_) }) = view.debate.winner() {
+                (participants.chip(agent_id)) " won by the vote, which decides. By the judge’s scores "
+                @if let Some(ahead) = verdict.and_then(|verdict| verdict.winner.as_ref()) { (participants.chip(ahead)) }
+                @else { "nobody" }
+                " is ahead."
+            } @else { @match verdict {
                 Some(Verdict { winner: Some(winner), .. }) => { (participants.chip(winner)) " won." },
                 Some(verdict) if verdict.is_tie() => "Nobody won: the highest means are equal.",
                 Some(Verdict { winner: None, .. }) => "Nobody won.",
                 None => "Nothing is decided yet.",
-            }
-            " The judge was shown no names; a letter in its texts is the one under which it was shown a debater."
+            } }
+            " The judge was shown no names; a letter in what it wrote is the one under which it was shown a "
+            (view.judged_words().one) "."
         }
-        @if let Some(verdict) = verdict { (stability(verdict, judgements, participants)) }
+        @if let Some(verdict) = verdict { (stability(verdict, judgements, view.judged_words().several, participants)) }
         (scores(view, participants))
         @if !view.debate.extensions.is_empty() {
             p { "The last two passes make the mean. Those before them led to the debate going on." }
@@ -55,14 +61,14 @@ pub(super) fn verdict(view: &View<'_>, participants: &Participants<'_>) -> Marku
     }
 }
 
-/// Whether the winner depended on the order in which the judge was shown the debaters.
-fn stability(verdict: &Verdict, judgements: &[Judgement], participants: &Participants<'_>) -> Markup {
+/// Whether the winner depended on the order in which the judge was shown what it judged.
+fn stability(verdict: &Verdict, judgements: &[Judgement], judged: &str, participants: &Participants<'_>) -> Markup {
     match verdict.stable {
-        Some(true) => html! { p { "It was stable: the result was the same in both orders of the debaters." } },
-        None => html! { p { "The debaters were judged in one order only, so whether it is stable is not known." } },
+        Some(true) => html! { p { "It was stable: the result was the same in both orders of the " (judged) "." } },
+        None => html! { p { "The " (judged) " were judged in one order only, so whether it is stable is not known." } },
         Some(false) => html! {
             div.notice.warn {
-                p { strong { "The verdict is not stable: the winner changed with the order of the debaters." } }
+                p { strong { "The verdict is not stable: the winner changed with the order of the " (judged) "." } }
                 ul {
                     // Those before led to the debate going on.
                     @for one in judgements.iter().skip(judgements.len().saturating_sub(2)) {
@@ -77,7 +83,7 @@ fn stability(verdict: &Verdict, judgements: &[Judgement], participants: &Partici
     }
 }
 
-/// A row for each debater, and one for who won: in all, and in each pass.
+/// A row for each who was judged, and one for who won: in all, and in each pass.
 fn scores(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let (verdict, judgements) = (view.debate.verdict.as_ref(), &view.debate.judgements);
     let means = verdict.map(|verdict| &verdict.scores);
@@ -108,6 +114,7 @@ fn scores(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let passes = judgements.iter().map(|one| Column::number(format!("Pass {}", one.pass)));
     let side = has_sides.then(|| Column::words("Side"));
     let numbers = [Column::number("Mean score")].into_iter().chain(passes);
-    let columns: Vec<Column> = [Column::words("Debater")].into_iter().chain(side).chain(numbers).collect();
-    table("", "Scores of the debaters, 0 to 100", &columns, &rows, Some(&foot))
+    let columns: Vec<Column> =
+        [Column::words(view.judged_words().author)].into_iter().chain(side).chain(numbers).collect();
+    table("", &format!("Scores of the {}, 0 to 100", view.judged_words().several), &columns, &rows, Some(&foot))
 }

@@ -1,11 +1,10 @@
 //! How the debate went: outcome, usage, scores, vote, polls, verdict, failures.
 
-use crate::debate::{CallKey, Debate, Decider, Failure, ModelUsage, Status, StopReason, Voting};
+use crate::debate::{CallKey, Debate, Decider, Failure, ModelUsage, Polls, Status, StopReason, Voting};
 use crate::figures::{UNKNOWN, cost, duration, score, thousands};
 use crate::markdown::{cell, heading, inline, line};
 
 use super::super::View;
-use super::super::polls::Polls;
 use super::super::stages::{self, capitalized};
 use super::{Document, contest, id, verdict};
 
@@ -71,7 +70,14 @@ fn extent(out: &mut Document<'_>, debate: &Debate) {
     match &debate.settings {
         Some(settings) => {
             out.line(format_args!("- Protocol: {}", inline(&settings.debate.protocol)));
-            out.line(format_args!("- Rounds: {rounds} of {}", thousands(settings.debate.rounds.into())));
+            let most = thousands(settings.debate.rounds.into());
+            // A protocol may go on behind the last round that was to be.
+            match (debate.rounds.len() as u64).checked_sub(settings.debate.rounds.into()) {
+                Some(more @ 1..) => {
+                    out.line(format_args!("- Rounds: {rounds}, {more} more than the {most} that were set"));
+                }
+                Some(0) | None => out.line(format_args!("- Rounds: {rounds} of {most}")),
+            }
         }
         None => out.line(format_args!("- Rounds: {rounds}")),
     }

@@ -186,12 +186,12 @@ fn expected(text: &str) -> Vec<String> {
         format!("p {}, {one}:", shown_id(&one)),
         code.clone(),
         format!("h3 {stage}"),
-        format!("p Winner: {}", shown_id(&one)),
+        format!("p Winner: {}, by the judge's casting vote; by the scores: {}", shown_id(&one), shown_id(&one)),
         "p Stable: no, the winner changed when the debaters came in the opposite order".to_owned(),
         "row Debater ¦ Mean score ¦ Pass 1 ¦ Pass 2".to_owned(),
         format!("row {one} ¦ 50 ¦ 50 ¦ 50"),
         format!("row winner ¦ {one} ¦ {one} ¦ {two}"),
-        "p The judge was shown no names; a letter in its texts is the one under which it was shown a debater."
+        "p The judge was shown no names; a letter in what it wrote is the one under which it was shown a debater."
             .to_owned(),
         format!("p Criterion {}:", shown_id(&one)),
         code.clone(),

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::debate::{AgentId, Debate, Judgement, Position, Verdict, Yield};
+use crate::debate::{AgentId, Debate, Judgement, PollChoice, Polls, Position, Verdict, Winner, WonBy, Yield};
 use crate::figures::score;
 use crate::markdown::{cell, heading, inline};
 
 use super::super::View;
-use super::super::polls::{Choice, Polls};
 use super::super::stages::{capitalized, first};
 use super::{Document, id};
 
@@ -25,7 +24,7 @@ pub(super) fn polls(out: &mut Document<'_>, debate: &Debate, polls: &Polls<'_>) 
         .chain(is_compared.then_some("Change"))
         .map(|name| format!(">{name}"))
         .collect();
-    let row = |choice: &Choice<'_>| {
+    let row = |choice: &PollChoice<'_>| {
         let votes = choice.votes.iter().map(ToString::to_string);
         let row = [cell(choice.name).into_owned()].into_iter().chain(votes);
         row.chain(is_compared.then(|| choice.swing())).collect::<Vec<_>>()
@@ -69,8 +68,18 @@ pub(super) fn verdict(out: &mut Document<'_>, view: &View<'_>) {
     match verdict {
         Some(verdict) => {
             let tie = if verdict.is_tie() { " (the highest means are equal)" } else { "" };
-            out.line(format_args!("Winner: {}{tie}\n", winner(verdict.winner.as_ref())));
-            out.line(format_args!("Stable: {}\n", stability(verdict)));
+            let by_scores = winner(verdict.winner.as_ref());
+            match view.debate.winner() {
+                Some(elected @ Winner { agent_id, by: WonBy::Vote(_) }) => out.line(format_args!(
+                    "Winner: {}, {}; by the scores: {by_scores}{tie}\n",
+                    id(agent_id.as_str()),
+                    if elected.is_by_casting_vote() { "by the judge's casting vote" } else { "by the vote" }
+                )),
+                Some(Winner { by: WonBy::Scores(_), .. }) | None => {
+                    out.line(format_args!("Winner: {by_scores}{tie}\n"));
+                }
+            }
+            out.line(format_args!("Stable: {}\n", stability(verdict, view.judged_words().several)));
         }
         None => out.line("Not decided yet.\n"),
     }
@@ -78,7 +87,10 @@ pub(super) fn verdict(out: &mut Document<'_>, view: &View<'_>) {
     if !view.debate.extensions.is_empty() {
         out.line("The last two passes make the mean. Those before them led to the debate going on.\n");
     }
-    out.line("The judge was shown no names; a letter in its texts is the one under which it was shown a debater.\n");
+    out.line(format_args!(
+        "The judge was shown no names; a letter in what it wrote is the one under which it was shown a {}.\n",
+        view.judged_words().one
+    ));
     let nothing = BTreeMap::new();
     for (criterion, assessment) in verdict.map_or(&nothing, |verdict| &verdict.criteria) {
         out.line(format_args!("Criterion {}:\n", id(criterion)));
@@ -103,22 +115,22 @@ fn winner(winner: Option<&AgentId>) -> String {
     winner.map_or_else(|| NONE.to_owned(), |winner| id(winner.as_str()))
 }
 
-fn stability(verdict: &Verdict) -> &'static str {
+fn stability(verdict: &Verdict, judged: &str) -> String {
     match verdict.stable {
-        Some(true) => "yes, the result was the same in both orders of the debaters",
-        Some(false) => "no, the winner changed when the debaters came in the opposite order",
-        None => "not known, the debaters were judged in one order only",
+        Some(true) => format!("yes, the result was the same in both orders of the {judged}"),
+        Some(false) => format!("no, the winner changed when the {judged} came in the opposite order"),
+        None => format!("not known, the {judged} were judged in one order only"),
     }
 }
 
-/// A row for each debater, and one for who won: in all, and in each pass.
+/// A row for each who was judged, and one for who won: in all, and in each pass.
 fn scores(out: &mut Document<'_>, view: &View<'_>) {
     let (verdict, judgements) = (view.debate.verdict.as_ref(), &view.debate.judgements);
     let passes: Vec<String> = judgements.iter().map(|one| format!(">Pass {}", one.pass)).collect();
     let judged = view.judged();
     let has_sides = view.has_sides();
     let side = |side: &'static str| has_sides.then_some(side);
-    let mut columns = vec!["Debater"];
+    let mut columns = vec![view.judged_words().author];
     columns.extend(side("Side"));
     columns.extend([">Mean score"].into_iter().chain(passes.iter().map(String::as_str)));
     let means = verdict.map(|verdict| &verdict.scores);

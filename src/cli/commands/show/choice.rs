@@ -95,7 +95,7 @@ impl Choice {
     pub(super) fn has(&self, debate: &Debate, text: &Said<'_>) -> bool {
         match self {
             Self::Round(round) => text.round == *round,
-            Self::Agent(agent) => text.agent_id == agent || text.target_agent_id == Some(agent),
+            Self::Agent(agent) => text.agent_id == Some(agent) || text.target_agent_id == Some(agent),
             Self::Stage(stage) => text.stage == Some(*stage),
             Self::Critiques => text.yields(debate) == Some(Yield::Critique),
             Self::All => true,

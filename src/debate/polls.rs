@@ -2,38 +2,42 @@
 
 use std::collections::BTreeSet;
 
-use crate::debate::{AgentId, Debate, Poll, Position};
+use super::{AgentId, CallKey, Debate, Poll, Position, StageId};
 
 /// The polls of a debate, side by side.
-pub(super) struct Polls<'v> {
+#[derive(Debug, Clone)]
+pub struct Polls<'v> {
     /// In the order of their stages.
-    pub(super) held: Vec<&'v Poll>,
+    pub held: Vec<&'v Poll>,
     /// Everybody who voted in any of them, or was to and failed.
-    pub(super) voters: BTreeSet<&'v AgentId>,
+    pub voters: BTreeSet<&'v AgentId>,
     /// Those who did not vote in all of them: what they thought says nothing of what the debate changed.
-    pub(super) uncounted: Vec<&'v AgentId>,
+    pub uncounted: Vec<&'v AgentId>,
     /// What was voted for: the sides of the debate, then everything else.
-    pub(super) choices: Vec<Choice<'v>>,
+    pub choices: Vec<PollChoice<'v>>,
 }
 
 /// What the counted voters made of a choice.
-pub(super) struct Choice<'v> {
+#[derive(Debug, Clone)]
+pub struct PollChoice<'v> {
     /// What they voted for.
-    pub(super) name: &'v str,
+    pub name: &'v str,
     /// How many in each poll.
-    pub(super) votes: Vec<usize>,
+    pub votes: Vec<usize>,
     is_side: bool,
 }
 
-impl Choice<'_> {
+impl PollChoice<'_> {
     /// How many more there are in the last poll than in the first.
-    pub(super) fn gain(&self) -> i64 {
+    #[must_use]
+    pub fn gain(&self) -> i64 {
         let count = |votes: Option<&usize>| votes.and_then(|votes| i64::try_from(*votes).ok()).unwrap_or(0);
         count(self.votes.last()) - count(self.votes.first())
     }
 
     /// [`gain`](Self::gain) with its sign: `+2`, `0`, `-1`.
-    pub(super) fn swing(&self) -> String {
+    #[must_use]
+    pub fn swing(&self) -> String {
         match self.gain() {
             0 => "0".to_owned(),
             gain => format!("{gain:+}"),
@@ -43,11 +47,24 @@ impl Choice<'_> {
 
 impl<'v> Polls<'v> {
     /// Of a debate; none where nobody was asked.
-    pub(super) fn of(debate: &'v Debate) -> Option<Self> {
-        let mut polls: Vec<&Poll> = debate.polls.iter().collect();
-        polls.sort_by_key(|poll| debate.stage_rank(poll.stage));
+    #[must_use]
+    pub fn of(debate: &'v Debate) -> Option<Self> {
         let failed = debate.failures.iter().map(|failure| &failure.key);
-        let failed = failed.filter(|key| polls.iter().any(|poll| poll.stage == key.stage)).map(|key| &key.agent_id);
+        Self::among(&debate.polls, failed, |stage| debate.stage_rank(stage))
+    }
+
+    /// Of some polls, `rank` being the place of a stage among all; none without any. Of the calls that `failed`, those of
+    /// their stages are votes that are missing.
+    #[must_use]
+    pub fn among(
+        polls: &'v [Poll],
+        failed: impl IntoIterator<Item = &'v CallKey>,
+        rank: impl Fn(StageId) -> usize,
+    ) -> Option<Self> {
+        let mut polls: Vec<&Poll> = polls.iter().collect();
+        polls.sort_by_key(|poll| rank(poll.stage));
+        let failed = failed.into_iter().filter(|key| polls.iter().any(|poll| poll.stage == key.stage));
+        let failed = failed.map(|key| &key.agent_id);
         let voters: BTreeSet<&AgentId> = polls.iter().flat_map(|poll| poll.votes.keys()).chain(failed).collect();
         let is_counted = |voter: &AgentId| polls.iter().all(|poll| poll.votes.contains_key(voter));
         let uncounted = voters.iter().copied().filter(|voter| !is_counted(voter)).collect();
@@ -59,7 +76,7 @@ impl<'v> Polls<'v> {
         let count = |poll: &&Poll, name: &str| {
             poll.votes.iter().filter(|(voter, vote)| is_counted(voter) && *vote == name).count()
         };
-        let choices = names.map(|name| Choice {
+        let choices = names.map(|name| PollChoice {
             name,
             votes: polls.iter().map(|poll| count(poll, name)).collect(),
             is_side: !has_sides || sides.contains(&name),
@@ -69,14 +86,16 @@ impl<'v> Polls<'v> {
     }
 
     /// Whether there is a before and an after.
-    pub(super) fn is_compared(&self) -> bool {
+    #[must_use]
+    pub fn is_compared(&self) -> bool {
         self.held.len() > 1
     }
 
     /// The side that gained most; where nobody voted for a side, the choice that did. None where it is no single one, or
     /// might not be with the votes that are missing: whoever is not counted may have gone from one to another, which
     /// makes a difference of two.
-    pub(super) fn gained_most(&self) -> Option<&str> {
+    #[must_use]
+    pub fn gained_most(&self) -> Option<&str> {
         let mut sides: Vec<_> = self.choices.iter().filter(|choice| choice.is_side).collect();
         sides.sort_by_key(|choice| std::cmp::Reverse(choice.gain()));
         let [leader, second, ..] = sides.as_slice() else { return None };
@@ -87,9 +106,9 @@ impl<'v> Polls<'v> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture;
+    use super::super::fixture::pitching::{APPLAUSE, SHOW_OF_HANDS, stages};
     use super::*;
-    use crate::debate::fixture;
-    use crate::debate::fixture::pitching::{APPLAUSE, SHOW_OF_HANDS, stages};
 
     fn debate(before: &[(&str, &str)], after: &[(&str, &str)]) -> Debate {
         let votes = |votes: &[(&str, &str)]| {
