@@ -187,6 +187,10 @@ impl Budget {
     /// What is kept for the closing beyond its likely cost until the end, since its models are asked nothing before it:
     /// their first answers may cost more than is known of. `read` is how long the texts are that they read.
     fn margin_of_closing(&self, views: &Views, read: Level) -> Usd {
+        // Where nothing else is left, nothing else takes of it.
+        if views.full.before_closing().next().is_none() {
+            return Usd::ZERO;
+        }
         let model = |key: &CallKey| self.payees.get(&key.agent_id).map(|payee| &payee.model);
         let known: Vec<_> = views.full.needed().into_iter().filter_map(|call| model(&call.key)).collect();
         let mut closing = Planned::merge(&views.least.closing, &views.full.closing);
