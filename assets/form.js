@@ -131,7 +131,8 @@ export async function form(main, { go, title }) {
                 fact("Tokens", range(plan.tokens, number)),
                 fact("Cost", plan.costUsd ? range(plan.costUsd, money) : "unknown: no price is known of a model"),
                 plan.limitUsd !== undefined && fact("Limit", money(plan.limitUsd)),
-                plan.roundsBought !== undefined && fact("Rounds that it buys", `${plan.roundsBought} of ${plan.rounds}`)),
+                plan.roundsBought !== undefined && fact("Rounds that it buys", `${plan.roundsBought} of ${plan.rounds}`),
+                plan.leftOut.length > 0 && fact("Not bought", plan.leftOut.join(", "))),
             plan.warnings.length ? h("ul.warnings", {}, plan.warnings.map((warning) => h("li", {}, warning))) : "",
             h("details", {}, h("summary", {}, "What these figures assume"), h("ul", {}, plan.assumptions.map((text) => h("li", {}, text)))));
     }

@@ -7,6 +7,8 @@ use super::{CallKey, Usd};
 pub struct Forecast {
     /// The calls.
     pub calls: Vec<PlannedCall>,
+    /// Whose results decide how many of them are made, in words.
+    pub deciders: Vec<String>,
     /// What the figures assume, a sentence each.
     pub assumptions: Vec<String>,
     /// What the cost limit buys; absent without one.
@@ -20,10 +22,12 @@ pub struct Purchase {
     pub limit: Usd,
     /// The least limit that buys one complete round and the closing, whatever the provider asks within the bounds.
     pub one_round: Usd,
-    /// The least limit that buys all rounds at list prices.
+    /// The least limit that buys all rounds at list prices, with all that the debate could do without.
     pub all_rounds: Usd,
     /// How many rounds it buys at list prices.
     pub bought: u32,
+    /// What the debate can do without and the limit does not buy, in words.
+    pub left_out: Vec<String>,
     /// How many there are to be.
     pub rounds: u32,
     /// The output limit to which answers are held for that, in tokens; absent when they are not.
@@ -56,7 +60,7 @@ pub enum Made {
     Always,
     /// Where answers are long: a summary.
     ByLength,
-    /// Where those who choose among words ask for more: a rewrite.
+    /// Where a result that is not foreseen asks for more: a rewrite, another round.
     ByChoice,
 }
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::debate::{Forecast, Made, PlannedCall, Purchase, Span, StageInfo, Usd, Yield};
+use crate::debate::{Forecast, Made, PlannedCall, Purchase, Span, StageInfo, Usd};
 
 use super::table::{Column, table};
-use crate::figures::{counted, thousands};
+use crate::figures::{counted, list, thousands};
 use crate::sanitize::one_line;
 
 /// The widest that an id or a model is shown.
@@ -45,7 +45,7 @@ pub fn forecast(forecast: &Forecast, stages: &[StageInfo]) -> String {
     }
     flush(&mut text, &mut rows);
     text.push_str("\nIn all\n");
-    text.push_str(&totals(&forecast.calls, stages));
+    text.push_str(&totals(forecast));
     text.push_str(
         "\nWithin a round a call starts as soon as the texts that it is shown are there; everything\n\
          else waits for the stage before it.\n",
@@ -60,17 +60,21 @@ pub fn forecast(forecast: &Forecast, stages: &[StageInfo]) -> String {
 /// What a cost limit buys, as people read it.
 #[must_use]
 pub fn purchase(purchase: &Purchase) -> String {
-    let Purchase { limit, all_rounds, bought, rounds, answer_limit, .. } = purchase;
+    let Purchase { limit, all_rounds, bought, rounds, left_out, answer_limit, .. } = purchase;
     let held = answer_limit.map(|tokens| format!(", with answers of at most {} tokens", thousands(tokens.into())));
     let held = held.unwrap_or_default();
-    if bought < rounds {
-        format!("The cost limit of {limit} buys {bought} of {rounds} rounds{held}; all can take {all_rounds}.")
-    } else {
-        format!(
-            "The cost limit of {limit} buys {}{held}.",
-            if *rounds == 1 { "the round".to_owned() } else { format!("all {rounds} rounds") }
-        )
-    }
+    let without = if left_out.is_empty() { String::new() } else { format!(", without {}", list(left_out)) };
+    let buys = match (bought, rounds) {
+        (bought, rounds) if bought < rounds => format!("{bought} of {rounds} rounds"),
+        (_, 1) => "the round".to_owned(),
+        (_, rounds) => format!("all {rounds} rounds"),
+    };
+    let all = match (bought < rounds, left_out.is_empty()) {
+        (false, true) => String::new(),
+        (true, true) => format!("; all can take {all_rounds}"),
+        (true | false, false) => format!("; all of it can take {all_rounds}"),
+    };
+    format!("The cost limit of {limit} buys {buys}{held}{without}{all}.")
 }
 
 /// Where in the debate a call belongs.
@@ -117,7 +121,8 @@ fn row(call: &PlannedCall) -> [String; 6] {
     ]
 }
 
-fn totals(calls: &[PlannedCall], stages: &[StageInfo]) -> String {
+fn totals(forecast: &Forecast) -> String {
+    let Forecast { calls, deciders, .. } = forecast;
     let mut models: BTreeMap<&str, Vec<&PlannedCall>> = BTreeMap::new();
     for call in calls {
         models.entry(&call.model).or_default().push(call);
@@ -129,11 +134,9 @@ fn totals(calls: &[PlannedCall], stages: &[StageInfo]) -> String {
     }
     let mut text =
         table(2, [Column::Left(NAME_WIDTH), Column::Left(24), Column::Right, Column::Right, Column::Right], &rows);
-    let choices = stages.iter().find(|stage| stage.in_round && stage.yields == Some(Yield::Ballot));
-    let choices = choices.map_or("choices", |stage| &stage.words.plural);
     let reasons = [
         (Made::ByLength, "when texts have grown long".to_owned()),
-        (Made::ByChoice, format!("when the {} ask for it", one_line(choices))),
+        (Made::ByChoice, format!("when {} ask for it", one_line(&list(deciders)))),
     ];
     let given = reasons.into_iter().filter(|(made, _)| calls.iter().any(|call| call.made == *made));
     let given: Vec<String> = given.map(|(_, reason)| reason).collect();
@@ -183,7 +186,7 @@ mod tests {
             cost: None,
         };
         let calls = keys.into_iter().map(call).collect();
-        let text = forecast(&Forecast { calls, assumptions: Vec::new(), purchase: None }, stages);
+        let text = forecast(&Forecast { calls, deciders: Vec::new(), assumptions: Vec::new(), purchase: None }, stages);
         text.split("\nIn all").next().unwrap_or_default().to_owned()
     }
 

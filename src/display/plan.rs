@@ -27,7 +27,10 @@ impl Plan {
             if call.made == Made::Always {
                 *self.stages.entry((call.key.round, call.key.stage)).or_default() += 1;
             }
-            self.to_come.insert(call.key.clone(), call.cost);
+            // Rounds beyond those that were asked for can come, but are not likely.
+            if call.made == Made::Always || call.key.round <= panel.rounds {
+                self.to_come.insert(call.key.clone(), call.cost);
+            }
         }
         for (key, cost) in self.settled.clone() {
             self.settle(&key, cost);
@@ -117,7 +120,7 @@ mod tests {
             planned(key(CRITIQUE, "agent-architect"), Some((1.0, 5.0))),
             planned(key(SYNTHESIS, "judge"), Some((1.0, 5.0))),
         ];
-        Forecast { calls, assumptions: Vec::new(), purchase: None }
+        Forecast { calls, deciders: Vec::new(), assumptions: Vec::new(), purchase: None }
     }
 
     fn event(signal: &Signal) -> &Event {
@@ -139,6 +142,18 @@ mod tests {
         assert_eq!(plan.stages(1).collect::<Vec<_>>(), [(CRITIQUE, 1), (PROPOSAL, 2), (SYNTHESIS, 1)]);
         plan.see(event(&fixture::stage_entered(SYNTHESIS)), &panel());
         assert_eq!(plan.likely(spent).unwrap().to_string(), "$0.0300");
+    }
+
+    #[test]
+    fn a_round_that_was_not_asked_for_is_not_expected() {
+        let mut foreseen = forecast(Some((1.0, 5.0)));
+        let further = CallKey { round: panel().rounds + 1, ..fixture::key(PROPOSAL, "agent-kiss", None) };
+        foreseen.calls.push(PlannedCall { made: Made::ByChoice, ..planned(further, Some((0.0, 100.0))) });
+        let mut plan = Plan::default();
+        plan.expect(&foreseen, &panel());
+        plan.see(event(&contributed(PROPOSAL, "agent-kiss", None)), &panel());
+        let spent = Spent { tokens: 0, cost: Some(Usd::from_dollars(0.01)) };
+        assert_eq!(plan.likely(spent).unwrap().to_string(), "$0.0700");
     }
 
     #[test]

@@ -650,7 +650,7 @@ mod tests {
         };
         let first = PlannedCall { key: key(PROPOSAL, "agent-kiss", None), ..planned(PROPOSAL, "agent-kiss") };
         let calls = vec![first, planned(EVALUATION, "judge"), planned(SYNTHESIS, "judge")];
-        Forecast { calls, assumptions: Vec::new(), purchase: None }
+        Forecast { calls, deciders: Vec::new(), assumptions: Vec::new(), purchase: None }
     }
 
     /// What a terminal shows of that debate at its moment, and after it.

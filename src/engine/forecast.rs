@@ -9,16 +9,16 @@ use futures_util::future::BoxFuture;
 use crate::agent::{Panel, PanelError, SharedPrompt};
 use crate::debate::{
     AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Gathered, Made,
-    ModelLimits, PlannedCall, PromptSources, Purchase, Recorded, Settings, Span, StageInfo, SynthesisMethod, Timestamp,
-    Tokens, Usd, Yield,
+    ModelLimits, PlannedCall, PromptSources, Purchase, Recorded, Settings, Span, SynthesisMethod, Timestamp, Tokens,
+    Usd, Yield,
 };
 use crate::diagnostic::{Blame, Diagnostic};
-use crate::figures::thousands;
+use crate::figures::{counted, list, thousands};
 use crate::llm::{
     ANSWER_LIMIT, Caller, CallerLimits, ChatModel, FailedAttempt, InFlight, Live, ModelError, Reply, Request, Timeouts,
     price_of,
 };
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Stage};
 
 use super::rehearsal::{Answers, Rehearsal};
 use super::{EngineError, purchase};
@@ -87,7 +87,10 @@ pub fn forecast(
     let between = between.transpose()?;
     let made = |key: &CallKey| {
         let has = |calls: &BTreeMap<CallKey, usize>| bytes_in(calls, key).is_some();
+        // Texts that do not agree are not challenged, which neither of the two runs shows.
+        let is_challenge = begun.stage(key.stage).is_some_and(|stage| stage.yields == Some(Yield::Challenge));
         match (has(&short), has(&long)) {
+            (true, true) if is_challenge => Made::ByChoice,
             (true, true) => Made::Always,
             (is_short, _) if between.as_ref().is_some_and(|between| has(between) != is_short) => Made::ByLength,
             (true | false, _) => Made::ByChoice,
@@ -98,17 +101,18 @@ pub fn forecast(
     keys.sort_by_key(|key| begun.key_rank(key));
     let calls = keys.into_iter().filter_map(|key| {
         let agent = &panel.agent(&key.agent_id)?.settings;
-        let tokens = |bytes: Option<usize>, length: Length| {
-            bytes.map_or((0, 0), |bytes| (length.tokens_of(bytes), u64::from(length.answer_of(agent))))
-        };
-        let [in_short, in_long] = [&short, &long].map(|calls| bytes_in(calls, key));
-        let (low, high) = (tokens(in_short, Length::Short), tokens(in_long, Length::Long));
+        let tokens = |bytes: usize, length: Length| (length.tokens_of(bytes), u64::from(length.answer_of(agent)));
+        let of_short = bytes_in(&short, key).map(|bytes| tokens(bytes, Length::Short));
+        let of_long = bytes_in(&long, key).map(|bytes| tokens(bytes, Length::Long));
+        let made = made(key);
+        let low = of_short.filter(|_| made == Made::Always).unwrap_or_default();
+        let high = of_long.or(of_short).unwrap_or_default();
         let price = price_of(agent, settings);
         let cost = |(input, output)| -> Option<Usd> {
             Some(price?.cost(Tokens { input_tokens: input, cached_input_tokens: 0, output_tokens: output }))
         };
         Some(PlannedCall {
-            made: made(key),
+            made,
             key: key.clone(),
             model: agent.model.clone(),
             provider: agent.provider.clone(),
@@ -117,15 +121,14 @@ pub fn forecast(
             cost: cost(low).zip(cost(high)).map(|(low, high)| Span { low, high }),
         })
     });
-    let calls = calls.collect();
+    let calls: Vec<PlannedCall> = calls.collect();
     let last_round = |calls: &BTreeMap<CallKey, usize>| calls.keys().map(|key| key.round).max().unwrap_or(0);
     let rounds = Span { low: last_round(&short), high: last_round(&long) };
-    let decides = |stage: &&StageInfo| stage.in_round && matches!(stage.yields, Some(Yield::Agreement | Yield::Ballot));
-    let choices = begun.stages.iter().find(decides);
-    let choices = choices.map_or("choices", |stage| &stage.words.plural);
-    let assumptions = assumptions(settings, gathered, rounds, choices);
+    let deciders = deciders(protocol, settings, rounds);
+    let mut assumptions = assumptions(settings, gathered, rounds, &list(&deciders));
+    assumptions.extend(outcomes(protocol, settings, &calls, rounds));
     let purchase: Option<Purchase> = purchase(protocol, &panel, &Debate { settings: Some(settings.clone()), ..begun })?;
-    Ok(Forecast { calls, assumptions, purchase })
+    Ok(Forecast { calls, deciders, assumptions, purchase })
 }
 
 /// The debate as it begins: whole, without a cost limit, and with a judge that reads all of it, since what its model's
@@ -138,13 +141,45 @@ fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError>
     Debate::create(&Recorded { seq: 1, at: Timestamp::now(), event })
 }
 
-/// What the figures assume. Where `rounds` is no single number, it is the `choices` of a stage that decide on it.
-fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>, choices: &str) -> Vec<String> {
+/// The words for what decides how many calls there are, beside the length of texts: the choices of a round, and the
+/// closing where it leads to further rounds.
+fn deciders(protocol: &Protocol, settings: &Settings, rounds: Span<u32>) -> Vec<String> {
+    let decides = |stage: &&Stage| {
+        let info = &stage.info;
+        info.in_round && stage.rows.len() > 1 && matches!(info.yields, Some(Yield::Agreement | Yield::Ballot))
+    };
+    let closing = protocol.stage(protocol.closing()).filter(|_| rounds.high > settings.debate.rounds);
+    let deciding = protocol.stages.iter().filter(decides).chain(closing);
+    let words: Vec<String> = deciding.map(|stage| format!("the {}", stage.info.words.plural)).collect();
+    if words.is_empty() { vec!["the choices".to_owned()] } else { words }
+}
+
+/// What the figures assume of results that decide how many calls there are.
+fn outcomes(protocol: &Protocol, settings: &Settings, calls: &[PlannedCall], rounds: Span<u32>) -> Vec<String> {
+    let yielding = |wanted| protocol.stages.iter().find(move |stage| stage.info.yields == Some(wanted));
+    let mut outcomes = Vec::new();
+    if yielding(Yield::Agreement).is_some() {
+        outcomes.push("at the least all texts decide the same in the same words from the beginning".to_owned());
+    }
+    let challenge = yielding(Yield::Challenge).map(|stage| &stage.info);
+    if let Some(challenge) = challenge.filter(|stage| calls.iter().any(|call| call.key.stage == stage.id)) {
+        outcomes.push(format!("at the most the {} send back every agreement that they may", challenge.words.plural));
+    }
+    let further = rounds.high.saturating_sub(settings.debate.rounds);
+    if let Some(closing) = protocol.stage(protocol.closing()).filter(|_| further > 0) {
+        let (words, added) = (&closing.info.words.plural, counted(further.into(), "round"));
+        outcomes.push(format!("at the most the {words} find something missing and add {added}"));
+    }
+    outcomes
+}
+
+/// What the figures assume. Where `rounds` is no single number, it is the `deciders` that decide on it.
+fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>, deciders: &str) -> Vec<String> {
     let debate = &settings.debate;
     let run = if rounds.low == rounds.high {
         "every round is run".to_owned()
     } else {
-        format!("{} to {} rounds are run, as the {choices} decide", rounds.low, rounds.high)
+        format!("{} to {} rounds are run, as {deciders} decide", rounds.low, rounds.high)
     };
     let mut assumptions = vec![
         format!(
@@ -222,8 +257,7 @@ impl Length {
     }
 }
 
-/// Bytes of the request of each call of a whole debate. `demanding` says whether votes for a word go to the one that
-/// leads to more calls.
+/// Bytes of the request of each call of a whole debate. `demanding` says whether all that leads to more calls happens.
 fn rehearse(
     protocol: &'static Protocol,
     panel: &Panel,
@@ -233,7 +267,7 @@ fn rehearse(
 ) -> Result<BTreeMap<CallKey, usize>, ForecastError> {
     let shared = SharedPrompt::of(begun).map_err(EngineError::from)?;
     let bytes = |agent: &AgentSettings| length.bytes_of(length.answer_of(agent));
-    let answers = Answers { bytes: &bytes, last_word: demanding, extends: demanding };
+    let answers = Answers { bytes: &bytes, demanding, extends: demanding };
     let mut rehearsal = Rehearsal::new(protocol, panel, &shared, begun, answers);
     let mut calls = Vec::new();
     let mut goes_on = true;

@@ -341,6 +341,9 @@ impl Engine {
         if is_closing {
             // What the answer rests on is there: from here on only the closing is needed.
             self.plan_costs(0)?;
+        } else if self.makes_calls_around_rounds(id) {
+            // What it reads is there: it need not be kept for as if it were as long as it could be.
+            self.plan_costs(self.debate().current_round.max(1))?;
         }
         if self.protocol.stage(id).is_some_and(|stage| stage.info.in_round) && self.silence.is_none() {
             self.start_the_clock();
@@ -393,6 +396,12 @@ impl Engine {
                 self.fail(format!("{reason}{refusal}"))
             }
         }
+    }
+
+    /// Whether a stage outside of the rounds has calls to make.
+    fn makes_calls_around_rounds(&self, id: StageId) -> bool {
+        let stage = self.protocol.stage(id).filter(|stage| !stage.info.in_round);
+        stage.is_some_and(|stage| !(stage.steps)(self.debate()).is_empty())
     }
 
     /// Collects what the debate starts from, where that is a stage's business and has not been done.

@@ -10,7 +10,7 @@ use crate::debate::{
     StageId, StopReason, Summary, SummaryMetadata, Timestamp, Yield,
 };
 use crate::llm::{Request, Turn, request_bytes};
-use crate::protocol::{Answer, Cost, Next, Protocol, Step};
+use crate::protocol::{Answer, Cost, Next, Protocol, Stage, Step};
 use crate::tools::specs;
 
 use super::EngineError;
@@ -44,8 +44,9 @@ pub(super) struct Foreseen {
 pub(super) struct Answers<'a> {
     /// How many bytes an agent writes.
     pub(super) bytes: &'a dyn Fn(&AgentSettings) -> usize,
-    /// Whether votes for a word go to the last one, which is the one that leads to more calls.
-    pub(super) last_word: bool,
+    /// Whether all that leads to more calls happens: votes for a word go to the last one, texts decide differently, and
+    /// where they may be challenged for deciding alike, they do so and are.
+    pub(super) demanding: bool,
     /// Whether what wins lacks something, so that the debate goes on behind its closing where it can.
     pub(super) extends: bool,
 }
@@ -110,7 +111,7 @@ impl<'a> Rehearsal<'a> {
             protocol: self.protocol,
             panel: self.panel,
             shared: self.shared,
-            answers: Answers { bytes: self.answers.bytes, last_word: self.answers.last_word, extends: false },
+            answers: Answers { bytes: self.answers.bytes, demanding: self.answers.demanding, extends: false },
             debate: self.debate.clone(),
             fillers: self.fillers.clone(),
             foreseen: Vec::new(),
@@ -145,11 +146,7 @@ impl<'a> Rehearsal<'a> {
         // A step that is never answered would be asked for over and over.
         let mut tried = HashSet::new();
         loop {
-            let facts = (declared.facts)(&self.debate);
-            let is_new = !facts.is_empty();
-            for fact in facts {
-                self.apply(fact);
-            }
+            let is_new = establish(declared, &mut self.debate);
             let steps = (declared.steps)(&self.debate);
             let ready = steps.into_iter().filter(|step| {
                 self.debate.settled(&step.key).is_none()
@@ -162,7 +159,7 @@ impl<'a> Rehearsal<'a> {
             }
             for step in ready {
                 tried.insert(step.key.clone());
-                self.make(&step, declared.info.in_round)?;
+                self.make(&step, declared)?;
             }
         }
         let Ok(trigger) = (declared.outcome)(&self.debate) else { return Ok(Ahead::End) };
@@ -173,8 +170,8 @@ impl<'a> Rehearsal<'a> {
         })
     }
 
-    fn make(&mut self, step: &Step, in_round: bool) -> Result<(), EngineError> {
-        let panel = self.panel;
+    fn make(&mut self, step: &Step, stage: &Stage) -> Result<(), EngineError> {
+        let (panel, in_round) = (self.panel, stage.info.in_round);
         let agent = panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::unknown(&step.key.agent_id))?;
         let mut call = prepare(panel, agent, self.shared, &self.debate, step, usize::MAX)?;
         if step.answer == Answer::Text {
@@ -196,19 +193,20 @@ impl<'a> Rehearsal<'a> {
             foresee(&second, true);
         }
         let record = agent.caller.unsent(&call.request);
-        if let Some(event) = self.answer(step, agent, record) {
+        if let Some(event) = self.answer(step, stage, agent, record) {
             self.apply(event);
         }
         Ok(())
     }
 
     /// What becomes of a call that is answered with filler.
-    fn answer(&mut self, step: &Step, agent: &Agent, call: CallRecord) -> Option<Event> {
+    fn answer(&mut self, step: &Step, stage: &Stage, agent: &Agent, call: CallRecord) -> Option<Event> {
         let (key, settings) = (step.key.clone(), &agent.settings);
         let text = self.filler(settings);
         let yields = self.debate.stage(step.key.stage).and_then(|stage| stage.yields);
-        let reading =
-            yields.map(|yields| filler_reading(yields, &step.key)).filter(Reading::says_something).map(Box::new);
+        let demanding = self.answers.demanding;
+        let reading = yields.map(|yields| filler_reading(yields, &step.key, demanding));
+        let reading = reading.filter(Reading::says_something).map(Box::new);
         let contribution = |content, target, metadata| {
             contribution(settings, step.key.stage, content, target, metadata, reading.clone())
         };
@@ -240,7 +238,7 @@ impl<'a> Rehearsal<'a> {
                 Event::Contributed { key, contribution, call: Some(call) }
             }
             Answer::Word(words) => {
-                let word = if self.answers.last_word { words.last() } else { words.first() }?;
+                let word = if demanding { words.last() } else { words.first() }?;
                 if self.debate.stage(key.stage).is_some_and(|stage| stage.in_round) {
                     let metadata = Metadata { choice: Some((*word).to_owned()), ..Metadata::default() };
                     let contribution = contribution(text, key.target_agent_id.clone(), metadata);
@@ -250,19 +248,19 @@ impl<'a> Rehearsal<'a> {
                 }
             }
             Answer::Relations => {
-                // Where all is the same the debate is over soon.
-                let wordings = self.debate.decisions_of(&step.inputs).wordings;
-                let decisions: Vec<String> = wordings.into_iter().map(|wording| wording.decision).collect();
-                let pairs = decisions.windows(2).filter(|_| !self.answers.last_word).map(|pair| RelatedPair {
-                    first: pair[0].clone(),
-                    second: pair[1].clone(),
-                    relation: Relation::Same,
-                });
-                let relations = Relations { pairs: pairs.collect(), decisions, ..Relations::default() };
-                Event::Related { key, relations, call }
+                // Where all is the same the debate is over soon, unless that is challenged.
+                let alike = self.related(step, true, call.clone());
+                if !demanding || leads_to_a_challenge(stage, self.debate.clone(), alike.clone()) {
+                    alike
+                } else {
+                    self.related(step, false, call)
+                }
             }
             Answer::Embeddings => Event::Compared { key, similarities: Similarities::default(), call },
-            Answer::Challenge => Event::Challenged { key, challenge: Challenge::default(), call },
+            Answer::Challenge => {
+                let claims = if demanding { vec!["x".repeat(POINT_BYTES); POINTS] } else { Vec::new() };
+                Event::Challenged { key, challenge: Challenge { claims, points: Vec::new() }, call }
+            }
             Answer::Kinds => Event::Observed { key, observations: Vec::new(), call },
             Answer::Judgement | Answer::Scores(_) => {
                 let judgement = Judgement {
@@ -281,6 +279,19 @@ impl<'a> Rehearsal<'a> {
                 Event::Synthesized { key: Some(key), solution, call: Some(call) }
             }
         })
+    }
+
+    /// What is said of how decisions relate: that all are the same, or none.
+    fn related(&self, step: &Step, are_same: bool, call: CallRecord) -> Event {
+        let wordings = self.debate.decisions_of(&step.inputs).wordings;
+        let decisions: Vec<String> = wordings.into_iter().map(|wording| wording.decision).collect();
+        let pairs = decisions.windows(2).filter(|_| are_same).map(|pair| RelatedPair {
+            first: pair[0].clone(),
+            second: pair[1].clone(),
+            relation: Relation::Same,
+        });
+        let relations = Relations { pairs: pairs.collect(), decisions, ..Relations::default() };
+        Event::Related { key: step.key.clone(), relations, call }
     }
 
     /// What each text misses, by the judge of a debate that takes all the calls that it may: a requirement.
@@ -308,14 +319,40 @@ impl<'a> Rehearsal<'a> {
     }
 
     fn apply(&mut self, event: Event) {
-        // What is rehearsed follows by construction. Did it not, less would be foreseen.
-        drop(self.debate.apply(&Recorded { seq: 0, at: Timestamp::now(), event }));
+        apply(&mut self.debate, event);
     }
 }
 
+fn apply(debate: &mut Debate, event: Event) {
+    // What is rehearsed follows by construction. Did it not, less would be foreseen.
+    drop(debate.apply(&Recorded { seq: 0, at: Timestamp::now(), event }));
+}
+
+/// Puts on record what follows without a call; each fact can lead to others. Says whether there was any.
+fn establish(stage: &Stage, debate: &mut Debate) -> bool {
+    let mut is_new = false;
+    loop {
+        let facts = (stage.facts)(debate);
+        if facts.is_empty() {
+            return is_new;
+        }
+        is_new = true;
+        for fact in facts {
+            apply(debate, fact);
+        }
+    }
+}
+
+/// Whether `event` has the stage ask what stands against it.
+fn leads_to_a_challenge(stage: &Stage, mut debate: Debate, event: Event) -> bool {
+    apply(&mut debate, event);
+    establish(stage, &mut debate);
+    (stage.steps)(&debate).iter().any(|step| step.answer == Answer::Challenge && debate.settled(&step.key).is_none())
+}
+
 /// What is read of a filler: as many points as are asked for at most, and answers to none, so that lists of points are
-/// as long as they get.
-fn filler_reading(yields: Yield, key: &CallKey) -> Reading {
+/// as long as they get. `differ` is whether every text decides something else.
+fn filler_reading(yields: Yield, key: &CallKey, differ: bool) -> Reading {
     match (yields, &key.target_agent_id) {
         (Yield::Critique | Yield::Ballot, Some(_)) => {
             let text = "x".repeat(POINT_BYTES);
@@ -324,7 +361,7 @@ fn filler_reading(yields: Yield, key: &CallKey) -> Reading {
         }
         (Yield::Proposal, None) => Reading {
             change: Some(Change { added: 1, removed: 1 }),
-            decisions: (1..=DECISIONS).map(|number| decision(&key.agent_id, number)).collect(),
+            decisions: (1..=DECISIONS).map(|number| decision(differ.then_some(&key.agent_id), number)).collect(),
             ..Reading::default()
         },
         (Yield::Critique | Yield::Ballot, None)
@@ -347,9 +384,9 @@ fn filler_reading(yields: Yield, key: &CallKey) -> Reading {
     }
 }
 
-/// A decision that no other agent states in these words.
-fn decision(agent: &AgentId, number: usize) -> String {
-    let unique = format!("{agent} {number} ");
+/// A decision, which no other agent states in these words where it is that of one.
+fn decision(agent: Option<&AgentId>, number: usize) -> String {
+    let unique = format!("{} {number} ", agent.map_or("all", AgentId::as_str));
     let filler = "x".repeat(DECISION_BYTES.saturating_sub(unique.len()));
     unique + &filler
 }

@@ -69,6 +69,8 @@ pub(super) struct Foreseen {
     /// How many of them the limit buys at list prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     rounds_bought: Option<u32>,
+    /// What the debate can do without and the limit does not buy, in words.
+    left_out: Vec<String>,
     /// What the figures assume.
     assumptions: Vec<String>,
     /// What should be known before it is begun.
@@ -325,6 +327,7 @@ impl Workplace {
             limit_usd: settings.debate.budget.max_cost_usd.map(Usd::dollars),
             rounds: settings.debate.rounds,
             rounds_bought: forecast.purchase.as_ref().map(|purchase| purchase.bought),
+            left_out: forecast.purchase.map(|purchase| purchase.left_out).unwrap_or_default(),
             assumptions: forecast.assumptions,
             warnings,
         })

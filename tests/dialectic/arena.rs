@@ -74,6 +74,11 @@ pub(crate) fn script(request: &Incoming, related: Related, misses: &[&str]) -> R
             &json!({"base": "A", "tradeoffs": [], "recommendations": [], "unfulfilledMajorRequirements": [],
                 "openQuestions": [], "confidence": 70}),
         )),
+        "mark the kinds of argument" => {
+            let shown = request.prompt().lines().filter(|line| line.starts_with("## Text ")).count();
+            let texts: Vec<Value> = (1..=shown).map(|text| json!({"text": text, "kinds": []})).collect();
+            Reply::json(json!({"texts": texts}))
+        }
         other => Reply::error(400, &format!("no answer to `{other}`")),
     }
 }
@@ -155,6 +160,93 @@ fn each_path_makes_as_many_calls_as_the_documentation_says() {
             assert!(planned.contains(task), "{planned}");
         }
     }
+}
+
+/// The sum of a dry run: its calls from the least to the most. No figure runs from more to less.
+fn foreseen(sandbox: &Sandbox) -> (usize, usize) {
+    let planned = sandbox.run(["debate", PROBLEM, "--dry-run"]).expect_code(0).stdout;
+    let number = |text: &str| text.trim_start_matches('$').replace(',', "").parse::<f64>().ok();
+    for line in planned.split("Assumed").next().unwrap().lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        for span in words.windows(3).filter(|words| words[1] == "to") {
+            if let (Some(low), Some(high)) = (number(span[0]), number(span[2])) {
+                assert!(low <= high, "{line}\n{planned}");
+            }
+        }
+    }
+    let sum = planned.lines().find_map(|line| line.trim_start().strip_prefix("together")).expect("a sum");
+    let (calls, _) = sum.split_once(" calls").unwrap();
+    let (low, high) = calls.split_once(" to ").unwrap_or((calls, calls));
+    (low.trim().parse().unwrap(), high.trim().parse().unwrap())
+}
+
+#[test]
+fn a_dry_run_bounds_whatever_the_judge_makes_of_it() {
+    const GRAVE: &str = "It must not lose an order.";
+    // What is agreed on in each round, and whether the judge finds something against that.
+    let cases: [(Value, &[Related], bool, &[&str]); 7] = [
+        (json!({}), &[], false, &[GRAVE]),
+        (json!({"extendedRounds": 3}), &[], false, &[GRAVE]),
+        (json!({"extendedRounds": 0}), &[], false, &[GRAVE]),
+        (json!({"trickster": true, "extendedRounds": 0}), &[Related::Same, Related::Same], true, &[]),
+        (json!({"trickster": true}), &[Related::Same, Related::Same], true, &[GRAVE]),
+        (json!({"trickster": true, "observer": true}), &[Related::Same, Related::Not, Related::Same], true, &[GRAVE]),
+        (json!({"trickster": true, "extendedRounds": 0}), &[Related::Same], false, &[]),
+    ];
+    for (settings, agreements, challenges, misses) in cases {
+        let rounds = AtomicUsize::new(0);
+        let server = MockServer::with(move |request| match request.task() {
+            "relate the decisions" => {
+                let round = rounds.fetch_add(1, Ordering::SeqCst);
+                script(request, agreements.get(round).copied().unwrap_or(Related::Not), misses)
+            }
+            "challenge the agreement" => {
+                let claims = if challenges { json!(["Every shop has one warehouse."]) } else { json!([]) };
+                Reply::json(json!({"claims": claims, "points": []}))
+            }
+            _ => script(request, Related::Not, misses),
+        });
+        let sandbox = arena(&server, &settings);
+        let (least, most) = foreseen(&sandbox);
+        sandbox.run(["debate", PROBLEM]).expect_code(0);
+        let made = server.requests().len();
+        let all = by_task(&server);
+        assert!((least..=most).contains(&made), "{settings}: {made} of {least} to {most}: {all:?}");
+        // Here the judge does all that it can to go on.
+        assert!(agreements.len() == 1 || made == most, "{settings}: {made} of {most}: {all:?}");
+    }
+    // Where all decide in the same words nobody is asked whether they do.
+    for (settings, calls) in [(json!({}), 15), (json!({"trickster": true}), 16)] {
+        let server = MockServer::with(|request| match request.task() {
+            "propose" | "revise" => text("Keep it"),
+            "challenge the agreement" => Reply::json(json!({"claims": [], "points": []})),
+            _ => script(request, Related::Not, &[]),
+        });
+        let sandbox = arena(&server, &settings);
+        // Whether there is a challenge depends on an agreement, so that none counts at the lower end.
+        assert_eq!(foreseen(&sandbox).0, 15, "{settings}");
+        sandbox.run(["debate", PROBLEM]).expect_code(0);
+        assert_eq!(server.requests().len(), calls, "{settings}: {:?}", by_task(&server));
+    }
+}
+
+#[test]
+fn a_dry_run_says_who_decides_on_its_calls() {
+    let server = MockServer::start();
+    let planned = |settings: &Value| {
+        let planned = arena(&server, settings).run(["debate", PROBLEM, "--dry-run"]).expect_code(0).stdout;
+        planned.split("In all").nth(1).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let whole = planned(&json!({"trickster": true, "extendedRounds": 2}));
+    assert!(whole.contains("is made only when the agreements and the judgements ask for it)"), "{whole}");
+    assert!(whole.contains("1 to 5 rounds are run, as the agreements and the judgements decide, and"), "{whole}");
+    assert!(whole.contains("at the most the judgements find something missing and add 2 rounds"), "{whole}");
+    assert!(whole.contains("at the most the challenges send back every agreement that they may"), "{whole}");
+    let plain = planned(&json!({"extendedRounds": 0}));
+    assert!(plain.contains("is made only when the agreements ask for it)"), "{plain}");
+    assert!(plain.contains("1 to 3 rounds are run, as the agreements decide, and"), "{plain}");
+    assert!(!plain.contains("at the most"), "{plain}");
+    assert!(server.requests().is_empty());
 }
 
 /// A solution with these decisions, in words of its own.

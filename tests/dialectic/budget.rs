@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::support::{MockServer, Purpose, Reply, Sandbox, config, default_reply};
+use crate::arena;
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply};
 
 /// A configuration whose models all cost one dollar for a million input tokens and ten for a million output tokens.
 pub(crate) fn priced(roles: &[&str], debate: &Value) -> Value {
@@ -309,4 +310,126 @@ fn a_dry_run_says_what_it_cannot_know() {
     let total = dry.stdout.lines().find(|line| line.trim_start().starts_with("together")).expect("a sum");
     assert!(total.ends_with("cost unknown"), "{total}");
     assert!(sandbox.files().iter().all(|(path, _)| !path.starts_with("debates")), "something was written");
+}
+
+/// What is said in a debate: texts, votes, and what the judge makes of it. Where `at_length`, all answers are as long as they
+/// may be.
+fn said(request: &Incoming, at_length: bool) -> Reply {
+    let most = request.max_tokens().expect("a call under a cost limit has an output limit");
+    let written = if at_length { most } else { most.min(500) };
+    let reply = match request.task() {
+        "poll" => Reply::json(json!({"choice": "for", "confidence": 70, "reason": "It is cheaper."})),
+        "judge the debate" => Reply::json(json!({
+            "scores": [{"debater": "A", "score": 70}, {"debater": "B", "score": 60}],
+            "criteria": [{"name": "logic", "assessment": "Both were sound."}],
+            "reasoning": "The first was answered less.",
+            "winner": "A",
+        })),
+        _ => match request.purpose {
+            Purpose::Propose | Purpose::Critique | Purpose::Refine | Purpose::Text => {
+                Reply::text("All. ".repeat(usize::try_from(written).unwrap() * 4 / 5))
+            }
+            _ => default_reply(request),
+        },
+    };
+    let read = request.messages.iter().map(|message| message.text.len() as u64).sum::<u64>() / 4;
+    reply.usage(read, 0, written)
+}
+
+/// An oxford debate of two who speak and one who listens, at one dollar and four dollars a million tokens.
+fn motion(server: &MockServer) -> Sandbox {
+    let roles = ["architect", "kiss", "testing"];
+    let mut config = config(&roles, &json!({"protocol": "oxford", "rounds": 5}));
+    let models = roles.iter().map(|role| format!("model-{role}")).chain(["model-judge".to_owned()]);
+    config["prices"] = models.map(|model| (model, json!({"inputPerMTok": 1.0, "outputPerMTok": 4.0}))).collect();
+    Sandbox::new().model_server(server).config(&config)
+}
+
+const MOTION: &str = "This house would rewrite it in Rust";
+
+#[test]
+fn what_a_limit_is_said_to_buy_of_a_motion_is_what_it_buys_votes_included() {
+    const VOTES: &str = "votes before the debate and votes after the debate";
+    for at_length in [false, true] {
+        let server = MockServer::with(move |request| said(request, at_length));
+        let refused = motion(&server).run(["debate", "--max-cost", "0.01", MOTION]).expect_code(2).stderr;
+        assert!(refused.contains(&format!("all 5 rounds with {VOTES} $")), "{refused}");
+        let amounts: Vec<f64> = refused.split('$').skip(1).map(|text| text[..6].parse().unwrap()).collect();
+        let [_, one, all] = amounts[..] else { panic!("{refused}") };
+        assert!(one < all, "{refused}");
+        for (limit, is_bought) in [
+            (one, false),
+            (all - 0.0001, false),
+            (all, true),
+            (1.05 * all, true),
+            (1.2 * all, true),
+            (1.5 * all, true),
+            (2.0 * all, true),
+            (4.0 * all, true),
+        ] {
+            let (sandbox, limit) = (motion(&server), format!("{limit:.4}"));
+            let dry = sandbox.run(["debate", "--dry-run", "--max-cost", &limit, MOTION]).expect_code(0).stderr;
+            server.forget();
+            let finished = sandbox.run(["debate", "--max-cost", &limit, MOTION]).expect_code(0);
+            let (state, told) = (sandbox.state(&sandbox.only_debate()), &finished.stderr);
+            assert!(cost(&state) <= limit.parse().unwrap(), "{}", cost(&state));
+            assert!(dry.contains("buys all 5 rounds") || !is_bought, "{dry}");
+            assert_eq!(dry.contains(&format!("without {VOTES}; all of it can take ${all:.4}")), !is_bought, "{dry}");
+            let warned = told.find(&format!("the cost limit of ${limit} has no room for {VOTES}"));
+            assert_eq!(warned.is_none(), is_bought, "{finished}");
+            if let Some(warned) = warned {
+                assert!(told.find("started").is_some_and(|begun| warned < begun), "{finished}");
+                continue;
+            }
+            assert_eq!(state["polls"].as_array().map(Vec::len), Some(2), "{limit}: {finished}");
+            assert_eq!(server.requests().len(), 14, "{limit}: {finished}");
+            assert!(!told.contains("failed in") && !told.contains("no room"), "{limit}: {finished}");
+        }
+    }
+}
+
+#[test]
+fn a_limit_that_is_said_to_buy_all_rounds_buys_them_however_long_the_answers() {
+    let server = MockServer::with(|request| said(request, true));
+    for debate in [
+        json!({"protocol": "lincoln-douglas", "rounds": 5}),
+        json!({"protocol": "roundtable", "rounds": 6}),
+        json!({"rounds": 5, "terminationCondition": {"type": "quality", "threshold": 100}}),
+        json!({"rounds": 2, "synthesisMethod": "merge", "summarization": {"enabled": false}}),
+    ] {
+        let sandbox = || Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &debate));
+        let refused = sandbox().run(["debate", "--max-cost", "0.01", MOTION]).expect_code(2).stderr;
+        let all: f64 = refused.split('$').next_back().unwrap()[..6].parse().unwrap();
+        for limit in [all, 1.3 * all] {
+            let (sandbox, limit) = (sandbox(), format!("{limit:.4}"));
+            let dry = sandbox.run(["debate", "--dry-run", "--max-cost", &limit, MOTION]).expect_code(0).stderr;
+            assert!(dry.contains(&format!("buys all {} rounds", debate["rounds"])), "{dry}");
+            let finished = sandbox.run(["debate", "--max-cost", &limit, MOTION]).expect_code(0);
+            let state = sandbox.state(&sandbox.only_debate());
+            assert!(!finished.stderr.contains("no room"), "{debate}, {limit}: {finished}");
+            assert_eq!(state["rounds"].as_array().map(|rounds| json!(rounds.len())), Some(debate["rounds"].clone()));
+            assert_eq!(state["judgements"].as_array().map_or(2, Vec::len), 2, "{debate}, {limit}: {finished}");
+        }
+    }
+}
+
+/// The observer is another call that a debate can do without.
+#[test]
+fn what_a_limit_is_said_to_buy_of_an_arena_has_its_observations_in_it() {
+    let server = MockServer::with(|request| arena::script(request, arena::Related::Not, &[]));
+    let arena = || {
+        let debate = json!({"protocol": "arena", "rounds": 2, "arena": {"observer": true}});
+        Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &debate))
+    };
+    let refused = arena().run(["debate", "--max-cost", "0.01", arena::PROBLEM]).expect_code(2).stderr;
+    let amounts: Vec<&str> = refused.split('$').skip(1).map(|text| &text[..6]).collect();
+    assert!(refused.contains("all 2 rounds with observations $"), "{refused}");
+    let all: f64 = amounts[2].parse().unwrap();
+    for (limit, is_bought) in [(all - 0.0001, false), (all, true), (1.1 * all, true), (2.0 * all, true)] {
+        let (sandbox, limit) = (arena(), format!("{limit:.4}"));
+        let dry = sandbox.run(["debate", "--dry-run", "--max-cost", &limit, arena::PROBLEM]).expect_code(0).stderr;
+        assert_eq!(!dry.contains("without observations"), is_bought, "{dry}");
+        let finished = sandbox.run(["debate", "--max-cost", &limit, arena::PROBLEM]).expect_code(0).stderr;
+        assert!(!is_bought || !finished.contains("has no room"), "{limit}: {finished}");
+    }
 }

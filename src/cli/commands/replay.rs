@@ -115,5 +115,5 @@ fn as_it_went(moments: &[Moment]) -> Forecast {
         output: Span::default(),
         cost: None,
     };
-    Forecast { calls: settled.map(call).collect(), assumptions: Vec::new(), purchase: None }
+    Forecast { calls: settled.map(call).collect(), deciders: Vec::new(), assumptions: Vec::new(), purchase: None }
 }

@@ -5,12 +5,13 @@ use std::ops::RangeInclusive;
 
 use crate::debate::{AgentId, AgentSettings, CallKey, CallRecord, Price, Settings, Usd};
 use crate::diagnostic::{Blame, Diagnostic};
+use crate::figures::list;
 use crate::llm::models::facts;
 use crate::llm::{ANSWER_LIMIT, price_of};
 
 use super::Budget;
-use super::Outlook;
 use super::ledger::{Ledger, Measures, ModelId};
+use super::{Outlook, Views};
 use crate::engine::rehearsal::Foreseen;
 
 /// The output limit, in tokens, of an agent without `maxTokens` in a debate with a cost limit, and below which it is
@@ -35,7 +36,12 @@ pub enum BudgetError {
     /// The limit buys no debate.
     #[error(
         "the cost limit of {limit} buys no debate: one complete round and the answer can cost {one_round}{}",
-        if *rounds == 1 { String::new() } else { format!(", all {rounds} rounds {all_rounds}") }
+        match (*rounds, left_out.is_empty()) {
+            (1, true) => String::new(),
+            (1, false) => format!(", with {} {all_rounds}", list(left_out)),
+            (_, true) => format!(", all {rounds} rounds {all_rounds}"),
+            (_, false) => format!(", all {rounds} rounds with {} {all_rounds}", list(left_out)),
+        }
     )]
     TooLow {
         /// The limit.
@@ -46,6 +52,8 @@ pub enum BudgetError {
         all_rounds: Usd,
         /// How many those are.
         rounds: u32,
+        /// What it buys beside them, which the debate could do without.
+        left_out: Vec<String>,
     },
 }
 
@@ -62,8 +70,8 @@ impl Diagnostic for BudgetError {
             Self::Unpriced { .. } => {
                 "give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned()
             }
-            Self::TooLow { rounds, .. } => {
-                let to = if *rounds == 1 { "that" } else { "one of these" };
+            Self::TooLow { rounds, left_out, .. } => {
+                let to = if *rounds == 1 && left_out.is_empty() { "that" } else { "one of these" };
                 format!("raise the limit to {to}, take fewer agents, or cheaper models")
             }
         })
@@ -251,22 +259,33 @@ impl Planned {
 impl Budget {
     /// What all that lies before a debate is likely to cost at most, with answers of a level.
     pub(super) fn likely_cost(&self, least: &Outlook, full: &Outlook, level: Level) -> Usd {
-        let cost = |calls: &[Planned]| -> Usd {
-            calls.iter().map(|call| self.payees.cost(&self.ledger, call, level, level, Measures::likely_factor)).sum()
-        };
+        let cost = |calls: &[Planned]| self.likely(calls, level, level);
         let rounds = least.rounds.iter().zip(&full.rounds).map(|(least, full)| cost(&Planned::merge(least, full)));
         let rounds: Vec<Usd> = rounds.collect();
         let further = rounds.last().map_or(Usd::ZERO, |last| last.times(f64::from(full.further)));
-        let around = cost(&Planned::merge(&least.around, &full.around));
-        let closing = cost(&Planned::merge(&least.closing, &full.closing));
-        rounds.into_iter().sum::<Usd>() + further + around + closing
+        let beside = |of: fn(&Outlook) -> &Vec<Foreseen>| cost(&Planned::merge(of(least), of(full)));
+        let beside = beside(|view| &view.around) + beside(|view| &view.closing) + beside(|view| &view.decisions);
+        rounds.into_iter().sum::<Usd>() + further + beside
     }
 
-    /// The highest level at which all of it is likely to fit; the least when it fits at none.
-    pub(super) fn highest_level(&self, least: &Outlook, full: &Outlook) -> Level {
+    pub(super) fn likely(&self, calls: &[Planned], read: Level, answer: Level) -> Usd {
+        let cost = |call| self.payees.cost(&self.ledger, call, read, answer, Measures::likely_factor);
+        calls.iter().map(cost).sum()
+    }
+
+    /// The highest level at which `all` of it is likely to fit, what the debate could do without included, and what is
+    /// kept at first beside; nothing when it fits at none. `near` is what is planned.
+    pub(super) fn highest_level(&self, near: &Views, all: &Views) -> Option<Level> {
         let room = self.room();
-        let fits = |level: &Level| self.likely_cost(least, full, *level) <= room;
-        Level::FULL.and_below().find(fits).unwrap_or(Level::LEAST)
+        Level::FULL.and_below().find(|level| self.whole_cost(near, all, *level) <= room)
+    }
+
+    /// What has to be there for all of it.
+    pub(super) fn whole_cost(&self, near: &Views, all: &Views, level: Level) -> Usd {
+        let likely = self.likely_cost(&all.least, &all.full, level) + self.margin_of_closing(all, level);
+        let kept = [near.merged(Outlook::needed), near.merged(Outlook::spare)].concat();
+        let closing = Planned::merge(&near.least.closing, &near.full.closing);
+        likely.max(self.need(kept.iter().chain(&closing), level, None))
     }
 }
 

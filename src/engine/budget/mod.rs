@@ -4,7 +4,8 @@
 //! Before an attempt is sent, what it could cost at most is set aside in the journal; the event with its result puts
 //! what it did cost in the place of that. An attempt that does not fit beside what is kept waits until others have come
 //! back, gets a lower output limit when none is left to wait for, and is refused when even that does not help. So a
-//! round that was begun can be finished, and the judge can always close. `docs/configuration.md` names the
+//! round that was begun can be finished, and the judge can always close. Where all of the debate is likely to fit, what
+//! it could do without is kept for as well, and gives way only to what it needs. `docs/configuration.md` names the
 //! assumptions.
 
 mod ledger;
@@ -15,6 +16,7 @@ use std::collections::BTreeSet;
 
 use crate::agent::{Panel, SharedPrompt};
 use crate::debate::{AgentSettings, CallKey, CallRecord, Debate, Event, Recorded, Settings, Status, StopReason, Usd};
+use crate::figures::list;
 use crate::llm::{Request, Reserved, request_bytes};
 use crate::protocol::{Answer, Authorship, Cost, Protocol, Step};
 use crate::store::StoreError;
@@ -38,10 +40,14 @@ pub(super) struct Budget {
     rest: Vec<Planned>,
     /// The calls that close the debate.
     closing: Vec<Planned>,
+    /// The calls until then that the debate could do without, where the limit buys them.
+    spare: Vec<Planned>,
     /// How long answers may be, so that all of the debate is likely to fit.
     level: Level,
     /// How long answers of this round may have become.
     written: Level,
+    /// Whether this run has said for what there is no room.
+    has_said_left_out: bool,
 }
 
 /// An attempt that is to be sent.
@@ -113,8 +119,10 @@ impl Budget {
             ledger: Ledger::default(),
             rest: Vec::new(),
             closing: Vec::new(),
+            spare: Vec::new(),
             level: Level::FULL,
             written: Level::LEAST,
+            has_said_left_out: false,
         };
         for recorded in past {
             budget.apply(recorded);
@@ -150,8 +158,9 @@ impl Budget {
         self.limit.saturating_sub(self.ledger.taken())
     }
 
-    /// What has to stay free while an attempt is in flight.
-    fn kept_beside(&self, wanted: &Wanted, written: Level) -> Usd {
+    /// What has to stay free while an attempt is in flight; `spares` says whether also for what the debate could do
+    /// without.
+    fn kept_beside(&self, wanted: &Wanted, written: Level, spares: bool) -> Usd {
         let none = &[][..];
         let (closing, rest) = match wanted.cost {
             Cost::Closing if wanted.is_second_chance => return Usd::ZERO,
@@ -159,7 +168,8 @@ impl Budget {
             Cost::Decision => (&self.closing[..], none),
         };
         let is_itself = |call: &&Planned| call.key == wanted.key && !call.is_second_chance && !wanted.offers_tools;
-        let others = closing.iter().chain(rest).filter(|call| !is_itself(call));
+        let spare = if spares { &self.spare[..] } else { none };
+        let others = closing.iter().chain(rest).chain(spare).filter(|call| !is_itself(call));
         self.need(others, written, Some(wanted))
     }
 
@@ -175,15 +185,18 @@ impl Budget {
     }
 
     /// What is kept for the closing beyond its likely cost until the end, since its models are asked nothing before it:
-    /// their first answers may cost more than is known of.
-    fn margin_of_closing(&self, views: &Views) -> Usd {
+    /// their first answers may cost more than is known of. `read` is how long the texts are that they read.
+    fn margin_of_closing(&self, views: &Views, read: Level) -> Usd {
+        // Where nothing else is left, nothing else takes of it.
+        if views.full.before_closing().next().is_none() {
+            return Usd::ZERO;
+        }
         let model = |key: &CallKey| self.payees.get(&key.agent_id).map(|payee| &payee.model);
-        let rounds = views.full.rounds.iter().flatten();
-        let known: Vec<_> = rounds.filter_map(|call| model(&call.key)).collect();
+        let known: Vec<_> = views.full.needed().into_iter().filter_map(|call| model(&call.key)).collect();
         let mut closing = Planned::merge(&views.least.closing, &views.full.closing);
         closing.retain(|call| model(&call.key).is_some_and(|model| !known.contains(&model)));
-        let need = |is_asked| self.payees.need(&self.ledger, closing.iter(), Level::LEAST, |_| is_asked);
-        need(false).saturating_sub(need(true))
+        let need = self.payees.need(&self.ledger, closing.iter(), read, |_| false);
+        need.saturating_sub(self.likely(&closing, read, Level::LEAST))
     }
 
     /// What an attempt may have when what is kept beside it is less important than it is.
@@ -212,35 +225,45 @@ impl Budget {
         if !is_known && self.ledger.has_in_flight(is_same) {
             return Verdict::Later;
         }
-        let at = |level: Level| self.grant(payee, wanted, level, self.kept_beside(wanted, level.max(self.written)));
-        if let Some(grant) = at(self.level) {
+        let at = |level: Level, spares: bool| {
+            self.grant(payee, wanted, level, self.kept_beside(wanted, level.max(self.written), spares))
+        };
+        if let Some(grant) = at(self.level, true) {
             return Verdict::Granted(grant);
         }
         if self.ledger.is_waiting() {
             return Verdict::Later;
         }
-        let lower = self.level.and_below().find_map(at);
+        let lower = |spares| self.level.and_below().find_map(|level| at(level, spares));
+        // What the debate could do without gives way to what it needs, but not to its like.
+        let is_needed = wanted.cost != Cost::Extra;
         let least = || self.grant(payee, wanted, Level::LEAST, self.kept_at_least(wanted)?);
-        lower.or_else(least).map_or(Verdict::Refused, Verdict::Granted)
+        let grant = lower(true).or_else(|| is_needed.then(|| lower(false)).flatten()).or_else(least);
+        grant.map_or(Verdict::Refused, Verdict::Granted)
     }
 
     /// Takes a granted call off the list of those that are still needed.
     fn note_granted(&mut self, wanted: &Wanted, level: Level) {
-        self.written = self.written.max(level);
+        // Nothing that is kept for reads what the debate could do without.
+        if wanted.cost != Cost::Extra {
+            self.written = self.written.max(level);
+        }
         if !wanted.offers_tools {
             let is_paid = |call: &Planned| {
                 call.key == wanted.key && (call.is_second_chance == wanted.is_second_chance || wanted.is_second_chance)
             };
             self.rest.retain(|call| !is_paid(call));
             self.closing.retain(|call| !is_paid(call));
+            self.spare.retain(|call| !is_paid(call));
         }
     }
 
     /// Sets what is needed until a round is over and the debate closed: the calls with answers as short and as long as
-    /// they may be.
-    fn plan(&mut self, least: &Outlook, full: &Outlook) {
-        self.rest = Planned::merge(least.rounds.iter().flatten(), full.rounds.iter().flatten());
-        self.closing = Planned::merge(&least.closing, &full.closing);
+    /// they may be. `spares` says whether the limit buys what the debate could do without, too.
+    fn plan(&mut self, near: &Views, spares: bool) {
+        self.rest = near.merged(Outlook::needed);
+        self.closing = Planned::merge(&near.least.closing, &near.full.closing);
+        self.spare = if spares { near.merged(Outlook::spare) } else { Vec::new() };
         self.written = Level::LEAST;
     }
 
@@ -326,21 +349,35 @@ impl Engine {
         let views = |until| Views::of(self.protocol, &self.panel, budget, &shared, debate, until);
         let near = views(until)?;
         let last = self.debate().settings.as_ref().map_or(until, |settings| settings.debate.rounds.max(until));
-        let level = if self.is_stopping() || last == until {
-            budget.highest_level(&near.least, &near.full)
-        } else {
-            let all = views(last)?;
-            budget.highest_level(&all.least, &all.full)
-        };
-        let lowered = budget.payees.lowered(self.panel.agents.iter().map(|agent| &agent.settings.id), level);
+        let further = if self.is_stopping() || last == until { None } else { Some(views(last)?) };
+        let all = further.as_ref().unwrap_or(&near);
+        let level = budget.highest_level(&near, all);
+        let left_out = if level.is_some() { Vec::new() } else { all.dispensable(debate) };
+        let lowered = self.panel.agents.iter().map(|agent| &agent.settings.id);
+        let lowered = budget.payees.lowered(lowered, level.unwrap_or(Level::LEAST));
         if let Some(budget) = &mut self.budget {
-            budget.plan(&near.least, &near.full);
-            budget.level = level;
+            budget.plan(&near, level.is_some());
+            budget.level = level.unwrap_or(Level::LEAST);
         }
         if !self.is_stopping() {
+            self.say_left_out(&left_out);
             self.say_lowered(lowered)?;
         }
         Ok(())
+    }
+
+    /// Says, once in a run, for what there is no room.
+    fn say_left_out(&mut self, left_out: &[String]) {
+        let Some(budget) = self.budget.as_mut().filter(|budget| !budget.has_said_left_out) else { return };
+        if left_out.is_empty() {
+            return;
+        }
+        budget.has_said_left_out = true;
+        let (limit, left_out) = (budget.limit, list(left_out));
+        self.warn(format!(
+            "the cost limit of {limit} has no room for {left_out}: they are left out unless the rest takes less than it \
+             can"
+        ));
     }
 
     /// Whether what was planned for the next round fits, the closing behind it included.
@@ -375,9 +412,9 @@ impl Engine {
 
 /// Bytes that a token of an answer has, at most.
 const BYTES_PER_TOKEN: usize = 5;
-/// Rounds that are rehearsed; the cost of further ones is that of the last of these. Their prompts are about as long,
-/// histories being bounded.
-const MOST_ROUNDS: u32 = 3;
+/// Rounds that are rehearsed; the cost of further ones is that of the last of these. No more rounds have those protocols
+/// whose prompts grow from each to the next; in the others histories are bounded.
+const MOST_ROUNDS: u32 = 10;
 
 /// What lies before a debate.
 #[derive(Debug, Default)]
@@ -386,10 +423,12 @@ pub(super) struct Outlook {
     rounds: Vec<Vec<Foreseen>>,
     /// Rounds beyond those.
     further: u32,
-    /// Calls ahead of and behind the rounds that the debate can do without.
+    /// Calls ahead of and behind the rounds.
     around: Vec<Foreseen>,
     /// The calls that bring it to its answer, also when it is told to close.
     closing: Vec<Foreseen>,
+    /// What is decided beside those, when it is not told to.
+    decisions: Vec<Foreseen>,
 }
 
 impl Outlook {
@@ -404,7 +443,7 @@ impl Outlook {
         tokens: &dyn Fn(&AgentSettings) -> u32,
     ) -> Result<Self, EngineError> {
         let bytes = |agent: &AgentSettings| tokens(agent) as usize * BYTES_PER_TOKEN;
-        let answers = Answers { bytes: &bytes, last_word: true, extends: false };
+        let answers = Answers { bytes: &bytes, demanding: true, extends: false };
         let mut rehearsal = Rehearsal::new(protocol, panel, shared, debate, answers);
         let first = debate.current_round.max(1);
         let last = until.min(first.saturating_add(MOST_ROUNDS - 1));
@@ -413,7 +452,7 @@ impl Outlook {
             match call.cost {
                 // Some of it may be made beside the last round.
                 Cost::Closing => outlook.closing.push(call),
-                Cost::Round | Cost::Decision if call.in_round => {
+                Cost::Round | Cost::Decision | Cost::Extra if call.in_round => {
                     let place = call.key.round.saturating_sub(first) as usize;
                     if outlook.rounds.len() <= place {
                         outlook.rounds.resize_with(place + 1, Vec::new);
@@ -424,10 +463,24 @@ impl Outlook {
             }
         }
         let regular = rehearsal.closing(None)?;
-        outlook.around.extend(regular.into_iter().filter(|call| call.cost == Cost::Decision));
+        outlook.decisions.extend(regular.into_iter().filter(|call| call.cost == Cost::Decision));
         let early = rehearsal.closing(Some(StopReason::Budget))?;
         outlook.closing.extend(early.into_iter().filter(|call| call.cost == Cost::Closing));
         Ok(outlook)
+    }
+
+    fn before_closing(&self) -> impl Iterator<Item = &Foreseen> {
+        self.rounds.iter().flatten().chain(&self.around)
+    }
+
+    /// What the debate needs before it closes.
+    fn needed(&self) -> Vec<&Foreseen> {
+        self.before_closing().filter(|call| call.cost != Cost::Extra).collect()
+    }
+
+    /// What it could do without.
+    fn spare(&self) -> Vec<&Foreseen> {
+        self.before_closing().filter(|call| call.cost == Cost::Extra).collect()
     }
 }
 
@@ -451,6 +504,17 @@ impl Views {
             Outlook::of(protocol, panel, shared, debate, until, &tokens)
         };
         Ok(Self { least: at(Level::LEAST)?, full: at(Level::FULL)? })
+    }
+
+    fn merged(&self, calls: impl Fn(&Outlook) -> Vec<&Foreseen>) -> Vec<Planned> {
+        Planned::merge(calls(&self.least), calls(&self.full))
+    }
+
+    /// What the debate could do without before it closes, in the words of its stages.
+    fn dispensable(&self, debate: &Debate) -> Vec<String> {
+        let spare = self.merged(Outlook::spare);
+        let stages = debate.stages.iter().filter(|stage| spare.iter().any(|call| call.key.stage == stage.id));
+        stages.map(|stage| stage.words.plural.to_string()).collect()
     }
 }
 

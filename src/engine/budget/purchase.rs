@@ -1,9 +1,10 @@
 //! What a cost limit buys, before anything is paid.
 
 use crate::agent::{Panel, SharedPrompt};
-use crate::debate::{Debate, Purchase, Usd};
+use crate::debate::{Debate, Purchase};
 use crate::engine::EngineError;
-use crate::protocol::Protocol;
+use crate::engine::rehearsal::Foreseen;
+use crate::protocol::{Cost, Protocol};
 
 use super::limits::{BudgetError, Level, Planned};
 use super::{Budget, Outlook, Views};
@@ -14,7 +15,10 @@ use super::{Budget, Outlook, Views};
 /// [`BudgetError::TooLow`] when it does not buy one complete round and the closing.
 pub fn check_purchase(purchase: &Purchase) -> Result<(), BudgetError> {
     let Purchase { limit, one_round, all_rounds, rounds, .. } = *purchase;
-    if limit >= one_round { Ok(()) } else { Err(BudgetError::TooLow { limit, one_round, all_rounds, rounds }) }
+    if limit >= one_round {
+        return Ok(());
+    }
+    Err(BudgetError::TooLow { limit, one_round, all_rounds, rounds, left_out: purchase.left_out.clone() })
 }
 
 /// What the cost limit of a debate buys from where it stands; nothing when it has none.
@@ -32,31 +36,36 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
     let has_round = contributions.any(|one| Some(one.stage) == last_of_round);
     let until = if has_round { 0 } else { debate.current_round.max(1) };
     let first = Views::of(protocol, panel, &budget, &shared, debate, until)?;
-    let flat = |view: &Outlook| view.rounds.iter().flatten().chain(&view.closing).cloned().collect::<Vec<_>>();
-    let calls = Planned::merge(&flat(&first.least), &flat(&first.full));
-    let one_round = budget.need(calls.iter(), Level::LEAST, None).rounded_up();
+    let closing = Planned::merge(&first.least.closing, &first.full.closing);
+    let one_round = [first.merged(Outlook::needed), closing].concat();
+    let one_round = budget.need(one_round.iter(), Level::LEAST, None).rounded_up();
     let all = Views::of(protocol, panel, &budget, &shared, debate, rounds)?;
-    let first_answers = budget.margin_of_closing(&all);
-    let likely = budget.likely_cost(&all.least, &all.full, Level::LEAST) + first_answers;
-    let all_rounds = likely.rounded_up().max(one_round);
-    let level = budget.highest_level(&all.least, &all.full);
-    let bought = bought(&budget, &all, first_answers, debate.current_round.max(1), rounds);
+    let whole = budget.whole_cost(&first, &all, Level::LEAST);
+    let left_out = if whole <= budget.limit { Vec::new() } else { all.dispensable(debate) };
+    let level = budget.highest_level(&first, &all).unwrap_or(Level::LEAST);
+    let bought = bought(&budget, &all, debate.current_round.max(1), rounds);
     let answer_limit = budget.payees.lowered(panel.agents.iter().map(|agent| &agent.settings.id), level);
-    Ok(Some(Purchase { limit: budget.limit, one_round, all_rounds, bought, rounds, answer_limit }))
+    let all_rounds = whole.rounded_up().max(one_round);
+    Ok(Some(Purchase { limit: budget.limit, one_round, all_rounds, bought, rounds, left_out, answer_limit }))
 }
 
-/// How many rounds fit, with the closing and with answers as short as they may be. The first is not in doubt here.
-fn bought(budget: &Budget, all: &Views, first_answers: Usd, current: u32, rounds: u32) -> u32 {
-    let upto = |view: &Outlook, rounds: usize| Outlook {
-        rounds: view.rounds.iter().take(rounds).cloned().collect(),
-        further: u32::try_from(rounds.saturating_sub(view.rounds.len())).unwrap_or(u32::MAX),
-        around: Vec::new(),
-        closing: view.closing.clone(),
+/// How many rounds fit, with the closing and with answers as short as they may be, without what the debate could do
+/// without. The first is not in doubt here.
+fn bought(budget: &Budget, all: &Views, current: u32, rounds: u32) -> u32 {
+    let upto = |view: &Outlook, rounds: usize, is_whole: bool| {
+        let needed = |calls: &Vec<Foreseen>| calls.iter().filter(|call| call.cost != Cost::Extra).cloned().collect();
+        Outlook {
+            rounds: view.rounds.iter().take(rounds).map(needed).collect(),
+            further: u32::try_from(rounds.saturating_sub(view.rounds.len())).unwrap_or(u32::MAX),
+            around: if is_whole { needed(&view.around) } else { Vec::new() },
+            closing: view.closing.clone(),
+            decisions: if is_whole { view.decisions.clone() } else { Vec::new() },
+        }
     };
+    let first_answers = budget.margin_of_closing(all, Level::LEAST);
     let fits = |round: &u32| {
-        let count = (round + 1 - current) as usize;
-        budget.likely_cost(&upto(&all.least, count), &upto(&all.full, count), Level::LEAST) + first_answers
-            <= budget.limit
+        let upto = |view: &Outlook| upto(view, (round + 1 - current) as usize, *round == rounds);
+        budget.likely_cost(&upto(&all.least), &upto(&all.full), Level::LEAST) + first_answers <= budget.limit
     };
     (current..=rounds).take_while(fits).last().unwrap_or(current)
 }
