@@ -211,7 +211,8 @@ impl RawScores {
         let mut leading = scores.iter().filter(|(_, score)| **score >= highest).map(|(id, _)| id);
         let winner = leading.next().filter(|_| leading.next().is_none()).cloned();
         let reasoning = labels.reveal("candidate", &labels.reveal("Candidate", &reasoning));
-        Ok(Judgement { pass, winner, scores, criteria: BTreeMap::new(), reasoning, by_criterion, missing })
+        let (criteria, lacking) = (BTreeMap::new(), Vec::new());
+        Ok(Judgement { pass, winner, scores, criteria, reasoning, by_criterion, missing, lacking })
     }
 }
 

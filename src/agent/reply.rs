@@ -178,9 +178,9 @@ impl RawJudgement {
         answer
     }
 
-    /// Every debater has to have one score, and every one of the `asked` criteria an assessment; others do not count. The
-    /// winner is the one with the highest score, whatever the answer says besides: two statements of one thing must not
-    /// contradict each other in the record.
+    /// Every debater has to have one score. Of what was said on criteria that which was `asked` counts, and what was not
+    /// said is noted: the scores stand without it. The winner is the one with the highest score, whatever the answer says
+    /// besides: two statements of one thing must not contradict each other in the record.
     pub(super) fn read(text: &str, labels: &Labels, asked: &[&str], pass: u8) -> Result<Judgement, AnswerError> {
         let unfit = |message: String| AnswerError::Unfit { message };
         let Self { criteria: assessed, scores: given, reasoning, .. } = read_json(text)?;
@@ -197,9 +197,6 @@ impl RawJudgement {
                 return Err(unfit(format!("`criteria` has {known} twice")));
             }
         }
-        if let Some(lacking) = asked.iter().find(|known| !criteria.contains_key(**known)) {
-            return Err(unfit(format!("`criteria` has none for {lacking}")));
-        }
         if let Some((label, _)) = labels.iter().find(|(_, author)| !scores.contains_key(*author)) {
             return Err(AnswerError::Unfit { message: format!("`scores` has none of debater {label}") });
         }
@@ -207,10 +204,12 @@ impl RawJudgement {
         let mut leading = scores.iter().filter(|(_, score)| **score >= highest).map(|(id, _)| id);
         let winner = leading.next().filter(|_| leading.next().is_none()).cloned();
         let named = |text: &str| labels.reveal("debater", &labels.reveal(DEBATER, text));
+        let lacking = asked.iter().filter(|known| !criteria.contains_key(**known)).map(|known| (*known).to_owned());
+        let lacking = lacking.collect();
         let criteria = criteria.into_iter().map(|(name, assessment)| (name, named(assessment))).collect();
         let reasoning = named(&reasoning);
         let (by_criterion, missing) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Judgement { pass, winner, scores, criteria, reasoning, by_criterion, missing })
+        Ok(Judgement { pass, winner, scores, criteria, reasoning, by_criterion, missing, lacking })
     }
 }
 
@@ -278,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_judgement_has_one_score_of_each_debater_and_each_criterion() {
+    fn a_judgement_has_one_score_of_each_debater_and_says_something_on_each_criterion() {
         let labels = Labels::of(["ann", "bob"].map(AgentId::new));
         let read = |scores: &[(&str, u32)], criteria: &[&str]| {
             let scores = scores.iter().map(|(debater, score)| json!({"debater": debater, "score": score}));
@@ -293,7 +292,8 @@ mod tests {
         let judgement = read(&both, &["Logic", "charm ", "vibes"]).unwrap();
         assert_eq!(judgement.winner, Some(AgentId::new("bob")));
         assert_eq!(judgement.criteria.keys().collect::<Vec<_>>(), ["charm", "logic"]);
-        assert_eq!(read(&both, &["logic"]).unwrap_err(), "`criteria` has none for charm");
+        assert!(judgement.lacking.is_empty());
+        assert_eq!(read(&both, &["logic"]).unwrap().lacking, ["charm"]);
         assert_eq!(read(&both, &["logic", "charm", "LOGIC"]).unwrap_err(), "`criteria` has logic twice");
         let doubled = [("A", 10), ("B", 20), ("A", 90)];
         assert_eq!(read(&doubled, &["logic", "charm"]).unwrap_err(), "`scores` has two of debater A");

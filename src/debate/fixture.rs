@@ -316,6 +316,7 @@ pub(crate) mod pitching {
             reasoning: "because".to_owned(),
             by_criterion: std::collections::BTreeMap::new(),
             missing: std::collections::BTreeMap::new(),
+            lacking: Vec::new(),
         };
         Event::Judged { key: key(RULING, "judge", None).pass(pass), judgement, call: call(None) }
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::figures::thousands;
+use crate::figures::{list, thousands};
 
 use super::{CallKey, Contribution, Debate, Shortened, StageId, StopReason, Yield};
 
@@ -87,6 +87,10 @@ impl Outcome {
         // By a rule there may be no winner; then the judge's scores decide.
         if let Some(voting) = debate.voting.as_ref().filter(|one| one.winner.is_none() && one.count.is_none()) {
             reasons.push(voting.unbroken_in_words().to_owned());
+        }
+        for judgement in debate.judgements.iter().filter(|one| !one.lacking.is_empty()) {
+            let order = if judgement.pass > 1 { "in the opposite order " } else { "" };
+            reasons.push(format!("the judge {order}said nothing on {}", list(&judgement.lacking)));
         }
         if let Some(solution) = &debate.final_solution {
             if let Some(Shortened { from, to }) = solution.shortened {

@@ -25,6 +25,9 @@ pub struct Judgement {
     /// The major requirements that each misses.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<AgentId, Vec<String>>,
+    /// The criteria that it was asked about and said nothing on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacking: Vec<String>,
 }
 
 /// What all judgements come to.

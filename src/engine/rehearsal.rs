@@ -271,6 +271,7 @@ impl<'a> Rehearsal<'a> {
                     reasoning: String::new(),
                     by_criterion: BTreeMap::new(),
                     missing: self.missing(step),
+                    lacking: Vec::new(),
                 };
                 Event::Judged { key, judgement, call }
             }

@@ -194,10 +194,13 @@ fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
     };
     let passes: Vec<&str> = debate.judgements.iter().map(|one| order(one.pass)).collect();
     let rule = " ---: |".repeat(passes.len());
-    let _ = writeln!(text, "\n| debater | side | score | {} |\n| --- | --- | ---: |{rule}", passes.join(" | "));
+    let has_sides = verdict.scores.keys().any(|id| side(settings, id) != Position::Neutral);
+    let (sides, sides_rule) = if has_sides { (" side |", " --- |") } else { ("", "") };
+    let _ = writeln!(text, "\n| debater |{sides} score | {} |\n| --- |{sides_rule} ---: |{rule}", passes.join(" | "));
     for (id, mean) in ranked(&verdict.scores) {
         let name = settings.agents.iter().find(|agent| agent.id == *id).map_or(id.as_str(), |agent| &agent.name);
-        let _ = write!(text, "| {} | {} | {} |", cell(name), side(settings, id).name(), score(*mean));
+        let side = if has_sides { format!(" {} |", side(settings, id).name()) } else { String::new() };
+        let _ = write!(text, "| {} |{side} {} |", cell(name), score(*mean));
         for judgement in &debate.judgements {
             let given = judgement.scores.get(id).map_or_else(|| "none".to_owned(), |given| score(*given));
             let _ = write!(text, " {given} |");

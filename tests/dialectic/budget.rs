@@ -317,11 +317,13 @@ fn a_dry_run_says_what_it_cannot_know() {
 fn said(request: &Incoming, at_length: bool) -> Reply {
     let most = request.max_tokens().expect("a call under a cost limit has an output limit");
     let written = if at_length { most } else { most.min(500) };
+    let criteria = ["logic", "evidence", "rebuttal", "clarity"];
+    let criteria = criteria.map(|name| json!({"name": name, "assessment": "Both were sound."}));
     let reply = match request.task() {
         "poll" => Reply::json(json!({"choice": "for", "confidence": 70, "reason": "It is cheaper."})),
         "judge the debate" => Reply::json(json!({
             "scores": [{"debater": "A", "score": 70}, {"debater": "B", "score": 60}],
-            "criteria": [{"name": "logic", "assessment": "Both were sound."}],
+            "criteria": criteria,
             "reasoning": "The first was answered less.",
             "winner": "A",
         })),

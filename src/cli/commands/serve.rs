@@ -139,11 +139,15 @@ impl Served {
 
     /// Goes on until the user interrupts, and pauses what was started meanwhile.
     pub(in crate::cli) fn stay(self, terminal: &mut Terminal) -> Result<(), Error> {
-        terminal.notice("The page stays until you press Ctrl-C.");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+        // Ahead of the notice: who reads it may press at once.
+        let mut interrupts = {
+            let _context = runtime.enter();
+            Interrupts::listen()
+        };
+        terminal.notice("The page stays until you press Ctrl-C.");
         let Self { stage: _, stop, hurry, ended } = self;
         runtime.block_on(async {
-            let mut interrupts = Interrupts::listen();
             interrupts.next().await;
             // One that has ended already needs no telling.
             let _ = stop.send(());

@@ -304,6 +304,7 @@ impl Course {
                     reasoning: if key.pass == 1 { "Pass 1: Ada met Ben." } else { "Pass 2: Ben met Ada." }.to_owned(),
                     by_criterion: BTreeMap::new(),
                     missing: BTreeMap::new(),
+                    lacking: Vec::new(),
                 };
                 Event::Judged { key, judgement, call: call() }
             }
@@ -376,6 +377,7 @@ impl Course {
                         .map(|(id, score)| (id.clone(), [("x".to_owned(), *score)].into()))
                         .collect(),
                     missing: missing.into_iter().map(|place| (id(place), vec!["a requirement".to_owned()])).collect(),
+                    lacking: Vec::new(),
                     scores,
                     criteria: BTreeMap::new(),
                     reasoning: String::new(),
