@@ -126,8 +126,8 @@ impl Outcome {
 fn unreplaced(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
     let last = debate.final_round()?;
     let yields = |stage: StageId| debate.stage(stage).and_then(|stage| stage.yields);
-    let later = debate.failures.iter().map(|failure| &failure.key).filter(|key| key.round > last.round_number);
-    let failed = later.filter(|key| yields(key.stage) == Some(Yield::Proposal)).last()?;
+    let mut later = debate.failures.iter().map(|failure| &failure.key).filter(|key| key.round > last.round_number);
+    let failed = later.rfind(|key| yields(key.stage) == Some(Yield::Proposal))?;
     let text = debate.positions(last).into_iter().find(|text| text.agent_id == failed.agent_id)?;
     Some((&**text, debate.words(failed.stage).noun))
 }
