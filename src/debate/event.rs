@@ -355,6 +355,12 @@ pub struct Created {
 }
 
 impl Event {
+    /// The end of a debate that was stopped before there was anything that it could be closed with.
+    #[must_use]
+    pub fn stopped_without_proposal() -> Self {
+        Self::Failed { error: "it was stopped before anybody had made a proposal".to_owned() }
+    }
+
     /// What the call took that this event is the result of; absent where there was none.
     #[must_use]
     pub fn call(&self) -> Option<&CallRecord> {

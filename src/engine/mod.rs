@@ -36,7 +36,7 @@ use crate::signals::Signals;
 use crate::store::{Record, StoreError};
 use crate::tools::ToolContext;
 
-pub use budget::{BudgetError, check_prices, check_purchase, known_cost, purchase};
+pub use budget::{Books, BudgetError, check_prices, check_purchase, known_cost, purchase};
 pub use follow_up::FollowUpError;
 pub use forecast::{ForecastError, forecast};
 pub use windows::{WindowError, check_windows, telling_rounds};
@@ -55,6 +55,17 @@ pub enum Ending {
     Paused,
     /// Without an answer; it can be resumed.
     Failed,
+}
+
+/// What a debate that waits for the user is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// It goes on, if only to close.
+    GoOn,
+    /// It is to end, and there is nothing that it could be closed with.
+    GiveUp,
+    /// It stays paused.
+    Nothing,
 }
 
 /// Why a run could not go on. The debate itself is as far as its journal says.
@@ -242,6 +253,18 @@ impl Engine {
     #[must_use]
     pub fn gathering(self, gather: Gather) -> Self {
         Self { gather: Some(gather), ..self }
+    }
+
+    /// The same, with a limit that holds beside its own: what it may cost in all, its `past` included.
+    #[must_use]
+    pub fn at_most(mut self, most: Usd, past: &[Recorded]) -> Self {
+        let budget = self.budget.take().or_else(|| {
+            let mut settings = self.debate().settings.clone()?;
+            settings.debate.budget.max_cost_usd = Some(most);
+            Budget::of(&settings, &self.panel.routed, past)
+        });
+        self.budget = budget.map(|budget| budget.at_most(most));
+        self
     }
 
     /// Runs the debate until it ends or has to wait.
@@ -613,46 +636,68 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes in answers until no question is open; each is on record as soon as it is there. Says whether that came to
-    /// be: not when the debate is told to pause, nor when nobody is left who could answer.
+    /// Takes in answers until no question is open; each is on record as soon as it is there. Then the debate goes on, as it
+    /// does when it is told to close; not when it is told to pause, nor when nobody is left who could answer.
     ///
     /// # Errors
     /// When what it is told cannot be put on record.
-    pub async fn told_answers(&mut self) -> Result<bool, EngineError> {
+    pub async fn told_answers(&mut self) -> Result<Heard, EngineError> {
         while self.debate().open_questions().next().is_some() {
             match self.commands.recv().await {
-                Some(Command::Pause) | None => return Ok(false),
-                Some(Command::Hold | Command::GoOn | Command::Stop) => {}
+                Some(Command::Pause) | None => return Ok(Heard::Nothing),
+                Some(Command::Stop) => return self.told_to_stop(),
+                Some(Command::Hold | Command::GoOn) => {}
                 Some(told @ (Command::Acknowledge | Command::Answer { .. } | Command::EndQuestions)) => {
                     self.heed(told)?;
                 }
             }
         }
-        Ok(true)
+        Ok(Heard::GoOn)
     }
 
-    /// Waits until the debate, which has paused, is told to go on, and says whether it is: not where it was not to stay
+    /// Has a debate that waits close with what is there.
+    fn told_to_stop(&mut self) -> Result<Heard, EngineError> {
+        if self.debate().final_round().is_none() {
+            return Ok(Heard::GiveUp);
+        }
+        self.heed(Command::Stop)?;
+        (self.is_pausing, self.is_held) = (false, false);
+        Ok(Heard::GoOn)
+    }
+
+    /// Records that the debate ends without an answer, since the user stopped it before there was anything to close it
+    /// with.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub async fn give_up(&mut self) -> Result<(), EngineError> {
+        self.append(Event::stopped_without_proposal())?;
+        Ok(self.record.flush().await?)
+    }
+
+    /// Waits until the debate, which has paused, is told to go on, if only to close: not where it was not to stay
     /// ready, nor when nobody is left who could say so. Then [`run`](Self::run) takes it up where it is.
     ///
     /// # Errors
     /// When what it is told meanwhile cannot be put on record.
-    pub async fn told_to_go_on(&mut self) -> Result<bool, EngineError> {
+    pub async fn told_to_go_on(&mut self) -> Result<Heard, EngineError> {
         while self.is_held {
             match self.commands.recv().await {
                 Some(Command::GoOn) => {
                     (self.is_pausing, self.is_held) = (false, false);
                     // The pause was no silence of the models'.
                     self.silence = None;
-                    return Ok(true);
+                    return Ok(Heard::GoOn);
                 }
                 Some(told @ (Command::Acknowledge | Command::Answer { .. } | Command::EndQuestions)) => {
                     self.heed(told)?;
                 }
-                Some(Command::Hold | Command::Stop) => {}
-                Some(Command::Pause) | None => return Ok(false),
+                Some(Command::Stop) => return self.told_to_stop(),
+                Some(Command::Hold) => {}
+                Some(Command::Pause) | None => return Ok(Heard::Nothing),
             }
         }
-        Ok(false)
+        Ok(Heard::Nothing)
     }
 
     /// Removes the record of a debate that left nothing: it failed, no attempt of it can have been billed, and the user

@@ -46,7 +46,7 @@ impl Runner {
         let protocol = known(&settings, protocols).ok_or_else(|| refused("its protocol is unknown"))?;
         let cut = "the last line of the journal was cut short by a crash and is dropped";
         let warnings = contents.cut_short.then(|| cut.to_owned()).into_iter().collect();
-        Ok(Saved { entry: entry.clone(), record, contents, protocol, settings, warnings })
+        Ok(Saved { entry: entry.clone(), record, contents, protocol, settings, most: None, warnings })
     }
 
     /// Makes a question about a finished debate ready, for its judge; without a question, the last that has no answer.

@@ -17,6 +17,7 @@ mod prepared;
 mod run;
 mod services;
 mod setup;
+mod spending;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use rand::RngExt;
 use crate::config::{Provenance, elsewhere};
 use crate::debate::{
     Attachment, Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint, ForkedFrom,
-    Settings, Status, check_taken_over, fork,
+    Settings, Status, Usd, check_taken_over, fork,
 };
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::engine::{EngineError, ForecastError, WindowError};
@@ -41,6 +42,7 @@ pub use prepared::{Prepared, Ready};
 pub use run::{Controls, Failed, Finished, Run};
 pub use services::{Services, ServicesError};
 pub use setup::{change_settings, load_settings, role_names, users_hooks, with_vocabulary};
+pub use spending::{SpendingError, SpendingLock, remove, spent_by, spent_today};
 
 pub(crate) use models::Models;
 
@@ -89,6 +91,8 @@ pub struct Saved {
     contents: Contents,
     protocol: &'static Protocol,
     settings: Settings,
+    /// What it may cost in all, whatever its own limit is.
+    most: Option<Usd>,
     warnings: Vec<String>,
 }
 
@@ -271,7 +275,7 @@ impl Runner {
         let mut settings = debate.settings.clone().ok_or_else(|| not_resumable("its settings are not saved"))?;
         settings.elsewhere = elsewhere(&settings, &self.services.environment);
         let protocol = known(&settings, protocols).ok_or_else(|| not_resumable("its protocol is unknown"))?;
-        Ok(Saved { entry: entry.clone(), record, contents, protocol, settings, warnings })
+        Ok(Saved { entry: entry.clone(), record, contents, protocol, settings, most: None, warnings })
     }
 
     /// Makes a saved debate ready to go on.
@@ -279,10 +283,10 @@ impl Runner {
     /// # Errors
     /// When somebody cannot be called.
     pub fn resume(&self, saved: Saved, provenance: &Provenance) -> Result<Prepared, RunnerError> {
-        let Saved { record, contents, protocol, settings, .. } = saved;
+        let Saved { record, contents, protocol, settings, most, .. } = saved;
         let panel = self.services.panel(protocol, &settings, provenance)?;
         let collector = self.collector(panel.withheld.clone(), provenance);
-        let origin = Origin::Saved { record: Box::new(record), past: contents.events };
+        let origin = Origin::Saved { record: Box::new(record), past: contents.events, most };
         Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
     }
 
@@ -349,6 +353,14 @@ impl Saved {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Has it cost so much in all at most when it goes on, also where its own limit is higher or it has none.
+    #[must_use]
+    pub fn at_most(mut self, most: Usd) -> Self {
+        let own = &mut self.settings.debate.budget.max_cost_usd;
+        *own = Some(own.map_or(most, |own| own.min(most)));
+        Self { most: Some(most), ..self }
     }
 
     /// What was found wrong with its files and could be mended.

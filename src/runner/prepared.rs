@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::Panel;
 use crate::debate::{
     Created, Debate, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources, Recorded, Signal, Span,
-    Spent, Status, Timestamp, fold,
+    Spent, Status, Timestamp, Usd, fold,
 };
 use crate::engine::{Command, Engine, ForecastError, check_purchase, forecast, purchase};
 use crate::protocol::Protocol;
@@ -32,8 +32,8 @@ pub struct Prepared {
 pub(super) enum Origin {
     /// It is new; a branch begins with what it takes over.
     New { created: Box<Created>, taken_over: Vec<Event> },
-    /// It was saved.
-    Saved { record: Box<Record>, past: Vec<Recorded> },
+    /// It was saved, and may cost so much in all.
+    Saved { record: Box<Record>, past: Vec<Recorded>, most: Option<Usd> },
 }
 
 /// A debate that is on record and runs when it is told to.
@@ -46,6 +46,8 @@ pub struct Ready {
     /// The event that began it, where that is not past.
     begun: Option<Arc<Recorded>>,
     signals: Signals,
+    /// What it may cost in all, whatever its own limit is.
+    most: Option<Usd>,
     closes: bool,
 }
 
@@ -93,13 +95,13 @@ impl Prepared {
     /// When it cannot be saved; then nothing of it stays.
     pub fn begin(self) -> Result<Ready, StoreError> {
         let Self { protocol, panel, collector, directory, origin } = self;
-        let (record, past, begun) = match origin {
-            Origin::Saved { record, past } => (*record, past, None),
+        let (record, past, begun, most) = match origin {
+            Origin::Saved { record, past, most } => (*record, past, None, most),
             Origin::New { created, taken_over } => {
                 let (mut record, begun) = Record::begin(&directory, |id| Created { id, ..created.as_ref().clone() })?;
                 let copied = taken_over.into_iter().map(|event| Ok(record.append(event)?.as_ref().clone()));
                 match copied.collect::<Result<Vec<Recorded>, StoreError>>() {
-                    Ok(past) => (record, past, Some(begun)),
+                    Ok(past) => (record, past, Some(begun), None),
                     Err(error) => {
                         // Half of what was to be taken over is no fork: resumed, it would pay for the rest once more.
                         record.discard();
@@ -119,7 +121,7 @@ impl Prepared {
         };
         let before = if begun.is_some() { 0 } else { record.events() };
         let signals = Signals::behind(shown.resuming(debate), before);
-        Ok(Ready { protocol, panel, collector, record, past, begun, signals, closes: false })
+        Ok(Ready { protocol, panel, collector, record, past, begun, signals, most, closes: false })
     }
 }
 
@@ -201,7 +203,7 @@ impl Ready {
     /// Outside of a Tokio runtime.
     #[must_use]
     pub fn run(self) -> Run {
-        let Self { protocol, panel, collector, record, past, begun, signals, closes } = self;
+        let Self { protocol, panel, collector, record, past, begun, signals, most, closes } = self;
         let is_begun = begun.is_some();
         if let Some(begun) = begun {
             signals.publish(Signal::Recorded(begun));
@@ -215,8 +217,11 @@ impl Ready {
         let (id, journal) = (record.debate().id.clone(), record.journal_path().to_owned());
         // A branch took over what another debate paid for.
         let is_new = is_begun && past.is_empty();
-        let engine = Engine::new(protocol, panel, record, &past, signals.clone(), cancel.clone(), heard)
+        let mut engine = Engine::new(protocol, panel, record, &past, signals.clone(), cancel.clone(), heard)
             .gathering(collector.into_gather());
+        if let Some(most) = most {
+            engine = engine.at_most(most, &past);
+        }
         Run::spawn(engine, id, journal, signals, commands, cancel, is_new)
     }
 }

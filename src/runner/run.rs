@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::debate::{AgentId, Debate, DebateId, Progress, Recorded};
-use crate::engine::{Command, Ending, Engine, EngineError};
+use crate::engine::{Command, Ending, Engine, EngineError, Heard};
 use crate::signals::{EventLog, Follower, Signals, Subscription, Words};
 use crate::store::JournalReader;
 
@@ -202,11 +202,12 @@ async fn drive(
             Ok(Ending::Paused) if !cancel.is_cancelled() => {
                 let goes_on = tokio::select! {
                     goes_on = engine.told_to_go_on() => goes_on,
-                    () = cancel.cancelled() => Ok(false),
+                    () = cancel.cancelled() => Ok(Heard::Nothing),
                 };
                 match goes_on {
-                    Ok(true) => continue,
-                    Ok(false) => break Ok(Ending::Paused),
+                    Ok(Heard::GoOn) => continue,
+                    Ok(Heard::GiveUp) => break engine.give_up().await.map(|()| Ending::Failed),
+                    Ok(Heard::Nothing) => break Ok(Ending::Paused),
                     Err(error) => break Err(error),
                 }
             }
@@ -216,11 +217,12 @@ async fn drive(
         let answered = tokio::select! {
             biased;
             answered = engine.told_answers() => answered,
-            () = cancel.cancelled() => Ok(false),
+            () = cancel.cancelled() => Ok(Heard::Nothing),
         };
         match answered {
-            Ok(true) => {}
-            Ok(false) => break engine.pause().await.map(|()| Ending::Paused),
+            Ok(Heard::GoOn) => {}
+            Ok(Heard::GiveUp) => break engine.give_up().await.map(|()| Ending::Failed),
+            Ok(Heard::Nothing) => break engine.pause().await.map(|()| Ending::Paused),
             Err(error) => break Err(error),
         }
         asks.send_replace(None);

@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use rand::RngExt;
 use sha2::{Digest, Sha256};
 
+use super::listen::Seat;
 use super::problem::{Kind, Problem};
 use super::server::App;
 
@@ -114,6 +115,11 @@ impl Access {
         cookies.any(|(name, value)| name == self.cookie_name && Secret::of(value) == self.cookie)
     }
 
+    /// Whether whoever asks has shown the token, or the cookie that it becomes.
+    fn is_known(&self, headers: &HeaderMap) -> bool {
+        self.has_token(headers) || self.has_cookie(headers)
+    }
+
     fn has_token(&self, headers: &HeaderMap) -> bool {
         let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let given = value.and_then(|value| value.split_once(' '));
@@ -177,7 +183,8 @@ pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) 
     let access = &app.access;
     let checked = access
         .check_sender(request.headers(), request.uri())
-        .and_then(|()| access.check_asker(request.method(), request.headers(), request.uri().path()));
+        .and_then(|()| access.check_asker(request.method(), request.headers(), request.uri().path()))
+        .and_then(|()| if access.is_known(request.headers()) { seat(&request) } else { Ok(()) });
     let mut response = match checked {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
@@ -195,6 +202,13 @@ pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) 
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(PAGE_POLICY));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
+}
+
+/// Gives the connection a place among those of clients that are known.
+fn seat(request: &Request) -> Result<(), Problem> {
+    let seat = request.extensions().get::<Seat>();
+    let seated = seat.is_some_and(Seat::take_place);
+    if seated { Ok(()) } else { Err(Problem::busy("there are too many connections")) }
 }
 
 /// Host and port as a browser names them.

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::debate::{AgentId, Debate, DebateFile, DebateId, Event, NO_ANSWER, Status};
 use crate::protocol::side;
 use crate::report::{Detail, View, decision_record, html, markdown};
-use crate::runner::Controls;
+use crate::runner::{Controls, SpendingLock};
 use crate::sanitize::escaped_json;
 use crate::store::{Entry, Wanted};
 
@@ -254,7 +254,7 @@ pub(super) async fn list(State(app): State<App>, Asked(filter): Asked<Filter>) -
 
 pub(super) async fn start(State(app): State<App>, Content(body): Content) -> Result<Response, Problem> {
     let request = NewDebate::read(&body)?;
-    let started = admit(&app, move |app| app.workplace.begin(&request, app.left_today()?)).await?;
+    let started = admit(&app, move |app, _| app.workplace.begin(&request, app.left_today()?)).await?;
     Ok(created(started))
 }
 
@@ -264,7 +264,7 @@ pub(super) async fn fork(
     Content(body): Content,
 ) -> Result<Response, Problem> {
     let request = Fork::read(&body)?;
-    let started = admit(&app, move |app| {
+    let started = admit(&app, move |app, _| {
         let entry = entry_of(&app.workplace.directory, &id)?;
         app.workplace.fork(&entry, &request, app.left_today()?)
     });
@@ -280,16 +280,17 @@ fn created(started: Started) -> Response {
     response
 }
 
-/// Makes a debate ready and lets it run, or wait for a place: one at a time, so that none is paid twice from the same
-/// money.
+/// Makes a debate ready and lets it run, or wait for a place: one at a time, also beside other servers of the same
+/// directory, so that no two are paid from the same money.
 async fn admit(
     app: &App,
-    make: impl FnOnce(&App) -> Result<Admission, Problem> + Send + 'static,
+    make: impl FnOnce(&App, &SpendingLock) -> Result<Admission, Problem> + Send + 'static,
 ) -> Result<Started, Problem> {
     let _door = app.door.lock().await;
     app.hall.check_room()?;
     app.blocking(move |app| {
-        let mut admission: Admission = make(app)?;
+        let lock = SpendingLock::take(&app.workplace.directory)?;
+        let mut admission: Admission = make(app, &lock)?;
         let (id, warnings) = (admission.ready.debate().id.clone(), std::mem::take(&mut admission.warnings));
         app.hall.admit(admission)?;
         let is_waiting = matches!(app.hall.whereabouts(&id), Whereabouts::Waiting(_));
@@ -444,12 +445,31 @@ pub(super) async fn stop(State(app): State<App>, Path(id): Path<String>) -> Resu
     let id = known_id(&app, id).await?;
     match app.hall.whereabouts(&id) {
         Whereabouts::Running => app.hall.tell(&id, Controls::stop)?,
+        Whereabouts::Waiting(_) if app.hall.close_waiting(&id) => {}
         Whereabouts::Waiting(_) | Whereabouts::Elsewhere => {
             app.hall.withdraw(&id);
-            resumed(&app, id, true).await?;
+            let of = id.clone();
+            if !app.blocking(move |app| end_without_proposal(app, &of)).await?? {
+                resumed(&app, id, true).await?;
+            }
         }
     }
     Ok(accepted())
+}
+
+/// Ends a debate that does not run and has nothing that it could be closed with: nobody is called. Says whether it did.
+fn end_without_proposal(app: &App, id: &DebateId) -> Result<bool, Problem> {
+    let entry = entry_of(&app.workplace.directory, id.as_str())?;
+    let (mut has_nothing, mut has_ended) = (false, false);
+    entry.note(|debate| {
+        has_nothing = debate.final_round().is_none();
+        has_ended = matches!(debate.status, Status::Completed | Status::Failed);
+        (has_nothing && !has_ended).then(Event::stopped_without_proposal)
+    })?;
+    if has_nothing && has_ended {
+        return Err(Problem::conflict("the debate has ended, and there is nothing that it could be closed with"));
+    }
+    Ok(has_nothing)
 }
 
 pub(super) async fn resume(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
@@ -464,9 +484,9 @@ pub(super) async fn resume(State(app): State<App>, Path(id): Path<String>) -> Re
 }
 
 async fn resumed(app: &App, id: DebateId, closes: bool) -> Result<Started, Problem> {
-    admit(app, move |app| {
+    admit(app, move |app, lock| {
         let entry = entry_of(&app.workplace.directory, id.as_str())?;
-        app.workplace.resume(&entry, closes, app.left_today()?)
+        app.workplace.resume(&entry, closes, app.left_today()?, lock)
     })
     .await
 }

@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::debate::{DebateId, Usd};
+use crate::debate::DebateId;
 use crate::engine::Ending;
 use crate::runner::{After, Controls, Failed, Finished, HOOK_LIMIT, Ready, Run};
 use crate::signals::Signals;
@@ -63,12 +63,10 @@ struct State {
 struct Place {
     signals: Signals,
     controls: Controls,
-    limit: Option<Usd>,
 }
 
 struct Waiting {
     ready: Ready,
-    limit: Option<Usd>,
     after: After,
 }
 
@@ -107,8 +105,8 @@ impl Hall {
     /// # Errors
     /// When too many wait already, or the server is about to end.
     pub(super) fn admit(&self, admission: Admission) -> Result<(), Problem> {
-        let Admission { ready, limit, after, warnings: _ } = admission;
-        let admitted = Waiting { ready, limit, after };
+        let Admission { ready, after, warnings: _ } = admission;
+        let admitted = Waiting { ready, after };
         let mut state = self.state();
         if state.is_closed {
             return Err(Problem::busy("the server is about to end"));
@@ -138,7 +136,7 @@ impl Hall {
 
     /// Lets a debate be watched and steered from here that somebody else runs.
     pub(super) fn watch(&self, run: &Run, signals: Signals) {
-        let place = Place { signals, controls: run.controls(), limit: None };
+        let place = Place { signals, controls: run.controls() };
         self.state().running.insert(run.id().clone(), place);
         self.changed();
     }
@@ -149,14 +147,14 @@ impl Hall {
         self.changed();
     }
 
-    fn run(&self, state: &mut State, Waiting { ready, limit, after }: Waiting) {
+    fn run(&self, state: &mut State, Waiting { ready, after }: Waiting) {
         let (id, signals) = (ready.debate().id.clone(), ready.signals().clone());
         let saved_to = ready.state_path().to_owned();
         // What the run spawns belongs to the thread of the debates.
         let entered = self.0.engine.enter();
         let run = ready.run();
         drop(entered);
-        state.running.insert(id, Place { signals, controls: run.controls(), limit });
+        state.running.insert(id, Place { signals, controls: run.controls() });
         let hall = self.clone();
         self.0.engine.spawn(async move {
             let id = run.id().clone();
@@ -247,6 +245,21 @@ impl Hall {
         Ok(())
     }
 
+    /// Has a debate that waits for a place close with what there is when it gets one. Says whether it waited, and has
+    /// anything to close with.
+    pub(super) fn close_waiting(&self, id: &DebateId) -> bool {
+        let mut state = self.state();
+        let is_meant = |waiting: &Waiting| {
+            let debate = waiting.ready.debate();
+            debate.id == *id && debate.final_round().is_some()
+        };
+        let Some(place) = state.waiting.iter().position(is_meant) else { return false };
+        if let Some(Waiting { ready, after }) = state.waiting.remove(place) {
+            state.waiting.insert(place, Waiting { ready: ready.closing(), after });
+        }
+        true
+    }
+
     /// Takes a debate that waits for a place back. It stays on record. Says whether it waited.
     pub(super) fn withdraw(&self, id: &DebateId) -> bool {
         let mut state = self.state();
@@ -262,15 +275,6 @@ impl Hall {
     /// Why a debate left no record.
     pub(super) fn lost(&self, id: &DebateId) -> Option<Problem> {
         self.state().lost.iter().find(|(lost, _)| lost == id).map(|(_, problem)| problem.clone())
-    }
-
-    /// What the debates that run or wait may cost together, and which they are.
-    pub(super) fn promised(&self) -> (Usd, Vec<DebateId>) {
-        let state = self.state();
-        let running = state.running.iter().map(|(id, place)| (id.clone(), place.limit));
-        let waiting = state.waiting.iter().map(|waiting| (waiting.ready.debate().id.clone(), waiting.limit));
-        let limited: Vec<_> = running.chain(waiting).filter_map(|(id, limit)| Some((id, limit?))).collect();
-        (limited.iter().map(|(_, limit)| *limit).sum(), limited.into_iter().map(|(id, _)| id).collect())
     }
 
     /// Told of each change of what runs or waits.

@@ -1,83 +1,178 @@
 //! Connections: how many there are at once, and how long each may be silent.
+//!
+//! A connection on which nobody has shown the token yet, or the cookie that it becomes, has its place in a room of its own.
+//! When that is full, whoever has been in it longest has to go: so whoever brings the token gets in however many others
+//! come and say nothing. With the first request that carries it the connection moves to the places of those that are known,
+//! where no stranger can send it away.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutStream;
+use tokio_util::sync::CancellationToken;
 
-/// Connections at most. A browser opens six, and each takes some tens of kilobytes.
+/// Connections of known clients at most. A browser opens six, and each takes some tens of kilobytes.
 const MOST: usize = 384;
-/// Connections beyond that to which this is said, at most: the others are closed without a word.
-const MOST_REFUSED: usize = 64;
+/// Connections at most on which nobody has shown the token yet.
+const MOST_STRANGERS: usize = 128;
 /// How long a connection may take to send the head of a request, or stay open without one.
 const TO_ASK: Duration = Duration::from_secs(30);
 /// How long a client may take nothing of what it is sent. It is disconnected then.
 const TO_READ: Duration = Duration::from_secs(20);
-/// How long somebody who is refused may take to hear it.
-const TO_HEAR: Duration = Duration::from_secs(1);
 /// Bytes that wait in a connection to be sent, about.
 const BUFFER: usize = 32 * 1024;
 /// How long no connection is taken where the system has no room for one.
 const PAUSE: Duration = Duration::from_millis(100);
 
-const TOO_MANY: &str = "{\"type\":\"busy\",\"title\":\"Too much is going on at once\",\"status\":503,\
-                        \"detail\":\"there are too many connections\",\"retryable\":true}";
+/// The connections that there are.
+#[derive(Default)]
+struct Room {
+    /// Those of strangers, the oldest first, each with what sends it away.
+    strangers: VecDeque<(u64, CancellationToken)>,
+    /// How many known clients there are.
+    known: usize,
+    /// How many connections there have been.
+    count: u64,
+}
+
+/// The place of a connection. Clones are the same.
+#[derive(Clone)]
+pub(super) struct Seat(Arc<Place>);
+
+struct Place {
+    room: Arc<Mutex<Room>>,
+    number: u64,
+    is_known: Mutex<bool>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Seat {
+    /// A place among the strangers, and what says that it is needed for somebody else.
+    fn of_stranger(room: &Arc<Mutex<Room>>) -> (Self, CancellationToken) {
+        let sent_away = CancellationToken::new();
+        let mut entered = locked(room);
+        while entered.strangers.len() >= MOST_STRANGERS {
+            if let Some((_, oldest)) = entered.strangers.pop_front() {
+                oldest.cancel();
+            }
+        }
+        entered.count += 1;
+        let number = entered.count;
+        entered.strangers.push_back((number, sent_away.clone()));
+        drop(entered);
+        (Self(Arc::new(Place { room: Arc::clone(room), number, is_known: Mutex::new(false) })), sent_away)
+    }
+
+    /// Takes a place among those of known clients. Says whether there is one.
+    pub(super) fn take_place(&self) -> bool {
+        let mut is_known = locked(&self.0.is_known);
+        if !*is_known {
+            let mut room = locked(&self.0.room);
+            let place = room.strangers.iter().position(|(number, _)| *number == self.0.number);
+            // One that was sent away meanwhile is closed whatever it asked.
+            if let Some(place) = place.filter(|_| room.known < MOST) {
+                room.strangers.remove(place);
+                room.known += 1;
+                *is_known = true;
+            }
+        }
+        *is_known
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let is_known = *locked(&self.is_known);
+        let mut room = locked(&self.room);
+        if is_known {
+            room.known -= 1;
+        } else {
+            room.strangers.retain(|(number, _)| *number != self.number);
+        }
+    }
+}
 
 /// Answers requests until the runtime ends.
 pub(super) async fn listen(listener: TcpListener, router: Router) {
-    let (places, refusals) = (Arc::new(Semaphore::new(MOST)), Arc::new(Semaphore::new(MOST_REFUSED)));
+    let room = Arc::new(Mutex::new(Room::default()));
     loop {
         // One that is gone already is no connection, and none can be taken where no file is left to be opened.
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-            let router = router.clone();
-            tokio::spawn(async move {
-                converse(stream, router).await;
-                drop(place);
-            });
-        } else if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
-            tokio::spawn(async move {
-                drop(tokio::time::timeout(TO_HEAR, refuse(stream)).await);
-                drop(place);
-            });
-        }
+        let (seat, sent_away) = Seat::of_stranger(&room);
+        let router = router.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = converse(stream, router, seat) => {}
+                () = sent_away.cancelled() => {}
+            }
+        });
+        // Those that were sent away close before others come.
+        tokio::task::yield_now().await;
     }
 }
 
-async fn converse(stream: TcpStream, router: Router) {
+async fn converse(stream: TcpStream, router: Router, seat: Seat) {
     // What is sent is sent at once; a connection on which that cannot be set is one that is gone.
     drop(stream.set_nodelay(true));
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(TO_READ));
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(TO_ASK).max_buf_size(BUFFER);
-    let answered = server.serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router));
+    let router = TowerToHyperService::new(router);
+    let with_seat = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(seat.clone());
+        router.call(request)
+    });
     // A client that breaks off is nobody's fault.
-    drop(answered.await);
+    drop(server.serve_connection(TokioIo::new(Box::pin(stream)), with_seat).await);
 }
 
-/// Says that there is no place. What was asked is read, since it would be a fault of the connection to leave it unread,
-/// and the client would see that and not the answer.
-async fn refuse(mut stream: TcpStream) -> std::io::Result<()> {
-    let length = TOO_MANY.len();
-    let head = format!(
-        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nContent-Length: {length}\r\n\
-         Retry-After: 5\r\nConnection: close\r\n\r\n"
-    );
-    stream.write_all(head.as_bytes()).await?;
-    stream.write_all(TOO_MANY.as_bytes()).await?;
-    stream.shutdown().await?;
-    let mut unread = [0; 1024];
-    while stream.read(&mut unread).await? > 0 {}
-    Ok(())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strangers_take_the_places_of_strangers_alone() {
+        let room = Arc::new(Mutex::new(Room::default()));
+        let (known, sent_away) = Seat::of_stranger(&room);
+        assert!(known.take_place() && known.take_place());
+        let (first, of_first) = Seat::of_stranger(&room);
+        let others: Vec<_> = (1..MOST_STRANGERS).map(|_| Seat::of_stranger(&room)).collect();
+        assert!(!of_first.is_cancelled());
+        let (_last, _) = Seat::of_stranger(&room);
+        // The oldest is gone, also if it brings the token too late.
+        assert!(of_first.is_cancelled() && !first.take_place());
+        assert!(!sent_away.is_cancelled() && others.iter().all(|(_, token)| !token.is_cancelled()));
+        // A stranger gets in among the known, and gives the place back.
+        let (second, _) = &others[0];
+        assert!(second.take_place());
+        assert_eq!((locked(&room).known, locked(&room).strangers.len()), (2, MOST_STRANGERS - 1));
+        drop((others, known));
+        assert_eq!((locked(&room).known, locked(&room).strangers.len()), (0, 1));
+    }
+
+    #[test]
+    fn known_clients_have_a_bound_of_their_own() {
+        let room = Arc::new(Mutex::new(Room::default()));
+        let seat = || Seat::of_stranger(&room).0;
+        let mut all: Vec<Seat> = (0..MOST).map(|_| seat()).inspect(|one| assert!(one.take_place())).collect();
+        let more = seat();
+        assert!(!more.take_place());
+        all.pop();
+        assert!(more.take_place());
+    }
 }

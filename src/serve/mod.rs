@@ -12,7 +12,6 @@
 //! | `api.rs` | what requests do |
 //! | `request.rs`, `settings.rs` | what a request may say, and how that becomes a debate within the server's limits |
 //! | `hall.rs` | the debates that run here, and those that wait for a place |
-//! | `spending.rs` | what the debates of a day have cost |
 //! | `catalogue.rs` | the list of the saved debates |
 //! | `stream.rs` | events on their way to whoever watches |
 //! | `page.rs` | the page; its script and its styles are in `assets/` |
@@ -29,7 +28,6 @@ mod problem;
 mod request;
 mod server;
 mod settings;
-mod spending;
 mod stream;
 
 pub use operations::openapi;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::config::ConfigError;
 use crate::debate::{Debate, Failure, StopReason};
 use crate::diagnostic::{Blame, Diagnostic};
-use crate::runner::{RunnerError, ServicesError};
+use crate::runner::{RunnerError, ServicesError, SpendingError};
 use crate::sanitize::sanitize;
 use crate::store::{JournalError, StoreError};
 
@@ -137,6 +137,8 @@ impl Problem {
         let failure = debate.failures.iter().rfind(of_round).or(debate.failures.last());
         let (kind, retryable) = match (debate.stop_reason, failure) {
             (Some(StopReason::Budget), _) => (Kind::CostLimit, false),
+            // No call failed: the user stopped it before there was a proposal.
+            (None, None) => (Kind::Conflict, false),
             (_, failure) => Kind::of_failure(failure.and_then(|failure| failure.kind.as_deref())),
         };
         let said = failure.map(|failure| failure.error.as_str()).filter(|said| !detail.contains(*said));
@@ -189,6 +191,19 @@ impl From<StoreError> for Problem {
                 Blame::Arguments => Self::conflict(error.to_string()),
                 Blame::General | Blame::Provider | Blame::Configuration => Self::internal(error.to_string()),
             },
+        }
+    }
+}
+
+impl From<SpendingError> for Problem {
+    fn from(error: SpendingError) -> Self {
+        match error {
+            SpendingError::Store(error) => error.into(),
+            error @ SpendingError::Held { .. } => Self { hint: error.hint(), ..Self::busy(error.to_string()) },
+            SpendingError::Unreadable { .. }
+            | SpendingError::Damaged { .. }
+            | SpendingError::Newer { .. }
+            | SpendingError::Lock { .. } => Self::diagnosed(&error),
         }
     }
 }

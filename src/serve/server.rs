@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::debate::{DebateId, Usd};
 use crate::diagnostic::{Blame, Diagnostic};
-use crate::runner::Run;
+use crate::runner::{Run, spent_today};
 use crate::signals::Signals;
 
 use super::access::{Access, Keys, LEAST_TOKEN, authority, guard};
@@ -24,7 +24,6 @@ use super::operations::api;
 use super::page;
 use super::problem::{Kind, Problem};
 use super::settings::Workplace;
-use super::spending::spent_today;
 
 /// Streams of events at most. A browser has one for all its tabs.
 const MOST_CLIENTS: usize = 100;
@@ -151,9 +150,7 @@ impl App {
     /// What is left of what debates may cost today; nothing where that is not limited.
     pub(super) fn left_today(&self) -> Result<Option<Usd>, Problem> {
         let Some(limit) = self.workplace.max_cost_per_day else { return Ok(None) };
-        let (promised, by) = self.hall.promised();
-        let spent = spent_today(&self.workplace.directory, &by)?;
-        Ok(Some(limit.saturating_sub(spent + promised)))
+        Ok(Some(limit.saturating_sub(spent_today(&self.workplace.directory)?)))
     }
 }
 

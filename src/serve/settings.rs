@@ -15,7 +15,8 @@ use crate::engine::{check_prices, check_purchase, check_windows};
 use crate::llm::presets::OFFLINE;
 use crate::protocol::{PROTOCOLS, Protocol};
 use crate::runner::{
-    After, Ready, Runner, RunnerError, Services, ServicesError, Spec, change_settings, load_settings, users_hooks,
+    After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, change_settings, load_settings,
+    spent_by, users_hooks,
 };
 use crate::store::{Directory, Entry};
 
@@ -40,8 +41,6 @@ pub struct Workplace {
 /// A debate that can be put to run.
 pub(super) struct Admission {
     pub(super) ready: Ready,
-    /// What it may cost.
-    pub(super) limit: Option<Usd>,
     /// What is to be done behind it.
     pub(super) after: After,
     pub(super) warnings: Vec<String>,
@@ -261,6 +260,18 @@ impl Workplace {
         }
     }
 
+    /// What a debate that has spent so much may cost in all by the limits of the server; nothing where it has none.
+    fn most_in_all(&self, spent: Usd, left_today: Option<Usd>) -> Result<Option<Usd>, Problem> {
+        if left_today == Some(Usd::ZERO) {
+            return Err(Problem::cost("nothing is left of what debates may cost today"));
+        }
+        if let Some(most) = self.max_cost.filter(|most| spent >= *most) {
+            let detail = format!("a debate may cost {most} on this server at most, and this one has cost {spent}");
+            return Err(Problem::cost(detail).hint("resume it on the command line"));
+        }
+        Ok([self.max_cost, left_today.map(|left| spent + left)].into_iter().flatten().min())
+    }
+
     fn check_members(known: &[&Settings], choices: &Choices) -> Result<(), Problem> {
         let roles: BTreeSet<String> = known.iter().flat_map(|settings| roles(settings)).collect();
         let models: BTreeSet<ModelInfo> = known.iter().flat_map(|settings| models(settings)).collect();
@@ -346,33 +357,35 @@ impl Workplace {
                 )
             })?;
         }
-        let limit = spec.settings.debate.budget.max_cost_usd;
         let runner = self.runner();
         let prepared = runner.prepare(spec.clone())?;
         warnings.extend(prepared.panel().warnings.clone());
         warnings.extend(self.runner().check_prompts(&spec)?);
         prepared.check_limit()?;
         let after = runner.after(&spec.settings, loaded.hooks);
-        Ok(Admission { ready: prepared.begin()?, limit, after, warnings })
+        Ok(Admission { ready: prepared.begin()?, after, warnings })
     }
 
-    /// Takes a saved debate up again. `closes` has it close with what there is.
-    pub(super) fn resume(&self, entry: &Entry, closes: bool, left_today: Option<Usd>) -> Result<Admission, Problem> {
+    /// Takes a saved debate up again, within what is left of its own limit, of the server's and of the day's. `closes` has
+    /// it close with what there is. What it may spend is noted where other servers see it.
+    pub(super) fn resume(
+        &self,
+        entry: &Entry,
+        closes: bool,
+        left_today: Option<Usd>,
+        lock: &SpendingLock,
+    ) -> Result<Admission, Problem> {
         let runner = self.runner();
-        let saved = runner.open(entry, &[])?;
-        if closes && saved.debate().final_round().is_none() {
-            return Err(Problem::conflict("the debate cannot be closed yet: nobody has made a proposal"));
+        let mut saved = runner.open(entry, &[])?;
+        let most =
+            if is_offline(saved.settings()) { None } else { self.most_in_all(spent_by(entry), left_today)? };
+        let own = saved.settings().debate.budget.max_cost_usd;
+        let below_own = most.filter(|most| own.is_none_or(|own| *most < own));
+        if let Some(most) = below_own {
+            saved = saved.at_most(most);
         }
+        lock.note_limit(&saved.debate().id, below_own)?;
         let settings = saved.settings().clone();
-        let limit = settings.debate.budget.max_cost_usd;
-        let has_limits = self.max_cost.is_some() || left_today.is_some();
-        if limit.is_none() && has_limits && !is_offline(&settings) {
-            let detail = "the debate was begun without a cost limit, and this server has one";
-            return Err(Problem::cost(detail).hint("fork it with a limit, or resume it on the command line"));
-        }
-        if !is_offline(&settings) {
-            self.check_limit(limit, left_today)?;
-        }
         let mut warnings = saved.warnings().to_vec();
         let sources = saved.debate().prompt_sources.clone();
         let provenance = self.vouched(saved.provenance())?;
@@ -382,7 +395,7 @@ impl Workplace {
         warnings.extend(sources.iter().flat_map(|before| before.changes(&prepared.panel().sources)));
         let after = runner.after(&settings, users_hooks(&self.config, &self.environment)?);
         let ready = prepared.begin()?;
-        Ok(Admission { ready: if closes { ready.closing() } else { ready }, limit, after, warnings })
+        Ok(Admission { ready: if closes { ready.closing() } else { ready }, after, warnings })
     }
 
     /// Puts a branch of a saved debate on record.
@@ -395,13 +408,12 @@ impl Workplace {
         let configured = self.load(&Choices::default())?.settings;
         let known = [&parent.settings, &configured];
         let (settings, mut warnings) = self.chosen(&parent.settings, &known, &request.choices, left_today)?;
-        let limit = settings.debate.budget.max_cost_usd;
         let provenance = self.vouched(branch.provenance())?;
         let prepared = runner.fork(branch, settings.clone(), &provenance, &[])?;
         warnings.extend(model_warnings(&settings, Utc::now().date_naive()));
         warnings.extend(prepared.panel().warnings.clone());
         let after = runner.after(&settings, users_hooks(&self.config, &self.environment)?);
-        Ok(Admission { ready: prepared.begin()?, limit, after, warnings })
+        Ok(Admission { ready: prepared.begin()?, after, warnings })
     }
 
     /// What a record may do by its own word, and by that of a configuration that the user named.

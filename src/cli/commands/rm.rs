@@ -9,6 +9,7 @@ use crate::diagnostic::{Blame, Diagnostic};
 use crate::error::Error;
 use crate::figures::counted;
 use crate::markdown::truncate;
+use crate::runner::remove;
 use crate::sanitize::one_line;
 use crate::store::{Entry, Wanted};
 
@@ -51,7 +52,7 @@ pub(in crate::cli) fn run(args: &RmArgs, terminal: &mut Terminal) -> Result<(), 
         }
     }
     for entry in &entries {
-        directory.remove(entry)?;
+        remove(&directory, entry)?;
         terminal.notice(&format!("Removed {}", entry.id()));
     }
     Ok(())

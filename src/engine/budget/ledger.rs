@@ -19,7 +19,7 @@ pub(super) type ModelId = (String, String);
 
 /// What is spent of a limit, and what is set aside.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub struct Ledger {
     spent: Usd,
     open: BTreeMap<u64, Reservation>,
     models: HashMap<ModelId, Measures>,
@@ -57,7 +57,7 @@ impl Default for Measures {
 
 impl Ledger {
     /// Takes notice of an event.
-    pub(super) fn apply(&mut self, recorded: &Recorded, price_of: impl Fn(&CallRecord) -> Option<Price>) {
+    pub fn apply(&mut self, recorded: &Recorded, price_of: impl Fn(&CallRecord) -> Option<Price>) {
         match &recorded.event {
             Event::CostReserved { key, usd, factor, bytes, max_tokens } => {
                 let (key, usd, factor, bytes, max_tokens) = (key.clone(), *usd, *factor, *bytes, *max_tokens);
@@ -94,7 +94,8 @@ impl Ledger {
     }
 
     /// What is spent or set aside.
-    pub(super) fn taken(&self) -> Usd {
+    #[must_use]
+    pub fn taken(&self) -> Usd {
         self.spent + self.open.values().map(|of| of.usd).sum()
     }
 

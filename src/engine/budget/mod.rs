@@ -27,6 +27,8 @@ use super::{Engine, EngineError};
 use ledger::Ledger;
 use limits::{Level, Payee, Payees, Planned};
 
+pub use ledger::Ledger as Books;
+
 pub use limits::{BudgetError, check_prices};
 pub use purchase::{check_purchase, purchase};
 
@@ -144,6 +146,11 @@ impl Budget {
             self.limit = self.ledger.taken() + own;
         }
         self
+    }
+
+    /// With that limit, where its own is not lower.
+    pub(super) fn at_most(self, most: Usd) -> Self {
+        Self { limit: self.limit.min(most), ..self }
     }
 
     /// What is left of the limit and what the shortest answer can cost, where that is more.
