@@ -133,7 +133,7 @@ export async function debate(main, { subscribe, go, title }, id) {
             can(["running", "asking"], true) && button("Pause", () => run("pause")),
             can(["waiting"]) && button("Take back", () => run("pause")),
             can(["paused", "interrupted", "failed"]) && button("Resume", () => run("resume"), "button.primary"),
-            (can(["running"], true) || can(["paused", "interrupted"])) && button("Stop and close", () => run("stop")),
+            (can(["running", "asking"], true) || can(["waiting", "paused", "interrupted"])) && button("Stop and close", () => run("stop")),
             settings && summary.status !== "unreadable" && button("Fork…", forkDialog),
             can(["completed"]) && button("Copy the solution", copy),
             (can(["completed", "failed", "paused", "interrupted"])) && h("details.menu", {}, h("summary", {}, "Download"),

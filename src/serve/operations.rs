@@ -168,7 +168,9 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates/{id}/stop",
         id: "stopDebate",
         summary: "Stop a debate and close it with what there is",
-        description: "Nothing new starts, and the judge writes the answer. One that is paused is taken up for that.",
+        description: "Nothing new starts, and the judge writes the answer. One that is paused is taken up for that, within \
+                      what is left of its cost limit. One that is paused, waits for answers or waits for a place and has \
+                      nothing to be closed with ends without an answer.",
         query: None,
         body: None,
         gives: Gives::Nothing(202, "The debate is told."),
@@ -180,7 +182,7 @@ const OPERATIONS: &[Operation] = &[
         path: "/api/v1/debates/{id}/resume",
         id: "resumeDebate",
         summary: "Carry a debate on from its last finished call",
-        description: "",
+        description: "It may cost what is left of its own limit, and no more than the server allows a debate and a day.",
         query: None,
         body: None,
         gives: Gives::Nothing(202, "The debate goes on, or waits for a place."),

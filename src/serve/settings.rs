@@ -377,8 +377,7 @@ impl Workplace {
     ) -> Result<Admission, Problem> {
         let runner = self.runner();
         let mut saved = runner.open(entry, &[])?;
-        let most =
-            if is_offline(saved.settings()) { None } else { self.most_in_all(spent_by(entry), left_today)? };
+        let most = if is_offline(saved.settings()) { None } else { self.most_in_all(spent_by(entry), left_today)? };
         let own = saved.settings().debate.budget.max_cost_usd;
         let below_own = most.filter(|most| own.is_none_or(|own| *most < own));
         if let Some(most) = below_own {

@@ -1,6 +1,6 @@
 //! Nobody else gets in.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
@@ -176,57 +176,83 @@ fn what_is_too_large_is_refused_before_it_is_read() {
     serving.raw("GET", "/healthz", &[], b"").expect(200);
 }
 
+/// A connection on which a client that has the token asked once, and stays.
+fn known(serving: &Serving) -> TcpStream {
+    let stream = TcpStream::connect(&serving.authority).unwrap();
+    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    stream
+}
+
+/// The status of the answer to a request with the token, on a connection that is kept.
+fn ask_again(serving: &Serving, stream: &mut TcpStream) -> u16 {
+    let head =
+        format!("GET /api/v1/nothing HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n", serving.authority);
+    if stream.write_all(head.as_bytes()).is_err() {
+        return 0;
+    }
+    let mut answer = Vec::new();
+    let mut buffer = [0; 4096];
+    // The body is JSON.
+    while !answer.ends_with(b"}") {
+        match stream.read(&mut buffer) {
+            Ok(read @ 1..) => answer.extend_from_slice(&buffer[..read]),
+            _ => break,
+        }
+    }
+    String::from_utf8_lossy(&answer).split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
+}
+
 #[test]
-fn ten_thousand_connections_leave_room_for_nobody_else_and_harm_nothing() {
+fn two_thousand_connections_without_the_token_lock_nobody_out() {
     let (_sandbox, serving) = serving();
-    let mut open = Vec::new();
-    let mut refused = 0;
-    for _ in 0..10_000 {
-        // This side may run out of files, too: those that were refused are closed.
-        let Ok(stream) = TcpStream::connect(&serving.authority) else { continue };
-        stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
-        if open.len() < 384 {
-            open.push(stream);
-            continue;
+    let mut before = known(&serving);
+    assert_eq!(ask_again(&serving, &mut before), 404);
+    let mut watching = serving.follow("/events?list=true", &[]);
+    let mut open = std::collections::VecDeque::new();
+    for number in 0..2_000 {
+        let Ok(mut stream) = TcpStream::connect(&serving.authority) else { continue };
+        // Some say nothing, some begin and never end.
+        if number % 2 == 0 {
+            let _ = write!(stream, "GET / HTTP/1.1\r\nHost: {}\r\nX-Slow:", serving.authority);
         }
-        refused += 1;
-        if refused % 500 == 0 {
-            // Whoever asks nothing for long loses the place.
-            for held in &mut open {
-                let _ = write!(held, "GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", serving.authority);
-            }
-            stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-            let mut stream = stream;
-            let mut answer = Vec::new();
-            let _ = stream.read_to_end(&mut answer);
-            let text = String::from_utf8_lossy(&answer);
-            // One that came while many others were refused is closed without a word.
-            assert!(answer.is_empty() || text.contains(" 503 "), "{text}");
+        open.push_back(stream);
+        if open.len() > 450 {
+            open.pop_front();
+        }
+        if number % 200 == 199 {
+            // Who brings the token gets in, and who is in stays.
+            assert_eq!(ask_again(&serving, &mut known(&serving)), 404);
+            assert_eq!(ask_again(&serving, &mut before), 404);
         }
     }
-    assert!(refused > 9_000, "{refused}");
     assert!(serving.peak_memory() < 64 * 1024 * 1024, "{}", serving.peak_memory());
-    // While the others are still being turned away, one more may be closed without a word. And where all of this took long,
-    // the server has closed those that asked nothing, so that there are places again: they are taken, many at a time.
-    let until = Instant::now() + Duration::from_mins(2);
-    let mut is_told = false;
-    while !is_told {
-        assert!(Instant::now() < until, "nobody is told that there is no place");
-        let batch: Vec<TcpStream> = (0..64).filter_map(|_| TcpStream::connect(&serving.authority).ok()).collect();
-        std::thread::sleep(Duration::from_millis(100));
-        for mut one_more in batch {
-            one_more.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
-            let mut answer = Vec::new();
-            let ended = one_more.read_to_end(&mut answer);
-            let answer = String::from_utf8_lossy(&answer);
-            is_told |= answer.contains(" 503 ") && answer.contains("\"retryable\":true");
-            if ended.is_err() {
-                open.push(one_more);
-            }
-        }
+    let id = serving.begin(&json!({"problem": "Design a queue", "offline": true, "rounds": 1}));
+    let mut line = String::new();
+    while !line.contains(&id) {
+        line.clear();
+        assert!(watching.read_line(&mut line).unwrap() > 0, "the stream was broken off");
     }
-    drop(open);
-    while serving.raw("GET", "/healthz", &[], b"").status != 200 {
+    serving.wait_for(&id, "completed");
+}
+
+#[test]
+fn known_clients_have_a_bound_and_are_told() {
+    let (_sandbox, serving) = serving();
+    // One after the other: strangers have fewer places.
+    let all: Vec<TcpStream> = (0..384)
+        .map(|_| {
+            let mut stream = known(&serving);
+            assert_eq!(ask_again(&serving, &mut stream), 404);
+            stream
+        })
+        .collect();
+    let refused = serving.ask("GET", "/setup", None).expect(503);
+    assert_eq!((&refused.json()["type"], &refused.json()["retryable"]), (&"busy".into(), &true.into()));
+    // Strangers are told as ever.
+    serving.raw("GET", "/healthz", &[], b"").expect(200);
+    drop(all);
+    let until = Instant::now() + Duration::from_mins(1);
+    while serving.ask("GET", "/setup", None).status != 200 {
         assert!(Instant::now() < until, "no place is free again");
     }
 }

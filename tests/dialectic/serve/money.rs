@@ -1,8 +1,10 @@
 //! What can be started is bounded.
 
+use std::io::{Read as _, Write as _};
+
 use serde_json::json;
 
-use super::client::{Serving, held_by, journal, sandbox};
+use super::client::{Serving, TOKEN, held_by, journal, sandbox};
 use crate::support::{Gate, MockServer, Purpose, Sandbox, config, short_reply};
 
 /// Two agents whose models have a price.
@@ -47,21 +49,204 @@ fn a_debate_costs_at_most_what_the_server_allows() {
 }
 
 #[test]
-fn a_debate_without_a_limit_is_not_carried_on_where_there_is_one() {
-    let server = MockServer::with(|request| short_reply(request).after(std::time::Duration::from_millis(300)));
+fn a_debate_without_a_limit_is_carried_on_within_those_of_the_server() {
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| {
+        let reply = short_reply(request);
+        if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
+    });
     let sandbox = priced(&server);
     let running = sandbox.spawn(["debate", "Design a queue", "--quiet"]);
-    server.wait_for_requests(3);
+    server.wait_for_requests(4);
     running.signal(nix::sys::signal::Signal::SIGINT);
     running.wait().expect_code(130);
     let id = sandbox.only_debate();
-    let serving = Serving::start(&sandbox, &["--max-cost", "0.5"]);
-    let refused = serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(422).json();
-    assert_eq!(refused["type"], "cost_limit", "{refused:#}");
-    drop(serving);
-    let serving = Serving::start(&sandbox, &[]);
+    let before = spent(&sandbox, &id);
+    let options = ["--max-cost", "0.5", "--max-cost-per-day", "0.7"];
+    let serving = Serving::start(&sandbox, &options);
     serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(202);
+    server.wait_for_requests(6);
+    let kinds = |id: &str| journal(&sandbox, id).iter().filter(|event| event["type"] == "cost-reserved").count();
+    assert!(kinds(&id) > 0, "the limit holds for each attempt");
+    // Its record has no limit; what the server allows it counts all the same, also for another server.
+    let other = Serving::start(&sandbox, &options);
+    for left in [left_today(&serving), left_today(&other)] {
+        assert!((left - 0.2).abs() < 1e-9, "{left}, and {before} was spent");
+    }
+    other.post(&format!("/debates/{id}/resume"), &json!({})).expect(409);
+    other.post(&format!("/debates/{id}/stop"), &json!({})).expect(409);
+    gate.open();
     serving.wait_for(&id, "completed");
+    assert!(spent(&sandbox, &id) < 0.5);
+    wait_until("what is not spent is free again", || left_today(&other) > 0.6);
+}
+
+fn left_today(serving: &Serving) -> f64 {
+    serving.get("/setup")["leftToday"].as_f64().unwrap()
+}
+
+/// What the answers of a debate have cost.
+fn spent(sandbox: &Sandbox, id: &str) -> f64 {
+    journal(sandbox, id).iter().filter_map(|event| event["call"]["costUsd"].as_f64()).sum()
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    while !is_so() {
+        assert!(std::time::Instant::now() < until, "{what}");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+/// A debate with a limit of a dollar that has cost something and is paused.
+fn paused(serving: &Serving, sandbox: &Sandbox, gate: &Gate) -> String {
+    let id = serving.begin(&json!({"problem": "Design a queue", "maxCost": 1.0}));
+    wait_until("nobody makes a proposal", || spent(sandbox, &id) > 0.04);
+    serving.post(&format!("/debates/{id}/pause"), &json!({})).expect(202);
+    gate.open();
+    serving.wait_for(&id, "paused");
+    id
+}
+
+#[test]
+fn a_paused_debate_goes_on_within_what_is_left_of_its_limit() {
+    for action in ["resume", "stop"] {
+        let gate = Gate::shut();
+        let held = gate.clone();
+        let server = MockServer::with(move |request| {
+            let reply = short_reply(request).usage(20_000, 0, 1_000);
+            if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
+        });
+        let sandbox = priced(&server);
+        // What it may cost in all is more than is left of the day: what it has cost is a part of both.
+        let serving = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", "1"]);
+        let id = paused(&serving, &sandbox, &gate);
+        let before = spent(&sandbox, &id);
+        assert!((left_today(&serving) - (1.0 - before)).abs() < 1e-6, "{}", left_today(&serving));
+        drop(serving);
+        // Where the server or the day allows no more than was spent, it does not go on.
+        for options in
+            [["--max-cost", "1", "--max-cost-per-day", "0.04"], ["--max-cost", "0.04", "--max-cost-per-day", "1"]]
+        {
+            let tight = Serving::start(&sandbox, &options);
+            let refused = tight.post(&format!("/debates/{id}/{action}"), &json!({})).expect(422).json();
+            assert_eq!(refused["type"], "cost_limit", "{refused:#}");
+        }
+        let serving = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", "1"]);
+        serving.post(&format!("/debates/{id}/{action}"), &json!({})).expect(202);
+        serving.wait_for(&id, "completed");
+        assert!(before < spent(&sandbox, &id) && spent(&sandbox, &id) <= 1.0);
+    }
+}
+
+#[test]
+fn a_debate_that_goes_on_spends_no_more_than_is_left_of_the_day() {
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| {
+        let reply = short_reply(request).usage(20_000, 0, 1_000);
+        if request.purpose == Purpose::Critique { held_by(reply, &held) } else { reply }
+    });
+    let sandbox = priced(&server);
+    let serving = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", "1"]);
+    let id = paused(&serving, &sandbox, &gate);
+    let before = spent(&sandbox, &id);
+    drop(serving);
+    // Enough for a call or two.
+    let day = format!("{:.3}", before + 0.05);
+    let serving = Serving::start(&sandbox, &["--max-cost", "1", "--max-cost-per-day", &day]);
+    serving.post(&format!("/debates/{id}/resume"), &json!({})).expect(202);
+    wait_until("it goes on", || serving.get(&format!("/debates/{id}"))["summary"]["here"] == false);
+    let after = spent(&sandbox, &id);
+    assert!(after <= before + 0.051, "{after} after {before}, of {day}");
+}
+
+#[test]
+fn what_a_removed_debate_has_spent_still_counts() {
+    let server = MockServer::with(|request| short_reply(request).usage(20_000, 0, 1_000));
+    let sandbox = priced(&server);
+    let options = ["--max-cost", "1", "--max-cost-per-day", "2"];
+    let serving = Serving::start(&sandbox, &options);
+    let ids = [0, 1].map(|_| {
+        let id = serving.begin(&json!({"problem": "Design a queue"}));
+        serving.wait_for(&id, "completed");
+        id
+    });
+    let spent = ids.each_ref().map(|id| spent(&sandbox, id));
+    let left = 2.0 - spent[0] - spent[1];
+    wait_until("what is not spent is not free", || (left_today(&serving) - left).abs() < 1e-6);
+    sandbox.run(["rm", "--yes", &ids[0]]).expect_code(0);
+    assert_eq!(sandbox.debates(), [ids[1].clone()]);
+    assert!((left_today(&serving) - left).abs() < 1e-6, "{} of {left}", left_today(&serving));
+    drop(serving);
+    let serving = Serving::start(&sandbox, &options);
+    assert!((left_today(&serving) - left).abs() < 1e-6, "a restart forgets nothing");
+    // A ledger that is damaged is no day on which nothing was spent.
+    let ledger = sandbox.read("debates/spending.ledger");
+    assert!(ledger.contains(&ids[0]), "{ledger}");
+    sandbox.write("debates/spending.ledger", &ledger[..ledger.len() / 2]);
+    let refused = serving.post("/debates", &json!({"problem": "Design a queue"})).expect(500).json();
+    assert!(refused["detail"].as_str().unwrap().contains("spending.ledger"), "{refused:#}");
+    let kept = sandbox.run(["rm", "--yes", &ids[1]]).expect_code(1);
+    assert!(kept.stderr.contains("spending.ledger"), "{kept}");
+    assert_eq!(sandbox.debates(), [ids[1].clone()], "what cannot be entered is not removed");
+    sandbox.write("debates/spending.ledger", &ledger);
+    sandbox.run(["rm", "--yes", &ids[1]]).expect_code(0);
+    assert!((left_today(&serving) - left).abs() < 1e-6, "{} of {left}", left_today(&serving));
+}
+
+/// The status of the answer to a request for a debate, for threads that do not share the server.
+fn post_to(authority: &str, body: &str) -> u16 {
+    let mut stream = std::net::TcpStream::connect(authority).unwrap();
+    let length = body.len();
+    let request = format!(
+        "POST /api/v1/debates HTTP/1.0\r\nHost: {authority}\r\nAuthorization: Bearer {TOKEN}\r\n\
+         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap()
+}
+
+#[test]
+fn two_servers_of_a_directory_spend_one_day_together() {
+    let gate = Gate::shut();
+    let held = gate.clone();
+    let server = MockServer::with(move |request| held_by(short_reply(request), &held));
+    let sandbox = priced(&server);
+    let options = ["--max-cost", "1", "--max-cost-per-day", "1.5"];
+    let servers = [0, 1].map(|_| Serving::start(&sandbox, &options));
+    let body = json!({"problem": "Design a queue", "maxCost": 0.4});
+    // Whoever decides waits for whoever is deciding.
+    servers[0].post("/debates", &body).expect(201);
+    let lock = std::fs::File::open(sandbox.directory().join("debates/spending.lock")).unwrap();
+    lock.lock().unwrap();
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let posts: Vec<_> = (0..12)
+            .map(|number| {
+                let authority = servers[number % 2].authority.clone();
+                let body = body.to_string();
+                scope.spawn(move || post_to(&authority, &body))
+            })
+            .collect();
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        assert_eq!(sandbox.debates().len(), 1, "nobody decides while somebody else does");
+        lock.unlock().unwrap();
+        posts.into_iter().map(|post| post.join().unwrap()).collect()
+    });
+    assert_eq!(statuses.iter().filter(|status| **status == 201).count(), 2, "{statuses:?}");
+    assert!(statuses.iter().all(|status| [201, 422].contains(status)), "{statuses:?}");
+    for serving in &servers {
+        assert!((left_today(serving) - 0.3).abs() < 1e-9, "{}", left_today(serving));
+    }
+    // What one that is killed had promised is free again, but for what is set aside for calls; so is the lock.
+    let [first, second] = servers;
+    first.kill();
+    wait_until("the debates of a server that is gone count as running", || left_today(&second) > 0.4);
+    gate.open();
+    second.post("/debates", &json!({"problem": "Design a queue", "maxCost": 0.35})).expect(201);
 }
 
 #[test]

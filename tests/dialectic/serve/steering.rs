@@ -107,6 +107,80 @@ fn questions_are_answered_or_skipped() {
     assert_eq!(count(&journal(&sandbox, &id), "questions-ended"), 1);
 }
 
+/// A debate that was stopped before there was a proposal has ended, on a whole record, and can be taken up again.
+fn assert_stopped(serving: &Serving, sandbox: &crate::support::Sandbox, id: &str) {
+    serving.wait_for(id, "failed");
+    let shown = serving.get(&format!("/debates/{id}"));
+    assert_eq!(shown["state"]["error"], "it was stopped before anybody had made a proposal");
+    assert_eq!(shown["problem"]["type"], "conflict");
+    assert_eq!(count(&journal(sandbox, id), "failed"), 1);
+    serving.post(&format!("/debates/{id}/stop"), &json!({})).expect(409);
+    sandbox.assert_state_is_the_fold(id);
+    sandbox.run(["verify", id]).expect_code(0);
+}
+
+#[test]
+fn a_debate_that_waits_for_answers_is_stopped_and_ends() {
+    let server = MockServer::with(curious);
+    let sandbox = sandbox(&server, &json!({}));
+    let serving = Serving::start(&sandbox, &[]);
+    let body = json!({"problem": "Design a queue", "debate": {"interactiveClarifications": true}});
+    let begin = |serving: &Serving| {
+        let id = serving.begin(&body);
+        serving.wait_for(&id, "asking");
+        id
+    };
+    let id = begin(&serving);
+    serving.post(&format!("/debates/{id}/stop"), &json!({})).expect(202);
+    assert_stopped(&serving, &sandbox, &id);
+    // Its server went while it waited.
+    let gone = begin(&serving);
+    let port = serving.port().to_owned();
+    serving.kill();
+    let asked = server.requests().len();
+    let serving = Serving::start(&sandbox, &["--port", &port]);
+    assert_eq!(serving.status(&gone), "paused");
+    serving.post(&format!("/debates/{gone}/stop"), &json!({})).expect(202);
+    assert_stopped(&serving, &sandbox, &gone);
+    assert_eq!(server.requests().len(), asked, "nobody is called for that");
+    serving.post(&format!("/debates/{gone}/resume"), &json!({})).expect(202);
+    serving.wait_for(&gone, "asking");
+    serving.post(&format!("/debates/{gone}/answers"), &json!({"end": true})).expect(202);
+    serving.wait_for(&gone, "completed");
+}
+
+#[test]
+fn a_debate_that_waits_for_a_place_is_stopped_and_ends() {
+    let (gate, second) = (Gate::shut(), Gate::shut());
+    let held = (gate.clone(), second.clone());
+    let server = MockServer::with(move |request| {
+        let gate = if request.text().contains("Design a second queue") { &held.1 } else { &held.0 };
+        let reply = short_reply(request);
+        if request.purpose == Purpose::Critique { held_by(reply, gate) } else { reply }
+    });
+    let sandbox = sandbox(&server, &json!({"rounds": 3}));
+    let serving = Serving::start(&sandbox, &["--max-debates", "1"]);
+    // One that has proposals, and waits once more.
+    let closing = serving.begin(&json!({"problem": "Design a queue"}));
+    server.wait_for_requests(4);
+    serving.post(&format!("/debates/{closing}/pause"), &json!({})).expect(202);
+    gate.open();
+    serving.wait_for(&closing, "paused");
+    let running = serving.begin(&json!({"problem": "Design a second queue"}));
+    let fresh = serving.begin(&json!({"problem": "Design a queue"}));
+    serving.post(&format!("/debates/{closing}/resume"), &json!({})).expect(202);
+    assert_eq!((serving.status(&fresh), serving.status(&closing)), ("waiting".into(), "waiting".into()));
+    serving.post(&format!("/debates/{fresh}/stop"), &json!({})).expect(202);
+    assert_stopped(&serving, &sandbox, &fresh);
+    serving.post(&format!("/debates/{closing}/stop"), &json!({})).expect(202);
+    assert_eq!(serving.status(&closing), "waiting");
+    second.open();
+    serving.wait_for(&running, "completed");
+    serving.wait_for(&closing, "completed");
+    let state = sandbox.state(&closing);
+    assert_eq!((&state["stopReason"], &state["currentRound"]), (&json!("user"), &json!(1)));
+}
+
 #[test]
 fn debates_wait_for_a_place_where_they_are_seen() {
     let gate = Gate::shut();
