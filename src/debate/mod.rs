@@ -69,7 +69,8 @@ pub use problem::{major_requirements, states_major_requirement};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use reading::{
-    Point, Raised, ReadAnswers, ReadCritique, Response, Severity, Standing, read_answers, read_critique, read_decisions,
+    ANSWERS_HEADING, Point, Raised, ReadAnswers, ReadCritique, Response, Severity, Standing, read_answers,
+    read_critique, read_decisions,
 };
 pub use settings::{
     AgentFailurePolicy, AgentSettings, AllCritics, ApiKind, ArenaSettings, BudgetSettings, ConvergenceSettings,

@@ -52,6 +52,7 @@ mod report;
 mod report_of_a_run;
 mod report_page;
 mod resume;
+mod sections;
 mod serve;
 mod set_up;
 mod show;

@@ -22,6 +22,8 @@ pub enum Reads {
     },
     /// A proposal: answers to points.
     Answers {
+        /// Whether its prompt asks for answers: it shows critiques of the author's text, or points from earlier rounds.
+        asked: bool,
         /// The points that it was shown.
         points: Vec<Answerable>,
         /// Its author's last text, without the answers in it.
@@ -72,7 +74,8 @@ impl Reads {
                         text: one.point.text.clone(),
                     })
                 });
-                Some(Self::Answers { points: points.collect(), before })
+                let points: Vec<_> = points.collect();
+                Some(Self::Answers { asked: !critiques.is_empty() || !points.is_empty(), points, before })
             }
             (None, Yield::Critique | Yield::Ballot)
             | (Some(_), Yield::Proposal)
@@ -107,9 +110,11 @@ impl Reads {
                 });
                 Reading { points, rechecks: rechecks.collect(), ..Reading::default() }
             }
-            Self::Answers { points, before } => {
+            Self::Answers { asked, points, before } => {
                 let raised: Vec<Raised<'_>> = points.iter().map(Answerable::raised).collect();
-                let ReadAnswers { answers, section } = read_answers(text, &raised);
+                // Without a critique nothing is an answer to one, whatever its heading says.
+                let read = asked.then(|| read_answers(text, &raised));
+                let ReadAnswers { answers, section } = read.unwrap_or_default();
                 let answers = answers.into_iter().filter_map(|(place, answer, reason)| {
                     Some(Reply { point: points.get(place)?.id.clone(), answer, reason })
                 });

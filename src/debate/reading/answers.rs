@@ -6,12 +6,15 @@ use std::ops::Range;
 use super::blocks::{Kind, Line, Page};
 use super::points::{Mark, lead};
 use super::words::{self, Hit, List, Verdict};
-use super::{Raised, ReadAnswers};
+use super::{ANSWERS_HEADING, Raised, ReadAnswers};
 
 /// Bytes of a sentence: nobody writes longer ones.
 const LONGEST: usize = 4000;
 /// Bytes of a title by which a point can be known.
 const TITLE: usize = 100;
+
+/// Bytes of a line ahead of the label that it begins with.
+const LABELLED: usize = 16;
 
 /// What is said of a point: which one, the verdict, and why.
 pub(super) type Said = (usize, Verdict, Option<String>);
@@ -846,28 +849,25 @@ fn tidy(text: &str) -> String {
 pub(super) fn read(page: &Page, raised: &[Raised<'_>]) -> ReadAnswers {
     let reader = Reader::new(page, raised, &words::RESPONSES, None);
     let mut last: Vec<Option<(Verdict, Option<String>)>> = vec![None; raised.len()];
-    let (mut section, mut at) = (None, 0);
+    let (mut has_section, mut at) = (false, 0);
     let mut order: Vec<usize> = Vec::new();
-    while at < page.lines.len() {
-        let Some(until) = section_at(page, at) else {
-            at += 1;
-            continue;
-        };
-        let lines = &page.lines[at + 1..until];
-        // An empty section after one with answers is none.
-        let said = reader.read(lines);
-        if section.is_none() || !said.is_empty() {
-            section =
-                Some(page.lines[at].start..page.lines.get(until).map_or(page.text.trim_end().len(), |line| line.start));
-        }
+    let mut take = |said: Vec<Said>| {
         for (place, verdict, why) in said {
             order.retain(|other| *other != place);
             order.push(place);
             last[place] = Some((verdict, why));
         }
+    };
+    while at < page.lines.len() {
+        let Some(until) = section_at(page, at) else {
+            at += 1;
+            continue;
+        };
+        has_section = true;
+        take(reader.read(&page.lines[at + 1..until]));
         at = until;
     }
-    if section.is_none() {
+    if !has_section {
         // Without a title, the answers are the lines at the end that are nothing else.
         let is_answer = |line: &Line| reader.is_plain_answer(line);
         let end = page.lines.iter().rposition(is_answer).map_or(0, |last| last + 1);
@@ -875,25 +875,65 @@ pub(super) fn read(page: &Page, raised: &[Raised<'_>]) -> ReadAnswers {
             .iter()
             .rposition(|line| !is_answer(line) && line.depth == 0)
             .map_or(0, |before| before + 1);
-        let lines = &page.lines[start..end];
         let is_last = page.lines[end..].iter().filter(|line| line.first).count() <= 1;
-        let said = if is_last { reader.read(lines) } else { Vec::new() };
+        let said = if is_last { reader.read(&page.lines[start..end]) } else { Vec::new() };
         if said.len() >= 2 && said.len() * 2 >= raised.len() {
-            section = Some(
-                page.lines[start].start..page.lines.get(end).map_or(page.text.trim_end().len(), |line| line.start),
-            );
-            for (place, verdict, why) in said {
-                order.retain(|other| *other != place);
-                order.push(place);
-                last[place] = Some((verdict, why));
-            }
+            take(said);
         }
     }
     let answers = order.into_iter().filter_map(|place| {
         let (verdict, why) = last[place].take()?;
         Some((place, verdict.response(), why))
     });
-    ReadAnswers { answers: answers.collect(), section }
+    ReadAnswers { answers: answers.collect(), section: asked_section(page, &reader) }
+}
+
+/// The section that the prompt asked for: under the heading that it names, and with an answer in it. Of several the last.
+fn asked_section(page: &Page, reader: &Reader<'_>) -> Option<Range<usize>> {
+    let mut from = page.lines.len();
+    loop {
+        from = page.lines[..from].iter().rposition(|line| is_asked_title(page, line))?;
+        let level = title_level(page, &page.lines[from]);
+        let ends = |line: &Line| title_level(page, line).is_some_and(|other| level.is_none_or(|level| other <= level));
+        let below = &page.lines[from + 1..];
+        let length = below.iter().position(ends).unwrap_or(below.len());
+        let (lines, next) = below.split_at(length);
+        if !reader.read(lines).is_empty() || lines.iter().any(|line| is_answer_line(page, line)) {
+            let end = next.first().map_or(page.text.trim_end().len(), |line| line.start);
+            return Some(page.lines[from].start..end);
+        }
+    }
+}
+
+/// Whether a line is the title that the prompt names, with a number or a colon or without.
+fn is_asked_title(page: &Page, line: &Line) -> bool {
+    let text = page.lower[line.start..line.end].trim_matches(|c: char| c.is_whitespace() || "#*_:：".contains(c));
+    let unnumbered = text.trim_start_matches(|c: char| c.is_ascii_digit() || ".)".contains(c)).trim_start();
+    title_level(page, line).is_some() && unnumbered.trim_start_matches(['*', '_']) == words::lower(ANSWERS_HEADING)
+}
+
+/// How high a title stands: a line in bold below all headings.
+fn title_level(page: &Page, line: &Line) -> Option<u8> {
+    match line.kind {
+        Kind::Heading(level) => Some(level),
+        Kind::Text if line.first && line.depth == 0 => {
+            let text = page.text[line.start..line.end].trim_end_matches([':', '：']);
+            let inner = |mark| text.strip_prefix(mark)?.strip_suffix(mark);
+            let is_bold = ["**", "__"].into_iter().filter_map(inner).any(|inner: &str| !inner.contains("**"));
+            is_bold.then_some(7)
+        }
+        Kind::Text | Kind::Item | Kind::Header | Kind::Row | Kind::Rule | Kind::Quoted => None,
+    }
+}
+
+/// Whether a line begins with the label of a point, known or not, and a verdict: `2.3 accepted: …`.
+fn is_answer_line(page: &Page, line: &Line) -> bool {
+    if matches!(line.kind, Kind::Quoted | Kind::Rule) {
+        return false;
+    }
+    let text = &page.lower[line.start..line.end];
+    let end = words::starts(text).take_while(|at| *at <= LABELLED).find_map(|at| Some(at + label(&text[at..])?.2));
+    end.is_some_and(|end| !words::verdicts(&text[end..], &words::RESPONSES, None).is_empty())
 }
 
 /// Where the section of answers ends that begins with the line at `at`, if it is its title.

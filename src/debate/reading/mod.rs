@@ -23,6 +23,9 @@ use words::Verdict;
 
 pub use decisions::read_decisions;
 
+/// The heading that prompts name for an author's answers to critics.
+pub const ANSWERS_HEADING: &str = "Response to critiques";
+
 /// How grave a point is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -134,7 +137,8 @@ pub struct ReadAnswers {
     /// Which of the points that were raised (by their place among them), what was answered, and why or what was changed.
     /// Each point once: the last word counts.
     pub answers: Vec<(usize, Response, Option<String>)>,
-    /// Where in the text the section of answers stands, in bytes; absent where it has none.
+    /// Where in the text the section of answers stands, in bytes: what stands below [`ANSWERS_HEADING`] and holds an
+    /// answer. Answers that stand elsewhere are part of the text.
     pub section: Option<Range<usize>>,
 }
 
@@ -165,7 +169,7 @@ fn found(page: &Page, reader: &Reader<'_>) -> Vec<points::Found> {
     if in_sentences.is_empty() { found } else { in_sentences }
 }
 
-/// Reads what a refinement answers to the points in `raised`.
+/// Reads what a text that was asked for answers says to the points in `raised`.
 #[must_use]
 pub fn read_answers(text: &str, raised: &[Raised<'_>]) -> ReadAnswers {
     answers::read(&Page::new(text), raised)

@@ -146,6 +146,48 @@ fn the_section_is_where_the_answers_are() {
 }
 
 #[test]
+fn only_the_section_that_was_asked_for_is_one() {
+    let raised = [Raised { critique: Some((1, "Safety")), number: 1, text: "Dry rails assumed" }];
+    let section = |text: &str| read_answers(text, &raised).section.map(|range| text[range].to_owned());
+    for heading in [
+        "## Response to critiques",
+        "# RESPONSE TO CRITIQUES",
+        "###### Response to Critiques:",
+        "## **Response to critiques**",
+        "## 3. Response to critiques",
+        "**Response to critiques:**",
+        "**Response to critiques**:",
+    ] {
+        for answer in
+            ["- 1.1 rejected: no.", "2.7 accepted: of another critique.", "| 1.1 | partly | half |", "**P9** rejected"]
+        {
+            let own = format!("{heading}\n\n{answer}\n\n");
+            let level = heading.find(|c| c != '#').unwrap().max(1);
+            let next = format!("{} Costs\n\nNone.", "#".repeat(level));
+            assert_eq!(section(&format!("# A\n\nText.\n\n{own}{next}")), Some(own), "{heading}");
+        }
+        assert_eq!(section(&format!("# A\n\n{heading}\n\nThere was none.\n")), None, "{heading}: no answer");
+    }
+    for heading in [
+        "## Response headers",
+        "## Replies",
+        "# Answers",
+        "## Response to critiques of the old design",
+        "## Antwort auf Kritik",
+        "Response to critiques",
+        "- Response to critiques",
+        "```\n## Response to critiques\n```",
+    ] {
+        assert_eq!(section(&format!("# A\n\n{heading}\n\n- 1.1 rejected: no.\n")), None, "{heading}");
+    }
+    // What stands below a title in bold ends at the next one.
+    let text = "A.\n\n**Response to critiques**\n\n- 1.1 rejected: no.\n\n**Costs**\n\nNone.";
+    assert_eq!(section(text).as_deref(), Some("**Response to critiques**\n\n- 1.1 rejected: no.\n\n"));
+    let text = "## Response to critiques\n\n### Safety\n\n1. Accepted.\n\n- 1.1 accepted: wet.\n\n## Costs\n";
+    assert!(section(text).is_some_and(|section| section.ends_with("wet.\n\n")));
+}
+
+#[test]
 fn hostile_texts_cost_no_more_than_long_ones() {
     let raised = [Raised { critique: Some((1, "Safety")), number: 1, text: "Dry rails assumed" }];
     let stairs: Vec<String> = (0..300).map(|depth| format!("{}- a\n", " ".repeat(2 * depth))).collect();

@@ -18,7 +18,7 @@ pub(super) const DECISIONS: &str = "Decisions";
 /// The heading of the answers to points.
 pub(super) const RESPONSE: &str = "Response to critiques";
 /// Sections that speak of a solution and are no part of it: their headings begin so.
-const BESIDE: [&str; 4] = ["requirements coverage", "decisions", "response to", "judge assessment"];
+const BESIDE: [&str; 4] = ["requirements coverage", "decisions", "response to critiques", "judge assessment"];
 
 /// A title made of a point without one has at most so many characters.
 const TITLE_CHARS: usize = 70;

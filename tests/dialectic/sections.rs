@@ -1,0 +1,260 @@
+//! Sections of ordinary texts reach everybody whole; what authors answer to critics, where they were asked to, is taken
+//! out of what others read.
+
+use serde_json::{Value, json};
+
+use crate::arena;
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, answer, config};
+
+/// Headings of designs that sound like answers to critics.
+const HEADINGS: [&str; 30] = [
+    "## Response headers",
+    "## Response codes",
+    "## Responses",
+    "## Response",
+    "### Response times",
+    "## Response format",
+    "## Replies",
+    "## Reply queue",
+    "## Addressing failures",
+    "## Addressing",
+    "# Answers",
+    "## Answers to auditors",
+    "## Rebuttals",
+    "## Disposition",
+    "## Critiques addressed",
+    "## Responding to incidents",
+    "## Response to incidents",
+    "## Response to reviews of code",
+    "## Responses to critics of the past",
+    "## Reviews answered: replies",
+    "## Answer to the requirements",
+    "## Antworten",
+    "## Umgang mit Fehlern",
+    "## Réponses",
+    "## Respuestas",
+    "## Risposte HTTP",
+    "## Ответы",
+    "## 响应与回复",
+    "**Responses:**",
+    "**Replies to comments**",
+];
+
+const SECTION: &str = "## Response to critiques\n\n- 1.1 accepted: the KEYS ARE SPLIT now.";
+
+/// A text with all of them, in each a line that could be an answer.
+fn text(of: &str) -> String {
+    let sections = (1..).zip(HEADINGS).map(|(number, heading): (usize, _)| {
+        format!("{heading}\n\n- 1.1 accepted: orders of {of} come in.\n- What stands in {number} of {of}.")
+    });
+    let sections: Vec<String> = sections.collect();
+    format!("## Approach\n\nBy {of}.\n\n{}\n\n## Requirements Coverage\n\n- All.", sections.join("\n\n"))
+}
+
+/// The same of one that nobody was asked to answer anything in, whatever its last heading is.
+fn unasked(of: &str) -> String {
+    format!("{}\n\n{SECTION}\n\n## Decisions\n- Keep it as {of} says", text(of))
+}
+
+fn prompts(server: &MockServer, tasks: &[&str]) -> Vec<String> {
+    let requests = server.requests();
+    let of = requests.iter().filter(|request| tasks.contains(&request.task()));
+    let prompts: Vec<String> = of.map(|request| request.prompt().to_owned()).collect();
+    assert!(!prompts.is_empty(), "nobody was asked to {tasks:?}");
+    prompts
+}
+
+fn assert_shows(prompt: &str, text: &str) {
+    let missing = text.lines().find(|line| !prompt.contains(line));
+    assert!(prompt.contains(text), "{missing:?} is missing:\n{prompt}");
+}
+
+fn debated(server: &MockServer, roles: &[&str], debate: &Value, problem: &str) -> (String, Value) {
+    let mut configured = config(roles, debate);
+    configured["debate"]["seed"] = json!(7);
+    configured["debate"]["historyLimit"] = json!(1_000_000);
+    let sandbox = Sandbox::new().model_server(server).config(&configured);
+    let finished = sandbox.run(["debate", problem, "--quiet"]).expect_code(0);
+    server.assert_clean();
+    let id = sandbox.only_debate();
+    sandbox.assert_state_is_the_fold(&id);
+    (finished.stdout, sandbox.state(&id))
+}
+
+fn solution() -> Reply {
+    let assessment = json!({"base": "A", "tradeoffs": [], "recommendations": [], "unfulfilledMajorRequirements": [],
+        "openQuestions": [], "confidence": 70});
+    Reply::text(answer(&unasked("the judge"), &assessment))
+}
+
+fn judged() -> Reply {
+    let criteria = ["logic", "evidence", "rebuttal", "clarity"];
+    let criteria = criteria.map(|name| json!({"name": name, "assessment": "A is plainer."}));
+    let scores = json!([{"debater": "A", "score": 60}, {"debater": "B", "score": 50}]);
+    Reply::json(json!({"scores": scores, "criteria": criteria, "reasoning": unasked("the judge"), "winner": "A"}))
+}
+
+#[test]
+fn in_a_dialectic() {
+    let script = |request: &Incoming| match request.purpose {
+        Purpose::Propose => Reply::text(unasked(request.model())),
+        Purpose::Critique => Reply::text("1. [major] Keys: one for all."),
+        Purpose::Refine => Reply::text(format!("{}\n\n{SECTION}", text(&format!("{} again", request.model())))),
+        Purpose::Synthesize => solution(),
+        _ => crate::support::default_reply(request),
+    };
+    let server = MockServer::with(script);
+    let debate = json!({"rounds": 2, "summarization": {"enabled": false}});
+    let (printed, state) = debated(&server, &["architect", "kiss"], &debate, "Design a queue");
+    let (first, second): (Vec<_>, Vec<_>) = prompts(&server, &["critique", "refine"])
+        .into_iter()
+        .partition(|prompt| prompt.contains("By model-kiss.") ^ prompt.contains("By model-architect."));
+    assert_eq!((first.len(), second.len()), (4, 4), "prompts of the two rounds");
+    for prompt in &first {
+        let author = if prompt.contains("By model-kiss.") { "model-kiss" } else { "model-architect" };
+        assert_shows(prompt, &unasked(author));
+    }
+    for prompt in &second {
+        let author =
+            if prompt.contains("## Approach\n\nBy model-kiss again.") { "model-kiss" } else { "model-architect" };
+        assert_shows(prompt, &text(&format!("{author} again")));
+        let own = prompt.split("# Your role").next().unwrap_or_default();
+        assert_eq!(own.matches("KEYS ARE SPLIT").count(), own.matches("- P1 ").count(), "beside the list: {own}");
+    }
+    for prompt in prompts(&server, &["synthesise"]) {
+        for author in ["model-kiss again", "model-architect again"] {
+            assert_shows(&prompt, &text(author));
+        }
+    }
+    assert_shows(&printed, &unasked("the judge"));
+    assert_eq!(state["outcome"]["kind"], "full");
+}
+
+#[test]
+fn in_a_review() {
+    let script = |request: &Incoming| match request.task() {
+        "draft" => Reply::text(unasked("the draft")),
+        "review" if request.prompt().contains("By the draft.") => {
+            Reply::json(json!({"choice": "rewrite", "confidence": 70, "reason": "1. [major] Keys: one for all."}))
+        }
+        "review" => Reply::json(json!({"choice": "accept", "confidence": 70, "reason": "It fits."})),
+        "rewrite" => Reply::text(format!("{}\n\n{SECTION}", text("the rewrite"))),
+        _ => crate::support::default_reply(request),
+    };
+    let server = MockServer::with(script);
+    let (printed, state) =
+        debated(&server, &["architect", "kiss"], &json!({"protocol": "review", "rounds": 3}), "Design a queue");
+    let reviews = prompts(&server, &["review"]);
+    assert_shows(&reviews[0], &unasked("the draft"));
+    assert_shows(&reviews[1], &text("the rewrite"));
+    assert_shows(&prompts(&server, &["rewrite"])[0], &unasked("the draft"));
+    let assess = &prompts(&server, &["assess"])[0];
+    for whole in [assess, &printed] {
+        assert_shows(whole, &text("the rewrite"));
+        assert!(!whole.contains(SECTION), "{whole}");
+    }
+    assert_eq!(state["outcome"]["kind"], "full");
+    // A draft that is accepted at once is delivered whole.
+    let server = MockServer::with(|request| match request.task() {
+        "draft" => Reply::text(unasked("the draft")),
+        "review" => Reply::json(json!({"choice": "accept", "confidence": 70, "reason": "It fits."})),
+        _ => crate::support::default_reply(request),
+    });
+    let (printed, _) =
+        debated(&server, &["architect", "kiss"], &json!({"protocol": "review", "rounds": 2}), "Design a queue");
+    assert_shows(&prompts(&server, &["assess"])[0], &unasked("the draft"));
+    assert_shows(&printed, &unasked("the draft"));
+}
+
+#[test]
+fn in_a_vote() {
+    let server = MockServer::with(|request| match request.purpose {
+        Purpose::Propose => Reply::text(unasked(request.model())),
+        Purpose::Critique => Reply::text("1. [major] Keys: one for all."),
+        Purpose::Refine => Reply::text(format!("{}\n\n{SECTION}", text(request.model()))),
+        Purpose::Vote => {
+            let label = crate::synthesis::label_of(request, "By model-kiss.");
+            Reply::json(json!({"choice": label, "confidence": 70, "reason": "It holds."}))
+        }
+        _ => crate::support::default_reply(request),
+    });
+    let debate = json!({"rounds": 1, "synthesisMethod": "voting"});
+    let (printed, _) = debated(&server, &["architect", "kiss"], &debate, "Design a queue");
+    for prompt in prompts(&server, &["vote"]) {
+        assert_shows(&prompt, &text("model-kiss"));
+    }
+    assert_shows(&printed, &text("model-kiss"));
+    assert!(!printed.contains("KEYS ARE SPLIT"), "{printed}");
+}
+
+#[test]
+fn in_an_arena() {
+    let server = MockServer::with(|request| match request.task() {
+        "propose" => Reply::text(unasked(request.model())),
+        "critique" => Reply::text("1. [major] Keys: one for all."),
+        "revise" | "rework" | "write your last word" => {
+            let again = format!("{} again", request.model());
+            Reply::text(format!("{}\n\n## Decisions\n- Keep it as {again} says\n\n{SECTION}", text(&again)))
+        }
+        "write the answer" => solution(),
+        _ => arena::script(request, arena::Related::Not, &[]),
+    });
+    let (printed, _) =
+        debated(&server, &["architect", "kiss"], &json!({"protocol": "arena", "rounds": 3}), arena::PROBLEM);
+    for prompt in prompts(&server, &["critique", "revise"]) {
+        let shown = ["model-kiss", "model-architect"].into_iter().filter(|of| prompt.contains(&format!("By {of}.")));
+        for author in shown {
+            assert_shows(&prompt, &unasked(author));
+        }
+    }
+    for prompt in
+        prompts(&server, &["rework", "write your last word", "vote", "score the candidates", "write the answer"])
+    {
+        let shown = ["model-kiss", "model-architect"].map(|author| prompt.contains(&format!("By {author} again.")));
+        assert!(shown.contains(&true), "{prompt}");
+        for author in ["model-kiss", "model-architect"] {
+            if prompt.contains(&format!("By {author} again.")) {
+                assert_shows(&prompt, &text(&format!("{author} again")));
+            }
+        }
+    }
+    assert_shows(&printed, &unasked("the judge"));
+}
+
+#[test]
+fn in_a_debate_on_a_motion() {
+    for protocol in ["oxford", "lincoln-douglas", "roundtable"] {
+        let server = MockServer::with(|request| match request.task() {
+            "open" | "rebut" | "question" | "answer" | "close" => {
+                Reply::text(unasked(&format!("{} to {}", request.model(), request.task())))
+            }
+            "poll" => Reply::json(json!({"choice": "for", "confidence": 60, "reason": "It holds."})),
+            "judge the debate" => judged(),
+            "synthesise" => solution(),
+            _ => crate::support::default_reply(request),
+        });
+        let motion = "This house would rewrite it in Rust";
+        let (printed, state) =
+            debated(&server, &["architect", "kiss"], &json!({"protocol": protocol, "rounds": 3}), motion);
+        let mut speeches = 0;
+        for round in state["rounds"].as_array().unwrap() {
+            for speech in round["contributions"].as_array().unwrap() {
+                let whole = speech["content"].as_str().unwrap();
+                let by = whole.lines().nth(2).unwrap();
+                assert_eq!(whole, unasked(by.trim_start_matches("By ").trim_end_matches('.')), "{protocol}");
+                for prompt in prompts(
+                    &server,
+                    &["open", "rebut", "question", "answer", "close", "judge the debate", "synthesise"],
+                )
+                .into_iter()
+                .filter(|prompt| prompt.contains(by))
+                {
+                    assert_shows(&prompt, whole);
+                }
+                speeches += 1;
+            }
+        }
+        assert!(speeches >= 4, "{protocol}: {speeches}");
+        assert_shows(&printed, &text("the judge"));
+    }
+}
