@@ -126,12 +126,19 @@ pub struct CallRecord {
     /// The number of the event that set money aside for it; absent without a cost limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reservation: Option<u64>,
-    /// Set when the answer was cut: at the output limit, unless it was [`filtered`](Self::filtered).
+    /// Set when the answer was cut: at the output limit, unless it was [`filtered`](Self::filtered) or
+    /// [`interrupted`](Self::interrupted).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
     /// Set when it was a content filter that cut the answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub filtered: bool,
+    /// Set when the server broke the answer off for a reason of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// The server's word for why the answer ended, where it is none of those above and of a complete answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<String>,
     /// Set in a debate that branched off another one, where that one made the call and paid for it: it counts for
     /// nothing here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -146,17 +153,20 @@ pub enum Cut {
     OutputLimit,
     /// By a filter of the provider's.
     ContentFilter,
+    /// By the server, for a reason of its own: aborted, short of resources, repeating itself.
+    Interrupted,
     /// At the length that summaries may have.
     MaxLength,
 }
 
 impl Cut {
     /// Of an answer with these marks.
-    pub(super) fn marked(truncated: bool, filtered: bool) -> Option<Self> {
-        match (truncated, filtered) {
-            (_, true) => Some(Self::ContentFilter),
-            (true, false) => Some(Self::OutputLimit),
-            (false, false) => None,
+    pub(super) fn marked(truncated: bool, filtered: bool, interrupted: bool) -> Option<Self> {
+        match (truncated, filtered, interrupted) {
+            (_, true, _) => Some(Self::ContentFilter),
+            (_, false, true) => Some(Self::Interrupted),
+            (true, false, false) => Some(Self::OutputLimit),
+            (false, false, false) => None,
         }
     }
 
@@ -166,6 +176,7 @@ impl Cut {
         match self {
             Self::OutputLimit => "at the output limit",
             Self::ContentFilter => "by a content filter",
+            Self::Interrupted => "by its server",
             Self::MaxLength => "at `maxLength`",
         }
     }
@@ -175,6 +186,6 @@ impl CallRecord {
     /// How its answer was cut, if it was.
     #[must_use]
     pub fn cut(&self) -> Option<Cut> {
-        Cut::marked(self.truncated, self.filtered)
+        Cut::marked(self.truncated, self.filtered, self.interrupted)
     }
 }

@@ -32,6 +32,7 @@ pub struct Contribution {
 
 /// How a contribution came about. Everything is optional: older files lack most of it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "facts about one text, each a key of its own in the record")]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
     /// Input and output tokens of all its calls.
@@ -67,12 +68,16 @@ pub struct Metadata {
     /// How sure a voter is, 0 to 100 (ballots only).
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
     pub confidence: Option<f64>,
-    /// Set when the text was cut: at the output limit, unless it was [`filtered`](Self::filtered).
+    /// Set when the text was cut: at the output limit, unless it was [`filtered`](Self::filtered) or
+    /// [`interrupted`](Self::interrupted).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
     /// Set when it was a content filter that cut the text.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub filtered: bool,
+    /// Set when the server broke the text off for a reason of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
     /// Tools that the model called.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
@@ -119,7 +124,7 @@ impl Metadata {
     /// How the text was cut, if it was.
     #[must_use]
     pub fn cut(&self) -> Option<Cut> {
-        Cut::marked(self.truncated, self.filtered)
+        Cut::marked(self.truncated, self.filtered, self.interrupted)
     }
 
     /// Of a proposal that is its author's last text in the round before: nothing was called, nothing was paid.
@@ -139,6 +144,7 @@ impl Metadata {
             metadata.latency_ms = Some(metadata.latency_ms.unwrap_or(0) + call.latency_ms);
             metadata.attempts = Some(metadata.attempts.unwrap_or(0) + call.attempts);
             (metadata.truncated, metadata.filtered) = (call.truncated, call.filtered);
+            metadata.interrupted = call.interrupted;
             if let Some(tokens) = call.tokens {
                 let add = |sum: &mut Option<u64>, more: u64| *sum = Some(sum.unwrap_or(0) + more);
                 add(&mut metadata.tokens_used, tokens.total());

@@ -67,6 +67,8 @@ pub(crate) fn call(cost_usd: Option<Usd>) -> CallRecord {
         reservation: None,
         truncated: false,
         filtered: false,
+        interrupted: false,
+        finish_reason: None,
         copied: false,
     }
 }
@@ -380,7 +382,7 @@ pub(crate) mod pitching {
             Signal::CallEnded { key: second, latency_ms: 1, tokens: None, cost_usd: None, error: None },
             stage_ended(RULING, 2, 0),
             recorded(decided(None, Some(false))),
-            recorded(Event::Completed),
+            recorded(Event::Completed { outcome: None }),
         ]
     }
 

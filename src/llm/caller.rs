@@ -165,6 +165,8 @@ impl Caller {
                         attempts,
                         truncated: reply.finish != FinishReason::Complete,
                         filtered: reply.finish == FinishReason::Filtered,
+                        interrupted: reply.finish == FinishReason::Interrupted,
+                        finish_reason: reply.finish_word.clone(),
                         ..self.record(&request, usage, reserved, self.spent(usage).and(spent))
                     };
                     return Ok(Answered { reply, record });
@@ -237,7 +239,7 @@ impl Caller {
         let error = match reply.finish {
             FinishReason::Length => ModelError::OutputLimit,
             FinishReason::Filtered => ModelError::Filtered { message: "no text came back".to_owned() },
-            FinishReason::Complete => ModelError::Empty,
+            FinishReason::Complete | FinishReason::Interrupted => ModelError::Empty,
         };
         Err(FailedAttempt { error, usage: reply.usage() })
     }
@@ -311,6 +313,8 @@ impl Caller {
             attempts: 0,
             truncated: false,
             filtered: false,
+            interrupted: false,
+            finish_reason: None,
             copied: false,
         }
     }

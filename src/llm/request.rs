@@ -102,6 +102,8 @@ pub struct Reply {
     pub embeddings: Vec<Vec<f64>>,
     /// Why it ended.
     pub finish: FinishReason,
+    /// The server's word for that, where it says more.
+    pub finish_word: Option<String>,
     /// The model that the server says it used.
     pub served_model: Option<String>,
     /// Token counts, as reported.
@@ -128,4 +130,6 @@ pub enum FinishReason {
     Length,
     /// The provider's filter or the model's refusal ended it.
     Filtered,
+    /// The server broke it off for a reason of its own.
+    Interrupted,
 }

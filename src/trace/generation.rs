@@ -186,11 +186,14 @@ impl Generation {
 }
 
 /// Why an answer ended, in the words of the OpenTelemetry conventions.
-fn finish_reason(call: &CallRecord, called_tools: bool) -> &'static str {
-    if let Some(cut) = call.cut() {
+fn finish_reason(call: &CallRecord, called_tools: bool) -> &str {
+    if let Some(word) = &call.finish_reason {
+        word
+    } else if let Some(cut) = call.cut() {
         match cut {
             Cut::OutputLimit | Cut::MaxLength => "length",
             Cut::ContentFilter => "content_filter",
+            Cut::Interrupted => "error",
         }
     } else if called_tools {
         "tool_calls"

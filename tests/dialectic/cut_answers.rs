@@ -70,3 +70,39 @@ fn a_summary_that_is_longer_than_it_may_be_is_cut_too() {
     assert!(finished.stderr.contains(reason), "{finished}");
     assert_eq!(state["rounds"][1]["summaries"]["agent-kiss"]["metadata"]["cut"], "max-length");
 }
+
+#[test]
+fn a_server_that_breaks_an_answer_off_is_told_apart_and_a_word_that_nobody_knows_is_recorded() {
+    for (status, reason, how) in [
+        ("incomplete", "repetition_truncation", Some("was cut by its server")),
+        ("incomplete", "a_reason_of_tomorrow", Some("was cut by its server")),
+        ("incomplete", "SAFETY", Some("was cut by a content filter")),
+        ("incomplete", "MAX_TOKENS", Some("was cut at the output limit")),
+        ("a_reason_of_tomorrow", "", None),
+    ] {
+        let server = MockServer::with(move |request| {
+            if request.purpose != Purpose::Propose {
+                return short_reply(request);
+            }
+            let details = if reason.is_empty() { Value::Null } else { json!({"reason": reason}) };
+            let content = json!([{"type": "output_text", "text": "A queue.", "annotations": []}]);
+            let answer = json!({
+                "status": status, "incomplete_details": details, "model": request.model(),
+                "output": [{"type": "message", "role": "assistant", "content": content}],
+                "usage": {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15},
+            });
+            Reply::raw("application/json", answer.to_string())
+        });
+        let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
+        sandbox.run(["debate", "Design a queue", "--quiet"]).expect_code(0);
+        let id = sandbox.only_debate();
+        let state = sandbox.state(&id);
+        let reasons = state["outcome"]["reasons"].as_array().unwrap();
+        assert!(reasons.iter().all(|reason| reason.as_str().unwrap().ends_with(how.unwrap_or("never"))), "{reasons:?}");
+        assert_eq!(reasons.len(), if how.is_some() { 2 } else { 0 }, "{status}, {reason}");
+        let word = [reason, status].into_iter().find(|word| word.contains('_') && *word != "MAX_TOKENS");
+        let recorded = sandbox.journal(&id).iter().filter(|line| line.contains("\"finishReason\"")).count();
+        assert_eq!(recorded, if word.is_some() { 2 } else { 0 }, "{status}, {reason}");
+        sandbox.assert_state_is_the_fold(&id);
+    }
+}

@@ -17,6 +17,7 @@ use crate::llm::{FinishReason, Reply, Request, ToolSpec, Turn};
 use super::ApiAnswer;
 use super::capabilities::{Capabilities, LimitField, Streaming};
 use super::failure::ErrorField;
+use super::finish::{finish, is_unfinished};
 use super::lenient::{Arguments, Content, ReportedUsage, call_id, tolerant, tolerant_list};
 use super::{as_single, strict_format};
 
@@ -146,7 +147,7 @@ impl ApiAnswer for Answer {
 
     fn is_one(&self) -> bool {
         let first = self.choices.as_ref().and_then(|choices| choices.first());
-        first.is_some_and(|choice| choice.finish_reason.as_deref() != Some("error"))
+        first.is_some_and(|choice| !choice.finish_reason.as_deref().is_some_and(is_unfinished))
     }
 
     fn take_error(&mut self) -> Option<ErrorField> {
@@ -178,16 +179,11 @@ impl ApiAnswer for Answer {
                 text = choice.text.unwrap_or_default();
             }
         }
-        let finish = match reason.as_deref() {
-            Some("length" | "max_tokens") => FinishReason::Length,
-            Some("content_filter" | "refusal") => FinishReason::Filtered,
-            _ if !refusal.is_empty() && text.is_empty() => FinishReason::Filtered,
-            _ => FinishReason::Complete,
-        };
+        let (mut finish, finish_word) = finish(reason.as_deref());
+        if finish == FinishReason::Complete && !refusal.is_empty() && text.is_empty() {
+            finish = FinishReason::Filtered;
+        }
         let tokens = self.usage.as_ref().and_then(ReportedUsage::tokens);
-        (
-            Reply { text, tool_calls, finish, served_model: self.model, tokens, stated_cost: None, ..Reply::default() },
-            refusal,
-        )
+        (Reply { text, tool_calls, finish, finish_word, served_model: self.model, tokens, ..Reply::default() }, refusal)
     }
 }

@@ -12,6 +12,7 @@ mod diagnosis;
 mod embeddings;
 mod endpoint;
 mod failure;
+mod finish;
 mod http;
 mod lenient;
 mod offered;

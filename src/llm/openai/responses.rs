@@ -15,6 +15,7 @@ use crate::llm::{FinishReason, Reply, Request, ToolSpec, Turn};
 use super::ApiAnswer;
 use super::capabilities::{Capabilities, Streaming};
 use super::failure::ErrorField;
+use super::finish::{finish, is_unfinished};
 use super::lenient::{Arguments, Content, ReportedUsage, call_id, tolerant, tolerant_list};
 
 use super::{as_single, strict_format};
@@ -152,8 +153,7 @@ impl ApiAnswer for Answer {
     }
 
     fn is_one(&self) -> bool {
-        let ended_badly = matches!(self.status.as_deref(), Some("failed" | "cancelled"));
-        !ended_badly && (self.output.is_some() || self.output_text.is_some())
+        !self.status.as_deref().is_some_and(is_unfinished) && (self.output.is_some() || self.output_text.is_some())
     }
 
     fn take_error(&mut self) -> Option<ErrorField> {
@@ -186,16 +186,21 @@ impl ApiAnswer for Answer {
             text = self.output_text.unwrap_or_default();
         }
         let reason = self.incomplete_details.and_then(|details| details.reason);
-        let finish = match (self.status.as_deref(), reason.as_deref()) {
-            (_, Some("content_filter")) => FinishReason::Filtered,
-            (_, Some("max_output_tokens" | "max_tokens" | "length")) | (Some("incomplete"), _) => FinishReason::Length,
-            _ if !refusal.is_empty() && text.is_empty() => FinishReason::Filtered,
-            _ => FinishReason::Complete,
+        let is_incomplete = self.status.as_deref() == Some("incomplete");
+        let (mut finish, mut finish_word) = match (is_incomplete, &reason) {
+            (true, None) => (FinishReason::Length, None),
+            (_, Some(reason)) => finish(Some(reason)),
+            (false, None) => finish(self.status.as_deref()),
         };
+        if finish == FinishReason::Complete {
+            if is_incomplete {
+                // Cut it is, for whatever reason.
+                (finish, finish_word) = (FinishReason::Interrupted, finish_word.or(reason));
+            } else if !refusal.is_empty() && text.is_empty() {
+                finish = FinishReason::Filtered;
+            }
+        }
         let tokens = self.usage.as_ref().and_then(ReportedUsage::tokens);
-        (
-            Reply { text, tool_calls, finish, served_model: self.model, tokens, stated_cost: None, ..Reply::default() },
-            refusal,
-        )
+        (Reply { text, tool_calls, finish, finish_word, served_model: self.model, tokens, ..Reply::default() }, refusal)
     }
 }

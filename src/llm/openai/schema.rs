@@ -94,7 +94,7 @@ pub(super) fn is_ignored(answer: &AnswerSchema, reply: &Reply) -> bool {
     let required = answer.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     match serde_json::from_str::<Map<String, Value>>(text) {
         Ok(object) => required.into_iter().any(|key| !object.contains_key(key)),
-        Err(error) => reply.finish != FinishReason::Length || !error.is_eof(),
+        Err(error) => reply.finish == FinishReason::Complete || !error.is_eof(),
     }
 }
 

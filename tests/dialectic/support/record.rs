@@ -230,6 +230,8 @@ impl Plan {
             reservation: None,
             truncated: false,
             filtered: false,
+            interrupted: false,
+            finish_reason: None,
             copied: false,
         }
     }

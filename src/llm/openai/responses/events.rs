@@ -13,6 +13,9 @@ use crate::llm::openai::streaming::{Completeness, DONE, Pieces, TextSink};
 
 use super::{Answer, OutputItem};
 
+/// Events that show an answer before it has ended.
+const BEGUN: [&str; 3] = ["response.created", "response.queued", "response.in_progress"];
+
 /// What has come in of an answer.
 #[derive(Default)]
 pub(in crate::llm::openai) struct Events {
@@ -133,7 +136,12 @@ impl Pieces for Events {
                 if kind.rsplit('.').next() == Some("delta") {
                     sink.work();
                 }
-                self.shown = piece.response.or(self.shown.take());
+                let mut shown = piece.response;
+                if let Some(answer) = shown.as_mut().filter(|_| BEGUN.contains(&kind)) {
+                    // How it stood then says nothing of how it ended.
+                    answer.status = None;
+                }
+                self.shown = shown.or(self.shown.take());
             }
         }
     }

@@ -119,7 +119,17 @@ const TEXTS: &[Variant] = &[
 ];
 
 const ENDINGS: &[Variant] = &[
-    ("an unknown finish_reason", |v| v["choices"][0]["finish_reason"] = json!("eos_token"), same),
+    ("another word for the end", |v| v["choices"][0]["finish_reason"] = json!("eos_token"), same),
+    (
+        "an unknown finish_reason",
+        |v| v["choices"][0]["finish_reason"] = json!("because"),
+        |r| r.finish_word = Some("because".to_owned()),
+    ),
+    (
+        "broken off",
+        |v| v["choices"][0]["finish_reason"] = json!("abort"),
+        |r| (r.finish, r.finish_word) = (FinishReason::Interrupted, Some("abort".to_owned())),
+    ),
     ("a finish_reason of another type", |v| v["choices"][0]["finish_reason"] = json!({"stop": 1}), same),
     ("cut at the limit", |v| v["choices"][0]["finish_reason"] = json!("length"), |r| r.finish = FinishReason::Length),
     (

@@ -168,6 +168,14 @@ const ENDINGS: &[Variant] = &[
     ),
     ("incomplete without a reason", |v| v["status"] = json!("incomplete"), |r| r.finish = FinishReason::Length),
     (
+        "cut for a reason that nobody knows",
+        |v| {
+            v["status"] = json!("incomplete");
+            v["incomplete_details"] = json!({"reason": "tired"});
+        },
+        |r| (r.finish, r.finish_word) = (FinishReason::Interrupted, Some("tired".to_owned())),
+    ),
+    (
         "filtered in the middle",
         |v| {
             v["status"] = json!("incomplete");

@@ -251,6 +251,30 @@ async fn why_it_ended_is_known() {
 }
 
 #[tokio::test]
+async fn what_is_queued_or_in_progress_is_no_answer() {
+    for word in ["queued", "in_progress"] {
+        let chat = [json!({"choices": [{"delta": {"content": "Be"}, "finish_reason": word}]})];
+        let mut whole = responses_answer();
+        whole["status"] = json!(word);
+        let ended = [json!({"type": "response.completed", "response": whole})];
+        for (api, events) in [(ApiKind::Chat, events(&chat)), (ApiKind::Responses, events(&ended))] {
+            let (reply, _) = followed(api, answer_events(events, Delivery::Whole)).await;
+            let error = reply.unwrap_err().error.to_string();
+            assert!(error.contains("it holds no answer"), "{word}: {error}");
+        }
+    }
+    // How it stood when it began says nothing of how it ended.
+    let begun = json!({"status": "in_progress", "output": []});
+    let pieces = [
+        json!({"type": "response.in_progress", "response": begun}),
+        json!({"type": "response.output_text.delta", "delta": "Because."}),
+    ];
+    let pieces = [events(&pieces), vec!["data: [DONE]\n\n".to_owned()]].concat();
+    let (reply, _) = followed(ApiKind::Responses, answer_events(pieces, Delivery::Whole)).await;
+    assert_eq!(reply.unwrap().text, "Because.");
+}
+
+#[tokio::test]
 async fn a_server_may_answer_as_a_whole_or_under_a_false_name() {
     for (api, path) in APIS {
         let whole = if path == RESPONSES { responses_answer() } else { chat_answer() };
