@@ -74,19 +74,42 @@ impl Labels {
         revealed + rest
     }
 
-    /// Whose label it is, read leniently.
+    /// Whose label it is: `B`, `**B**`, `Candidate B`, `B: its title`.
     ///
     /// # Errors
-    /// The labels that there are, when it is none of them.
+    /// The labels that there are, when it is not one of them and nothing else.
     pub(super) fn author(&self, label: &str) -> Result<&AgentId, AnswerError> {
-        let wanted = label.trim().trim_end_matches('.');
-        let wanted = wanted.rsplit(char::is_whitespace).next().unwrap_or(wanted);
-        let found = self.0.iter().find(|known| known.letter.eq_ignore_ascii_case(wanted));
-        found.map(|known| &known.author).ok_or_else(|| {
-            let labels: Vec<_> = self.iter().map(|(label, _)| label).collect();
-            AnswerError::Unfit { message: format!("`{label}` is none of the candidates {}", labels.join(", ")) }
+        let labels: Vec<&str> = self.iter().map(|(label, _)| label).collect();
+        let found = chosen(label, &labels).and_then(|place| self.0.get(place));
+        found.map(|known| &known.author).ok_or_else(|| AnswerError::Unfit {
+            message: format!("`{label}` is not one of the candidates {}", labels.join(", ")),
         })
     }
+}
+
+/// What may stand before a label.
+const NOUNS: [&str; 8] = ["candidate", "debater", "solution", "proposal", "option", "text", "answer", "choice"];
+
+/// The place of the one option that `text` names, read as a whole: `not A` and `A or B` name none. Markup, brackets and
+/// a noun before it, and a title behind a colon, change nothing.
+pub(super) fn chosen(text: &str, options: &[&str]) -> Option<usize> {
+    let bare = |text: &str| {
+        let text = text.trim_matches(|c: char| c.is_whitespace() || "*_`\"'“”‘’()[]{}<>.#".contains(c));
+        let noun = text.split_once(|c: char| c.is_whitespace()).filter(|(noun, _)| {
+            NOUNS.iter().any(|known| known.eq_ignore_ascii_case(noun.trim_matches(|c: char| !c.is_alphanumeric())))
+        });
+        let text = noun.map_or(text, |(_, rest)| rest);
+        text.trim_matches(|c: char| c.is_whitespace() || "*_`\"'“”‘’()[]{}<>.#".contains(c)).to_owned()
+    };
+    let place = |text: &str| options.iter().position(|option| option.eq_ignore_ascii_case(text));
+    place(&bare(text)).or_else(|| {
+        let (label, title) = text.split_once([':', '：'])?;
+        let place = place(&bare(label))?;
+        let mut words = title.split(|c: char| !c.is_alphanumeric());
+        // A second option behind the colon is a second choice.
+        (!words.any(|word| options.iter().enumerate().any(|(other, option)| other != place && *option == word)))
+            .then_some(place)
+    })
 }
 
 #[cfg(test)]
@@ -110,7 +133,58 @@ mod tests {
         for written in ["B", "b", "Candidate B.", " candidate b"] {
             assert_eq!(labels.author(written).map(AgentId::as_str), Ok("y"), "{written}");
         }
-        assert_eq!(labels.author("C").unwrap_err().to_string(), "`C` is none of the candidates A, B");
+        assert_eq!(labels.author("C").unwrap_err().to_string(), "`C` is not one of the candidates A, B");
+    }
+
+    #[test]
+    fn a_choice_is_read_whole() {
+        let options = ["A", "B", "C"];
+        for written in [
+            "A",
+            "a",
+            "**A**",
+            "(A)",
+            "\"A\"",
+            "`A`",
+            "[A]",
+            "A.",
+            "A: the queue",
+            "**A**: the queue",
+            "**A: a queue**",
+            "Candidate A",
+            "candidate **A**",
+            "Solution A: in one table",
+            "Option (A)",
+            " Choice: A",
+        ] {
+            assert_eq!(chosen(written, &options), Some(0), "{written}");
+        }
+        for written in [
+            "not A",
+            "A or B",
+            "A, B",
+            "A/B",
+            "A and B",
+            "A: or B",
+            "A: not B",
+            "neither A",
+            "not Candidate A",
+            "D",
+            "",
+            ":",
+            "Candidate",
+            "AB",
+            "A - B",
+            "anything but A",
+            "I cannot choose A",
+        ] {
+            assert_eq!(chosen(written, &options), None, "{written}");
+        }
+        assert_eq!(chosen("**Accept**", &["accept", "rewrite"]), Some(0));
+        assert_eq!(chosen("rewrite: the key is missing", &["accept", "rewrite"]), Some(1));
+        for written in ["not accept", "accept or rewrite", "accept: after a rewrite"] {
+            assert_eq!(chosen(written, &["accept", "rewrite"]), None, "{written}");
+        }
     }
 
     #[test]

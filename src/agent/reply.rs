@@ -10,7 +10,8 @@ use serde_json::json;
 use crate::debate::{AgentId, Decision, Judgement};
 use crate::llm::AnswerSchema;
 
-use super::solution::percentage;
+use super::labels::chosen;
+use super::solution::{percentage, percentage_if_any};
 use super::{AnswerError, Labels, read_json};
 
 /// The questions of an agent. Its ids are not used: they are unique at most for itself.
@@ -79,9 +80,9 @@ impl Score {
 pub(super) struct Ballot {
     #[schemars(length(max = 20))]
     choice: String,
-    #[serde(deserialize_with = "percentage")]
-    #[schemars(range(min = 0, max = 100))]
-    confidence: f64,
+    #[serde(default, deserialize_with = "percentage_if_any")]
+    #[schemars(with = "f64", range(min = 0, max = 100))]
+    confidence: Option<f64>,
     #[serde(default)]
     #[schemars(length(max = 1500))]
     reason: String,
@@ -92,8 +93,8 @@ pub(super) struct Ballot {
 pub struct Cast<T> {
     /// What was chosen.
     pub choice: T,
-    /// How sure the voter is, 0 to 100.
-    pub confidence: f64,
+    /// How sure the voter is, 0 to 100, where it says so.
+    pub confidence: Option<f64>,
     /// Why.
     pub reason: String,
 }
@@ -123,9 +124,8 @@ impl Ballot {
     /// The choice of one of `words`.
     pub(super) fn read_word(text: &str, words: &[&'static str]) -> Result<Cast<&'static str>, AnswerError> {
         let Self { choice, confidence, reason } = read_json(text)?;
-        let wanted = choice.trim().trim_end_matches('.');
-        let found = words.iter().find(|word| word.eq_ignore_ascii_case(wanted));
-        let unfit = || AnswerError::Unfit { message: format!("`{choice}` is none of {}", words.join(", ")) };
+        let found = chosen(&choice, words).and_then(|place| words.get(place));
+        let unfit = || AnswerError::Unfit { message: format!("`{choice}` is not one of {}", words.join(", ")) };
         Ok(Cast { choice: found.copied().ok_or_else(unfit)?, confidence, reason })
     }
 }

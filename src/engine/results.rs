@@ -74,12 +74,12 @@ impl Engine {
             }
             Value::Score(score) => self.evaluated(key, Some(*score), call),
             Value::Choice(cast) => {
-                let metadata = Metadata { confidence: Some(cast.confidence), ..answered.metadata.clone() };
+                let metadata = Metadata { confidence: cast.confidence, ..answered.metadata.clone() };
                 let contribution = contribution(cast.reason.as_str().into(), Some(cast.choice.clone()), metadata);
                 Event::Contributed { key, contribution, call: Some(call) }
             }
             Value::Word(cast) if self.debate().stage(key.stage).is_some_and(|stage| stage.in_round) => {
-                let (choice, confidence) = (Some(cast.choice.to_owned()), Some(cast.confidence));
+                let (choice, confidence) = (Some(cast.choice.to_owned()), cast.confidence);
                 let metadata = Metadata { choice, confidence, ..answered.metadata.clone() };
                 let contribution = contribution(cast.reason.as_str().into(), key.target_agent_id.clone(), metadata);
                 Event::Contributed { key, contribution, call: Some(call) }

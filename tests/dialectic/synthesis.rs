@@ -146,10 +146,47 @@ fn a_spoiled_ballot_counts_for_nobody_and_is_named() {
     assert_eq!(state["outcome"]["kind"], "degraded");
     let reason = state["outcome"]["reasons"][0].as_str().unwrap();
     assert!(
-        reason.starts_with("agent-kiss failed in the vote of round 1: the ballot could not be read: `Z` is none of")
+        reason.starts_with("agent-kiss failed in the vote of round 1: the ballot could not be read: `Z` is not one of")
     );
     // Both attempts at the ballot were paid for.
     assert_eq!(state["usage"]["model-kiss"]["requests"], 6);
+}
+
+#[test]
+fn a_ballot_is_read_whole_and_asked_for_again_where_it_is_not_one_label() {
+    // The first answer is no choice; the second is one, in whatever dress.
+    for (first, second, requests) in [
+        ("not {}", Some("**{}**"), 6),
+        ("{} or Y", Some("({})"), 6),
+        ("{}: as refined", None, 5),
+        ("Candidate **{}**", None, 5),
+    ] {
+        let (_, _, state) = debate("voting", move |request| match request.purpose {
+            Purpose::Vote => {
+                let again = request.messages.iter().any(|message| message.role == "assistant");
+                let label = label_of(request, "Refined by model-kiss.");
+                let choice = if again { second.expect("it is not asked for again") } else { first };
+                Reply::json(json!({"choice": choice.replace("{}", &label), "reason": "It holds."}))
+            }
+            _ => signed(request),
+        });
+        assert_eq!(state["voting"]["tally"][agent("kiss")], 3, "{first}");
+        assert_eq!(state["outcome"]["kind"], "full", "{first}");
+        assert_eq!(state["usage"]["model-kiss"]["requests"], requests, "{first}");
+    }
+    // Nobody is voted for by what names somebody else.
+    let (_, _, state) = debate("voting", |request| match request.purpose {
+        Purpose::Vote if request.model() == "model-kiss" => {
+            ballot(&format!("not {}", label_of(request, "Refined by model-kiss.")))
+        }
+        Purpose::Vote => ballot(&label_of(request, "Refined by model-architect.")),
+        _ => signed(request),
+    });
+    assert_eq!(
+        (&state["voting"]["tally"][agent("kiss")], &state["voting"]["tally"][agent("architect")]),
+        (&json!(0), &json!(2))
+    );
+    assert_eq!(state["failures"].as_array().map(Vec::len), Some(1));
 }
 
 #[test]
