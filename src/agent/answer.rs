@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 
 use crate::debate::Cut;
 
+use super::mend::whole;
 use super::written::object_length;
 
 /// Why no answer could be read.
@@ -63,6 +64,9 @@ pub fn read_json<T: DeserializeOwned>(text: &str) -> Result<T, AnswerError> {
         let mut deserializer = serde_json::Deserializer::from_str(candidate);
         match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
             Ok(value) => return Ok(value),
+            Err(_) if let Some(value) = whole(candidate).and_then(|mended| serde_json::from_str(&mended).ok()) => {
+                return Ok(value);
+            }
             Err(error) if closest.as_ref().is_none_or(|(length, _)| candidate.len() > *length) => {
                 let message = match error.path().to_string() {
                     path if path == "." => error.inner().to_string(),
@@ -120,6 +124,8 @@ mod tests {
             "Sure! Here it is: {\"confidence\": 82} - I hope it helps {really}.",
             "A set {1, 2} first. {\"confidence\": 82}",
             "{broken {\"confidence\": 82}",
+            "{confidence: 82, // it's \"high\" }\n}",
+            "{/* {1} */ 'confidence': 82, text: 'a \"b\"',}",
         ] {
             assert_eq!(read(text).map(|answer| answer.confidence), Ok(82.0), "{text}");
         }
@@ -136,6 +142,7 @@ mod tests {
         assert_eq!(read("no object here"), Err(AnswerError::NoObject));
         let error = read(r#"{"confidence": "high"}"#).unwrap_err().to_string();
         assert!(error.starts_with("`confidence`: invalid type"), "{error}");
+        assert!(read("{confidence: 82, text: 'cut").is_err(), "what was cut is asked for again");
         assert!(read(r#"{"confidence": 8"#).unwrap_err().to_string().contains("EOF"));
     }
 

@@ -7,8 +7,25 @@ pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     if let Ok(whole) = serde_json::from_str(text) {
         return Some(whole);
     }
-    let Mended { closed, safe } = mended(text);
+    let Mended { closed, safe, .. } = mended(text);
     [closed, safe].iter().find_map(|text| serde_json::from_str(text).ok())
+}
+
+/// The object that `text` begins with as JSON, where it has an end: also one with comments, single quotes, and keys
+/// without any.
+pub(super) fn whole(text: &str) -> Option<String> {
+    let Mended { closed, is_whole, .. } = mended(text);
+    is_whole.then_some(closed)
+}
+
+/// The length of the comment that begins at `at`, where one does. A URL holds none.
+pub(super) fn comment_length(text: &str, at: usize) -> Option<usize> {
+    let rest = text.get(at..)?;
+    if text[..at].ends_with(':') {
+        return None;
+    }
+    let (open, close) = [("//", "\n"), ("/*", "*/")].into_iter().find(|(open, _)| rest.starts_with(open))?;
+    Some(rest[open.len()..].find(close).map_or(rest.len(), |length| open.len() + length + close.len()))
 }
 
 /// Two attempts at making JSON whole.
@@ -17,6 +34,8 @@ struct Mended {
     closed: String,
     /// Without what is unfinished: up to the last value that is complete for sure.
     safe: String,
+    /// Whether the object has an end.
+    is_whole: bool,
 }
 
 /// What a reader of JSON knows at a place in it.
@@ -28,6 +47,8 @@ struct Reader {
     open: Vec<char>,
     /// Whether a string is being read, and whether that is a value and no key.
     string: Option<bool>,
+    /// What the string began with; nothing where a key has no quotes.
+    quote: Option<char>,
     escaped: bool,
     /// The last character outside strings that was no space.
     last: Option<char>,
@@ -35,24 +56,55 @@ struct Reader {
     safe: (usize, Vec<char>),
 }
 
-/// Line breaks and other control characters inside strings are escaped, commas before a closing bracket dropped, and
-/// what is open at the end is closed. A number that the text ends with is left out: `8` may have been on its way to
+/// Line breaks and other control characters inside strings are escaped, commas before a closing bracket and comments
+/// dropped, quotes put around keys that have none and in place of single ones, and what is open at the end is closed. A number that the text ends with is left out: `8` may have been on its way to
 /// become `82`.
 fn mended(text: &str) -> Mended {
     let mut reader = Reader::default();
-    for c in text.chars() {
+    let mut chars = text.char_indices();
+    let mut is_whole = false;
+    while let Some((at, c)) = chars.next() {
+        if reader.is_bare_key() && !is_bare(c) {
+            reader.ends_key();
+        }
         if reader.string.is_some() {
             reader.in_string(c);
+        } else if let Some(length) = comment_length(text, at) {
+            let end = at + length;
+            while chars.offset() < end {
+                chars.next();
+            }
         } else if reader.between(c) {
+            is_whole = true;
             break;
         }
     }
-    reader.finish()
+    Mended { is_whole, ..reader.finish() }
+}
+
+/// Whether a key without quotes may have such a character.
+fn is_bare(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$')
 }
 
 impl Reader {
+    fn is_bare_key(&self) -> bool {
+        self.string == Some(false) && self.quote.is_none()
+    }
+
+    fn ends_key(&mut self) {
+        self.out.push('"');
+        (self.string, self.last) = (None, Some('"'));
+    }
+
     fn in_string(&mut self, c: char) {
         match c {
+            // JSON knows no escape for it.
+            '\'' if self.escaped => {
+                self.escaped = false;
+                self.out.pop();
+                self.out.push(c);
+            }
             _ if self.escaped => {
                 self.escaped = false;
                 self.out.push(c);
@@ -61,8 +113,9 @@ impl Reader {
                 self.escaped = true;
                 self.out.push(c);
             }
-            '"' => {
-                self.out.push(c);
+            '"' if self.quote == Some('\'') => self.out.push_str("\\\""),
+            '"' | '\'' if self.quote == Some(c) => {
+                self.out.push('"');
                 let is_value = self.string.take() == Some(true);
                 self.last = Some('"');
                 if is_value {
@@ -80,9 +133,10 @@ impl Reader {
     /// Reads a character outside strings; true when the object is closed by it.
     fn between(&mut self, c: char) -> bool {
         match c {
-            '"' => {
-                let in_list = self.open.last() == Some(&'[');
-                self.string = Some(in_list || self.last == Some(':'));
+            '"' => self.begin_string(Some(c)),
+            '\'' if matches!(self.last, Some('{' | '[' | ',' | ':')) => self.begin_string(Some(c)),
+            c if is_bare(c) && self.open.last() == Some(&'{') && matches!(self.last, Some('{' | ',')) => {
+                self.begin_string(None);
                 self.out.push(c);
             }
             '{' | '[' => {
@@ -112,6 +166,12 @@ impl Reader {
         false
     }
 
+    fn begin_string(&mut self, quote: Option<char>) {
+        let in_list = self.open.last() == Some(&'[');
+        (self.string, self.quote) = (Some(in_list || self.last == Some(':')), quote);
+        self.out.push('"');
+    }
+
     fn all_is_complete(&mut self) {
         self.safe = (self.out.len(), self.open.clone());
     }
@@ -128,7 +188,7 @@ impl Reader {
             }
             Some(false) | None => safe.clone(),
         };
-        Mended { closed, safe }
+        Mended { closed, safe, is_whole: false }
     }
 }
 
@@ -180,6 +240,16 @@ mod tests {
             json!({"a": "two\nlines", "b": ["x"]})
         );
         assert_eq!(read("no object"), Value::Null);
+        for (text, expected) in [
+            ("{a: 1, $b_2: ['x', \"y\"] /* c: 3 */, // d\n}", json!({"a": 1, "$b_2": ["x", "y"]})),
+            (r#"{'a': 'it\'s "b"', "c": "d's"}"#, json!({"a": "it's \"b\"", "c": "d's"})),
+            (r#"{"a": "http://b//c", b: true}"#, json!({"a": "http://b//c", "b": true})),
+            ("{a: 'one', b: ['x', 'y", json!({"a": "one", "b": ["x", "y"]})),
+            ("{a: 'one', conf", json!({"a": "one"})),
+            ("{a: high}", Value::Null),
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
     }
 
     proptest! {

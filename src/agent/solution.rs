@@ -15,7 +15,11 @@ const UNFULFILLED_CAP: f64 = 40.0;
 /// So does it with a blocking objection that was maintained, is right, and is met nowhere.
 const UNMET_CAP: f64 = 60.0;
 
-/// A number from 0 to 100, as a number or as a text such as `82`, `82%` and `82/100`. Nothing else is read as one.
+/// What a number is asked for that cannot be read as a percentage.
+pub(super) const EXPECTED: &str = "expected a number from 0 to 100 (82, not 0.82)";
+
+/// A number from 0 to 100, as a number or as a text such as `82`, `82%` and `82/100`. Nothing else is read as one, a number
+/// between 0 and 1 neither: nobody knows whether 0.82 means 82.
 pub(super) fn percentage_of(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
@@ -25,13 +29,18 @@ pub(super) fn percentage_of(value: &Value) -> Option<f64> {
         }
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
-    number.filter(|number| (0.0..=100.0).contains(number))
+    number.filter(|number| *number == 0.0 || (1.0..=100.0).contains(number))
 }
 
 /// [`percentage_of`] for types that derive the rest.
 pub(super) fn percentage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let value = Value::deserialize(deserializer)?;
-    percentage_of(&value).ok_or_else(|| serde::de::Error::custom("expected a number from 0 to 100"))
+    percentage_of(&value).ok_or_else(|| serde::de::Error::custom(EXPECTED))
+}
+
+/// The same where it may be missing: a number that cannot be read is none.
+pub(super) fn percentage_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    Ok(percentage_of(&Value::deserialize(deserializer)?))
 }
 
 impl Written {

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::AnswerError;
-use super::mend::object;
+use super::mend::{comment_length, object};
 use super::points::RawRuling;
-use super::solution::percentage_of;
+use super::solution::{EXPECTED, percentage_of};
 
 /// The keys of an assessment.
 const KEYS: [&str; 5] = ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions", "confidence"];
@@ -67,12 +67,16 @@ impl Assessment {
             rulings: RawRuling::read_all(object.get("rulings")),
             confidence,
         };
-        let missing = match (confidence, object.get("confidence")) {
+        // Silence on the requirements does not say that all are fulfilled.
+        let unfulfilled = object.get(TELLING_KEY).is_none_or(Value::is_null);
+        let unfulfilled = unfulfilled.then(|| "it has no `unfulfilledMajorRequirements`".to_owned());
+        let unsure = match (confidence, object.get("confidence")) {
             (Some(_), _) => None,
-            (None, Some(_)) => Some("`confidence`: expected a number from 0 to 100"),
-            (None, None) => Some("it has no `confidence`"),
+            (None, Some(_)) => Some(format!("`confidence`: {EXPECTED}")),
+            (None, None) => Some("it has no `confidence`".to_owned()),
         };
-        (assessment, missing.map(|message| AnswerError::Unfit { message: message.to_owned() }))
+        let missing: Vec<String> = unfulfilled.into_iter().chain(unsure).collect();
+        (assessment, (!missing.is_empty()).then(|| AnswerError::Unfit { message: missing.join("; ") }))
     }
 }
 
@@ -90,14 +94,20 @@ impl Written {
             let (solution, _) = unwrapped(text.trim());
             return Self { solution: solution.to_owned(), assessment: Assessment::default(), missing };
         };
-        let (assessment, missing) = match &block.content {
-            Content::Assessment(object) => Assessment::of(object),
+        let solution = tidy(&text[..block.start], &text[block.end..]);
+        match &block.content {
+            Content::Assessment(object) => {
+                let (assessment, missing) = Assessment::of(object);
+                Self { solution, assessment, missing }
+            }
             Content::Damaged => {
                 let message = "its JSON block cannot be read".to_owned();
-                (Assessment::default(), Some(AnswerError::Unfit { message }))
+                // What nobody can read is not taken from the user, unless it is all that there is.
+                let solution = if solution.is_empty() { solution } else { unwrapped(text.trim()).0.to_owned() };
+                let missing = Some(AnswerError::Unfit { message });
+                Self { solution, assessment: Assessment::default(), missing }
             }
-        };
-        Self { solution: tidy(&text[..block.start], &text[block.end..]), assessment, missing }
+        }
     }
 }
 
@@ -152,7 +162,7 @@ fn fenced_block(text: &str) -> Option<Block> {
         });
         let from = start + line.len();
         let (until, end) = closing.map_or((text.len(), text.len()), |(at, line)| (*at, at + line.len()));
-        let content = text[from..until].trim();
+        let content = without_comments(&text[from..until]).trim_end();
         if !content.starts_with('{') {
             continue;
         }
@@ -176,7 +186,13 @@ fn fence_of(line: &str) -> Option<(&str, &str)> {
 /// The assessment that `content` is. Other JSON is part of the solution.
 fn assessed(content: &str, is_last: bool) -> Option<Content> {
     let Some(object) = object(content) else {
-        let named = KEYS.iter().filter(|key| content.contains(&format!("\"{key}\""))).count();
+        let is_named = |key: &&&str| {
+            content.match_indices(**key).any(|(at, _)| {
+                let after = content[at + key.len()..].trim_start_matches(['"', '\'']).trim_start();
+                after.starts_with([':', '='])
+            })
+        };
+        let named = KEYS.iter().filter(is_named).count();
         return (named >= 3).then_some(Content::Damaged);
     };
     let known = KEYS.iter().filter(|key| object.contains_key(**key)).count();
@@ -196,22 +212,45 @@ fn bare_object(text: &str) -> Option<Block> {
     })
 }
 
+/// The text without the comments that it begins with.
+fn without_comments(text: &str) -> &str {
+    let text = text.trim_start();
+    let after = match (text.strip_prefix("//"), text.strip_prefix("/*")) {
+        (Some(comment), _) => comment.split_once('\n'),
+        (None, Some(comment)) => comment.split_once("*/"),
+        (None, None) => None,
+    };
+    after.map_or(text, |(_, rest)| without_comments(rest))
+}
+
 /// The length of the JSON object that `text` begins with; all of it when it has no end.
 pub(super) fn object_length(text: &str) -> usize {
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    for (at, byte) in text.bytes().enumerate() {
+    let (mut depth, mut quote, mut escaped) = (0_usize, None, false);
+    let (mut last, mut next) = (b'{', 0);
+    let bytes = text.as_bytes();
+    while let Some(&byte) = bytes.get(next) {
+        let at = next;
+        next += 1;
         match byte {
             _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' if !in_string => depth += 1,
-            b'}' if !in_string => {
+            b'\\' if quote.is_some() => escaped = true,
+            b'"' | b'\'' if quote == Some(byte) => quote = None,
+            _ if quote.is_some() => {}
+            b'"' => quote = Some(byte),
+            // Elsewhere it is an apostrophe.
+            b'\'' if b"{[,:".contains(&last) => quote = Some(byte),
+            b'/' => next += comment_length(text, at).unwrap_or(1) - 1,
+            b'{' => depth += 1,
+            b'}' => {
                 depth -= 1;
                 if depth == 0 {
                     return at + 1;
                 }
             }
             _ => {}
+        }
+        if !byte.is_ascii_whitespace() && next == at + 1 {
+            last = byte;
         }
     }
     text.len()
@@ -294,7 +333,7 @@ mod tests {
 
     fn read(text: &str) -> (String, Option<f64>) {
         let written = Written::read(text);
-        assert_eq!(written.missing.is_none(), written.assessment.confidence.is_some());
+        assert_eq!(written.missing, None, "{text}");
         (written.solution, written.assessment.confidence)
     }
 
@@ -355,11 +394,14 @@ mod tests {
         assert_eq!(written.solution, "Use a ring.");
         assert_eq!(written.assessment.tradeoffs, ["memory"]);
         assert_eq!(written.assessment.recommendations, ["meas"]);
-        assert_eq!(written.missing.unwrap().to_string(), "it has no `confidence`");
+        let missing = written.missing.unwrap().to_string();
+        assert_eq!(missing, "it has no `unfulfilledMajorRequirements`; it has no `confidence`");
         let damaged = format!("Use a ring.\n\n```json\n{}\n```", BLOCK.replace("\"tradeoffs\":", "\"tradeoffs\" = "));
         let written = Written::read(&damaged);
-        assert_eq!(written.solution, "Use a ring.");
-        assert!(written.missing.is_some());
+        assert_eq!(written.solution, damaged, "what nobody can read stays where it is");
+        assert_eq!(written.missing.unwrap().to_string(), "its JSON block cannot be read");
+        let alone = Written::read(&damaged["Use a ring.".len()..]);
+        assert_eq!(alone.solution, "", "alone it is no solution");
     }
 
     #[test]
@@ -397,7 +439,10 @@ mod tests {
         for confidence in ["null", "101", "-1", "\"high\"", "\"\""] {
             let text = BLOCK.replace("82", confidence);
             let written = Written::read(&text);
-            assert_eq!(written.missing.unwrap().to_string(), "`confidence`: expected a number from 0 to 100");
+            assert_eq!(
+                written.missing.unwrap().to_string(),
+                "`confidence`: expected a number from 0 to 100 (82, not 0.82)"
+            );
         }
     }
 

@@ -57,7 +57,13 @@ fn an_assessment_that_is_missing_is_asked_for_alone() {
         let server = judge_says(first, || Reply::text(ASSESSMENT));
         let sandbox = two_agents(&server, &json!({}));
         let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
-        assert!(finished.stdout.starts_with("# Ring\n\nUse a ring.\n\n---\n"), "{finished}");
+        // What nobody can read of it is not taken from the user.
+        let damaged = if first.contains("high") {
+            "```json\n{\"tradeoffs\": , \"recommendations\": ., \"confidence\": high}\n```\n\n"
+        } else {
+            ""
+        };
+        assert!(finished.stdout.starts_with(&format!("# Ring\n\nUse a ring.\n\n{damaged}---\n")), "{finished}");
         let assess = asked(&server, Purpose::Assess);
         assert_eq!((assess.len(), server.requests().len()), (1, 8));
         assert!(assess[0].prompt().contains("# Ring\n\nUse a ring."));
@@ -79,6 +85,50 @@ fn an_assessment_that_is_missing_is_asked_for_alone() {
         assert_eq!(state["outcome"], json!({"kind": "full", "reasons": []}));
         assert_eq!(state["usage"]["model-judge"]["requests"], 2);
     }
+}
+
+#[test]
+fn silence_on_the_requirements_does_not_say_that_all_are_fulfilled() {
+    for (first, lacks) in [
+        (
+            "Use a ring.\n\n```json\n{\"tradeoffs\": [], \"recommendations\": [], \"openQuestions\": [], \"confidence\": 90}\n```",
+            "it has no `unfulfilledMajorRequirements`",
+        ),
+        (
+            "Use a ring.\n\n```json\n{\"tradeoffs\": [], \"unfulfilledMajorRequirements\": [], \"confidence\": 0.82}\n```",
+            "`confidence`: expected a number from 0 to 100 (82, not 0.82)",
+        ),
+    ] {
+        let server = judge_says(first, || Reply::text(ASSESSMENT));
+        let sandbox = two_agents(&server, &json!({}));
+        sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        assert_eq!(asked(&server, Purpose::Assess).len(), 1, "it is asked for once more");
+        let state = sandbox.state(&sandbox.only_debate());
+        assert_eq!((&state["finalSolution"]["confidence"], &state["outcome"]["kind"]), (&json!(70), &json!("full")));
+        // It never comes: the answer stands, and the outcome says what it lacks.
+        let server = judge_says(first, || Reply::text("I would rather not."));
+        let sandbox = two_agents(&server, &json!({}));
+        let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+        assert!(finished.stdout.starts_with("Use a ring.\n"), "{finished}");
+        let state = sandbox.state(&sandbox.only_debate());
+        assert_eq!(state["outcome"]["kind"], "degraded");
+        let reason = format!("the judge's assessment is missing ({lacks})");
+        assert_eq!(state["outcome"]["reasons"], json!([reason]));
+    }
+}
+
+#[test]
+fn an_assessment_with_comments_and_bare_keys_is_read() {
+    let first = "Use a ring.\n\n```json5\n// What I think of it.\n{\n  tradeoffs: ['it\\'s \"big\"',], // see https://a.b/c\n  \
+        recommendations: [], /* none */ \"unfulfilledMajorRequirements\": [],\n  openQuestions: [], confidence: 82,\n}\n```\n";
+    let server = judge_says(first, || Reply::text("never asked"));
+    let sandbox = two_agents(&server, &json!({}));
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    assert!(finished.stdout.starts_with("Use a ring.\n\n---\n"), "{finished}");
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(state["finalSolution"]["confidence"], 82);
+    assert_eq!(state["finalSolution"]["tradeoffs"], json!(["it's \"big\""]));
+    assert_eq!((asked(&server, Purpose::Assess).len(), &state["outcome"]["kind"]), (0, &json!("full")));
 }
 
 #[test]
