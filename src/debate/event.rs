@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AgentClarifications, AgentId, Attachment, CallKey, CallRecord, Challenge, Contribution, Convergence, DebateId,
-    Evaluation, Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, PromptSources, Relations, Selection,
-    Settings, Settled, Similarities, Solution, StageId, StageInfo, StopReason, Summary, Timestamp, ToolCall, Usd,
-    Verdict, Voting,
+    Evaluation, Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, Outcome, PromptSources, Relations,
+    Selection, Settings, Settled, Similarities, Solution, StageId, StageInfo, StopReason, Summary, Timestamp, ToolCall,
+    Usd, Verdict, Voting,
 };
 
 /// An event in its place: the content of one journal line.
@@ -290,7 +290,11 @@ pub enum Event {
         error: String,
     },
     /// The debate ended with an answer.
-    Completed,
+    Completed {
+        /// How it went, by the rules of the build that wrote it; absent where that stated none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outcome: Option<Outcome>,
+    },
     /// The user asks something about a finished debate.
     FollowUpAsked {
         /// What.
@@ -402,7 +406,7 @@ impl Event {
             | Self::Paused
             | Self::Resumed
             | Self::Failed { .. }
-            | Self::Completed
+            | Self::Completed { .. }
             | Self::FollowUpAsked { .. }
             | Self::Rated { .. }
             | Self::Tagged { .. } => None,
@@ -491,7 +495,7 @@ impl Event {
             | Self::Paused
             | Self::Resumed
             | Self::Failed { .. }
-            | Self::Completed
+            | Self::Completed { .. }
             | Self::FollowUpAsked { .. }
             | Self::Rated { .. }
             | Self::Tagged { .. } => None,

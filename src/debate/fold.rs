@@ -241,9 +241,9 @@ impl Debate {
             Event::Paused => self.status = Status::Paused,
             Event::Resumed => self.go_on(),
             Event::Failed { error } => (self.status, self.error) = (Status::Failed, Some(error.clone())),
-            Event::Completed => {
+            Event::Completed { outcome } => {
                 self.status = Status::Completed;
-                self.outcome = Some(Outcome::derive(self));
+                self.outcome = Some(outcome.clone().unwrap_or_else(|| Outcome::derive_unstated(self)));
             }
             Event::FollowUpAsked { question } => self.follow_ups.push(FollowUp {
                 question: Arc::clone(question),

@@ -309,7 +309,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Paused
             | Event::Resumed
             | Event::Failed { .. }
-            | Event::Completed
+            | Event::Completed { .. }
             // What the user made of the parent is the parent's.
             | Event::FollowUpAsked { .. }
             | Event::FollowUpAnswered { .. }

@@ -1,4 +1,5 @@
-//! How a debate went. Derived from the record, never claimed.
+//! How a debate went. Derived from the record when it ends, never claimed, and stated in the event that ends it: so a
+//! better rule changes no debate that is there.
 
 use std::borrow::Cow;
 
@@ -41,10 +42,28 @@ impl OutcomeKind {
     }
 }
 
+/// By which rules an outcome is derived.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rules {
+    /// Those of the builds that stated none in their journals. They never change: states that were saved by them are the
+    /// fold of those journals.
+    Unstated,
+    Today,
+}
+
 impl Outcome {
     /// What the record says about how the debate went.
     #[must_use]
     pub fn derive(debate: &Debate) -> Self {
+        Self::by(Rules::Today, debate)
+    }
+
+    /// What it said by the rules of the builds that did not state it.
+    pub(super) fn derive_unstated(debate: &Debate) -> Self {
+        Self::by(Rules::Unstated, debate)
+    }
+
+    fn by(rules: Rules, debate: &Debate) -> Self {
         let mut reasons = Vec::new();
         for failure in &debate.failures {
             let CallKey { round, stage, agent_id, target_agent_id, .. } = &failure.key;
@@ -81,7 +100,8 @@ impl Outcome {
             reasons.push(format!("{author}'s {noun} stands though another text was asked for: its {failed} failed"));
         }
         reasons.extend(debate.cuts.iter().map(ToString::to_string));
-        if let Some(tokens) = debate.output_limit {
+        // An answer that was cut at it is a reason of its own.
+        if let Some(tokens) = debate.output_limit.filter(|_| rules == Rules::Unstated) {
             reasons.push(format!("answers were held to {tokens} tokens to fit the cost limit"));
         }
         // By a rule there may be no winner; then the judge's scores decide.

@@ -210,7 +210,7 @@ impl Progress {
             Event::Polled { key, vote, reason, .. } => Poll::cast(&mut self.polls, key, vote, reason),
             Event::CallFailed { failure, .. } => self.failed.push(failure.key.clone()),
             Event::Resumed => self.activity = DebateActivity::Running,
-            Event::Suspended { .. } | Event::Paused | Event::Failed { .. } | Event::Completed => {
+            Event::Suspended { .. } | Event::Paused | Event::Failed { .. } | Event::Completed { .. } => {
                 self.activity = DebateActivity::Resting;
                 self.calls.clear();
             }

@@ -152,7 +152,7 @@ impl RoundInProgress {
                 let is_outside = stages.iter().any(|known| known.id == *stage && !known.in_round);
                 if is_outside { self.0.take() } else { None }
             }
-            Event::Completed => self.0.take(),
+            Event::Completed { .. } => self.0.take(),
             _ => None,
         }
     }

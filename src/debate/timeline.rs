@@ -26,7 +26,7 @@ const LONGEST_REST: u64 = 1_000;
 /// cut to a second. What was done with the debate behind its end is left out.
 #[must_use]
 pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
-    let ended = events.iter().position(|recorded| recorded.event == Event::Completed);
+    let ended = events.iter().position(|recorded| matches!(recorded.event, Event::Completed { .. }));
     let events = ended.and_then(|index| events.get(..=index)).unwrap_or(events);
     let clock = Clock::of(events);
     let stages: &[StageInfo] = match events.first().map(|recorded| &recorded.event) {
@@ -177,7 +177,7 @@ impl Clock {
         behind.into_iter().any(|(_, recorded)| {
             matches!(
                 recorded.event,
-                Event::StageEntered { .. } | Event::Synthesized { .. } | Event::Failed { .. } | Event::Completed
+                Event::StageEntered { .. } | Event::Synthesized { .. } | Event::Failed { .. } | Event::Completed { .. }
             )
         })
     }

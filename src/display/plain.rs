@@ -80,7 +80,7 @@ impl PlainLines {
             Event::StageEntered { stage } if progress.panel().stage(*stage).is_some_and(|stage| !stage.in_round) => {
                 self.end_round(progress)
             }
-            Event::Completed => self.end_round(progress),
+            Event::Completed { .. } => self.end_round(progress),
             Event::Stopping { reason: StopReason::Budget } => vec!["stopping: the cost limit is reached".to_owned()],
             Event::Stopping { reason: StopReason::User } => vec!["stopping: the user asked for it".to_owned()],
             Event::Suspended { stage } => vec![progress.panel().words(*stage).progressive.into_owned()],
@@ -156,7 +156,7 @@ mod tests {
             stage_entered(SYNTHESIS),
             call_started(SYNTHESIS, "judge", None),
             call_ended(SYNTHESIS, "judge", None),
-            recorded(Event::Completed),
+            recorded(Event::Completed { outcome: None }),
         ];
         insta::assert_snapshot!(shown(&signals), @r"
         round 1/3 started
@@ -215,7 +215,7 @@ mod tests {
         let signals = [
             round_begun(3),
             crate::debate::fixture::contributed_unpriced(PROPOSAL, "agent-kiss"),
-            recorded(Event::Completed),
+            recorded(Event::Completed { outcome: None }),
         ];
         assert_eq!(shown(&signals), "round 3/3 started\nround 3/3 ended: 1,434 tokens, cost unknown so far");
     }

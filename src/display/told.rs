@@ -339,7 +339,7 @@ impl<'a> Call<'a> {
             | Event::Paused
             | Event::Resumed
             | Event::Failed { .. }
-            | Event::Completed
+            | Event::Completed { .. }
             | Event::FollowUpAsked { .. }
             | Event::Rated { .. }
             | Event::Tagged { .. } => return None,

@@ -591,7 +591,7 @@ mod tests {
         for _ in 0..5_000 {
             sender.publish(stage_started(PROPOSAL, 3));
         }
-        sender.publish(recorded(Event::Completed));
+        sender.publish(recorded(Event::Completed { outcome: None }));
         drop(sender);
         display.await.unwrap();
         let shown = memory.text();

@@ -25,8 +25,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Panel, Past, SharedPrompt};
 use crate::debate::{
-    AgentClarifications, AgentId, CallKey, CallRecord, Clarification, Debate, Event, Gathered, Ledger, Recorded,
-    RoundInProgress, Settled, Signal, StageId, Status, StopReason, Timestamp, Usd, Yield,
+    AgentClarifications, AgentId, CallKey, CallRecord, Clarification, Debate, Event, Gathered, Ledger, Outcome,
+    Recorded, RoundInProgress, Settled, Signal, StageId, Status, StopReason, Timestamp, Usd, Yield,
 };
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::Silence;
@@ -310,7 +310,8 @@ impl Engine {
                     return Ok(Ending::Suspended);
                 }
                 Next::Done => {
-                    self.append(Event::Completed)?;
+                    let outcome = Some(Outcome::derive(self.debate()));
+                    self.append(Event::Completed { outcome })?;
                     return Ok(Ending::Completed);
                 }
                 Next::Fail => return Ok(Ending::Failed),

@@ -156,7 +156,7 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<Verification, StoreError>
 
 /// Whether the state is saved behind this event and nothing else is recorded then.
 fn ends_a_run(event: &Event) -> bool {
-    matches!(event, Event::Completed | Event::Failed { .. } | Event::Paused | Event::Suspended { .. })
+    matches!(event, Event::Completed { .. } | Event::Failed { .. } | Event::Paused | Event::Suspended { .. })
 }
 
 fn read_saved(path: &Path) -> Result<Saved, StateFileError> {

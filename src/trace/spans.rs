@@ -116,7 +116,7 @@ impl Spans {
                 }
                 self.leave_stage(now);
             }
-            Event::Suspended { .. } | Event::Paused | Event::Completed => self.leave_stage(now),
+            Event::Suspended { .. } | Event::Paused | Event::Completed { .. } => self.leave_stage(now),
             // What else is recorded begins and ends no span.
             _ => {}
         }

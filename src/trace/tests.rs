@@ -191,6 +191,8 @@ fn record() -> CallRecord {
         reservation: None,
         truncated: false,
         filtered: false,
+        interrupted: false,
+        finish_reason: None,
         copied: false,
     }
 }
@@ -215,7 +217,7 @@ fn a_debate_is_stages_with_agents_with_calls() {
         .enter(CRITIQUE)
         .contribute(&critique, Some(record()))
         .end(&critique, Some(&record()))
-        .event(Event::Completed)
+        .event(Event::Completed { outcome: None })
         .close();
     insta::assert_snapshot!(trace.outline(), @r"
     dialectic debate 0..15

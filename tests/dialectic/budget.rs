@@ -44,7 +44,7 @@ fn a_debate_closes_before_it_costs_more_than_its_limit() {
     assert!(asked.contains(&Some(1024)), "{asked:?}");
     assert_eq!(state["outputLimit"], 1024);
     assert!(finished.stderr.contains("answers are held to 1024 tokens, so that the debate fits"), "{finished}");
-    assert!(state["outcome"]["reasons"].to_string().contains("answers were held to 1024 tokens"), "{state}");
+    assert!(!state["outcome"]["reasons"].to_string().contains("answers were held"), "none was cut: {state}");
     sandbox.assert_state_is_the_fold(&sandbox.only_debate());
     server.assert_clean();
 

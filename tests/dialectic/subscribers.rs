@@ -73,7 +73,7 @@ async fn hear(mut subscription: Subscription) -> Heard {
             News::Signal(signal) => match &*signal {
                 Signal::Recorded(recorded) => {
                     heard.events.push(recorded.seq);
-                    heard.ended |= matches!(recorded.event, Event::Completed);
+                    heard.ended |= matches!(recorded.event, Event::Completed { .. });
                 }
                 Signal::Words { .. } => heard.words += 1,
                 _ => {}

@@ -186,3 +186,49 @@ fn a_debate_without_a_journal_cannot_be_verified() {
     sandbox.run(["verify", "none.json"]).expect_code(2);
     sandbox.run(["verify", "nobody"]).expect_code(2);
 }
+
+/// Records of format 2 as a build wrote them that did not state outcomes: with failures, cuts, unreadable scores and
+/// assessments (`odd`), a tie that nobody broke (`tie`), a rewrite without a review (`unseen`), an assessment that lacks
+/// something (`absent`), answers that were held to fewer tokens (`limited`).
+const RECORDS: [(&str, &str, &str); 5] = [
+    ("full", include_str!("../fixtures/records/absent.events.jsonl"), include_str!("../fixtures/records/absent.json")),
+    ("degraded", include_str!("../fixtures/records/odd.events.jsonl"), include_str!("../fixtures/records/odd.json")),
+    ("degraded", include_str!("../fixtures/records/tie.events.jsonl"), include_str!("../fixtures/records/tie.json")),
+    (
+        "degraded",
+        include_str!("../fixtures/records/unseen.events.jsonl"),
+        include_str!("../fixtures/records/unseen.json"),
+    ),
+    (
+        "degraded",
+        include_str!("../fixtures/records/limited.events.jsonl"),
+        include_str!("../fixtures/records/limited.json"),
+    ),
+];
+
+#[test]
+fn records_of_builds_that_stated_no_outcome_are_whole_for_ever() {
+    for (outcome, journal, state) in RECORDS {
+        let saved: Value = serde_json::from_str(state).unwrap();
+        let id = saved["id"].as_str().unwrap();
+        let sandbox = Sandbox::new().file(journal_path(id), journal).file(format!("debates/{id}.json"), state);
+        let finished = sandbox.run(["verify", id]).expect_code(0);
+        assert!(finished.stdout.contains("the record is whole"), "{finished}");
+        assert_eq!(saved["outcome"]["kind"], outcome);
+        assert!(!journal.contains("\"outcome\""), "this one states its outcome");
+        // It goes on from there as it was.
+        sandbox.run(["rate", id, "-1"]).expect_code(0);
+        assert_eq!(sandbox.state(id)["outcome"], saved["outcome"]);
+        assert_eq!(sandbox.state(id)["rounds"], saved["rounds"]);
+        sandbox.run(["verify", id]).expect_code(0);
+    }
+}
+
+#[test]
+fn the_event_that_ends_a_debate_states_its_outcome() {
+    let (sandbox, id) = finished();
+    let last: Value = serde_json::from_str(sandbox.journal(&id).last().unwrap()).unwrap();
+    let state = sandbox.state(&id);
+    assert_eq!((&last["type"], &last["outcome"]), (&json!("completed"), &state["outcome"]));
+    assert_eq!(state["outcome"]["kind"], "full");
+}

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::debate::{
     AgentClarifications, AgentId, AgentSettings, Argument, CallKey, CallRecord, Challenge, Clarification, Contribution,
     Created, Debate, DebateId, EMBEDDER, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata,
-    Observation, Reading, Reads, Recorded, RelatedPair, Relation, Relations, Settings, Similarities, Solution, StageId,
-    StopReason, Summary, SummaryMetadata, Timestamp, fold, fork,
+    Observation, Outcome, Reading, Reads, Recorded, RelatedPair, Relation, Relations, Settings, Similarities, Solution,
+    StageId, StopReason, Summary, SummaryMetadata, Timestamp, fold, fork,
 };
 
 use super::super::{Answer, Authorship, Next, Protocol, Step, Trigger};
@@ -169,7 +169,8 @@ impl Course {
                 self.enter(self.stage());
             }
             Next::Done => {
-                self.record(Event::Completed);
+                let outcome = Some(Outcome::derive(&self.debate));
+                self.record(Event::Completed { outcome });
                 return false;
             }
             Next::Fail | Next::Pause => panic!("no outcome leads there"),

@@ -45,7 +45,7 @@ pub(super) fn calls<'v>(view: &'v View<'_>) -> Vec<Call<'v>> {
     let mut round = 0;
     let mut calls = Vec::new();
     // What was asked behind the end is told in a section of its own.
-    for recorded in view.events.iter().take_while(|recorded| recorded.event != Event::Completed) {
+    for recorded in view.events.iter().take_while(|recorded| !matches!(recorded.event, Event::Completed { .. })) {
         if let Event::RoundBegun { round: begun, .. } = &recorded.event {
             round = *begun;
         }
