@@ -1,6 +1,7 @@
 //! Sections of ordinary texts reach everybody whole; what authors answer to critics, where they were asked to, is taken
 //! out of what others read.
 
+use dialectic::debate::ANSWERS_HEADING;
 use serde_json::{Value, json};
 
 use crate::arena;
@@ -121,6 +122,8 @@ fn in_a_dialectic() {
         let own = prompt.split("# Your role").next().unwrap_or_default();
         assert_eq!(own.matches("KEYS ARE SPLIT").count(), own.matches("- P1 ").count(), "beside the list: {own}");
     }
+    let heading = format!("`## {ANSWERS_HEADING}`");
+    assert!(prompts(&server, &["refine"]).iter().all(|prompt| prompt.contains(&heading)), "it is named");
     for prompt in prompts(&server, &["synthesise"]) {
         for author in ["model-kiss again", "model-architect again"] {
             assert_shows(&prompt, &text(author));
