@@ -95,7 +95,7 @@ fn silence_on_the_requirements_does_not_say_that_all_are_fulfilled() {
             "it has no `unfulfilledMajorRequirements`",
         ),
         (
-            "Use a ring.\n\n```json\n{\"tradeoffs\": [], \"unfulfilledMajorRequirements\": [], \"confidence\": 0.82}\n```",
+            "Use a ring.\n\n```json\n{\"tradeoffs\": [\"space\"], \"unfulfilledMajorRequirements\": [], \"confidence\": 0.82}\n```",
             "`confidence`: expected a number from 0 to 100 (82, not 0.82)",
         ),
     ] {
