@@ -607,6 +607,12 @@ impl Price {
         }
     }
 
+    /// Whether it is nothing.
+    #[must_use]
+    pub fn is_free(self) -> bool {
+        self.input_per_m_tok <= 0.0 && self.output_per_m_tok <= 0.0
+    }
+
     /// What `tokens` of one request cost.
     #[must_use]
     pub fn cost(self, tokens: Tokens) -> Usd {

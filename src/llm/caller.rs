@@ -1,6 +1,7 @@
 //! What surrounds every call: concurrency, a cost limit, the wait for the first token of each attempt, retry, price,
 //! words on their way. The only retry loop there is.
 
+mod bill;
 mod in_flight;
 mod retries;
 
@@ -11,9 +12,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
-use crate::debate::{CallRecord, Tokens, Usd};
+use crate::debate::{CallRecord, Price, Tokens, Usd};
 
 use super::live::Batch;
 use super::models::explained;
@@ -22,6 +23,7 @@ use super::{
     Usage,
 };
 
+use bill::Bill;
 use retries::Retries;
 
 pub use in_flight::InFlight;
@@ -59,7 +61,7 @@ pub struct Caller {
     /// The configured provider's name.
     pub provider: Arc<str>,
     /// What tokens cost; absent when unknown.
-    pub price: Option<crate::debate::Price>,
+    pub price: Option<Price>,
     /// How long an attempt may be silent.
     pub timeouts: Timeouts,
     /// How long it and the calls that it belongs with may be silent together; absent where there are none.
@@ -129,27 +131,28 @@ impl Caller {
     /// The last attempt's failure, when it is not transient or no attempt is left.
     pub async fn call(&self, request: &Request) -> Result<Answered, FailedCall> {
         let mut retries = Retries::at_most(self.limits.max_retries);
-        let (mut attempts, mut started, mut spent) = (0, None, None);
+        let (mut attempts, mut started) = (0, None);
+        let bill = Bill::of(self, request);
+        let failed = |error, attempts| Err(FailedCall { error, attempts, spent: bill.spent().map(Box::new) });
         loop {
             let place = self.limits.in_flight.enter(&self.provider).await;
-            let reserved = match self.reserve(request).await {
-                Ok(reserved) => reserved,
-                Err(error) => return Err(FailedCall { error, attempts, spent: spent.map(Box::new) }),
+            let max_tokens = match bill.reserve().await {
+                Ok(max_tokens) => max_tokens,
+                Err(error) => return failed(error, attempts),
             };
             if self.is_out_of_time() {
                 // What was set aside for it is free again.
-                let late = FailedAttempt::from(ModelError::OutOfTime);
-                let _ = self.enter_failure(request, &late, reserved);
-                return Err(FailedCall { error: late.error, attempts, spent: spent.map(Box::new) });
+                bill.charge(&ModelError::OutOfTime.into());
+                return failed(ModelError::OutOfTime, attempts);
             }
             let mut request = Cow::Borrowed(request);
-            if let Some(reserved) = reserved {
-                request.to_mut().max_tokens = Some(reserved.max_tokens);
+            if max_tokens.is_some() {
+                request.to_mut().max_tokens = max_tokens;
             }
             // Waiting for a place and for room under the cost limit is the queue's time, not the call's.
             let started = *started.get_or_insert_with(Instant::now);
             attempts += 1;
-            let outcome = self.attempt(&request, attempts).await;
+            let outcome = self.attempt(&request, attempts, &bill).await;
             match &outcome {
                 Ok(_) => place.answered(),
                 Err(FailedAttempt { error: ModelError::RateLimited { retry_after: None, .. }, .. }) => place.refused(),
@@ -159,6 +162,7 @@ impl Caller {
             let error = match outcome {
                 Ok(reply) => {
                     let usage = reply.usage();
+                    let spent = self.spent(&request, usage).and(bill.spent());
                     let record = CallRecord {
                         served_model: reply.served_model.clone(),
                         latency_ms: millis(started.elapsed()),
@@ -167,19 +171,23 @@ impl Caller {
                         filtered: reply.finish == FinishReason::Filtered,
                         interrupted: reply.finish == FinishReason::Interrupted,
                         finish_reason: reply.finish_word.clone(),
-                        ..self.record(&request, usage, reserved, self.spent(usage).and(spent))
+                        ..self.record(&request, usage, bill.reserved(), spent)
                     };
                     return Ok(Answered { reply, record });
                 }
                 Err(failed) => {
-                    let unrecorded = self.enter_failure(&request, &failed, reserved);
-                    spent = unrecorded.map(|this| this.and(spent)).or(spent);
-                    failed.error
+                    let is_second = bill.charge(&failed);
+                    let error = failed.error;
+                    if is_second && error.is_transient() {
+                        ModelError::FailedTwice { last: error.into() }
+                    } else {
+                        error
+                    }
                 }
             };
             let Some(wait) = retries.wait_after(&error).filter(|_| !self.is_out_of_time()) else {
                 let error = explained(error, &self.provider, &request.model, Utc::now().date_naive());
-                return Err(FailedCall { error, attempts, spent: spent.map(Box::new) });
+                return failed(error, attempts);
             };
             self.observer.iter().for_each(|observer| observer.retrying(attempts, &error, wait));
             let still = self.silence.as_ref().map(Silence::stand_still);
@@ -200,24 +208,6 @@ impl Caller {
         }
     }
 
-    /// Has the books say what a failed attempt took. Returns what they do not say, as nobody keeps them.
-    fn enter_failure(&self, request: &Request, failed: &FailedAttempt, reserved: Option<Reserved>) -> Option<Spent> {
-        let FailedAttempt { error, usage } = failed;
-        let has_usage = usage.tokens.is_some() || usage.cost.is_some();
-        let is_billed = has_usage || error.may_be_billed();
-        let spent = if is_billed { self.spent(*usage) } else { Spent { tokens: None, cost_usd: Some(Usd::ZERO) } };
-        match &self.account {
-            Some(account) if is_billed || reserved.is_some() => {
-                let call =
-                    CallRecord { attempts: u32::from(has_usage), ..self.record(request, *usage, reserved, spent) };
-                account.enter_failure(error, call);
-                None
-            }
-            Some(_) => None,
-            None => has_usage.then_some(spent),
-        }
-    }
-
     /// Puts on record what an answer took that turned out to be of no use. Returns what nobody keeps books of.
     #[must_use]
     pub fn discard(&self, error: &ModelError, call: CallRecord) -> Option<Box<Spent>> {
@@ -231,8 +221,8 @@ impl Caller {
         }
     }
 
-    async fn attempt(&self, request: &Request, attempt: u32) -> Result<Reply, FailedAttempt> {
-        let reply = self.follow(request, attempt).await?;
+    async fn attempt(&self, request: &Request, attempt: u32, bill: &Bill<'_>) -> Result<Reply, FailedAttempt> {
+        let reply = self.follow(request, attempt, bill).await?;
         if !reply.text.trim().is_empty() || !reply.tool_calls.is_empty() || !reply.embeddings.is_empty() {
             return Ok(reply);
         }
@@ -241,12 +231,12 @@ impl Caller {
             FinishReason::Filtered => ModelError::Filtered { message: "no text came back".to_owned() },
             FinishReason::Complete | FinishReason::Interrupted => ModelError::Empty,
         };
-        Err(FailedAttempt { error, usage: reply.usage() })
+        Err(FailedAttempt::with_usage(error, reply.usage()))
     }
 
     /// Follows an answer and tells the observer what comes in of it, in batches. Only the first token has to come
     /// within a time: behind it the model itself breaks off what goes silent.
-    async fn follow(&self, request: &Request, attempt: u32) -> Result<Reply, FailedAttempt> {
+    async fn follow(&self, request: &Request, attempt: u32, bill: &Bill<'_>) -> Result<Reply, FailedAttempt> {
         let batch = Batch::default();
         let tell = || {
             let Some(text) = batch.take() else { return };
@@ -255,15 +245,17 @@ impl Caller {
                 self.observer.iter().for_each(|observer| observer.words(&text));
             }
         };
-        let mut answer = self.chat.ask(request, Live { listener: &batch, timeouts: self.timeouts, attempt });
+        let live = Live { listener: &batch, timeouts: self.timeouts, attempt, further: Some(bill) };
+        let mut answer = self.chat.ask(request, live);
         let limit = self.timeouts.first_token;
-        let first = timeout(limit, async {
+        let first = async {
             tokio::select! {
                 biased;
-                answer = &mut answer => Some(answer),
-                () = batch.first_token() => None,
+                answer = &mut answer => Ok(Some(answer)),
+                () = batch.first_token() => Ok(None),
+                () = bill.is_late(limit) => Err(ModelError::TimedOut { after: limit }),
             }
-        });
+        };
         let done = |answer: Result<Reply, FailedAttempt>| {
             tell();
             if answer.is_ok() {
@@ -271,7 +263,7 @@ impl Caller {
             }
             answer
         };
-        if let Some(answer) = first.await.map_err(|_| ModelError::TimedOut { after: limit })? {
+        if let Some(answer) = first.await? {
             return done(answer);
         }
         let mut next = pin!(sleep(UPDATE_INTERVAL));
@@ -288,9 +280,21 @@ impl Caller {
     }
 
     /// What the provider states as the cost beats the price table.
-    fn spent(&self, usage: Usage) -> Spent {
-        let priced = self.price.zip(usage.tokens).map(|(price, tokens)| price.cost(tokens));
-        Spent { tokens: usage.tokens, cost_usd: usage.cost.or(priced) }
+    fn spent(&self, request: &Request, usage: Usage) -> Spent {
+        // What is free is so whatever it took.
+        let priced = self.price.and_then(|price| match usage.tokens {
+            Some(tokens) => Some(price.cost(tokens)),
+            None => price.is_free().then_some(Usd::ZERO),
+        });
+        Spent { tokens: usage.tokens, cost_usd: self.stated(request, usage).or(priced) }
+    }
+
+    /// The cost that the provider states. Servers state 0 for models of which they know no price, so that it counts
+    /// only where a call can be free.
+    fn stated(&self, request: &Request, usage: Usage) -> Option<Usd> {
+        let can_be_free =
+            || self.price.is_none_or(Price::is_free) || self.chat.is_local() || request.model.ends_with(":free");
+        usage.cost.filter(|cost| *cost > Usd::ZERO || can_be_free())
     }
 
     /// The record of a call that was never sent.
@@ -307,7 +311,7 @@ impl Caller {
             served_model: None,
             tokens: spent.tokens,
             cost_usd: spent.cost_usd,
-            cost_stated: usage.cost.is_some(),
+            cost_stated: self.stated(request, usage).is_some(),
             reservation: reserved.map(|reserved| reserved.number),
             latency_ms: 0,
             attempts: 0,

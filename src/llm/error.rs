@@ -4,6 +4,16 @@ use std::time::Duration;
 
 use crate::debate::Usd;
 
+/// The statuses of an answer that no model worked for: what is said no to, and what is put off. 407 is a proxy's, which
+/// has connected to nobody.
+const UNBILLED: [u16; 9] = [400, 401, 403, 404, 407, 413, 422, 429, 503];
+
+/// Whether a provider may bill a request that it answers with this status.
+#[must_use]
+pub(super) fn may_bill(status: u16) -> bool {
+    !UNBILLED.contains(&status)
+}
+
 /// A failed attempt. Whether another may help is a property of the kind, never of the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
@@ -77,6 +87,13 @@ pub enum ModelError {
         /// What it said.
         message: String,
     },
+    /// Two attempts failed that count in full under the cost limit. A third would take as much again, so the call ends
+    /// as if the server were gone.
+    #[error("two attempts failed that may be on the bill, the last so: {last}")]
+    FailedTwice {
+        /// The last failure.
+        last: Box<Self>,
+    },
     /// It was not sent: the debate's cost limit has no room for it.
     #[error("the cost limit of {limit} has no room for this call")]
     OverBudget {
@@ -110,6 +127,7 @@ impl ModelError {
             Self::Empty => "empty",
             Self::OutputLimit => "output-limit",
             Self::Filtered { .. } => "filtered",
+            Self::FailedTwice { last } => last.kind(),
             Self::OverBudget { .. } => "over-budget",
             Self::OutOfTime => "out-of-time",
             Self::Unsendable { .. } => "unsendable",
@@ -131,6 +149,7 @@ impl ModelError {
             | Self::ContextExceeded { .. }
             | Self::OutputLimit
             | Self::Filtered { .. }
+            | Self::FailedTwice { .. }
             | Self::OverBudget { .. }
             | Self::OutOfTime
             | Self::Unsendable { .. } => false,
@@ -140,20 +159,27 @@ impl ModelError {
     /// Whether the attempt took all of its time.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
-        matches!(self, Self::TimedOut { .. })
+        match self {
+            Self::FailedTwice { last } => last.is_timeout(),
+            error => matches!(error, Self::TimedOut { .. }),
+        }
     }
 
-    /// Whether the provider may bill the attempt though no answer came of it: it broke off after it was taken.
+    /// Whether the provider may bill the attempt though no answer came of it. Of what a server says no to this goes by
+    /// its HTTP status; an error inside an answer that had begun [is billed](super::FailedAttempt) whatever it says.
     #[must_use]
     pub fn may_be_billed(&self) -> bool {
         match self {
-            Self::TimedOut { .. } | Self::Broken { .. } | Self::Empty | Self::OutputLimit | Self::Filtered { .. } => {
-                true
+            Self::TimedOut { .. }
+            | Self::Broken { .. }
+            | Self::Empty
+            | Self::OutputLimit
+            | Self::Filtered { .. }
+            | Self::FailedTwice { .. } => true,
+            Self::ServerFailed { status, .. } | Self::Unauthorized { status, .. } | Self::Refused { status, .. } => {
+                may_bill(*status)
             }
             Self::RateLimited { .. }
-            | Self::ServerFailed { .. }
-            | Self::Unauthorized { .. }
-            | Self::Refused { .. }
             | Self::ContextExceeded { .. }
             | Self::Unreachable { .. }
             | Self::OverBudget { .. }

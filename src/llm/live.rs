@@ -1,11 +1,12 @@
 //! Answers that are followed while they come in.
 
 use std::future::poll_fn;
-use std::ops::Add as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
+
+use futures_util::future::BoxFuture;
 
 use crate::debate::{DebateSettings, Tokens, Usd};
 
@@ -41,6 +42,18 @@ pub struct Live<'a> {
     pub timeouts: Timeouts,
     /// Which attempt of its call this is, from 1.
     pub attempt: u32,
+    /// Asked before a further request of the attempt, where somebody keeps account.
+    pub further: Option<&'a dyn Further>,
+}
+
+/// Grants an attempt another request after one that may be on the bill: what was set aside was for one.
+pub trait Further: Send + Sync {
+    /// Charges the request that failed, and sets money aside for another. Returns the output limit of that, in tokens,
+    /// where there is a cost limit.
+    ///
+    /// # Errors
+    /// The failure with which the attempt has to end: `failed`, not charged yet, or that there is no room for more.
+    fn after(&self, failed: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>>;
 }
 
 /// Told of the tokens of an answer while it comes in.
@@ -56,8 +69,18 @@ pub trait Listener: Send + Sync {
 pub struct FailedAttempt {
     /// Why.
     pub error: ModelError,
-    /// What the server had said of its cost by then.
+    /// What the server has said of its cost.
     pub usage: Usage,
+    /// Whether the provider may bill it. Where nothing is said of its cost, it then counts as all that was set aside.
+    pub may_be_billed: bool,
+}
+
+impl FailedAttempt {
+    /// A failure with these figures.
+    #[must_use]
+    pub fn with_usage(error: ModelError, usage: Usage) -> Self {
+        Self { may_be_billed: error.may_be_billed(), error, usage }
+    }
 }
 
 /// What a server says that an attempt took.
@@ -69,26 +92,9 @@ pub struct Usage {
     pub cost: Option<Usd>,
 }
 
-impl Usage {
-    /// Together with those of a later attempt. A cost that only one of them has is no sum.
-    #[must_use]
-    pub fn and(self, later: Self) -> Self {
-        if self == Self::default() {
-            return later;
-        }
-        if later == Self::default() {
-            return self;
-        }
-        Self {
-            tokens: [self.tokens, later.tokens].into_iter().flatten().reduce(Tokens::add),
-            cost: self.cost.zip(later.cost).map(|(a, b)| a + b),
-        }
-    }
-}
-
 impl From<ModelError> for FailedAttempt {
     fn from(error: ModelError) -> Self {
-        Self { error, usage: Usage::default() }
+        Self::with_usage(error, Usage::default())
     }
 }
 

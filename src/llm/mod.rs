@@ -20,7 +20,7 @@ pub mod openai;
 pub use account::{Account, Reserved};
 pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, InFlight, Spent};
 pub use error::ModelError;
-pub use live::{FailedAttempt, Listener, Live, Timeouts, Usage};
+pub use live::{FailedAttempt, Further, Listener, Live, Timeouts, Usage};
 pub use models::{built_in_price, facts_of, limits_of, price_of};
 pub use request::{ANSWER_LIMIT, ChatModel, FinishReason, Reply, Request, ToolSpec, Turn, request_bytes};
 pub use schema::{AnswerSchema, strict_object};

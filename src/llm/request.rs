@@ -22,6 +22,11 @@ pub trait ChatModel: Send + Sync {
     /// # Errors
     /// The future ends in a typed failure that says whether another attempt may help, with what the attempt took.
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>>;
+
+    /// Whether its server can bill nobody: it is on this machine, or gets no key.
+    fn is_local(&self) -> bool {
+        false
+    }
 }
 
 /// One question to a model.

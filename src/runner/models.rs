@@ -8,7 +8,7 @@ use crate::config::{Environment, Provenance, endpoint};
 use crate::debate::ProviderSettings;
 use crate::llm::ChatModel;
 use crate::llm::offline::{Rehearsal, RehearsalOptions};
-use crate::llm::openai::{OpenAiClient, http_client};
+use crate::llm::openai::{OpenAiClient, http_client, http_client_under_limit};
 use crate::llm::presets::OFFLINE;
 
 use super::ServicesError;
@@ -19,12 +19,14 @@ pub(crate) struct Models {
 }
 
 impl Models {
-    /// Builds the clients of `used`, the providers in use by name, at least one; `configured` are those of the file.
+    /// Builds the clients of `used`, the providers in use by name, at least one; `configured` are those of the file. `has_limit` says whether what
+    /// they cost is limited.
     pub(crate) fn build<'a>(
         used: impl IntoIterator<Item = &'a str>,
         configured: &BTreeMap<String, ProviderSettings>,
         environment: &Environment,
         provenance: &Provenance,
+        has_limit: bool,
     ) -> Result<Self, ServicesError> {
         let mut models = Self { by_provider: Vec::new() };
         let mut http = None;
@@ -37,7 +39,7 @@ impl Models {
             } else {
                 let http = match &http {
                     Some(http) => http,
-                    None => http.insert(http_client()?),
+                    None => http.insert(if has_limit { http_client_under_limit()? } else { http_client()? }),
                 };
                 let endpoint = endpoint(name, configured, environment, provenance)?;
                 Arc::new(OpenAiClient::new(endpoint, http)?)

@@ -117,7 +117,8 @@ impl Services {
             missing_keys(settings, environment)?;
             let everybody = settings.everybody();
             let used = everybody.map(|agent| agent.provider.as_str());
-            Models::build(used, &settings.providers, environment, provenance)?
+            let has_limit = settings.debate.budget.max_cost_usd.is_some();
+            Models::build(used, &settings.providers, environment, provenance, has_limit)?
         };
         let debate = &settings.debate;
         let limits = CallerLimits {

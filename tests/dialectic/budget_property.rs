@@ -181,7 +181,7 @@ impl Provider {
         let (cost, result) = match fault {
             2 => (cost, Err(broken.into())),
             // It had said by then what it takes.
-            3 => (cost, Err(FailedAttempt { error: broken, usage })),
+            3 => (cost, Err(FailedAttempt::with_usage(broken, usage))),
             4 => (Usd::ZERO, Err(refused.into())),
             _ => {
                 let finish = if output == limit && limit > 0 { FinishReason::Length } else { FinishReason::Complete };

@@ -269,8 +269,11 @@ async fn probe(client: &OpenAiClient, model: &str) -> Probe {
     };
     let timeouts = Timeouts { first_token: PROBING, idle: PROBING };
     let begun = std::time::Instant::now();
-    let asked =
-        tokio::time::timeout(PROBING, client.ask(&request, Live { listener: &Nobody, timeouts, attempt: 1 })).await;
+    let asked = tokio::time::timeout(
+        PROBING,
+        client.ask(&request, Live { listener: &Nobody, timeouts, attempt: 1, further: None }),
+    )
+    .await;
     let error = match asked {
         Ok(Ok(_)) => None,
         Ok(Err(failed)) => Some(failed.error).filter(|error| !came_from_a_model(error)),

@@ -140,7 +140,7 @@ impl Payee {
     }
 
     pub(super) fn is_free(&self) -> bool {
-        self.price.input_per_m_tok <= 0.0 && self.price.output_per_m_tok <= 0.0
+        self.price.is_free()
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use futures_util::future::BoxFuture;
 use futures_util::future::join_all;
+use tokio::time::timeout;
 
 use crate::debate::{Price, ToolCall};
 

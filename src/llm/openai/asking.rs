@@ -1,12 +1,14 @@
 //! One question, asked in the way that its model understands: by which API, and with what left out. What is found out on
 //! the way is remembered for the run, and each thing is found out once.
 
-use crate::llm::{FailedAttempt, Live, ModelError, Reply, Request, Usage};
+use std::borrow::Cow;
+
+use crate::llm::{FailedAttempt, Live, Reply, Request, Usage};
 
 use super::capabilities::{Adjustment, Api, Capabilities, LimitField, Streaming};
 use super::failure::Refusal;
 use super::schema::{Schemas, is_ignored};
-use super::{Failure, OpenAiClient};
+use super::{Charge, Failure, OpenAiClient};
 
 /// How often one question is put: each time but the first something was found out, and there is less than that to find.
 const MOST_TURNS: usize = 10;
@@ -25,67 +27,52 @@ impl OpenAiClient {
     /// Asks by the API that the model is known to be reached by, or finds out.
     pub(super) async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
         let _probe = self.known.await_turn(&request.model).await;
-        let mut spent = Usage::default();
-        match self.by_either(request, live, &mut spent).await {
-            Ok(reply) => {
-                let usage = spent.and(reply.usage());
-                Ok(Reply { tokens: usage.tokens, stated_cost: usage.cost, ..reply })
-            }
-            Err(failure) => {
-                let failed = failure.into_failed();
-                Err(FailedAttempt { usage: spent.and(failed.usage), ..failed })
-            }
-        }
+        self.by_either(request, live).await.map_err(Failure::into_failed)
     }
 
-    async fn by_either(&self, request: &Request, live: Live<'_>, spent: &mut Usage) -> Result<Reply, Failure> {
+    async fn by_either(&self, request: &Request, live: Live<'_>) -> Result<Reply, Failure> {
         let (known, model) = (&self.known, &request.model);
+        let mut request = Cow::Borrowed(request);
         let capabilities = known.capabilities(model);
         if capabilities.schemas_by_chat && request.answer.is_some() && capabilities.schemas != Schemas::None {
-            match self.by(Api::Chat, request, live, false, spent).await {
+            match self.by(Api::Chat, &request, live, false).await {
                 Err(failure) if failure.speaks_against_the_api() => {
                     known.keeps_schemas_where_they_are();
-                    failure.count(spent);
+                    charge(&failure, live, &mut request).await?;
                 }
                 outcome => return outcome,
             }
         }
         if let Some(api) = capabilities.api {
-            return self.by(api, request, live, false, spent).await;
+            return self.by(api, &request, live, false).await;
         }
-        let first = match self.by(Api::Responses, request, live, true, spent).await {
+        let first = match self.by(Api::Responses, &request, live, true).await {
             Ok(reply) => return Ok(reply),
             Err(failure) => failure,
         };
-        match self.verdict(&first, request, live.attempt) {
-            Verdict::Lacking => {
-                first.count(spent);
-                return self.by(Api::Chat, request, live, false, spent).await;
-            }
-            Verdict::Elsewhere => return Err(first),
-            Verdict::Doubtful => {}
+        let verdict = self.verdict(&first, &request, live.attempt);
+        if matches!(verdict, Verdict::Elsewhere) {
+            return Err(first);
         }
-        let second = match self.by(Api::Chat, request, live, false, spent).await {
-            Ok(reply) => {
-                first.count(spent);
-                return Ok(reply);
-            }
+        charge(&first, live, &mut request).await?;
+        let second = match self.by(Api::Chat, &request, live, false).await {
+            Ok(reply) => return Ok(reply),
             Err(failure) => failure,
         };
+        if matches!(verdict, Verdict::Lacking) {
+            return Err(second);
+        }
         if !second.is_transient() || matches!(second, Failure::Foreign(_)) {
             // It was tried, once: what answers with something else by either API may be paid for twice.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Responses)));
         }
-        // What is told of carries its own figures; those of the other are added to them. What may be on the bill is told
-        // of rather than what is not: nothing is set free then that was paid.
+        // Whichever is told of, what is still to be charged is the second.
         let is_first = match (first.may_be_billed(), second.may_be_billed()) {
             (true, false) => true,
             (false, true) => false,
             _ => second.lacks_route() || first.is_transient() && !second.is_transient(),
         };
-        let (told, untold) = if is_first { (first, second) } else { (second, first) };
-        untold.count(spent);
-        Err(told)
+        Err(if is_first { first.charged_as(&second) } else { second })
     }
 
     /// What `failure` says of the Responses API, which has not answered for the model yet. That there is none for the
@@ -115,33 +102,27 @@ impl OpenAiClient {
 
     /// Asks by `api`, and again without what the model turns out not to take. While it `is_open` whether the server has
     /// that API at all, a refusal without a reason is no reason to do without a schema, unless the server failed.
-    async fn by(
-        &self,
-        api: Api,
-        request: &Request,
-        live: Live<'_>,
-        is_open: bool,
-        spent: &mut Usage,
-    ) -> Result<Reply, Failure> {
+    async fn by(&self, api: Api, request: &Request, live: Live<'_>, is_open: bool) -> Result<Reply, Failure> {
         let (known, model) = (&self.known, &request.model);
+        let mut request = Cow::Borrowed(request);
         let mut turns = 0;
         loop {
             turns += 1;
             let capabilities = known.capabilities(model);
-            let failure = match self.ask_once(request, api, capabilities, live).await {
+            let failure = match self.ask_once(&request, api, capabilities, live).await {
                 Ok(reply) => {
                     known.reached(model, api);
-                    self.note_schema(api, request, capabilities, &reply);
+                    self.note_schema(api, &request, capabilities, &reply);
                     return Ok(reply);
                 }
                 Err(failure) => failure,
             };
             let Failure::Refused(refusal, _) = &failure else { return Err(failure) };
-            if let Some(adjustment) = adjustment(refusal, request, api, capabilities).filter(|_| turns < MOST_TURNS) {
+            if let Some(adjustment) = adjustment(refusal, &request, api, capabilities).filter(|_| turns < MOST_TURNS) {
                 known.update(model, |capabilities| capabilities.apply(adjustment));
                 // A server that argues about parameters has the API; nobody need wait for the next try to know.
                 known.settle(api);
-                failure.count(spent);
+                charge(&failure, live, &mut request).await?;
                 continue;
             }
             let may_be_the_schema = request.answer.is_some()
@@ -156,15 +137,15 @@ impl OpenAiClient {
                     capabilities.schema_doubts = capabilities.schema_doubts.saturating_sub(1);
                 });
                 let without = Capabilities { schemas: Schemas::None, ..capabilities };
-                match self.ask_once(request, api, without, live).await {
+                charge(&failure, live, &mut request).await?;
+                return match self.ask_once(&request, api, without, live).await {
                     Ok(reply) => {
                         known.update(model, |capabilities| capabilities.schemas = Schemas::None);
                         known.reached(model, api);
-                        failure.count(spent);
-                        return Ok(reply);
+                        Ok(reply)
                     }
-                    Err(other) => other.count(spent),
-                }
+                    Err(other) => Err(failure.charged_as(&other)),
+                };
             }
             return Err(failure);
         }
@@ -181,6 +162,19 @@ impl OpenAiClient {
             }
         }
     }
+}
+
+/// Charges a request that failed before another of the same attempt is sent, where it may be on the bill: money was set
+/// aside for one. The next may have another output limit.
+async fn charge(failure: &Failure, live: Live<'_>, request: &mut Cow<'_, Request>) -> Result<(), Failure> {
+    let failed = failure.to_failed();
+    let is_nothing = !failed.may_be_billed && failed.usage == Usage::default();
+    let Some(further) = live.further.filter(|_| !is_nothing) else { return Ok(()) };
+    let max_tokens = further.after(failed).await.map_err(Failure::Failed)?;
+    if max_tokens.is_some() && max_tokens != request.max_tokens {
+        request.to_mut().max_tokens = max_tokens;
+    }
+    Ok(())
 }
 
 /// What a refusal teaches of the model, where it is about something that can be left out or named otherwise.
@@ -221,24 +215,40 @@ fn streaming_adjustment(refusal: &Refusal, api: Api, capabilities: Capabilities)
 impl Failure {
     fn into_failed(self) -> FailedAttempt {
         match self {
-            Self::Refused(refusal, usage) => FailedAttempt { error: refusal.into_error(), usage },
+            Self::Refused(refusal, charge) => {
+                FailedAttempt { error: refusal.into_error(), usage: charge.usage, may_be_billed: charge.may_be_billed }
+            }
             Self::Foreign(failed) | Self::Failed(failed) => failed,
         }
     }
 
-    fn error(&self) -> ModelError {
+    fn to_failed(&self) -> FailedAttempt {
         match self {
-            Self::Refused(refusal, _) => refusal.as_ref().clone().into_error(),
-            Self::Foreign(failed) | Self::Failed(failed) => failed.error.clone(),
+            Self::Refused(refusal, charge) => FailedAttempt {
+                error: refusal.as_ref().clone().into_error(),
+                usage: charge.usage,
+                may_be_billed: charge.may_be_billed,
+            },
+            Self::Foreign(failed) | Self::Failed(failed) => failed.clone(),
+        }
+    }
+
+    /// The same failure after it was charged, to be charged with what `other` took.
+    fn charged_as(self, other: &Self) -> Self {
+        let FailedAttempt { usage, may_be_billed, .. } = other.to_failed();
+        match self {
+            Self::Refused(refusal, _) => Self::Refused(refusal, Charge { usage, may_be_billed }),
+            Self::Foreign(failed) => Self::Foreign(FailedAttempt { usage, may_be_billed, ..failed }),
+            Self::Failed(failed) => Self::Failed(FailedAttempt { usage, may_be_billed, ..failed }),
         }
     }
 
     fn is_transient(&self) -> bool {
-        self.error().is_transient()
+        self.to_failed().error.is_transient()
     }
 
     fn may_be_billed(&self) -> bool {
-        self.error().may_be_billed()
+        self.to_failed().may_be_billed
     }
 
     /// Whether it may be for the API that there is no answer, where another one is known to give them: everything but
@@ -254,13 +264,5 @@ impl Failure {
     /// Whether the path is not there.
     fn lacks_route(&self) -> bool {
         matches!(self, Self::Refused(refusal, _) if matches!(refusal.status, 404 | 405 | 501))
-    }
-
-    /// Adds what it took.
-    fn count(&self, spent: &mut Usage) {
-        let (Self::Refused(_, usage)
-        | Self::Foreign(FailedAttempt { usage, .. })
-        | Self::Failed(FailedAttempt { usage, .. })) = self;
-        *spent = spent.and(*usage);
     }
 }

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::llm::error::may_bill;
 use crate::llm::{FailedAttempt, ModelError, Reply, Request, Usage};
 
 use super::OpenAiClient;
@@ -55,15 +56,16 @@ impl OpenAiClient {
                 ModelError::ServerFailed { status, message, .. } if lacks_it => ModelError::Refused { status, message },
                 error => error,
             };
-            return Err(error.into());
+            return Err(FailedAttempt { may_be_billed: may_bill(answer.status.as_u16()), ..error.into() });
         }
         let mut read: Answer = serde_json::from_slice(&answer.body)
             .map_err(|_| broken(format!("it holds no embeddings: {}", excerpt(&answer.body, address))))?;
         let usage = Usage {
-            tokens: read.usage.as_ref().and_then(ReportedUsage::tokens),
+            tokens: read.usage.as_ref().and_then(ReportedUsage::input_alone),
             cost: stated_cost(read.usage.as_ref(), &answer.headers),
         };
-        let failed = |error: ModelError| FailedAttempt { error, usage };
+        // The answer had begun: whatever it says, work was done for it.
+        let failed = |error: ModelError| FailedAttempt { error, usage, may_be_billed: true };
         if let Some(fault) = read.error.take().and_then(ErrorField::into_fault) {
             return Err(failed(Refusal::inside(fault, &answer, address).into_error()));
         }

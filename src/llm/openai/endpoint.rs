@@ -163,6 +163,11 @@ impl Address {
         &self.headers
     }
 
+    /// Whether requests carry anything by which a server knows whom to bill.
+    pub(super) fn has_secrets(&self) -> bool {
+        !self.secrets.is_empty()
+    }
+
     /// Whether the server is on this machine.
     pub(super) fn is_loopback(&self) -> bool {
         is_on_this_machine(&self.base)

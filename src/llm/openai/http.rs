@@ -1,19 +1,23 @@
-//! The HTTP connections that all providers share: certificates, proxies, and whether a connection is a new one.
+//! The HTTP connections that all providers share: certificates, proxies, and how long a connection is kept.
 
-use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper_util::client::proxy::matcher::Matcher;
-use reqwest::{Certificate, Client, ClientBuilder, Url, redirect};
-use tower::util::MapResponseLayer;
+use reqwest::{Certificate, Client, ClientBuilder, Url, redirect, retry};
 
 use crate::config::Environment;
 use crate::diagnostic::{Blame, Diagnostic};
 
 /// A server that takes longer to accept a connection is not reachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a connection is kept that nobody uses.
+const KEPT: Duration = Duration::from_secs(90);
+/// The same under a cost limit. Many servers close such connections after some seconds, and a request that crosses with
+/// that counts as if it had been answered.
+const KEPT_UNDER_LIMIT: Duration = Duration::from_secs(2);
 
 /// The variable that names a file of certificates in place of the system's.
 const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
@@ -66,6 +70,18 @@ pub(super) struct Route {
 /// # Errors
 /// When the TLS library or the system's proxy settings do not allow a client.
 pub fn http_client() -> Result<HttpClient, HttpClientError> {
+    client_that_keeps(KEPT)
+}
+
+/// The same for calls under a cost limit: a connection that was idle for 2 s is not used again.
+///
+/// # Errors
+/// Like those of [`http_client`].
+pub fn http_client_under_limit() -> Result<HttpClient, HttpClientError> {
+    client_that_keeps(KEPT_UNDER_LIMIT)
+}
+
+fn client_that_keeps(kept: Duration) -> Result<HttpClient, HttpClientError> {
     // The TLS library reads its variable from the process, whatever an environment file says.
     let environment = Environment::of_process();
     let certificates = environment.get(CERTIFICATE_FILE).map_or(Ok(()), |path| check_certificates(Path::new(path)));
@@ -74,8 +90,8 @@ pub fn http_client() -> Result<HttpClient, HttpClientError> {
         .iter()
         .any(|url| url.parse().is_ok_and(|url| proxies.intercept(&url).is_some()));
     Ok(HttpClient {
-        direct: build(ClientBuilder::no_proxy)?,
-        proxied: if is_proxied { Some(build(|builder| builder)?) } else { None },
+        direct: build(|builder| builder.pool_idle_timeout(kept).no_proxy())?,
+        proxied: if is_proxied { Some(build(|builder| builder.pool_idle_timeout(kept))?) } else { None },
         proxies: Arc::new(proxies),
         certificates,
     })
@@ -134,8 +150,9 @@ fn builder() -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("dialectic/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)
-        .connector_layer(MapResponseLayer::new(note_connection))
         .redirect(redirect::Policy::none())
+        // The client would send what an HTTP/2 server turned away once more, outside the books.
+        .retry(retry::never())
 }
 
 fn mozilla_roots() -> Result<Vec<Certificate>, reqwest::Error> {
@@ -151,24 +168,6 @@ fn check_certificates(path: &Path) -> Result<(), CertificateFileError> {
         },
     };
     Err(CertificateFileError { path: path.to_owned(), problem })
-}
-
-tokio::task_local! {
-    /// Set when a connection was made for the request that is on its way in this task.
-    static CONNECTED: Cell<bool>;
-}
-
-/// Passes on a connection that has been made.
-fn note_connection<C>(connection: C) -> C {
-    // Outside of a request, the connection is one that the pool makes for a later one.
-    let _ = CONNECTED.try_with(|connected| connected.set(true));
-    connection
-}
-
-/// Does what `sends` a request, and says besides whether it went over a connection that was there already.
-pub(super) async fn over_old_connection<T>(sends: impl Future<Output = T>) -> (T, bool) {
-    let sends = async { (sends.await, !CONNECTED.with(Cell::get)) };
-    CONNECTED.scope(Cell::new(false), sends).await
 }
 
 #[cfg(test)]

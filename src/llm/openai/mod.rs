@@ -31,13 +31,15 @@ use std::sync::Arc;
 
 use async_openai::types::chat::ResponseFormatJsonSchema;
 use futures_util::future::BoxFuture;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::error::may_bill;
 use super::presets::serves_responses;
 use super::{AnswerSchema, ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, Usage};
 
 pub use endpoint::{Endpoint, EndpointError as ClientError};
-pub use http::{CertificateFileError, HttpClient, HttpClientError, http_client};
+pub use http::{CertificateFileError, HttpClient, HttpClientError, http_client, http_client_under_limit};
 pub use offered::Offered;
 
 use capabilities::{
@@ -45,7 +47,7 @@ use capabilities::{
 };
 use endpoint::Address;
 use failure::{ErrorField, Refusal, excerpt, one_line};
-use lenient::{ReportedUsage, stated_cost};
+use lenient::{ReportedUsage, stated_cost, tolerant};
 use reasoning::{Spoken, told_apart};
 use streaming::{Ending, Followed, Pieces, follow, pieces_in};
 use text::readable;
@@ -117,8 +119,8 @@ impl OpenAiClient {
             Followed::Whole(answer) => self.read::<P>(request, &answer),
             Followed::Pieces(pieces, ended) => {
                 let (whole, head) = (pieces.into_whole(), streamed.head());
-                let usage = usage_of(&whole, &head);
-                let ending = ended.map_err(|error| Failure::Failed(FailedAttempt { error, usage }))?;
+                // Figures that came before a break say nothing of what came after them.
+                let ending = ended?;
                 let reply = self.accept(request, whole, &head)?;
                 if ending == Ending::Regular && reply.tokens.is_none() {
                     // What a debate costs matters more than seeing it come.
@@ -132,10 +134,9 @@ impl OpenAiClient {
     fn read<P: Pieces>(&self, request: &Request, answer: &Answer) -> Result<Reply, Failure> {
         let address = self.transport.address();
         if !answer.status.is_success() {
-            return Err(Failure::Refused(
-                Box::new(Refusal::of_answer(answer, address, P::Whole::PATH)),
-                Usage::default(),
-            ));
+            let refusal = Refusal::of_answer(answer, address, P::Whole::PATH);
+            let charge = Charge { usage: usage_in(answer), may_be_billed: may_bill(refusal.status) };
+            return Err(Failure::Refused(Box::new(refusal), charge));
         }
         if let Some(pieces) = pieces_in::<P>(&answer.body) {
             return self.accept(request, pieces?.into_whole(), answer);
@@ -153,16 +154,17 @@ impl OpenAiClient {
     fn accept<A: ApiAnswer>(&self, request: &Request, mut read: A, answer: &Answer) -> Result<Reply, Failure> {
         let address = self.transport.address();
         let usage = usage_of(&read, answer);
-        let failed = |error| Failure::Failed(FailedAttempt { error, usage });
+        let failed = |error| Failure::Failed(FailedAttempt::with_usage(error, usage));
         if let Some(fault) = read.take_error().and_then(ErrorField::into_fault) {
             let in_answer = !read.is_foreign();
             let refusal = Refusal { in_answer, ..Refusal::inside(fault, answer, address) };
-            return Err(Failure::Refused(Box::new(refusal), usage));
+            // The answer had begun: whatever it says, work was done for it.
+            return Err(Failure::Refused(Box::new(refusal), Charge { usage, may_be_billed: true }));
         }
         if !read.is_one() {
             let body = excerpt(&answer.body, address);
             let said = if body.is_empty() { body } else { format!(": {body}") };
-            let failed = FailedAttempt { error: broken(format!("it holds no answer{said}")), usage };
+            let failed = FailedAttempt::with_usage(broken(format!("it holds no answer{said}")), usage);
             return Err(if read.is_foreign() { Failure::Foreign(failed) } else { Failure::Failed(failed) });
         }
         let completion = read.usage().and_then(ReportedUsage::completion);
@@ -174,6 +176,10 @@ impl OpenAiClient {
         reply.text = told.answer;
         if !reply.text.is_empty() {
             self.known.update(&request.model, |capabilities| capabilities.begins_within = told.began_within);
+        }
+        // An answer that took no output is none: half of its figures are missing.
+        if !reply.text.is_empty() || !reply.tool_calls.is_empty() {
+            reply.tokens = reply.tokens.filter(|tokens| tokens.output_tokens > 0);
         }
         if reply.finish == FinishReason::Filtered && reply.text.is_empty() && !refusal.is_empty() {
             return Err(failed(ModelError::Filtered { message: one_line(&refusal, address) }));
@@ -191,6 +197,20 @@ fn is_limit(completion: Option<u64>, request: &Request) -> bool {
 fn usage_of(read: &impl ApiAnswer, answer: &Answer) -> Usage {
     let usage = read.usage();
     Usage { tokens: usage.and_then(ReportedUsage::tokens), cost: stated_cost(usage, &answer.headers) }
+}
+
+/// What a refusal says that it took, where it says so.
+fn usage_in(refusal: &Answer) -> Usage {
+    #[derive(Deserialize)]
+    struct Said {
+        #[serde(default, deserialize_with = "tolerant")]
+        usage: Option<ReportedUsage>,
+    }
+    let usage = serde_json::from_slice::<Said>(&refusal.body).ok().and_then(|said| said.usage);
+    Usage {
+        tokens: usage.as_ref().and_then(ReportedUsage::tokens),
+        cost: stated_cost(usage.as_ref(), &refusal.headers),
+    }
 }
 
 /// A temperature as the types of requests have it. Short decimals stay what they are.
@@ -221,12 +241,20 @@ trait ApiAnswer: DeserializeOwned {
 
 /// Why there is no reply.
 enum Failure {
-    /// The server said no, and perhaps what it took to come to that.
-    Refused(Box<Refusal>, Usage),
+    /// The server said no.
+    Refused(Box<Refusal>, Charge),
     /// What came back with a good status is not of this API.
     Foreign(FailedAttempt),
     /// Anything else.
     Failed(FailedAttempt),
+}
+
+/// What a refusal is charged with.
+struct Charge {
+    /// What it took, where the server says so.
+    usage: Usage,
+    /// Whether the provider may bill it.
+    may_be_billed: bool,
 }
 
 impl From<ModelError> for Failure {
@@ -240,5 +268,10 @@ impl ChatModel for OpenAiClient {
         Box::pin(async move {
             if request.embeds.is_empty() { self.answer(request, live).await } else { self.embed(request).await }
         })
+    }
+
+    fn is_local(&self) -> bool {
+        let address = self.transport.address();
+        address.is_loopback() || !address.has_secrets()
     }
 }

@@ -185,7 +185,7 @@ async fn follow(
 ) -> (Result<Reply, FailedAttempt>, Vec<String>) {
     let heard = Heard::default();
     let timeouts = Timeouts { first_token: IDLE, idle };
-    let result = client.ask(request, Live { listener: &heard, timeouts, attempt: 1 }).await;
+    let result = client.ask(request, Live { listener: &heard, timeouts, attempt: 1, further: None }).await;
     (result, heard.0.into_inner().unwrap())
 }
 

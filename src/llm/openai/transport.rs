@@ -2,7 +2,6 @@
 //! as a stream of events. One attempt, no retry.
 
 use std::error::Error as _;
-use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 use crate::llm::ModelError;
 
 use super::endpoint::{Address, EndpointError};
-use super::http::{HttpClient, Route, over_old_connection};
+use super::http::{HttpClient, Route};
 
 /// Most requests are no longer, and are written without being moved.
 const USUAL_REQUEST: usize = 64 << 10;
@@ -26,11 +25,6 @@ const LONGEST_ANSWER: usize = 8 << 20;
 const LONGEST_STREAM: usize = 8 * LONGEST_ANSWER;
 /// What is read of a refusal: enough for any message, and for servers that send the request back with it.
 const LONGEST_REFUSAL: usize = 512 << 10;
-
-/// A connection that the other side has closed says so within a round trip. What breaks later had been taken.
-const LONGEST_STALE: Duration = Duration::from_secs(2);
-/// No pool holds more connections that all have been closed.
-const MOST_STALE: u32 = 64;
 
 /// What is read behind the end of an answer, so that its connection can be used again: for as long as a round trip takes,
 /// and no more than marks and comments.
@@ -159,7 +153,7 @@ impl Transport {
             .body(json)
             .build()
             .map_err(|error| unsendable(&root_cause(error)))?;
-        let response = self.send(&request).await?;
+        let response = self.send(request).await?;
         if response.status().is_success() && is_event_stream(response.headers()) {
             return Ok(Posted::Streamed(Box::new(Streamed { response, read: 0, alarm: None })));
         }
@@ -173,26 +167,15 @@ impl Transport {
     pub(super) async fn get(&self, path: &str) -> Result<Answer, ModelError> {
         let request = self.client.get(self.address.url(path)).headers(self.address.headers().clone()).build();
         let request = request.map_err(|error| unsendable(&root_cause(error)))?;
-        self.whole(self.send(&request).await?).await
+        self.whole(self.send(request).await?).await
     }
 
-    /// Sends until there is an answer or a failure that is one. Whether a connection that was kept is still alive is
-    /// known only when it is used: when it turns out to be closed the request has not been taken, and it is sent again.
-    async fn send(&self, request: &Request) -> Result<Response, ModelError> {
-        let mut left = MOST_STALE;
-        loop {
-            let copy = request.try_clone().ok_or_else(|| unsendable("its body cannot be sent twice"))?;
-            let sent = Instant::now();
-            let (result, over_old_connection) = over_old_connection(self.client.execute(copy)).await;
-            let error = match result {
-                Ok(response) => return self.past_proxy(response),
-                Err(error) => error,
-            };
-            let was_stale = over_old_connection && sent.elapsed() < LONGEST_STALE && is_hang_up(&error);
-            if !was_stale || left == 0 {
-                return Err(self.failure(error));
-            }
-            left -= 1;
+    /// Sends once. A request of which nothing was written, because the connection that was kept for it had been closed,
+    /// goes over another one before this returns; any other may have been taken, and is an attempt.
+    async fn send(&self, request: Request) -> Result<Response, ModelError> {
+        match self.client.execute(request).await {
+            Ok(response) => self.past_proxy(response),
+            Err(error) => Err(self.failure(error)),
         }
     }
 
@@ -249,32 +232,6 @@ impl Transport {
 fn wants_password(proxy: &str) -> ModelError {
     let message = format!("by the proxy {proxy}, which wants a user and a password (`http://user:password@host:port`)");
     ModelError::Refused { status: StatusCode::PROXY_AUTHENTICATION_REQUIRED.as_u16(), message }
-}
-
-/// Whether the other side hung up before it said a word.
-fn is_hang_up(error: &reqwest::Error) -> bool {
-    let mut next = error.source();
-    while let Some(cause) = next {
-        if cause.downcast_ref::<hyper::Error>().is_some_and(|error| {
-            error.is_incomplete_message() || error.is_canceled() || error.is_closed() || error.is_body_write_aborted()
-        }) {
-            return true;
-        }
-        if cause.downcast_ref::<io::Error>().is_some_and(|error| {
-            matches!(
-                error.kind(),
-                ErrorKind::ConnectionReset
-                    | ErrorKind::ConnectionAborted
-                    | ErrorKind::BrokenPipe
-                    | ErrorKind::NotConnected
-                    | ErrorKind::UnexpectedEof
-            )
-        }) {
-            return true;
-        }
-        next = cause.source();
-    }
-    false
 }
 
 fn unsendable(message: &str) -> ModelError {

@@ -108,8 +108,13 @@ fn panel(
 ) -> Result<(Vec<Evaluator>, Vec<String>), Error> {
     let used = || settings.evaluators.iter().map(|one| (one.id.as_str(), one.provider.as_str()));
     missing_keys_of(used(), &settings.providers, environment)?;
-    let models =
-        Models::build(used().map(|(_, provider)| provider), &settings.providers, environment, &Provenance::of_user())?;
+    let models = Models::build(
+        used().map(|(_, provider)| provider),
+        &settings.providers,
+        environment,
+        &Provenance::of_user(),
+        false,
+    )?;
     let limits = CallerLimits {
         // How many are in flight is the evaluation's to bound: waiting for a turn must not count as an evaluator's time.
         in_flight: Arc::new(InFlight::unbounded()),

@@ -113,3 +113,96 @@ async fn an_attempt_that_took_all_of_its_time_is_repeated_once() {
     let failed = stage.call().await.unwrap_err();
     assert_eq!((failed.error.is_timeout(), failed.attempts), (true, 4));
 }
+
+/// Grants every attempt, and notes what failed ones are entered with.
+#[derive(Default)]
+struct Books {
+    granted: Mutex<u64>,
+    entered: Mutex<Vec<crate::debate::CallRecord>>,
+}
+
+impl Account for Books {
+    fn reserve<'a>(&'a self, _: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>> {
+        Box::pin(async move {
+            let mut granted = self.granted.lock().unwrap();
+            *granted += 1;
+            Ok(Some(Reserved { number: *granted, max_tokens: 100 }))
+        })
+    }
+
+    fn enter_failure(&self, _: &ModelError, call: crate::debate::CallRecord) {
+        self.entered.lock().unwrap().push(call);
+    }
+}
+
+fn gateway_timeout() -> ModelError {
+    ModelError::ServerFailed { status: 504, retry_after: None, message: "late".to_owned() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn under_a_limit_a_failure_that_counts_in_full_is_repeated_once() {
+    let broken = || ModelError::Broken { message: "cut".to_owned() };
+    for (acts, expected) in [
+        (vec![gateway_timeout(), broken()], Err(2)),
+        // What is free is repeated as ever.
+        (vec![overloaded(), gateway_timeout(), overloaded()], Ok(4)),
+        (vec![overloaded(), overloaded(), overloaded()], Ok(4)),
+    ] {
+        let books = Arc::new(Books::default());
+        let last = acts.last().cloned().unwrap();
+        let acts = acts.into_iter().map(Act::Fail).chain([Act::Reply(text("yes"))]);
+        let mut stage = Stage::new(acts);
+        stage.caller.account = Some(books.clone());
+        let called = stage.call().await;
+        match expected {
+            Ok(attempts) => assert_eq!(called.unwrap().record.attempts, attempts),
+            Err(attempts) => {
+                let failed = called.unwrap_err();
+                let twice = ModelError::FailedTwice { last: last.into() };
+                assert_eq!((failed.error, failed.attempts), (twice, attempts));
+                let entered = books.entered.lock().unwrap();
+                let costs: Vec<_> = entered.iter().map(|call| (call.reservation, call.cost_usd)).collect();
+                assert_eq!(costs, [(Some(1), None), (Some(2), None)], "each counts as what was set aside for it");
+            }
+        }
+    }
+    // Without a limit, and where nothing costs anything, there is nothing to spare.
+    for has_limit in [false, true] {
+        let mut stage = Stage::new(vec![Act::Fail(gateway_timeout()); 3].into_iter().chain([Act::Reply(text("yes"))]));
+        stage.caller.account = has_limit.then(|| Arc::new(Books::default()) as Arc<dyn Account>);
+        stage.caller.price = has_limit.then(|| Price::flat(0.0, None, 0.0));
+        assert_eq!(stage.call().await.unwrap().record.attempts, 4);
+    }
+}
+
+/// A server that is asked up to three times in one attempt, and fails each time after the work was done.
+struct Doubtful {
+    limits: Mutex<Vec<Option<u32>>>,
+}
+
+impl ChatModel for Doubtful {
+    fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        Box::pin(async move {
+            let mut max_tokens = request.max_tokens;
+            for _ in 0..3 {
+                self.limits.lock().unwrap().push(max_tokens);
+                max_tokens = live.further.unwrap().after(gateway_timeout().into()).await?;
+            }
+            Ok(text("yes"))
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_request_of_an_attempt_is_charged_with_what_was_set_aside_for_it() {
+    let books = Arc::new(Books::default());
+    let doubtful = Arc::new(Doubtful { limits: Mutex::default() });
+    let mut stage = Stage::new([Act::Hang]);
+    stage.caller.chat = doubtful.clone();
+    stage.caller.account = Some(books.clone());
+    let failed = stage.call().await.unwrap_err();
+    assert!(matches!(failed.error, ModelError::FailedTwice { .. }), "{failed}");
+    assert_eq!(*doubtful.limits.lock().unwrap(), [Some(100), Some(100)], "there is no third");
+    let entered: Vec<_> = books.entered.lock().unwrap().iter().map(|call| call.reservation).collect();
+    assert_eq!(entered, [Some(1), Some(2)]);
+}

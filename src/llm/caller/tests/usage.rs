@@ -27,6 +27,45 @@ async fn cached_tokens_cost_less_and_a_stated_cost_is_believed() {
     }
 }
 
+/// A model that runs on this machine.
+struct Local(Reply);
+
+impl ChatModel for Local {
+    fn ask<'a>(&'a self, _: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        Box::pin(async { Ok(self.0.clone()) })
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stated_cost_of_nothing_does_not_beat_a_price() {
+    let free = Reply { tokens: Some(tokens(1_000_000, 0, 0)), stated_cost: Some(Usd::ZERO), ..text("yes") };
+    let priced = Price::flat(10.0, None, 100.0);
+    for (model, price, is_local, cost, is_stated) in [
+        ("m", Some(priced), false, Usd::from_dollars(10.0), false),
+        ("vendor/m:free", Some(priced), false, Usd::ZERO, true),
+        ("m", Some(Price::flat(0.0, None, 0.0)), false, Usd::ZERO, true),
+        ("m", Some(priced), true, Usd::ZERO, true),
+        ("m", None, false, Usd::ZERO, true),
+    ] {
+        let mut stage = Stage::new([Act::Reply(free.clone())]);
+        stage.caller.price = price;
+        if is_local {
+            stage.caller.chat = Arc::new(Local(free.clone()));
+        }
+        let request = Request { model: model.into(), ..request() };
+        let record = stage.caller.call(&request).await.unwrap().record;
+        assert_eq!((record.cost_usd, record.cost_stated), (Some(cost), is_stated), "{model} {price:?} {is_local}");
+    }
+    // What is free is so whatever it took.
+    let mut stage = Stage::new([Act::Reply(text("yes"))]);
+    stage.caller.price = Some(Price::flat(0.0, None, 0.0));
+    assert_eq!(stage.call().await.unwrap().record.cost_usd, Some(Usd::ZERO));
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_answer_without_text_is_none() {
     for (finish, error, attempts) in [
@@ -35,7 +74,8 @@ async fn an_answer_without_text_is_none() {
         (FinishReason::Filtered, ModelError::Filtered { message: "no text came back".to_owned() }, 1),
     ] {
         let stage = Stage::new([Act::Reply(Reply { finish, ..text(" \n") })]);
-        assert_eq!(stage.call().await.unwrap_err(), FailedCall { error, attempts, spent: None });
+        let unknown = Some(Box::new(Spent { tokens: None, cost_usd: None }));
+        assert_eq!(stage.call().await.unwrap_err(), FailedCall { error, attempts, spent: unknown });
     }
     let call = ToolCall { id: "1".to_owned(), name: "file_read".to_owned(), arguments: "{}".to_owned() };
     let stage = Stage::new([Act::Reply(Reply { tool_calls: vec![call], ..text("") })]);
@@ -59,13 +99,17 @@ async fn an_answer_that_was_cut_is_marked_with_what_cut_it() {
 async fn what_empty_answers_cost_is_counted_with_the_answer() {
     let empty = |tokens| Act::Reply(Reply { tokens, ..text("") });
     let answer = Act::Reply(Reply { tokens: Some(tokens(100, 50, 20)), ..text("yes") });
-    let thrice = [empty(Some(tokens(100, 0, 7))), empty(None), Act::Fail(overloaded()), answer.clone()];
+    let thrice = [empty(Some(tokens(100, 0, 7))), Act::Fail(overloaded()), answer.clone()];
     let stage = Stage::new(thrice);
     let record = stage.call().await.unwrap().record;
     assert_eq!(record.tokens, Some(tokens(200, 50, 27)));
     let once = Stage::new([answer.clone()]).call().await.unwrap().record.cost_usd.unwrap();
     let paid = Usd::for_tokens(100, 10.0) + Usd::for_tokens(7, 100.0);
     assert_eq!(record.cost_usd, Some(once + paid));
+
+    // An attempt of which nobody says what it took makes the whole unknown.
+    let record = Stage::new([empty(None), answer]).call().await.unwrap().record;
+    assert_eq!((record.tokens, record.cost_usd), (Some(tokens(100, 50, 20)), None));
 
     // A stated cost counts where there is one, and what is not known does not become known by adding.
     let stated = |dollars| Some(Usd::from_dollars(dollars));

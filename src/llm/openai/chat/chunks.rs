@@ -20,6 +20,8 @@ pub(in crate::llm::openai) struct Chunks {
     finish_reason: Option<String>,
     model: Option<String>,
     usage: Option<ReportedUsage>,
+    /// Whether words came after the last figures, which then are not those of the whole answer.
+    has_grown: bool,
     error: Option<ErrorField>,
     /// The message as a whole, which some gateways send in one chunk.
     whole: Option<AnswerMessage>,
@@ -164,9 +166,11 @@ impl Pieces for Chunks {
         }
         self.has_choice = true;
         if [delta.reasoning_content, delta.reasoning].into_iter().flatten().any(|thought| !thought.0.is_empty()) {
+            self.has_grown = true;
             sink.reason();
         }
         if let Some(Borrowed(said)) = delta.content {
+            self.has_grown |= !said.is_empty();
             sink.say(&said);
             self.text.push_str(&said);
         }
@@ -181,16 +185,19 @@ impl Pieces for Chunks {
         // An error behind the end of an answer is about nothing of it.
         if self.completeness() == Completeness::Open {
             self.error = error_in(event);
+            // Figures that came before it are not those of the whole answer.
+            self.has_grown |= self.error.is_some();
         }
         let Ok(chunk) = serde_json::from_str::<Chunk>(event.data) else { return };
         if let Some(model) = chunk.model {
             self.name_model(model);
         }
-        self.usage = ReportedUsage::later(self.usage.take(), chunk.usage);
         // One answer is asked for; the last chunk, with the figures, has none.
         if let Some(choice) = chunk.choices.and_then(|choices| choices.into_iter().next()) {
             self.take_choice(choice, sink);
         }
+        self.has_grown &= !chunk.usage.as_ref().is_some_and(ReportedUsage::is_of_an_end);
+        self.usage = ReportedUsage::later(self.usage.take(), chunk.usage);
     }
 
     fn completeness(&self) -> Completeness {
@@ -219,7 +226,7 @@ impl Pieces for Chunks {
         Answer {
             choices: self.has_choice.then(|| vec![choice]),
             model: self.model,
-            usage: self.usage,
+            usage: self.usage.filter(|_| !self.has_grown),
             error: self.error,
         }
     }
@@ -237,6 +244,7 @@ impl Chunks {
         self.has_choice = true;
         if self.completeness() == Completeness::Open {
             self.error = self.error.take().or(choice.error);
+            self.has_grown |= self.error.is_some();
             self.finish_reason = choice.finish_reason.filter(|it| !it.is_empty());
         }
         self.whole = choice.message.or(self.whole.take());
@@ -249,15 +257,18 @@ impl Chunks {
             let calls = delta.tool_calls.unwrap_or_default();
             // Neither is told, but both show that the model is at work.
             if delta.reasoning_content.iter().chain(&delta.reasoning).any(|text| !text.is_empty()) {
+                self.has_grown = true;
                 sink.reason();
             }
             if !calls.is_empty() {
+                self.has_grown = true;
                 sink.work();
             }
             for call in calls {
                 self.take_call(call);
             }
         }
+        self.has_grown |= !said.is_empty();
         sink.say(&said);
         self.text.push_str(&said);
     }

@@ -153,6 +153,10 @@ impl Pieces for Events {
     /// What the last event shows; where it shows no output, what the others brought.
     fn into_whole(self) -> Answer {
         let mut answer = self.shown.unwrap_or_default();
+        if self.error.is_some() {
+            // Figures that came before are not those of the whole answer.
+            answer.usage = None;
+        }
         answer.error = self.error.or(answer.error);
         let shows_output = answer.output.as_ref().is_some_and(|output| !output.is_empty());
         let has_pieces = !self.text.is_empty() || !self.refusal.is_empty() || !self.calls.is_empty();

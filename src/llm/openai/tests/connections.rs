@@ -5,12 +5,17 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::*;
+use crate::llm::openai::{HttpClient, http_client_under_limit};
 
 /// What a connection does with each of its requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answers {
     /// The first is answered, at the second it hangs up.
     Once,
+    /// The first is answered, then it hangs up at once.
+    OnceAndCloses,
+    /// All are answered.
+    Always,
     /// It hangs up at the first, as a server does that dies of a request.
     Never,
     /// The first is answered; long after the second came in it hangs up, as a server does that dies of a request.
@@ -58,6 +63,8 @@ async fn serve(mut connection: TcpStream, place: usize, answers: Answers, log: U
             continue;
         }
         match (request, answers) {
+            (_, Answers::Always) => connection.write_all(whole.as_bytes()).await.unwrap(),
+            (0, Answers::OnceAndCloses) => return drop(connection.write_all(whole.as_bytes()).await),
             (0, Answers::Once | Answers::OnceThenSlowly | Answers::OnceAndAHalf) => {
                 connection.write_all(whole.as_bytes()).await.unwrap();
             }
@@ -72,6 +79,10 @@ async fn serve(mut connection: TcpStream, place: usize, answers: Answers, log: U
 
 /// A server whose connections behave as `answers`, and the place of the connection of each request that it gets.
 async fn start(answers: Answers) -> (OpenAiClient, UnboundedReceiver<usize>) {
+    start_with(answers, &http_client().unwrap()).await
+}
+
+async fn start_with(answers: Answers, http: &HttpClient) -> (OpenAiClient, UnboundedReceiver<usize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://127.0.0.1:{}/v1", listener.local_addr().unwrap().port());
     let (log, seen) = unbounded_channel();
@@ -81,7 +92,7 @@ async fn start(answers: Answers) -> (OpenAiClient, UnboundedReceiver<usize>) {
             tokio::spawn(serve(connection, place, answers, log.clone()));
         }
     });
-    (OpenAiClient::new(endpoint(&url, ApiKind::Chat), &http_client().unwrap()).unwrap(), seen)
+    (OpenAiClient::new(endpoint(&url, ApiKind::Chat), http).unwrap(), seen)
 }
 
 fn all(seen: &mut UnboundedReceiver<usize>) -> Vec<usize> {
@@ -89,12 +100,35 @@ fn all(seen: &mut UnboundedReceiver<usize>) -> Vec<usize> {
 }
 
 #[tokio::test]
-async fn a_kept_connection_that_was_closed_is_no_attempt() {
+async fn a_request_that_a_kept_connection_took_before_it_closed_is_an_attempt() {
     let (client, mut seen) = start(Answers::Once).await;
+    assert_eq!(ask(&client).await, Ok(because()));
+    let failed = ask(&client).await.unwrap_err();
+    assert!(matches!(failed, ModelError::Broken { .. }) && failed.may_be_billed(), "{failed:?}");
+    assert_eq!(ask(&client).await, Ok(because()));
+    assert_eq!(all(&mut seen), [0, 0, 1], "each request that the server saw is one that the caller knows of");
+}
+
+#[tokio::test]
+async fn a_kept_connection_that_closed_before_it_is_used_is_no_attempt() {
+    let (client, mut seen) = start(Answers::OnceAndCloses).await;
     for _ in 0..3 {
         assert_eq!(ask(&client).await, Ok(because()));
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    assert_eq!(all(&mut seen), [0, 0, 1, 1, 2], "what found a closed connection went over a new one at once");
+    assert_eq!(all(&mut seen), [0, 1, 2]);
+}
+
+#[tokio::test]
+async fn under_a_limit_a_connection_that_was_idle_for_two_seconds_is_not_used_again() {
+    for (http, expected) in [(http_client(), [0, 0, 0]), (http_client_under_limit(), [0, 0, 1])] {
+        let (client, mut seen) = start_with(Answers::Always, &http.unwrap()).await;
+        for wait in [0, 500, 2100] {
+            tokio::time::sleep(Duration::from_millis(wait)).await;
+            assert_eq!(ask(&client).await, Ok(because()));
+        }
+        assert_eq!(all(&mut seen), expected);
+    }
 }
 
 #[tokio::test]

@@ -281,3 +281,32 @@ async fn redirects_are_named_and_not_followed() {
     assert_eq!(relative, refused(302, "it redirects to /login, which is not followed"));
     assert_eq!(elsewhere.paths(), Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn what_no_model_worked_for_is_free_and_everything_else_may_be_billed() {
+    let failed = async |answer: Answer| {
+        let server = Server::with(move |_| answer.clone());
+        follow(&client(&server, ApiKind::Chat), &request(), IDLE).await.0.unwrap_err()
+    };
+    for status in [400, 401, 403, 404, 413, 422, 429, 503] {
+        assert!(!failed(error(status, "no")).await.may_be_billed, "{status}");
+    }
+    for status in [402, 405, 408, 409, 410, 425, 451, 500, 501, 502, 504, 520, 521, 522, 523, 524, 529] {
+        assert!(failed(error(status, "no")).await.may_be_billed, "{status}");
+    }
+    // Inside an answer that has begun, no code is free.
+    for code in [400, 401, 404, 422, 429, 500, 503] {
+        let inside = json!({"error": {"code": code, "message": "no"}});
+        let stream = answer_events(events(&[inside.clone()]), Delivery::Whole);
+        let late = answer_events(
+            events(&[json!({"choices": [{"delta": {"content": "Yes"}}]}), inside.clone()]),
+            Delivery::Whole,
+        );
+        for answer in [answer_json(200, &inside), stream, late] {
+            assert!(failed(answer).await.may_be_billed, "{code}");
+        }
+    }
+    // Whoever says what it took is believed.
+    let usage = json!({"usage": {"prompt_tokens": 7, "completion_tokens": 1}, "error": {"message": "no"}});
+    assert_eq!(failed(answer_json(504, &usage)).await.usage.tokens.map(crate::debate::Tokens::total), Some(8));
+}

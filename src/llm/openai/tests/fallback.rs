@@ -156,7 +156,7 @@ async fn a_server_error_is_repeated_before_the_other_api_is_tried() {
     let client = client(&server, ApiKind::Auto);
     let (heard, request) = (Heard::default(), request());
     let timeouts = Timeouts { first_token: IDLE, idle: IDLE };
-    let attempt = |attempt| client.ask(&request, Live { listener: &heard, timeouts, attempt });
+    let attempt = |attempt| client.ask(&request, Live { listener: &heard, timeouts, attempt, further: None });
     assert!(attempt(1).await.unwrap_err().error.is_transient());
     assert_eq!(attempt(2).await, Ok(because()));
     assert_eq!(server.paths(), [RESPONSES, RESPONSES, CHAT]);
@@ -318,28 +318,72 @@ fn billed(input: u64) -> Value {
     json!({"usage": {"input_tokens": input, "prompt_tokens": input, "output_tokens": 1, "total_tokens": input + 1}})
 }
 
-async fn figures_of_failure(client: &OpenAiClient, request: &Request) -> Option<u64> {
-    let failed = follow(client, request, LONG).await.0.unwrap_err();
+/// Notes what is charged before another request.
+#[derive(Default)]
+struct Charged(std::sync::Mutex<Vec<FailedAttempt>>);
+
+impl crate::llm::Further for Charged {
+    fn after(&self, failed: FailedAttempt) -> futures_util::future::BoxFuture<'_, Result<Option<u32>, FailedAttempt>> {
+        self.0.lock().unwrap().push(failed);
+        Box::pin(async { Ok(Some(77)) })
+    }
+}
+
+/// What is charged before the last request of an attempt, and with it.
+async fn charges(client: &OpenAiClient, request: &Request, attempt: u32) -> (Vec<FailedAttempt>, FailedAttempt) {
+    let (heard, charged) = (Heard::default(), Charged::default());
+    let live = Live {
+        listener: &heard,
+        timeouts: Timeouts { first_token: LONG, idle: LONG },
+        attempt,
+        further: Some(&charged),
+    };
+    let last = client.ask(request, live).await.unwrap_err();
+    (charged.0.into_inner().unwrap(), last)
+}
+
+fn input(failed: &FailedAttempt) -> Option<u64> {
     failed.usage.tokens.map(|tokens| tokens.input_tokens)
 }
 
 #[tokio::test]
-async fn what_both_apis_took_is_counted_once_each() {
-    for (chat, expected) in [(answer_text(404, "404 page not found"), 10), (answer_json(200, &billed(100)), 110)] {
+async fn what_both_apis_took_is_charged_once_each_and_before_the_second_is_asked() {
+    for (chat, last_input, may_be_billed) in
+        [(answer_text(404, "404 page not found"), None, false), (answer_json(200, &billed(100)), Some(100), true)]
+    {
         let server =
             Server::with(move |seen| if seen.path == RESPONSES { answer_json(200, &billed(10)) } else { chat.clone() });
         let client = client(&server, ApiKind::Auto);
-        assert_eq!(figures_of_failure(&client, &request()).await, Some(expected));
+        let (charged, last) = charges(&client, &request(), 1).await;
+        assert_eq!(charged.iter().map(input).collect::<Vec<_>>(), [Some(10)]);
+        assert_eq!((input(&last), last.may_be_billed), (last_input, may_be_billed), "{last:?}");
+        let limits: Vec<Value> = server.requests().iter().map(|seen| seen.body["max_tokens"].clone()).collect();
+        assert_eq!(limits, [Value::Null, json!(77)], "each has the limit that money was set aside for");
     }
 }
 
 #[tokio::test]
-async fn what_a_try_without_a_schema_took_is_counted_though_it_failed() {
+async fn a_server_error_before_the_other_api_is_charged_and_a_missing_route_is_not() {
+    for (status, attempt, expected) in [(500, 2, 1), (404, 1, 0)] {
+        let server = Server::with(move |_| answer_text(status, "boom"));
+        let (charged, _) = charges(&client(&server, ApiKind::Auto), &request(), attempt).await;
+        assert_eq!(
+            (charged.len(), server.paths()),
+            (expected, vec![RESPONSES.to_owned(), CHAT.to_owned()]),
+            "{status}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_a_try_without_a_schema_took_is_charged_though_it_failed() {
     let server = Server::with(|seen| {
         let has_schema = seen.body.get("response_format").is_some();
         if has_schema { answer_text(500, "") } else { answer_json(200, &billed(10)) }
     });
     let client = client(&server, ApiKind::Chat);
     let wanted = Request { answer: Some(score()), ..request() };
-    assert_eq!(figures_of_failure(&client, &wanted).await, Some(10));
+    let (charged, last) = charges(&client, &wanted, 1).await;
+    assert_eq!(charged.iter().map(|failed| (input(failed), failed.may_be_billed)).collect::<Vec<_>>(), [(None, true)]);
+    assert_eq!((input(&last), last.may_be_billed), (Some(10), true));
 }

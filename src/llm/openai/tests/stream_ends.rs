@@ -135,23 +135,49 @@ async fn an_error_inside_is_what_it_would_be_outside() {
 }
 
 #[tokio::test]
-async fn figures_outlast_what_breaks() {
-    let spent = |tokens, cost| Usage { tokens, cost };
+async fn figures_from_the_middle_of_an_answer_that_breaks_are_not_its_cost() {
     let usage = json!({"prompt_tokens": 12, "completion_tokens": 1, "cost": 0.25});
     let chunk = json!({"choices": [{"delta": {"content": "Beca"}}], "usage": usage});
-    let tokens = Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 1 });
-    for (more, end) in
-        [(vec![], Delivery::Cut), (vec![json!({"error": {"message": "boom", "code": 502}})], Delivery::Whole)]
-    {
+    let error = |usage: Value| json!({"error": {"message": "boom", "code": 502}, "usage": usage});
+    let stated = Usage {
+        tokens: Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 1 }),
+        cost: Some(crate::debate::Usd::from_dollars(0.25)),
+    };
+    for (more, end, expected) in [
+        (vec![], Delivery::Cut, Usage::default()),
+        (vec![error(Value::Null)], Delivery::Whole, Usage::default()),
+        (vec![error(usage.clone())], Delivery::Whole, stated),
+    ] {
         let pieces = events(&[vec![chunk.clone()], more].concat());
         let (failed, _) = failed(ApiKind::Chat, pieces, end, IDLE).await;
-        assert_eq!(failed.usage, spent(tokens, Some(crate::debate::Usd::from_dollars(0.25))), "{failed:?}");
+        assert_eq!((failed.usage, failed.may_be_billed), (expected, true), "{failed:?}");
     }
     let mut response = responses_answer();
     (response["status"], response["error"]) = (json!("failed"), json!({"code": "server_error", "message": "boom"}));
     let pieces = events(&[json!({"type": "response.failed", "response": response})]);
     let (failed, _) = failed(ApiKind::Responses, pieces, Delivery::Whole, IDLE).await;
-    assert_eq!(failed.usage, spent(because().tokens, None));
+    assert_eq!((failed.usage, failed.may_be_billed), (Usage { tokens: because().tokens, cost: None }, true));
+}
+
+#[tokio::test]
+async fn what_an_answer_took_is_not_known_from_its_first_words() {
+    let begun =
+        json!({"choices": [{"delta": {"content": "Beca"}}], "usage": {"prompt_tokens": 12, "completion_tokens": 1}});
+    let rest = json!({"choices": [{"delta": {"content": "use."}, "finish_reason": "stop"}]});
+    let last = json!({"choices": [], "usage": {"output_tokens": 4096}});
+    for (pieces, end, tokens) in [
+        (vec![begun.clone(), rest.clone()], Delivery::Whole, None),
+        (vec![begun.clone(), rest.clone()], Delivery::Cut, None),
+        (
+            vec![begun, rest, last],
+            Delivery::Whole,
+            Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 4096 }),
+        ),
+    ] {
+        let server = Server::with(move |_| answer_events(events(&pieces), end));
+        let reply = ask(&streaming(&server, ApiKind::Chat)).await.unwrap();
+        assert_eq!((reply.text.as_str(), reply.tokens), ("Because.", tokens), "{end:?}");
+    }
 }
 
 /// Asks three times a server that answers as told, and says of each request whether it wanted a stream and figures.

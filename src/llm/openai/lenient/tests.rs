@@ -1,0 +1,198 @@
+//! What is recorded of an answer's figures, against what its vendor bills.
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::*;
+
+/// What a call took in truth.
+#[derive(Debug, Clone, Copy)]
+struct Truth {
+    /// Input that no cache had.
+    fresh: u64,
+    read: u64,
+    written: u64,
+    reasoning: u64,
+    /// Output beside the reasoning.
+    said: u64,
+}
+
+impl Truth {
+    fn input(self) -> u64 {
+        self.fresh + self.read + self.written
+    }
+
+    fn output(self) -> u64 {
+        self.reasoning + self.said
+    }
+
+    fn total(self) -> u64 {
+        self.input() + self.output()
+    }
+
+    fn tokens(self) -> Tokens {
+        Tokens { input_tokens: self.input(), cached_input_tokens: self.read, output_tokens: self.output() }
+    }
+}
+
+fn usage(value: &Value) -> ReportedUsage {
+    serde_json::from_value(value.clone()).unwrap()
+}
+
+fn recorded(value: &Value) -> Option<Tokens> {
+    usage(value).tokens()
+}
+
+/// The shapes that vendors document, of the same call.
+fn documented(it: Truth) -> Vec<(&'static str, Value)> {
+    let (input, output, total) = (it.input(), it.output(), it.total());
+    let details = json!({"cached_tokens": it.read, "audio_tokens": 0});
+    let reasoning = json!({"reasoning_tokens": it.reasoning});
+    vec![
+        (
+            "OpenAI, Mistral, vLLM",
+            json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": total, "prompt_tokens_details": details, "completion_tokens_details": reasoning}),
+        ),
+        (
+            "OpenAI's Responses",
+            json!({"input_tokens": input, "output_tokens": output, "total_tokens": total, "input_tokens_details": details, "output_tokens_details": reasoning}),
+        ),
+        (
+            "Anthropic's Messages",
+            json!({"input_tokens": it.fresh, "cache_read_input_tokens": it.read, "cache_creation_input_tokens": it.written, "output_tokens": output}),
+        ),
+        (
+            "Google, xAI",
+            json!({"prompt_tokens": input, "completion_tokens": it.said, "total_tokens": total, "prompt_tokens_details": details, "completion_tokens_details": reasoning}),
+        ),
+        (
+            "DeepSeek",
+            json!({"prompt_tokens": input, "prompt_cache_hit_tokens": it.read, "prompt_cache_miss_tokens": input - it.read, "completion_tokens": output, "total_tokens": total, "completion_tokens_details": reasoning}),
+        ),
+        (
+            "Moonshot",
+            json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": total, "cached_tokens": it.read}),
+        ),
+        (
+            "LiteLLM",
+            json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": total, "prompt_tokens_details": {"cached_tokens": it.read, "cache_creation_tokens": it.written}, "completion_tokens_details": reasoning, "cache_read_input_tokens": it.read, "cache_creation_input_tokens": it.written}),
+        ),
+        (
+            "LiteLLM, earlier",
+            json!({"prompt_tokens": it.fresh + it.read, "completion_tokens": output, "total_tokens": total - it.written, "prompt_tokens_details": {"cached_tokens": it.read}, "cache_creation_input_tokens": it.written, "cache_read_input_tokens": it.read}),
+        ),
+        (
+            "Portkey",
+            json!({"prompt_tokens": it.fresh, "completion_tokens": output, "total_tokens": total, "prompt_tokens_details": {"cached_tokens": it.read}, "cache_read_input_tokens": it.read, "cache_creation_input_tokens": it.written}),
+        ),
+        (
+            "SGLang",
+            json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": total, "prompt_tokens_details": details, "reasoning_tokens": it.reasoning}),
+        ),
+    ]
+}
+
+fn truth() -> impl Strategy<Value = Truth> {
+    let count = || prop_oneof![Just(0_u64), 1_u64..5_000];
+    (1_u64..5_000, count(), count(), count(), 1_u64..5_000).prop_map(|(fresh, read, written, reasoning, said)| Truth {
+        fresh,
+        read,
+        written,
+        reasoning,
+        said,
+    })
+}
+
+/// Names of figures, and of what each is a part.
+const FIGURES: [&str; 8] = [
+    "input_tokens",
+    "prompt_tokens",
+    "output_tokens",
+    "completion_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "reasoning_tokens",
+    "total_tokens",
+];
+
+proptest! {
+    #[test]
+    fn of_documented_shapes_what_is_billed_is_recorded(it in truth()) {
+        for (vendor, stated) in documented(it) {
+            prop_assert_eq!(recorded(&stated), Some(it.tokens()), "{}: {}", vendor, stated);
+        }
+    }
+
+    #[test]
+    fn the_figures_of_a_stream_come_to_the_same_however_they_are_spread(it in truth(), cuts in any::<u64>()) {
+        for (vendor, stated) in documented(it) {
+            let fields = stated.as_object().unwrap();
+            // Some fields come first, some last, some twice, the output grows.
+            let mut first = Map::new();
+            let mut last = Map::new();
+            for (place, (key, value)) in fields.iter().enumerate() {
+                if cuts >> (2 * place) & 1 == 1 {
+                    let early = if key.contains("output") || key.contains("completion_tokens") { json!(1) } else { value.clone() };
+                    first.insert(key.clone(), if value.is_object() { value.clone() } else { early });
+                }
+                if cuts >> (2 * place) & 1 == 0 || cuts >> (2 * place + 1) & 1 == 1 || first.get(key) != Some(value) {
+                    last.insert(key.clone(), value.clone());
+                }
+            }
+            for (one, other) in [(&first, &last), (&last, &first)] {
+                let [one, other] = [one, other].map(|it| Some(usage(&Value::Object(it.clone()))));
+                let tokens = ReportedUsage::later(one, other).and_then(|usage| usage.tokens());
+                prop_assert_eq!(tokens, Some(it.tokens()), "{}: {:?} {:?}", vendor, first, last);
+            }
+        }
+    }
+
+    #[test]
+    fn of_anything_else_no_less_is_recorded_than_is_stated(figures in prop::collection::vec(prop::option::of(0_u64..10_000), FIGURES.len())) {
+        let stated: Map<String, Value> =
+            FIGURES.iter().zip(&figures).filter_map(|(key, count)| Some(((*key).to_owned(), json!((*count)?)))).collect();
+        let figure = |key: &str| stated.get(key).and_then(Value::as_u64).unwrap_or(0);
+        let value = Value::Object(stated.clone());
+        if let Some(tokens) = recorded(&value) {
+            let input = figure("input_tokens").max(figure("prompt_tokens"));
+            let cache = figure("cache_read_input_tokens") + figure("cache_creation_input_tokens");
+            prop_assert_eq!(tokens.input_tokens, input + cache, "{}: nothing says that it is a part", value);
+            let output = figure("output_tokens").max(figure("completion_tokens"));
+            prop_assert!(tokens.output_tokens >= output.max(figure("reasoning_tokens")), "{}", value);
+            prop_assert!(tokens.total() >= figure("total_tokens"), "{}", value);
+            if !stated.contains_key("total_tokens") {
+                prop_assert_eq!(tokens.output_tokens, output + figure("reasoning_tokens"), "{}", value);
+            }
+        }
+    }
+}
+
+#[test]
+fn half_of_the_figures_is_not_what_a_call_took() {
+    for (stated, is_known) in [
+        (json!({"prompt_tokens": 10, "completion_tokens": 5}), true),
+        (json!({"prompt_tokens": 10, "total_tokens": 15}), true),
+        (json!({"prompt_tokens": 10}), false),
+        (json!({"completion_tokens": 5}), false),
+        (json!({"completion_tokens": 5, "prompt_tokens": 0}), false),
+        (json!({"reasoning_tokens": 5}), false),
+        (json!({}), false),
+    ] {
+        assert_eq!(recorded(&stated).is_some(), is_known, "{stated}");
+    }
+    assert_eq!(usage(&json!({"prompt_tokens": 10})).input_alone().map(Tokens::total), Some(10), "embeddings");
+}
+
+#[test]
+fn with_a_key_of_the_users_own_the_provider_bills_beside_the_router() {
+    let cost = |stated: Value| {
+        let usage = usage(&stated);
+        stated_cost(Some(&usage), &HeaderMap::new()).map(Usd::dollars)
+    };
+    let upstream = json!({"upstream_inference_cost": 19.0});
+    assert_eq!(cost(json!({"cost": 0.95, "is_byok": true, "cost_details": upstream})), Some(19.95));
+    assert_eq!(cost(json!({"cost": 0.95, "cost_details": upstream})), Some(19.95), "as it was documented at first");
+    assert_eq!(cost(json!({"cost": 19.0, "is_byok": false, "cost_details": upstream})), Some(19.0));
+    assert_eq!(cost(json!({"cost": 0.95})), Some(0.95));
+    assert_eq!(cost(json!({"cost": 0.95, "is_byok": true})), None, "a fee is not what the call costs");
+}
