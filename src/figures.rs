@@ -27,6 +27,15 @@ pub fn tokens(number: u64) -> String {
     counted(number, "token")
 }
 
+/// The same as a sum that is without what some calls took: `at least 132 tokens (2 calls did not say)`.
+#[must_use]
+pub fn sum_of_tokens(known: u64, silent_calls: u64) -> String {
+    if silent_calls == 0 {
+        return tokens(known);
+    }
+    format!("at least {} ({} did not say)", tokens(known), counted(silent_calls, "call"))
+}
+
 /// `1 call`, `3 calls`: a number and a noun whose plural ends in s.
 #[must_use]
 pub fn counted(number: u64, noun: &str) -> String {
@@ -99,6 +108,10 @@ mod tests {
         let grouped = [0, 999, 1_000, 12_345, 1_234_567].map(thousands);
         assert_eq!(grouped, ["0", "999", "1,000", "12,345", "1,234,567"]);
         assert_eq!([0, 1, 2].map(tokens), ["0 tokens", "1 token", "2 tokens"]);
+        let sums = [(132, 0), (132, 2), (0, 1)].map(|(known, silent)| sum_of_tokens(known, silent));
+        let expected =
+            ["132 tokens", "at least 132 tokens (2 calls did not say)", "at least 0 tokens (1 call did not say)"];
+        assert_eq!(sums, expected);
     }
 
     #[test]

@@ -183,6 +183,12 @@ impl Cut {
 }
 
 impl CallRecord {
+    /// Whether it took tokens of which nobody says how many: it was made, or may be on the bill.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.tokens.is_none() && (self.attempts > 0 || self.cost_usd.is_none())
+    }
+
     /// How its answer was cut, if it was.
     #[must_use]
     pub fn cut(&self) -> Option<Cut> {

@@ -22,6 +22,8 @@ pub struct Participant {
 pub struct Spent {
     /// Input and output tokens.
     pub tokens: u64,
+    /// Calls of which nobody said how many they took.
+    pub silent_calls: u64,
     /// The cost; absent as soon as that of one call is unknown.
     pub cost: Option<Usd>,
 }
@@ -45,7 +47,7 @@ pub struct PanelInfo {
 
 impl Default for Spent {
     fn default() -> Self {
-        Self { tokens: 0, cost: Some(Usd::ZERO) }
+        Self { tokens: 0, silent_calls: 0, cost: Some(Usd::ZERO) }
     }
 }
 
@@ -74,7 +76,11 @@ impl PanelInfo {
     #[must_use]
     pub fn resuming(self, debate: &Debate) -> Self {
         Self {
-            spent: Spent { tokens: debate.total_tokens(), cost: debate.total_cost() },
+            spent: Spent {
+                tokens: debate.total_tokens(),
+                silent_calls: debate.total_usage().silent_calls,
+                cost: debate.total_cost(),
+            },
             rounds: self.rounds.max(debate.current_round),
             polls: debate.polls.clone(),
             ..self

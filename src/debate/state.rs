@@ -340,6 +340,15 @@ pub struct ModelUsage {
     pub output_tokens: u64,
     /// What they cost; null as soon as the cost of one call is unknown.
     pub cost_usd: Option<Usd>,
+    /// Calls, and attempts that may be on the bill, of which nobody said how many tokens they took. The sums are without
+    /// those. Absent where there are none, and in files of builds that did not count them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub silent_calls: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Why a debate was told to close early.
@@ -547,6 +556,7 @@ impl Debate {
             add(&mut all.input_tokens, usage.input_tokens);
             add(&mut all.cached_input_tokens, usage.cached_input_tokens);
             add(&mut all.output_tokens, usage.output_tokens);
+            add(&mut all.silent_calls, usage.silent_calls);
         }
         all
     }

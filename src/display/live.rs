@@ -11,7 +11,7 @@ use console::{measure_text_width, pad_str, truncate_str};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 
 use crate::debate::{AgentId, Busy, CallInFlight, CallKey, Progress, StageId, StageInfo, StageProgress, Yield};
-use crate::figures::{clock, counted, named_cost, short_cost, tokens};
+use crate::figures::{clock, counted, named_cost, short_cost, sum_of_tokens};
 
 use super::plan::Plan;
 use super::screen::{Screen, SharedWriter, WIDEST};
@@ -218,7 +218,7 @@ fn status(progress: &Progress, plan: &Plan, controls: Controls, now: Instant, co
         parts.push(part(format!("likely {}{when}", short_cost(likely)), 2));
     }
     if spent.tokens > 0 {
-        parts.push(part(tokens(spent.tokens), 4));
+        parts.push(part(sum_of_tokens(spent.tokens, spent.silent_calls), 4));
     }
     if controls.has_keys && !controls.shows_help {
         parts.push(part(format!("{QUIET}? for keys{QUIET:#}"), 5));
@@ -477,7 +477,7 @@ mod tests {
 
     #[test]
     fn an_unknown_cost_is_called_so() {
-        let panel = PanelInfo { spent: Spent { tokens: 12_345, cost: None }, ..panel() };
+        let panel = PanelInfo { spent: Spent { tokens: 12_345, silent_calls: 0, cost: None }, ..panel() };
         let lines = drawn_of(panel, &[], 80, 2);
         assert_eq!(strip_str(&lines[0]).to_string(), "0:02 · cost unknown · 12,345 tokens · ? for keys");
     }

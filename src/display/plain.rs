@@ -1,7 +1,7 @@
 //! Progress where there is no terminal: one line for each thing that begins or ends, without escape codes.
 
 use crate::debate::{AgentId, CallKey, Event, Progress, Signal, StopReason};
-use crate::figures::{duration, named_cost, tokens};
+use crate::figures::{duration, named_cost, sum_of_tokens, tokens};
 
 use super::result::{result_line, swayed};
 use crate::sanitize::one_line;
@@ -95,7 +95,11 @@ impl PlainLines {
         };
         let spent = progress.spent();
         let cost = named_cost(spent.cost);
-        vec![format!("round {round}/{} ended: {}, {cost} so far", progress.panel().rounds, tokens(spent.tokens))]
+        vec![format!(
+            "round {round}/{} ended: {}, {cost} so far",
+            progress.panel().rounds,
+            sum_of_tokens(spent.tokens, spent.silent_calls)
+        )]
     }
 }
 

@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn what_is_to_come_costs_as_much_as_what_has_come_leads_to_expect() {
         let one_cent = contributed(PROPOSAL, "agent-kiss", None);
-        let spent = Spent { tokens: 0, cost: Some(Usd::from_dollars(0.01)) };
+        let spent = Spent { tokens: 0, silent_calls: 0, cost: Some(Usd::from_dollars(0.01)) };
         let mut plan = Plan::default();
         // The forecast comes behind the first call.
         plan.see(event(&one_cent), &panel());
@@ -152,7 +152,7 @@ mod tests {
         let mut plan = Plan::default();
         plan.expect(&foreseen, &panel());
         plan.see(event(&contributed(PROPOSAL, "agent-kiss", None)), &panel());
-        let spent = Spent { tokens: 0, cost: Some(Usd::from_dollars(0.01)) };
+        let spent = Spent { tokens: 0, silent_calls: 0, cost: Some(Usd::from_dollars(0.01)) };
         assert_eq!(plan.likely(spent).unwrap().to_string(), "$0.0700");
     }
 
@@ -164,6 +164,6 @@ mod tests {
         assert_eq!(plan.likely(Spent::default()), None);
         plan.see(event(&contributed(PROPOSAL, "agent-architect", None)), &panel());
         assert!(plan.likely(Spent::default()).is_some());
-        assert_eq!(plan.likely(Spent { tokens: 0, cost: None }), None);
+        assert_eq!(plan.likely(Spent { tokens: 0, silent_calls: 0, cost: None }), None);
     }
 }

@@ -7,7 +7,7 @@ use crate::debate::{
     AgentId, AgentPromptSource, Contribution, Debate, Failure, ModelUsage, Poll, PromptOrigin, Round, Settings,
     Verdict, Voting, Yield,
 };
-use crate::figures::{UNKNOWN, cost, counted, duration, score, thousands, tokens};
+use crate::figures::{UNKNOWN, cost, counted, duration, score, sum_of_tokens, thousands, tokens};
 
 use super::result::stability;
 use super::table::{Column, table};
@@ -206,6 +206,10 @@ fn totals(debate: &Debate) -> String {
         let right = Column::Right;
         text.push_str(&table(2, [Column::Left(MODEL), right, right, right, right, right], &rows));
     }
+    let all = debate.total_usage();
+    if all.silent_calls > 0 {
+        let _ = writeln!(text, "  in all: {}", sum_of_tokens(debate.total_tokens(), all.silent_calls));
+    }
     let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| duration(to.millis_since(from)));
     let _ = writeln!(text, "  duration: {}", took.unwrap_or_else(|| UNKNOWN.to_owned()));
     if let Some(outcome) = &debate.outcome {
@@ -326,6 +330,16 @@ mod tests {
             assert!(console::measure_text_width(line) <= 80, "{line}");
             assert!(!line.contains('\u{1b}'), "{line:?}");
         }
+    }
+
+    #[test]
+    fn a_sum_without_what_calls_did_not_say_is_none() {
+        let mut debate = debate();
+        let known = debate.total_tokens();
+        assert!(!summary(&debate).contains("at least"));
+        debate.usage.values_mut().next().unwrap().silent_calls = 2;
+        let said = format!("  in all: at least {} (2 calls did not say)\n", tokens(known));
+        assert!(summary(&debate).contains(&said), "{}", summary(&debate));
     }
 
     #[test]

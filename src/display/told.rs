@@ -11,7 +11,7 @@ use crate::debate::{
     AgentId, CallKey, Contribution, Convergence, Decider, Evaluation, Event, PanelInfo, Progress, Settled, Signal,
     Spent, StopReason, Tally, Undecided, Voting, Yield,
 };
-use crate::figures::{counted, duration, named_cost, score, thousands, tokens};
+use crate::figures::{counted, duration, named_cost, score, sum_of_tokens, thousands};
 use crate::sanitize::one_line;
 
 use super::result::{challenged, embedded, observed, related, result, result_line, swayed};
@@ -163,7 +163,7 @@ impl Teller {
 
     /// What the rule at the end of a round says, what matters most last.
     fn rule(&self, progress: &Progress, points: Option<&Tally>) -> Vec<Part> {
-        let Spent { tokens: all, cost } = progress.spent();
+        let Spent { tokens: all, silent_calls, cost } = progress.spent();
         let used = all.saturating_sub(self.before.tokens);
         let cost = cost.zip(self.before.cost).map(|(all, before)| all.saturating_sub(before));
         let mut parts = Vec::new();
@@ -177,7 +177,8 @@ impl Teller {
             }
         }
         if used > 0 {
-            parts.push(Part { text: tokens(used), rank: 3 });
+            let silent = silent_calls.saturating_sub(self.before.silent_calls);
+            parts.push(Part { text: sum_of_tokens(used, silent), rank: 3 });
         }
         parts.push(Part { text: named_cost(cost), rank: 0 });
         parts

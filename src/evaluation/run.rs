@@ -73,13 +73,15 @@ pub struct Usage {
     pub answers: u64,
     /// Tokens of those of which the server told.
     pub tokens: u64,
+    /// Calls of which it did not.
+    pub silent_calls: u64,
     /// What they cost; absent as soon as that of one is unknown.
     pub cost: Option<Usd>,
 }
 
 impl Usage {
     /// Of nothing.
-    pub const NONE: Self = Self { answers: 0, tokens: 0, cost: Some(Usd::ZERO) };
+    pub const NONE: Self = Self { answers: 0, tokens: 0, silent_calls: 0, cost: Some(Usd::ZERO) };
 
     /// Together with another.
     #[must_use]
@@ -87,20 +89,24 @@ impl Usage {
         Self {
             answers: self.answers + other.answers,
             tokens: self.tokens + other.tokens,
+            silent_calls: self.silent_calls + other.silent_calls,
             cost: self.cost.zip(other.cost).map(|(one, other)| one + other),
         }
     }
 
     fn of_answer(tokens: Option<Tokens>, cost: Option<Usd>) -> Self {
-        Self { answers: 1, tokens: tokens.map_or(0, Tokens::total), cost }
+        let silent_calls = u64::from(tokens.is_none());
+        Self { answers: 1, tokens: tokens.map_or(0, Tokens::total), silent_calls, cost }
     }
 
     /// Of a call without an answer. An attempt that broke off after it was taken may be on the bill: what it cost is
     /// unknown then, and not nothing.
     fn of_failure(failed: &FailedCall) -> Self {
         match failed.spent.as_deref() {
-            Some(spent) => Self::of_answer(spent.tokens, spent.cost_usd),
-            None if failed.error.may_be_billed() => Self { cost: None, ..Self::NONE },
+            Some(spent) => {
+                let answers = u64::from(spent.tokens.is_some());
+                Self { answers, ..Self::of_answer(spent.tokens, spent.cost_usd) }
+            }
             None => Self::NONE,
         }
     }

@@ -42,6 +42,9 @@ pub struct Figures {
     pub calls: u64,
     /// Input and output tokens.
     pub tokens: u64,
+    /// Calls of which nobody said how many they took.
+    #[serde(skip)]
+    pub silent_calls: u64,
     /// What it cost; absent where that is not known.
     pub cost_usd: Option<Usd>,
     /// How sure the judge is.
@@ -126,6 +129,7 @@ impl Figures {
             rounds: debate.rounds.len(),
             calls: debate.total_usage().requests,
             tokens: debate.total_tokens(),
+            silent_calls: debate.total_usage().silent_calls,
             cost_usd: debate.total_cost().filter(|_| !debate.usage.is_empty()),
             confidence: solution.and_then(|solution| solution.confidence),
             scores: scored.collect(),

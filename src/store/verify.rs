@@ -154,6 +154,9 @@ pub fn verify(entry: &Entry, journal: &Path) -> Result<Verification, StoreError>
     Ok(found)
 }
 
+/// The key of a model's usage that counts calls which did not say how many tokens they took.
+const SILENT_CALLS: &str = "silentCalls";
+
 /// Whether the state is saved behind this event and nothing else is recorded then.
 fn ends_a_run(event: &Event) -> bool {
     matches!(event, Event::Completed { .. } | Event::Failed { .. } | Event::Paused | Event::Suspended { .. })
@@ -220,7 +223,8 @@ fn compare(saved: &Saved, folded: &Folded, hashes: &[String], flaws: &mut Vec<Fl
             flaws.push(Flaw::OtherJournal { line: mark.events });
         }
     }
-    let fold = serde_json::to_value(DebateFile::of(&folded.debate)).unwrap_or_default();
+    let mut fold = serde_json::to_value(DebateFile::of(&folded.debate)).unwrap_or_default();
+    leave_out_uncounted(&mut fold, &saved.value);
     match first_difference(&saved.value, &fold, &KeyPath::root()) {
         Some(key) => {
             flaws.push(Flaw::StateDiffers { key });
@@ -228,6 +232,17 @@ fn compare(saved: &Saved, folded: &Folded, hashes: &[String], flaws: &mut Vec<Fl
         }
         None if folded.events == folded.of => StateFile::Current,
         None => StateFile::Behind { events: folded.events },
+    }
+}
+
+/// Takes out of a fold what builds before did not count, where a saved state is without it.
+fn leave_out_uncounted(fold: &mut Value, saved: &Value) {
+    let models = fold.get_mut("usage").and_then(Value::as_object_mut).into_iter().flatten();
+    for (model, usage) in models {
+        let is_counted = saved["usage"][model.as_str()].get(SILENT_CALLS).is_some();
+        if let Some(usage) = usage.as_object_mut().filter(|_| !is_counted) {
+            usage.remove(SILENT_CALLS);
+        }
     }
 }
 

@@ -435,3 +435,76 @@ fn what_a_limit_is_said_to_buy_of_an_arena_has_its_observations_in_it() {
         assert!(!is_bought || !finished.contains("has no room"), "{limit}: {finished}");
     }
 }
+
+#[test]
+fn failures_after_the_work_was_done_count_with_all_that_was_set_aside() {
+    // Every fifth request is worked for, billed and lost on the way.
+    let is_lost = |index: usize| index % 5 == 3;
+    let server = MockServer::with(move |request| match request.index {
+        index if is_lost(index) => Reply::raw("text/html", "gateway timeout").status(504),
+        _ => default_reply(request).usage(900, 0, 900),
+    });
+    let config = priced(&["architect", "kiss"], &json!({"rounds": 3, "maxRetries": 3}));
+    let sandbox = Sandbox::new().model_server(&server).config(&config);
+    let _ = sandbox.run(["debate", "--max-cost", "1.00", "Design a queue"]);
+    let events: Vec<Value> =
+        sandbox.journal(&sandbox.only_debate()).into_iter().map(|line| serde_json::from_str(&line).unwrap()).collect();
+    let failed: Vec<&Value> = events.iter().filter(|event| event["type"] == "attempt-failed").collect();
+    let lost = (0..server.requests().len()).filter(|index| is_lost(*index)).count();
+    assert!(lost > 1 && failed.len() == lost, "{} of {lost} are on record", failed.len());
+    let aside = |call: &Value| {
+        let number = call["reservation"].as_u64().expect("money was set aside");
+        let event = events.iter().find(|event| event["seq"].as_u64() == Some(number)).unwrap();
+        event["usd"].as_f64().unwrap()
+    };
+    let calls = events.iter().map(|event| &event["call"]).filter(|call| call.is_object());
+    let counted: f64 = calls.map(|call| call["costUsd"].as_f64().unwrap_or_else(|| aside(call))).sum();
+    assert!(failed.iter().all(|event| event["call"]["costUsd"].is_null()), "{failed:?}");
+    assert!(counted <= 1.0, "{counted} is counted of a limit of 1");
+    #[expect(clippy::cast_precision_loss, reason = "small")]
+    let billed = server.requests().len() as f64 * 0.0099;
+    assert!(billed <= counted + 1e-9, "{billed} was billed, {counted} is counted");
+}
+
+#[test]
+fn under_a_limit_a_server_that_loses_answers_is_asked_twice_for_each() {
+    for (limit, expected) in [(Some("1.00"), 2), (None, 4)] {
+        let server = MockServer::with(|request| match request.purpose {
+            Purpose::Synthesize => Reply::raw("text/html", "bad gateway").status(502),
+            _ => default_reply(request).usage(900, 0, 900),
+        });
+        let config = priced(&["architect", "kiss"], &json!({"rounds": 1, "maxRetries": 3}));
+        let sandbox = Sandbox::new().model_server(&server).config(&config);
+        let limited = limit.map(|limit| ["--max-cost", limit]).into_iter().flatten();
+        let _ = sandbox.run(["debate"].into_iter().chain(limited).chain(["Design a queue"]));
+        let asked = server.requests().iter().filter(|request| request.purpose == Purpose::Synthesize).count();
+        assert_eq!(asked, expected, "{limit:?}");
+    }
+}
+
+#[test]
+fn what_calls_did_not_say_stays_unknown_in_sums() {
+    let server = MockServer::with(|request| match request.index {
+        0 | 1 => default_reply(request).without_usage(),
+        _ => default_reply(request).usage(900, 0, 900),
+    });
+    let sandbox = Sandbox::new()
+        .model_server(&server)
+        .config(&priced(&["architect", "kiss"], &json!({"rounds": 1, "maxConcurrency": 1})));
+    sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let id = sandbox.only_debate();
+    let mut state = sandbox.state(&id);
+    let models = state["usage"].as_object().unwrap();
+    assert_eq!(models.values().filter_map(|model| model["silentCalls"].as_u64()).sum::<u64>(), 2, "{models:?}");
+    let report = sandbox.run(["report", "-d", &id]).expect_code(0).stdout;
+    assert!(report.contains("\nIn all: at least ") && report.contains(" tokens (2 calls did not say)\n"), "{report}");
+    sandbox.run(["report", "-d", &id, "-o", "report.html"]).expect_code(0);
+    assert!(sandbox.read("report.html").contains(" tokens (2 calls did not say)"));
+    sandbox.run(["verify", &id]).expect_code(0);
+    // A state that an earlier build saved is without the count.
+    for model in state["usage"].as_object_mut().unwrap().values_mut() {
+        model.as_object_mut().unwrap().remove("silentCalls");
+    }
+    sandbox.write(format!("debates/{id}.json"), state.to_string());
+    sandbox.run(["verify", &id]).expect_code(0);
+}

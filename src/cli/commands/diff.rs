@@ -11,7 +11,7 @@ use crate::cli::terminal::Terminal;
 use crate::debate::Debate;
 use crate::display::{Cell, ComparedLine, Layout, Table, TableColumn, compared};
 use crate::error::Error;
-use crate::figures::{cost, score, thousands};
+use crate::figures::{cost, score, sum_of_tokens, thousands};
 use crate::report::{Comparison, Decided, Figures, Line, Side};
 use crate::sanitize::one_line;
 use crate::store::Wanted;
@@ -81,7 +81,11 @@ fn figures(debates: &[Figures; 2], names: &[String; 2], layout: Layout) -> Strin
     row(&mut drawn, "Outcome", each(&|one| one.outcome.to_owned()));
     row(&mut drawn, "Rounds", each(&|one| number(one.rounds)));
     row(&mut drawn, "Calls", each(&|one| thousands(one.calls)));
-    row(&mut drawn, "Tokens", each(&|one| thousands(one.tokens)));
+    let tokens = |one: &Figures| match one.silent_calls {
+        0 => thousands(one.tokens),
+        silent => sum_of_tokens(one.tokens, silent),
+    };
+    row(&mut drawn, "Tokens", each(&tokens));
     row(&mut drawn, "Cost", each(&|one| cost(one.cost_usd)));
     row(&mut drawn, "Confidence", each(&|one| known(one.confidence)));
     if debates.iter().any(|one| !one.scores.is_empty()) {

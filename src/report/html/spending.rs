@@ -48,7 +48,7 @@ impl Amounts {
         let usage = view.debate.usage.values().map(|usage| Self {
             calls: Some(usage.requests),
             known_tokens: usage.input_tokens.saturating_add(usage.output_tokens),
-            is_more: false,
+            is_more: usage.silent_calls > 0,
             cost: usage.cost_usd,
         });
         // The usage counts such calls as if they had taken none.

@@ -3,7 +3,7 @@
 use maud::{Markup, Render, html};
 
 use crate::debate::ModelUsage;
-use crate::figures::{cost, thousands};
+use crate::figures::{cost, sum_of_tokens, thousands};
 use crate::report::View;
 use crate::report::stages::Period;
 
@@ -88,7 +88,13 @@ fn by_model(view: &View<'_>) -> Markup {
     let numbers = ["Calls", "Input", "Cached", "Output", "Cost"].map(Column::number);
     let columns: Vec<Column> = [Column::words("Model")].into_iter().chain(numbers).collect();
     let caption = "Calls, tokens and cost by model; cached input is a part of the input";
-    table("models", caption, &columns, &rows, foot.as_ref())
+    let all = view.debate.total_usage();
+    html! {
+        (table("models", caption, &columns, &rows, foot.as_ref()))
+        @if all.silent_calls > 0 {
+            p.lead { "In all: " (sum_of_tokens(view.debate.total_tokens(), all.silent_calls)) }
+        }
+    }
 }
 
 fn row(heading: impl Render, usage: &ModelUsage) -> Markup {

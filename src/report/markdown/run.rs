@@ -1,7 +1,7 @@
 //! How the debate went: outcome, usage, scores, vote, polls, verdict, failures.
 
 use crate::debate::{CallKey, Debate, Decider, Failure, ModelUsage, Polls, Status, StopReason, Voting};
-use crate::figures::{UNKNOWN, cost, duration, score, thousands};
+use crate::figures::{UNKNOWN, cost, duration, score, sum_of_tokens, thousands};
 use crate::markdown::{cell, heading, inline, line};
 
 use super::super::View;
@@ -102,6 +102,10 @@ fn usage(out: &mut Document<'_>, debate: &Debate) {
         rows.push(row("all models".to_owned(), &debate.total_usage()));
     }
     out.table(&["Model", ">Calls", ">Input tokens", ">Of these cached", ">Output tokens", ">Cost"], rows);
+    let silent = debate.total_usage().silent_calls;
+    if silent > 0 {
+        out.line(format_args!("In all: {}\n", sum_of_tokens(debate.total_tokens(), silent)));
+    }
 }
 
 fn scores(out: &mut Document<'_>, debate: &Debate) {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::evaluation::{Attempt, Evaluated, Evaluator, Usage};
-use crate::figures::{cost, counted, duration, tokens};
+use crate::figures::{cost, counted, duration, sum_of_tokens};
 use crate::sanitize::one_line;
 
 /// Each evaluator with its provider, model, limit and prompts.
@@ -46,10 +46,19 @@ pub(super) fn details(evaluated: &[Evaluated]) -> String {
                 format!("{scores} counted, {} ignored or clamped", answer.ignored.len())
             }
         };
-        let _ = write!(text, "\n  {place}: {took}, {}, {outcome}", tokens(attempt.usage.tokens));
+        let _ = write!(
+            text,
+            "\n  {place}: {took}, {}, {outcome}",
+            sum_of_tokens(attempt.usage.tokens, attempt.usage.silent_calls)
+        );
     });
     let answers = counted(total.answers, "answer");
-    let _ = write!(text, "\n  in all: {answers}, {}, cost {}", tokens(total.tokens), cost(total.cost));
+    let _ = write!(
+        text,
+        "\n  in all: {answers}, {}, cost {}",
+        sum_of_tokens(total.tokens, total.silent_calls),
+        cost(total.cost)
+    );
     text
 }
 

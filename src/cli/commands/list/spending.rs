@@ -9,7 +9,7 @@ use crate::cli::terminal::Terminal;
 use crate::debate::{ModelUsage, Usd};
 use crate::display::{Cell, Table, TableColumn};
 use crate::error::Error;
-use crate::figures::{UNKNOWN, thousands};
+use crate::figures::{UNKNOWN, sum_of_tokens, thousands};
 use crate::sanitize::one_line;
 
 use super::{NOTHING, Row, local};
@@ -25,6 +25,9 @@ struct Spent {
     requests: u64,
     input_tokens: u64,
     output_tokens: u64,
+    /// Calls of which nobody said how many they took.
+    #[serde(skip)]
+    silent_calls: u64,
     /// What is known of the cost.
     cost_usd: Usd,
     /// How many of the debates cost something that nobody knows.
@@ -38,6 +41,7 @@ impl Spent {
         self.requests = self.requests.saturating_add(usage.requests);
         self.input_tokens = self.input_tokens.saturating_add(usage.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(usage.output_tokens);
+        self.silent_calls = self.silent_calls.saturating_add(usage.silent_calls);
         match usage.cost_usd {
             Some(cost) => self.cost_usd += cost,
             None => self.unpriced_debates += 1,
@@ -99,5 +103,10 @@ pub(super) fn print(rows: &[Row], json: bool, terminal: &mut Terminal) -> Result
     if spent.len() > 1 {
         table.row(line(&all, "all", String::new(), Style::new().bold()));
     }
-    terminal.clean(&table.drawn(terminal.screen()))
+    terminal.clean(&table.drawn(terminal.screen()))?;
+    if all.silent_calls > 0 {
+        let tokens = all.input_tokens.saturating_add(all.output_tokens);
+        terminal.notice(&format!("In all: {}.", sum_of_tokens(tokens, all.silent_calls)));
+    }
+    Ok(())
 }
