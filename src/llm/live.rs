@@ -54,6 +54,9 @@ pub trait Further: Send + Sync {
     /// # Errors
     /// The failure with which the attempt has to end: `failed`, not charged yet, or that there is no room for more.
     fn after(&self, failed: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>>;
+
+    /// Whether a failure that counts in full is repeated but once, so that what else may help is to be tried at once.
+    fn repeats_once(&self) -> bool;
 }
 
 /// Told of the tokens of an answer while it comes in.

@@ -82,9 +82,13 @@ impl<'a> Bill<'a> {
 
     /// Whether a failure counts with all that was set aside: it may be on the bill, and nobody says with how much.
     fn is_in_full(&self, failed: &FailedAttempt, reserved: Option<Reserved>) -> bool {
-        let costs = !self.caller.price.is_some_and(Price::is_free);
         let is_unsaid = || self.caller.spent(self.request, failed.usage).cost_usd.is_none();
-        reserved.is_some() && costs && failed.may_be_billed && is_unsaid()
+        self.is_limited(reserved) && failed.may_be_billed && is_unsaid()
+    }
+
+    /// Whether money is set aside for the requests of the call.
+    fn is_limited(&self, reserved: Option<Reserved>) -> bool {
+        reserved.is_some() && !self.caller.price.is_some_and(Price::is_free)
     }
 
     /// What is set aside for the request in flight.
@@ -124,5 +128,10 @@ impl Further for Bill<'_> {
             self.charge(&failed);
             self.reserve().await.map_err(FailedAttempt::from)
         })
+    }
+
+    fn repeats_once(&self) -> bool {
+        let reserved = self.open().reserved;
+        self.is_limited(reserved)
     }
 }

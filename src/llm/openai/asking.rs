@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::llm::{FailedAttempt, Live, Reply, Request, Usage};
+use crate::llm::{FailedAttempt, Further, Live, Reply, Request, Usage};
 
 use super::capabilities::{Adjustment, Api, Capabilities, LimitField, Streaming};
 use super::failure::Refusal;
@@ -50,7 +50,7 @@ impl OpenAiClient {
             Ok(reply) => return Ok(reply),
             Err(failure) => failure,
         };
-        let verdict = self.verdict(&first, &request, live.attempt);
+        let verdict = self.verdict(&first, &request, live);
         if matches!(verdict, Verdict::Elsewhere) {
             return Err(first);
         }
@@ -77,7 +77,7 @@ impl OpenAiClient {
 
     /// What `failure` says of the Responses API, which has not answered for the model yet. That there is none for the
     /// server or for the model is remembered at once.
-    fn verdict(&self, failure: &Failure, request: &Request, attempt: u32) -> Verdict {
+    fn verdict(&self, failure: &Failure, request: &Request, live: Live<'_>) -> Verdict {
         let serves = self.known.serves_responses();
         let refusal = match failure {
             Failure::Foreign(_) if serves => return Verdict::Elsewhere,
@@ -92,8 +92,8 @@ impl OpenAiClient {
         let doubtful = match refusal.status {
             _ if serves || refusal.is_about_the_request() => false,
             400 | 404 | 405 | 422 | 501 => true,
-            // A server that fails is asked once more before its API is doubted.
-            500 => attempt == 2,
+            // A server that fails is asked once more before its API is doubted, unless it is asked but once more.
+            500 => live.attempt == 2 || live.further.is_some_and(Further::repeats_once),
             200..=299 => !refusal.in_answer,
             _ => false,
         };
