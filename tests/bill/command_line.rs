@@ -20,7 +20,7 @@ const TOO_LITTLE: f64 = 0.0001;
 
 pub(crate) fn run(plan: &Plan) -> io::Result<Verdict> {
     let provider = Provider::start(plan.terms.clone())?;
-    let sandbox = Sandbox::new(plan.environment(&provider.base_url()))?;
+    let sandbox = Sandbox::new(plan.environment(&provider))?;
     let name = if plan.config == Config::Named { "work/mine.json" } else { "work/debate-config.json" };
     sandbox.write(name, &plan.file(&provider.base_url()))?;
     let mut disturbances = plan.disturbances.iter();

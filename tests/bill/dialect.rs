@@ -119,8 +119,16 @@ pub(crate) fn usual(api: Api, took: Took, output: u64) -> Value {
     }
 }
 
-/// What is said of a call that took that much at that list price.
-pub(crate) fn statement(dialect: Dialect, api: Api, took: Took, price: Price, random: &mut ChaCha12Rng) -> Statement {
+/// What is said of a call that took that much at that list price. `states_nothing` is whether it may state a cost of 0
+/// all the same.
+pub(crate) fn statement(
+    dialect: Dialect,
+    api: Api,
+    took: Took,
+    price: Price,
+    states_nothing: bool,
+    random: &mut ChaCha12Rng,
+) -> Statement {
     let Took { input, cached, written, output, reasoning } = took;
     let billed = took.cost(price);
     let alone =
@@ -153,7 +161,8 @@ pub(crate) fn statement(dialect: Dialect, api: Api, took: Took, price: Price, ra
             Statement { first: Some(first), last: vec![last], whole: Some(of(output)), billed, ..Statement::default() }
         }
         Dialect::LiteLlm => {
-            let header = if random.random_bool(0.3) { "0.0".to_owned() } else { format!("{billed:.12}") };
+            let header =
+                if random.random_bool(0.3) && states_nothing { "0.0".to_owned() } else { format!("{billed:.12}") };
             Statement { header: random.random_bool(0.8).then_some(header), ..alone(usual(api, took, output)) }
         }
         Dialect::ReasoningBeside => {

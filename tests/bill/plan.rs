@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::chance::chance;
 use crate::dialect::{Dialect, Price};
-use crate::provider::{Closing, Fault, Terms, seed_of};
+use crate::provider::{Closing, Fault, Provider, Terms, seed_of};
 
 const ROLES: [&str; 4] = ["architect", "kiss", "testing", "security"];
 const PROTOCOLS: [&str; 6] = ["dialectic", "review", "arena", "oxford", "lincoln-douglas", "roundtable"];
@@ -154,6 +154,7 @@ impl Plan {
                 long: if is_tight { 1.0 } else { [0.0, 0.1, 0.5][random.random_range(0..3)] },
                 dialect,
                 has_responses,
+                is_elsewhere: random.random_bool(0.5),
                 streams: random.random_bool(0.9),
                 is_old: random.random_bool(0.15),
                 faults,
@@ -164,13 +165,15 @@ impl Plan {
     }
 
     /// The variables that say where the provider is, and with which key.
-    pub(crate) fn environment(&self, base_url: &str) -> Vec<(&'static str, String)> {
-        let key = "sk-test-of-the-bill-0123456789".to_owned();
-        match self.provider {
-            "openrouter" => vec![("OPENROUTER_BASE_URL", base_url.to_owned()), ("OPENROUTER_API_KEY", key)],
-            "openai" => vec![("OPENAI_BASE_URL", base_url.to_owned()), ("OPENAI_API_KEY", key)],
+    pub(crate) fn environment(&self, provider: &Provider) -> Vec<(&'static str, String)> {
+        let (key, base_url) = ("sk-test-of-the-bill-0123456789".to_owned(), provider.base_url());
+        let mut variables = match self.provider {
+            "openrouter" => vec![("OPENROUTER_BASE_URL", base_url), ("OPENROUTER_API_KEY", key)],
+            "openai" => vec![("OPENAI_BASE_URL", base_url), ("OPENAI_API_KEY", key)],
             _ => vec![("GATEWAY_KEY", key)],
-        }
+        };
+        variables.extend(provider.proxy().map(|proxy| ("http_proxy", proxy)));
+        variables
     }
 
     /// The configuration in the directory, or the one that is named.
@@ -254,13 +257,14 @@ impl Plan {
 
     /// All of it in a line.
     pub(crate) fn line(&self) -> String {
-        let Terms { dialect, faults, fault, closing, streams, has_responses, is_old, long, .. } = &self.terms;
+        let Terms { dialect, faults, fault, closing, streams, has_responses, is_old, long, is_elsewhere, .. } =
+            &self.terms;
         let (protocol, agents, rounds, config) = (self.protocol, self.agents, self.rounds, self.config);
         let (provider, api, wants_streams) = (self.provider, self.api, self.wants_streams);
         let (found, found_limit, disturbances) = (self.found, self.found_limit, &self.disturbances);
         format!(
             "{protocol}, {agents} agents, {rounds} rounds, {config:?} (prices times {found}, limit {found_limit:?}), \
-             {provider}, {api}, streams {wants_streams} and {streams}, responses {has_responses}, old {is_old}, \
+             {provider}, {api}, streams {wants_streams} and {streams}, responses {has_responses}, old {is_old}, elsewhere {is_elsewhere}, \
              {dialect:?}, long {long}, faults {faults:.2} {fault:?}, {closing:?}, {disturbances:?}, {}",
             self.debate
         )

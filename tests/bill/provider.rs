@@ -33,6 +33,8 @@ pub(crate) struct Terms {
     pub(crate) long: f64,
     pub(crate) dialect: Dialect,
     pub(crate) has_responses: bool,
+    /// Whether it is reached through a proxy: who serves on this machine, and states a cost of 0, bills nothing.
+    pub(crate) is_elsewhere: bool,
     /// Whether it sends streams where they are asked for.
     pub(crate) streams: bool,
     /// Whether the output limit is `max_tokens` alone.
@@ -176,8 +178,15 @@ impl Provider {
         Ok(Self { address, shared })
     }
 
+    /// Where it is found; through a proxy, which it is itself, it is no server of this machine.
     pub(crate) fn base_url(&self) -> String {
-        format!("http://{}/v1", self.address)
+        let host = if self.shared.terms.is_elsewhere { "models.example".to_owned() } else { self.address.to_string() };
+        format!("http://{host}/v1")
+    }
+
+    /// The proxy on the way to it.
+    pub(crate) fn proxy(&self) -> Option<String> {
+        self.shared.terms.is_elsewhere.then(|| format!("http://{}", self.address))
     }
 
     /// How many requests for an answer it has read.
@@ -297,7 +306,7 @@ impl Shared {
         out: &TcpStream,
     ) -> io::Result<After> {
         let (took, text, is_cut) = self.think(asked, fault, random);
-        let statement = statement(self.terms.dialect, asked.api, took, price, random);
+        let statement = statement(self.terms.dialect, asked.api, took, price, self.terms.is_elsewhere, random);
         self.enter(Some(asked), took, statement.billed, fault, &format!("{statement:?}"));
         let streams = self.terms.streams && asked.is_for_a_stream();
         let answer = Answer { asked, text: &text, is_cut, took, statement: &statement };

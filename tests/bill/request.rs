@@ -37,6 +37,9 @@ impl Head {
         }
         let mut words = line.split_whitespace().map(str::to_owned);
         let (Some(method), Some(path)) = (words.next(), words.next()) else { return Ok(None) };
+        // Through a proxy a request names the server, too.
+        let path =
+            path.strip_prefix("http://").and_then(|rest| Some(rest[rest.find('/')?..].to_owned())).unwrap_or(path);
         let mut length = 0;
         loop {
             line.clear();

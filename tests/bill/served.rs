@@ -52,7 +52,7 @@ struct Limits {
 pub(crate) fn run(plan: &Plan) -> io::Result<Vec<Verdict>> {
     let mut random = chance(plan.seed, "served");
     let provider = Provider::start(plan.terms.clone())?;
-    let mut environment = plan.environment(&provider.base_url());
+    let mut environment = plan.environment(&provider);
     environment.push(("DIALECTIC_TOKEN", TOKEN.to_owned()));
     let sandbox = Sandbox::new(environment)?;
     let name = if plan.config == Config::Named { "work/mine.json" } else { "work/debate-config.json" };
