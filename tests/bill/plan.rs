@@ -103,6 +103,8 @@ impl Plan {
         let disturbances = disturbances.collect();
         let prices = prices(agents, is_tight, random);
         let closing = match random.random_range(0..10) {
+            // A connection that closes under a request is a fault of that call, too, and none of the 5 %.
+            _ if is_calm => Closing::Keeps,
             0..6 => Closing::Keeps,
             6..8 => Closing::AtOnce,
             _ => Closing::Soon,
