@@ -4,14 +4,18 @@
 //! The list errs on the side of silence. A file that a model misses can be given another name by its owner; a key that
 //! a model was shown is a key to be replaced.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::Path;
+use std::sync::Arc;
+
+use secrecy::{ExposeSecret, SecretString};
 
 // The lists are texts of words, which stay readable however long they grow.
 
 /// Directories whose contents are nobody's business.
 const DIRECTORIES: &str = "\
-    .ssh .gnupg .aws .azure .kube .oci .aliyun .gcloud .password-store .1password .vault";
+    .ssh .gnupg .aws .azure .kube .oci .aliyun .gcloud .password-store .1password .vault .secrets .env.d";
 
 /// Directories of which that holds for what is below another one.
 const DIRECTORIES_IN: &[(&str, &str)] =
@@ -24,7 +28,8 @@ const NAMES: &str = "\
     .vault-token .s3cfg .boto .passwd-s3fs .terraformrc terraform.rc credentials.tfrc.json terraform.tfstate \
     .databrickscfg .snowsql .sentryclirc .clasprc.json application_default_credentials.json kubeconfig \
     rclone.conf nuget.config wp-config.php local.settings.json settings-security.xml auth.json logins.json \
-    key3.db key4.db cookies.sqlite cookies.txt wallet.dat secring.gpg shadow gshadow .token .secret .secrets";
+    key3.db key4.db cookies.sqlite cookies.txt wallet.dat secring.gpg shadow gshadow .token .secret .secrets \
+    .vault_pass .vault-pass .vault_password";
 
 /// Files whose names begin so.
 const BEGINNINGS: &str = "\
@@ -82,7 +87,15 @@ pub fn is_secret_place(path: &Path) -> bool {
     names.iter().any(|name| one_of(DIRECTORIES, name)) || names.windows(2).any(is_pair)
 }
 
-/// Whether a text has a private key in it, in the form in which tools write them.
+/// Whether a path leads through, or to, what git keeps of a repository: its objects and logs hold every text that was
+/// ever committed.
+#[must_use]
+pub fn is_in_git(path: &Path) -> bool {
+    path.iter().any(|name| lower(name) == ".git")
+}
+
+/// Whether a text has a private key in it, in the form in which tools write them: by itself, or as the value of
+/// `private_key` in the JSON of a service account.
 #[must_use]
 pub fn holds_private_key(text: &str) -> bool {
     let begins = |line: &str| {
@@ -91,7 +104,94 @@ pub fn holds_private_key(text: &str) -> bool {
             || line.starts_with("PuTTY-User-Key-File-")
             || line.starts_with("AGE-SECRET-KEY-1")
     };
-    text.lines().any(begins)
+    text.lines().any(begins) || holds_account_key(text)
+}
+
+/// Whether `"private_key"` is followed by the beginning of a PEM block, whatever the layout of the JSON.
+fn holds_account_key(text: &str) -> bool {
+    text.match_indices("\"private_key\"").any(|(at, name)| {
+        let value = text[at + name.len()..].trim_start().strip_prefix(':').map(str::trim_start);
+        let value = value.and_then(|value| value.strip_prefix('"'));
+        // Line breaks are escaped in a string.
+        value.is_some_and(|value| value.trim_start_matches(['\\', 'n', 'r', 't', ' ']).starts_with("-----BEGIN "))
+    })
+}
+
+/// Shorter values stand in texts by chance: servers on the own machine take any key, such as `none`.
+const SHORTEST_KEY: usize = 16;
+/// How much of a key at the end of a text that was cut is worth hiding, in bytes.
+const SHORTEST_PIECE: usize = 8;
+/// Words in what stands in place of a key until somebody puts one there.
+const PLACEHOLDERS: &str = "\
+    your-api your_api your-key your_key your-secret your_secret your-openai your_openai yourapikey yourkey \
+    api-key-here api_key_here key-here key_here placeholder changeme change-me change_me change-this replace-me \
+    replace_me replace-with replace_with replaceme insert-your insert_your example dummy not-needed not_needed \
+    notneeded no-key-required no_key_required xxxxxxxx ........ ********";
+
+/// The values of the user's keys, each with the variable that it is in.
+#[derive(Clone, Default)]
+pub struct KnownKeys(Arc<[(String, SecretString)]>);
+
+impl std::fmt::Debug for KnownKeys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(variable, _)| variable)).finish()
+    }
+}
+
+impl KnownKeys {
+    /// Those of these values that are keys: long enough, and no placeholders.
+    #[must_use]
+    pub fn new(values: impl IntoIterator<Item = (String, SecretString)>) -> Self {
+        let is_key = |value: &str| value.len() >= SHORTEST_KEY && !is_placeholder(value);
+        let mut keys: Vec<_> = values.into_iter().filter(|(_, value)| is_key(value.expose_secret())).collect();
+        // One that is part of another must not leave the rest of that.
+        keys.sort_by_key(|(_, value)| std::cmp::Reverse(value.expose_secret().len()));
+        Self(keys.into())
+    }
+
+    /// The variable whose value stands in a text.
+    #[must_use]
+    pub fn find(&self, text: &str) -> Option<&str> {
+        let mut keys = self.0.iter();
+        keys.find(|(_, value)| text.contains(value.expose_secret())).map(|(variable, _)| variable.as_str())
+    }
+
+    /// The text with the name of its variable in place of each value.
+    #[must_use]
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut text = Cow::Borrowed(text);
+        for (variable, value) in self.0.iter() {
+            if text.contains(value.expose_secret()) {
+                text = text.replace(value.expose_secret(), &redacted(variable)).into();
+            }
+        }
+        text
+    }
+
+    /// The same of a text that was cut: it may end within a value.
+    #[must_use]
+    pub fn redact_cut<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let text = self.redact(text);
+        let piece = |value: &str| {
+            let lengths = (SHORTEST_PIECE..value.len()).rev().filter(|length| value.is_char_boundary(*length));
+            lengths.into_iter().find(|length| text.ends_with(&value[..*length]))
+        };
+        let found = self.0.iter().find_map(|(variable, value)| Some((variable, piece(value.expose_secret())?)));
+        match found {
+            Some((variable, length)) => format!("{}{}", &text[..text.len() - length], redacted(variable)).into(),
+            None => text,
+        }
+    }
+}
+
+fn redacted(variable: &str) -> String {
+    format!("[{variable} redacted]")
+}
+
+fn is_placeholder(value: &str) -> bool {
+    let value = value.to_lowercase();
+    let is_template = value.starts_with('<') && value.ends_with('>') || value.starts_with("${");
+    is_template || words(PLACEHOLDERS).any(|word| value.contains(word))
 }
 
 /// Whether both paths lead to one file, through whatever links.
@@ -185,6 +285,7 @@ mod tests {
             passwords.txt, auth.json, terraform.tfstate, terraform.tfstate.backup, prod.auto.tfvars,
             kubeconfig, prod.kubeconfig, wp-config.php, .bash_history, .psql_history, etc/shadow,
             .git/config, sub/.git/config, .git/modules/sub/config, .git/config.bak, bare.git/config,
+            .secrets/notes.md, .env.d/prod.txt, ops/.vault_pass, .SECRETS/x,
             .docker/config.json, .m2/settings.xml, .config/gh/hosts.yml, .config/gcloud/x, .ssh/config, .ssh,
             .SSH/known_hosts, .kube/config, .gnupg/x, .azure/x.json, .svn/auth/x";
         for path in paths.split(',').map(str::trim) {
@@ -206,11 +307,50 @@ mod tests {
     }
 
     #[test]
+    fn what_git_keeps_is_known_by_its_directory() {
+        for (path, expected) in [
+            (".git/HEAD", true),
+            ("sub/.GIT/logs/HEAD", true),
+            (".git", true),
+            (".github/x", false),
+            ("a.git/HEAD", false),
+        ] {
+            assert_eq!(is_in_git(Path::new(path)), expected, "{path}");
+        }
+    }
+
+    fn keys(pairs: &[(&str, &str)]) -> KnownKeys {
+        KnownKeys::new(pairs.iter().map(|(variable, value)| ((*variable).to_owned(), SecretString::from(*value))))
+    }
+
+    #[test]
+    fn values_of_keys_are_redacted_and_placeholders_are_not() {
+        let known =
+            keys(&[("SHORT", "sk-1234567890ab"), ("A_KEY", "sk-1234567890abc"), ("B_KEY", "sk-1234567890abcdef-2")]);
+        assert_eq!(known.redact("a sk-1234567890abcdef-2 b sk-1234567890abc"), "a [B_KEY redacted] b [A_KEY redacted]");
+        assert_eq!(known.redact("sk-1234567890ab"), "sk-1234567890ab", "shorter than any key");
+        assert_eq!(known.find("x sk-1234567890abc"), Some("A_KEY"));
+        assert_eq!(known.redact_cut("cut in sk-1234567"), "cut in [B_KEY redacted]");
+        assert_eq!(known.redact_cut("cut in sk-1"), "cut in sk-1");
+        for placeholder in ["your-api-key-here", "sk-xxxxxxxxxxxxxxxx", "<put your key in here>", "changeme-changeme"] {
+            assert_eq!(keys(&[("K", placeholder)]).find(placeholder), None, "{placeholder}");
+        }
+        assert!(!format!("{known:?}").contains("sk-"));
+    }
+
+    #[test]
     fn private_keys_are_known_by_their_first_line() {
         for label in ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"] {
             assert!(holds_private_key(&format!("notes\r\n-----BEGIN {label}-----\r\nMII\r\n")), "{label}");
         }
         assert!(holds_private_key("# created\nAGE-SECRET-KEY-1QQ\n"));
+        for json in [
+            r#"{"type": "service_account", "private_key": "-----BEGIN PRIVATE KEY-----\nMII\n"}"#,
+            "{\"private_key\"\n :\n \"\\n-----BEGIN RSA PRIVATE KEY-----\\nMII\"}",
+        ] {
+            assert!(holds_private_key(json), "{json}");
+        }
+        assert!(!holds_private_key(r#"{"private_key": "the path of a file that says -----BEGIN PRIVATE KEY-----"}"#));
         assert!(!holds_private_key("let begin = \"-----BEGIN PRIVATE KEY-----\";"));
         assert!(!holds_private_key("-----BEGIN CERTIFICATE-----\n-----BEGIN PUBLIC KEY-----\n"));
     }

@@ -11,6 +11,7 @@ use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::Caller;
 use crate::prompt::{PromptFileError, Role, RoleError, read_prompt, version};
 use crate::protocol::Protocol;
+use crate::secrets::KnownKeys;
 
 /// A debater or the judge.
 #[derive(Clone)]
@@ -36,6 +37,8 @@ pub struct Panel {
     pub sources: PromptSources,
     /// A file that holds keys and that tools never show, absolute.
     pub withheld: Option<PathBuf>,
+    /// The keys whose values tools never show.
+    pub keys: KnownKeys,
     /// The providers whose servers may ask other prices than the list; all of them, until somebody knows better.
     pub routed: BTreeSet<String>,
     /// Prompt files that could not be used; the built-in prompts are in their place.
@@ -151,7 +154,16 @@ impl Panel {
         });
         let routed = settings.everybody().map(|agent| agent.provider.clone()).collect();
         let sources = PromptSources { version: Some(version(protocol.prompts)), agents: sources, judge: judge_source };
-        Ok(Self { agents, judge, embedder, sources, withheld: None, routed, warnings: files.warnings })
+        Ok(Self {
+            agents,
+            judge,
+            embedder,
+            sources,
+            withheld: None,
+            keys: KnownKeys::default(),
+            routed,
+            warnings: files.warnings,
+        })
     }
 
     /// The agent or judge of that id.

@@ -278,6 +278,10 @@ pub(super) struct ResumeArgs {
     #[arg(long)]
     pub(super) finish: bool,
 
+    /// Close the debate before all of it has cost more than this many dollars, whatever limit it began with
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
+    pub(super) max_cost: Option<Usd>,
+
     #[command(flatten)]
     pub(super) vouch: VouchArgs,
 

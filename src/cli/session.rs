@@ -71,7 +71,7 @@ pub(super) fn vouched(
     environment: &Environment,
 ) -> Result<Provenance, Error> {
     if let Some(user) = with_vocabulary(|vocabulary| user_settings(environment, vocabulary))? {
-        provenance = provenance.and_providers(&user);
+        provenance = provenance.and_own(&user);
     }
     if let Some(path) = &args.config {
         let named = load_settings(&ConfigPath::Named(path.clone()), environment, &Overrides::default())?;

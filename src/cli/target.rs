@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::sanitize::sanitize;
-use crate::store::{StoreError, write_atomically};
+use crate::store::{Readers, StoreError, write_atomically};
 
 use super::output::make_parent;
 
@@ -104,7 +104,11 @@ impl Target {
                 write_to(&mut out, write).map_err(failed)
             }
             Way::File(path) => {
-                let replaced = if is_shared(path) { Err(None) } else { write_atomically(path, &write).map_err(Some) };
+                let replaced = if is_shared(path) {
+                    Err(None)
+                } else {
+                    write_atomically(path, Readers::All, &write).map_err(Some)
+                };
                 let Err(refused) = replaced else { return Ok(()) };
                 // A file that is a mount point or in a directory that takes no new file is written in place. One
                 // that did not exist has no place yet: then the reason is the first one.

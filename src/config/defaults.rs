@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::debate::{
     AgentFailurePolicy, AgentId, AgentSettings, ArenaSettings, BudgetSettings, Critics, DebateSettings, Settings,
-    SummarizationSettings, SynthesisMethod, TerminationKind, TerminationSettings,
+    SummarizationSettings, SynthesisMethod, TerminationKind, TerminationSettings, Terms,
 };
 use crate::llm::presets::DEFAULT_MODELS;
 
@@ -26,6 +26,7 @@ pub fn default_settings() -> Settings {
         prices: BTreeMap::new(),
         models: BTreeMap::new(),
         elsewhere: BTreeSet::new(),
+        terms: Terms::default(),
         base_dir: None,
         context_dir: None,
     }

@@ -21,6 +21,9 @@ const DEFAULT_FILE: &str = ".env";
 /// The user's own keys, in the user's directory.
 const KEYS_FILE: &str = "keys.env";
 
+/// The token of programs that ask the server.
+pub(super) const TOKEN: &str = "DIALECTIC_TOKEN";
+
 /// Which environment file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EnvFile {
@@ -84,6 +87,8 @@ pub struct Environment {
     /// Where the user's own configuration lies.
     user_directory: Option<PathBuf>,
     home: Option<PathBuf>,
+    /// The file that was found and has a token for the server in it, which is ignored.
+    ignored_token: Option<PathBuf>,
 }
 
 #[derive(Clone)]
@@ -101,13 +106,18 @@ impl Environment {
     /// other tools are).
     pub fn capture(file: &EnvFile) -> Result<Self, EnvError> {
         let default = Path::new(DEFAULT_FILE);
-        let file = match file {
+        let mut file = match file {
             EnvFile::Named(path) => Self::from_file(path, &Author::User)?,
             EnvFile::Default if default.is_file() => Self::from_file(default, &Author::EnvFile(default.into()))?,
             EnvFile::Default => Self::default(),
         };
         let mut environment = Self::of_own_keys()?;
-        environment.warnings.extend(file.warnings);
+        environment.warnings.append(&mut file.warnings);
+        // Whoever wrote a file that was found would be let in by a token of theirs.
+        if file.author(TOKEN).is_some_and(|author| *author != Author::User) {
+            file.variables.remove(TOKEN);
+            environment.ignored_token = file.file.clone();
+        }
         environment.variables.extend(file.variables);
         environment.file = file.file;
         environment.extend(process_variables(), &Author::User);
@@ -227,6 +237,23 @@ impl Environment {
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// `DIALECTIC_TOKEN`: the token of programs that ask the server, where the user set it.
+    #[must_use]
+    pub fn token(&self) -> Option<&str> {
+        self.get(TOKEN)
+    }
+
+    /// What to tell who may count on a token that is ignored.
+    #[must_use]
+    pub fn token_warning(&self) -> Option<String> {
+        let path = self.ignored_token.as_ref()?.display();
+        let keys = self.keys_path().map(|keys| format!(", put it into {}", keys.display())).unwrap_or_default();
+        Some(format!(
+            "{TOKEN} in `{path}` is ignored, because the file was found and not named: set it in the environment{keys}, \
+             or name the file: --env-file {path}"
+        ))
     }
 
     /// The value of a variable that is no secret.

@@ -3,21 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use secrecy::ExposeSecret;
-
 use crate::debate::{ProviderSettings, Settings};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::presets::PRESETS;
+use crate::secrets::KnownKeys;
 
 use super::endpoint::Outline;
-use super::env::Environment;
+use super::env::{Environment, TOKEN};
 use super::headers;
 
 /// What opens the destinations of traces.
 const OF_TRACES: [&str; 4] =
     ["LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
-/// Shorter values stand in texts by chance: servers on the own machine take any key, such as `none`.
-const SHORTEST_KEY: usize = 8;
 
 /// Environment variables that are needed and unset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -99,20 +96,14 @@ pub fn secret_variables(providers: &BTreeMap<String, ProviderSettings>) -> BTree
     presets.chain(configured).chain(OF_TRACES.map(str::to_owned)).collect()
 }
 
-/// The variable whose value, a provider's key, stands in a text.
+/// The values that no text may show: those of [`secret_variables`], and the token of the server.
 #[must_use]
-pub fn key_in(
-    text: &str,
-    configured: &BTreeMap<String, ProviderSettings>,
-    environment: &Environment,
-) -> Option<String> {
-    let names = super::providers::names(configured);
-    let variables = names.into_iter().filter_map(|name| key_variable(name, configured));
-    let is_there = |variable: &&str| {
-        let key = environment.secret(variable);
-        key.is_some_and(|key| key.expose_secret().len() >= SHORTEST_KEY && text.contains(key.expose_secret()))
-    };
-    variables.into_iter().find(is_there).map(str::to_owned)
+pub fn known_keys(configured: &BTreeMap<String, ProviderSettings>, environment: &Environment) -> KnownKeys {
+    let variables = secret_variables(configured).into_iter().chain([TOKEN.to_owned()]);
+    KnownKeys::new(variables.filter_map(|variable| {
+        let value = environment.secret(&variable)?;
+        Some((variable, value))
+    }))
 }
 
 /// Like [`missing_keys`], for any users of providers: pairs of an id and the provider it uses.

@@ -174,17 +174,26 @@ pub(super) fn assemble(
     let choice = resolved.choice;
     let origin = Origin { path, agents: resolved.origins, file: document.value, choice: choice.clone(), user };
     let sources = Sources::new(origin, layers.overrides);
-    let mut provenance = match path {
-        ConfigPath::Default if file.is_some() => Provenance::of_found_config(path.as_path()),
-        ConfigPath::Default | ConfigPath::Named(_) => Provenance::of_user(),
-    };
+    let is_found = *path == ConfigPath::Default && file.is_some();
+    let mut provenance = if is_found { Provenance::of_found_config(path.as_path()) } else { Provenance::of_user() };
     if let Some(user) = user {
-        provenance = provenance.and_providers(&user.settings);
+        provenance = provenance.and_own(&user.settings);
         if let Some(prompt) = user.summary_prompt() {
             provenance = provenance.and_directory(&prompt);
         }
     }
-    Ok(Loaded { settings: resolved.settings, warnings, sources, file, provenance, choice, hooks })
+    let mut settings = resolved.settings;
+    if is_found {
+        provenance.tighten(&mut settings.debate.budget);
+        // The command line is the user's word.
+        settings.debate.budget.max_cost_usd = layers.overrides.max_cost.or(settings.debate.budget.max_cost_usd);
+        settings.debate.budget.warn_cost_usd = layers.overrides.warn_cost.or(settings.debate.budget.warn_cost_usd);
+    } else if matches!(path, ConfigPath::Named(_)) {
+        provenance = provenance.and_own(&settings);
+    }
+    provenance.set_terms(&mut settings, layers.environment);
+    warnings.extend(provenance.overruled_prices(&settings));
+    Ok(Loaded { settings, warnings, sources, file, provenance, choice, hooks })
 }
 
 /// The command line's own mistakes, which are not the file's.

@@ -51,7 +51,7 @@ pub use evaluators::{
     EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, load_evaluators, offline_evaluator,
 };
 pub use hooks::Hooks;
-pub use keys::{MissingKey, MissingKeys, key_in, key_variable, missing_keys, missing_keys_of, secret_variables};
+pub use keys::{MissingKey, MissingKeys, key_variable, known_keys, missing_keys, missing_keys_of, secret_variables};
 pub use load::{ConfigPath, DEFAULT_PATH, Loaded, load, role_files};
 pub use overrides::{Overrides, PanelChoice, PanelName, Switch, Vocabulary};
 pub use place::{KeyPath, Location, Place, Segment};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::debate::{
     AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings, EMBEDDER,
-    ModelLimits, Price, ProviderSettings, Settings, SimilarityMethod, TeamSettings, TerminationSettings, Usd,
+    ModelLimits, Price, ProviderSettings, Settings, SimilarityMethod, TeamSettings, TerminationSettings, Terms, Usd,
     VotingSettings, Yield,
 };
 use crate::llm::presets::{OFFLINE, preset};
@@ -106,6 +106,7 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
         prices,
         models,
         elsewhere: BTreeSet::new(),
+        terms: Terms::default(),
         base_dir: None,
         context_dir: None,
     };

@@ -5,16 +5,17 @@
 //! keys and files over to somebody: keys go to the servers that the user chose, or to well-known ones; prompts and
 //! tools read what lies in the directory itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use reqwest::Url;
 
-use crate::debate::{AgentId, PromptSources, ProviderSettings, Settings};
+use crate::debate::{AgentId, BudgetSettings, Price, PromptSources, ProviderSettings, Settings, Terms, Usd};
 use crate::diagnostic::{Blame, Diagnostic};
-use crate::llm::presets::{PRESETS, Preset};
+use crate::llm::built_in_price;
+use crate::llm::presets::{OFFLINE, PRESETS, Preset};
 use crate::secrets::{is_same_file, may_hold_secrets};
 
 use super::endpoint::Outline;
@@ -50,6 +51,12 @@ pub struct Provenance {
     author: Author,
     /// What a file says that the user named beside a record.
     vouched: BTreeMap<String, ProviderSettings>,
+    /// The user's own prices by model.
+    prices: BTreeMap<String, Price>,
+    /// The cost limits that hold wherever the user says nothing else.
+    standing: BudgetSettings,
+    /// The cost limit of the command line, which beats all others.
+    max_cost: Option<Usd>,
     /// Where prompt files may lie, and, of a record, what tools may read.
     directories: Vec<PathBuf>,
     /// What a record knows of the prompts it was made with.
@@ -166,7 +173,15 @@ impl Provenance {
     /// All of it is the user's.
     #[must_use]
     pub fn of_user() -> Self {
-        Self { author: Author::User, vouched: BTreeMap::new(), directories: Vec::new(), recorded: None }
+        Self {
+            author: Author::User,
+            vouched: BTreeMap::new(),
+            prices: BTreeMap::new(),
+            standing: BudgetSettings::default(),
+            max_cost: None,
+            directories: Vec::new(),
+            recorded: None,
+        }
     }
 
     /// The configuration was found in its directory.
@@ -182,19 +197,28 @@ impl Provenance {
         of_record.and_directory(Path::new("."))
     }
 
-    /// The user named a configuration with these settings, too: what it says of providers is the user's, and so are
-    /// the prompt files that lie beside it.
+    /// The user named a configuration with these settings, too: what it says of providers, prices and cost limits is
+    /// the user's, and so are the prompt files that lie beside it.
     #[must_use]
     pub fn and_config(mut self, settings: &Settings) -> Self {
-        self.vouched.extend(settings.providers.clone());
+        self = self.and_own(settings);
         let directory = settings.base_dir.clone();
         directory.map_or(self.clone(), |directory| self.and_directory(&directory))
     }
 
-    /// What the user's own configuration says of providers is the user's.
+    /// What the user's own configuration says of providers, prices and cost limits is the user's.
     #[must_use]
-    pub fn and_providers(mut self, user: &Settings) -> Self {
+    pub fn and_own(mut self, user: &Settings) -> Self {
         self.vouched.extend(user.providers.clone());
+        self.prices.extend(user.prices.clone());
+        self.standing = user.debate.budget;
+        self
+    }
+
+    /// The command line sets a cost limit.
+    #[must_use]
+    pub fn and_max_cost(mut self, max_cost: Option<Usd>) -> Self {
+        self.max_cost = max_cost.or(self.max_cost);
         self
     }
 
@@ -218,8 +242,8 @@ impl Provenance {
         self
     }
 
-    /// The user changed these settings into the others on the command line: servers that they did not have are the
-    /// user's.
+    /// The user changed these settings into the others on the command line: servers, prices and a cost limit that they
+    /// did not have are the user's.
     #[must_use]
     pub fn and_changes(mut self, before: &Settings, after: &Settings) -> Self {
         let url = |entry: Option<&ProviderSettings>| entry.and_then(|entry| entry.base_url.clone());
@@ -228,7 +252,107 @@ impl Provenance {
             .iter()
             .filter(|(name, entry)| entry.base_url.is_some() && url(before.providers.get(*name)) != entry.base_url);
         self.vouched.extend(moved.map(|(name, entry)| (name.clone(), entry.clone())));
+        let priced = after.prices.iter().filter(|(model, price)| before.prices.get(*model) != Some(price));
+        self.prices.extend(priced.map(|(model, price)| (model.clone(), *price)));
+        let (old, new) = (before.debate.budget.max_cost_usd, after.debate.budget.max_cost_usd);
+        self.and_max_cost(new.filter(|_| new != old))
+    }
+
+    /// The command line sets what debates may cost.
+    #[must_use]
+    pub fn with_standing_limit(mut self, limit: Option<Usd>) -> Self {
+        self.standing.max_cost_usd = limit.or(self.standing.max_cost_usd);
         self
+    }
+
+    /// What a debate may cost where the user says nothing else.
+    #[must_use]
+    pub fn standing_limit(&self) -> Option<Usd> {
+        self.standing.max_cost_usd
+    }
+
+    /// Has a found configuration tighten the user's standing cost limits, but not raise them.
+    pub(super) fn tighten(&self, budget: &mut BudgetSettings) {
+        let tighter = |found: Option<Usd>, own| [found, own].into_iter().flatten().min();
+        budget.max_cost_usd = tighter(budget.max_cost_usd, self.standing.max_cost_usd);
+        budget.warn_cost_usd = tighter(budget.warn_cost_usd, self.standing.warn_cost_usd);
+    }
+
+    /// Sets the terms of a run with these settings: the prices that count, and of a record the cost limit.
+    pub fn set_terms(&self, settings: &mut Settings, environment: &Environment) {
+        let max_cost = match &self.author {
+            Author::Record(_) => self.max_cost.or_else(|| {
+                let mut budget = settings.debate.budget;
+                self.tighten(&mut budget);
+                budget.max_cost_usd
+            }),
+            // Loading the configuration decided it.
+            Author::User | Author::EnvFile(_) | Author::Config(_) => None,
+        };
+        settings.terms = Terms { prices: self.prices(settings, environment), max_cost };
+    }
+
+    /// The prices that count where they were found. A server that is sent a key of the user's bills the user, whatever
+    /// the file says: what counts is the user's own price or the list price of that host, or what the file says where
+    /// that is more.
+    fn prices(&self, settings: &Settings, environment: &Environment) -> BTreeMap<(String, String), Option<Price>> {
+        if self.author == Author::User {
+            return BTreeMap::new();
+        }
+        let providers: BTreeSet<&str> = settings.everybody().map(|agent| agent.provider.as_str()).collect();
+        let used: BTreeSet<&String> = settings.everybody().map(|agent| &agent.model).collect();
+        let models: BTreeSet<&String> = settings.prices.keys().chain(used).collect();
+        let mut prices = BTreeMap::new();
+        for provider in providers.into_iter().filter(|provider| *provider != OFFLINE) {
+            let Some(outline) = Outline::of(provider, &settings.providers) else { continue };
+            if !self.sends_users_key(provider, &outline, environment) {
+                continue;
+            }
+            let url = outline.base_url(environment).and_then(|text| Url::parse(text.trim()).ok());
+            for model in &models {
+                let known = self.prices.get(*model).copied().or_else(|| list_price(url.as_ref()?, model));
+                let price = match settings.prices.get(*model) {
+                    Some(found) => known.map(|known| found.at_least(known)),
+                    None => known,
+                };
+                prices.insert((provider.to_owned(), (*model).clone()), price);
+            }
+        }
+        prices
+    }
+
+    /// Whether a provider's server is sent something that opens an account of the user's.
+    fn sends_users_key(&self, name: &str, outline: &Outline, environment: &Environment) -> bool {
+        let headers = outline.headers();
+        let in_headers = headers.iter().flat_map(|(_, value)| headers::variables(value));
+        let mut variables = outline.api_key_env().into_iter().chain(in_headers);
+        // The user may have written a key into a header as it is.
+        let has_own_headers = outline
+            .entry
+            .is_some_and(|entry| !entry.headers.is_empty() && *self.of_provider(name, entry) == Author::User);
+        has_own_headers
+            || variables.any(|variable| environment.author(variable).is_some_and(|author| *author != self.author))
+    }
+
+    /// The found prices of models in use that do not count, a warning each.
+    pub(super) fn overruled_prices(&self, settings: &Settings) -> Vec<String> {
+        let Some(path) = self.author.file().map(Path::display) else { return Vec::new() };
+        let used: BTreeSet<(&str, &str)> =
+            settings.everybody().map(|agent| (agent.provider.as_str(), agent.model.as_str())).collect();
+        let warning = |(provider, model): (&str, &str)| {
+            let found = *settings.prices.get(model)?;
+            let held = settings.terms.prices.get(&(provider.to_owned(), model.to_owned()))?;
+            let instead = match held {
+                Some(held) if *held == found.at_least(found) => return None,
+                Some(_) => "where it is lower, the known price holds",
+                None => "no other price is known",
+            };
+            Some(format!(
+                "`{path}` was found and not named, and {provider} is sent your key: its price of {model} does not count; \
+                 {instead}. If you trust the file, name it: --config {path}"
+            ))
+        };
+        used.into_iter().filter_map(warning).collect()
     }
 
     /// Who wrote the entry of a provider.
@@ -450,6 +574,14 @@ fn preset_at(url: &Url) -> impl Iterator<Item = &'static Preset> {
     PRESETS.iter().filter(move |preset| Url::parse(preset.base_url).is_ok_and(|known| known.origin() == origin))
 }
 
+/// The list price of a model at a server of a built-in provider, whatever the configuration calls that. Models of this
+/// machine have none: a server there that takes a key may pass requests on.
+fn list_price(url: &Url, model: &str) -> Option<Price> {
+    let is_here = |preset: &&Preset| Url::parse(preset.base_url).is_ok_and(|known| known.host_str() == url.host_str());
+    let mut presets = PRESETS.iter().filter(|preset| preset.api_key_env.is_some()).filter(is_here);
+    presets.find_map(|preset| built_in_price(preset.name, model))
+}
+
 /// Whether the server is on this machine.
 fn is_loopback(url: &Url) -> bool {
     url.host_str().is_some_and(|host| {
@@ -484,6 +616,50 @@ mod tests {
         ] {
             assert_eq!(is_loopback(&Url::parse(url).unwrap()), expected, "{url}");
         }
+    }
+
+    /// The host decides what a model costs, and not what a found configuration calls the provider.
+    #[test]
+    fn a_found_price_is_held_against_the_list_of_the_host() {
+        let mut settings = crate::config::default_settings();
+        for agent in settings.agents.iter_mut().chain([&mut settings.judge]) {
+            (agent.provider, agent.model) = ("alias".to_owned(), "gpt-4.1".to_owned());
+        }
+        settings.agents[0].provider = "ollama".to_owned();
+        settings.agents[1].model = "nobody-knows-this".to_owned();
+        settings.prices.insert("gpt-4.1".to_owned(), Price::flat(0.0, Some(0.0), 1000.0));
+        settings.prices.insert("nobody-knows-this".to_owned(), Price::flat(9.0, None, 9.0));
+        let at = |url: &str| ProviderSettings {
+            base_url: Some(url.to_owned()),
+            api_key_env: Some("OPENAI_API_KEY".to_owned()),
+            ..Default::default()
+        };
+        settings.providers.insert("alias".to_owned(), at("https://api.openai.com/v1"));
+        settings.providers.insert("ollama".to_owned(), at("http://localhost:4000/v1"));
+        let key = Environment::from_pairs([("OPENAI_API_KEY", "sk-1")]);
+        let found = Provenance::of_found_config(Path::new("./debate-config.json"));
+        let price = |settings: &Settings, provider: &str, model: &str| {
+            settings.terms.prices.get(&(provider.to_owned(), model.to_owned())).copied()
+        };
+        found.set_terms(&mut settings, &key);
+        let listed = built_in_price("openai", "gpt-4.1").unwrap();
+        let held = price(&settings, "alias", "gpt-4.1").flatten().unwrap();
+        assert!(listed.input_per_m_tok > 0.0 && held.input_per_m_tok == listed.input_per_m_tok);
+        assert_eq!(held.cached_input_per_m_tok, listed.cached_input_per_m_tok, "each component by itself");
+        assert_eq!(held.output_per_m_tok, 1000.0, "what is higher counts");
+        assert_eq!(price(&settings, "alias", "nobody-knows-this"), Some(None), "unpriced");
+        assert_eq!(price(&settings, "ollama", "gpt-4.1"), Some(None), "no server that takes a key is free by its name");
+        // What the user says of a price counts wherever the server is.
+        let mut own = crate::config::default_settings();
+        own.prices.insert("gpt-4.1".to_owned(), Price::flat(5.0, None, 6.0));
+        found.clone().and_own(&own).set_terms(&mut settings, &key);
+        let held = price(&settings, "ollama", "gpt-4.1").flatten().unwrap();
+        assert_eq!(held, Price::flat(5.0, Some(5.0), 1000.0));
+        // Without a key, and by the user's own word, the file counts.
+        found.set_terms(&mut settings, &Environment::default());
+        assert!(settings.terms.prices.is_empty());
+        Provenance::of_user().set_terms(&mut settings, &key);
+        assert!(settings.terms.prices.is_empty());
     }
 
     #[test]

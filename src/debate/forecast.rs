@@ -24,6 +24,10 @@ pub struct Purchase {
     pub one_round: Usd,
     /// The least limit that buys all rounds at list prices, with all that the debate could do without.
     pub all_rounds: Usd,
+    /// What one round and the closing are likely to cost.
+    pub likely_round: Usd,
+    /// What all rounds are likely to cost.
+    pub likely_all: Usd,
     /// How many rounds it buys at list prices.
     pub bought: u32,
     /// What the debate can do without and the limit does not buy, in words.

@@ -76,7 +76,7 @@ pub use settings::{
     AgentFailurePolicy, AgentSettings, AllCritics, ApiKind, ArenaSettings, BudgetSettings, ConvergenceSettings,
     Critics, DebateSettings, EMBEDDER, LongPrice, ModelLimits, OFFLINE, Position, Price, ProviderSettings, Settings,
     SimilarityMethod, SummarizationSettings, SynthesisMethod, TeamSettings, TerminationKind, TerminationSettings,
-    ToolSettings, TraceTarget, VotingRule, VotingSettings,
+    Terms, ToolSettings, TraceTarget, VotingRule, VotingSettings,
 };
 pub use signal::{Asked, RoundInProgress, Signal};
 pub use similarity::{Lexicon, Similarities};

@@ -42,6 +42,9 @@ pub struct Settings {
     /// not hold there. Not saved: it is found out for every run, from the environment of the day.
     #[serde(skip)]
     pub elsewhere: BTreeSet<String>,
+    /// What holds of this run in place of what is saved. Not saved either: it depends on who wrote the settings.
+    #[serde(skip)]
+    pub terms: Terms,
     /// The directory that prompt paths are relative to: the configuration file's, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_dir: Option<PathBuf>,
@@ -55,6 +58,21 @@ impl Settings {
     pub fn everybody(&self) -> impl Iterator<Item = &AgentSettings> + Clone {
         self.agents.iter().chain([&self.judge]).chain(&self.embedder)
     }
+
+    /// The cost limit of this run.
+    #[must_use]
+    pub fn max_cost(&self) -> Option<Usd> {
+        self.terms.max_cost.or(self.debate.budget.max_cost_usd)
+    }
+}
+
+/// What holds of a run in place of saved or configured values that are not the user's word.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Terms {
+    /// Prices by provider and model; `None` where no price counts.
+    pub prices: BTreeMap<(String, String), Option<Price>>,
+    /// The cost limit.
+    pub max_cost: Option<Usd>,
 }
 
 /// One agent, or the judge.
@@ -598,6 +616,28 @@ impl Price {
         Self { input_per_m_tok, cached_input_per_m_tok, output_per_m_tok, long: None }
     }
 
+    /// Each component of the higher of both prices.
+    #[must_use]
+    pub fn at_least(self, other: Self) -> Self {
+        let above = [self, other].into_iter().filter_map(|price| Some(price.long?.above)).min();
+        let long = above.map(|above| {
+            let (one, two) = (self.at(u64::MAX), other.at(u64::MAX));
+            LongPrice {
+                above,
+                input_per_m_tok: one.input_per_m_tok.max(two.input_per_m_tok),
+                cached_input_per_m_tok: Some(one.cached_input().max(two.cached_input())),
+                output_per_m_tok: one.output_per_m_tok.max(two.output_per_m_tok),
+            }
+        });
+        let cached = Some(self.cached_input().max(other.cached_input()));
+        let input = self.input_per_m_tok.max(other.input_per_m_tok);
+        Self { long, ..Self::flat(input, cached, self.output_per_m_tok.max(other.output_per_m_tok)) }
+    }
+
+    fn cached_input(self) -> f64 {
+        self.cached_input_per_m_tok.unwrap_or(self.input_per_m_tok)
+    }
+
     /// What holds for a request with so many input tokens: a flat price.
     #[must_use]
     pub fn at(self, input_tokens: u64) -> Self {
@@ -617,9 +657,8 @@ impl Price {
     #[must_use]
     pub fn cost(self, tokens: Tokens) -> Usd {
         let price = self.at(tokens.input_tokens);
-        let cached = price.cached_input_per_m_tok.unwrap_or(price.input_per_m_tok);
         Usd::for_tokens(tokens.input_tokens.saturating_sub(tokens.cached_input_tokens), price.input_per_m_tok)
-            + Usd::for_tokens(tokens.cached_input_tokens, cached)
+            + Usd::for_tokens(tokens.cached_input_tokens, price.cached_input())
             + Usd::for_tokens(tokens.output_tokens, price.output_per_m_tok)
     }
 }

@@ -140,8 +140,7 @@ impl Engine {
     /// Sets the limit of the question: its own on top of all that is spent, else what the debate's has left.
     fn limit_follow_up(&mut self, max_cost: Option<Usd>, past: &[Recorded]) {
         let Some(mut settings) = self.debate().settings.clone() else { return };
-        let limits = &mut settings.debate.budget;
-        limits.max_cost_usd = max_cost.or(limits.max_cost_usd);
+        settings.terms.max_cost = max_cost.or(settings.terms.max_cost);
         self.budget = Budget::of(&settings, &self.panel.routed, past).map(|budget| budget.of_follow_up(max_cost));
     }
 

@@ -135,6 +135,7 @@ pub fn forecast(
 /// window leaves of that is warned of.
 fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError> {
     created.settings.debate.budget = BudgetSettings::default();
+    created.settings.terms.max_cost = None;
     let unbounded = ModelLimits { context_window: Some(u64::MAX), max_output: None };
     created.settings.models.insert(settings.judge.model.clone(), unbounded);
     let event = crate::debate::Event::Created(Box::new(created));

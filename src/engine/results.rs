@@ -320,7 +320,7 @@ impl Engine {
         }
         let path = settings.context_dir.clone().unwrap_or_else(|| PathBuf::from("."));
         let directory = ContextDirectory::open(&path).map_err(|source| EngineError::ContextDir { path, source })?;
-        let directory = directory.withholding(self.panel.withheld.as_deref());
+        let directory = directory.withholding(self.panel.withheld.as_deref()).redacting(self.panel.keys.clone());
         let finished = debate.rounds.iter().filter(|finished| finished.round_number < round);
         let rounds: Vec<Round> = finished.cloned().collect();
         Ok(Some(ToolContext { directory: Arc::new(directory), rounds: rounds.into() }))

@@ -200,9 +200,12 @@ pub fn built_in_price(provider: &str, model: &str) -> Option<Price> {
 }
 
 /// What an agent's model costs: as configured, else as listed. A list price is the provider's own: behind another
-/// address of the user's the price is unknown.
+/// address of the user's the price is unknown. The terms of the run beat both.
 #[must_use]
 pub fn price_of(agent: &AgentSettings, settings: &Settings) -> Option<Price> {
+    if let Some(price) = settings.terms.prices.get(&(agent.provider.clone(), agent.model.clone())) {
+        return *price;
+    }
     let listed = || {
         let is_own = !settings.elsewhere.contains(&agent.provider);
         is_own.then(|| built_in_price(&agent.provider, &agent.model)).flatten()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::config::{Environment, key_in};
+use crate::config::{Environment, known_keys};
 use crate::debate::{Attachment, Settings};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::encoding::{NotUtf8, decode};
@@ -134,7 +134,9 @@ impl<'a> Attachments<'a> {
         let secret = if holds_private_key(text) {
             Some("a private key".to_owned())
         } else {
-            key_in(text, &self.settings.providers, self.environment).map(|variable| format!("the value of {variable}"))
+            known_keys(&self.settings.providers, self.environment)
+                .find(text)
+                .map(|variable| format!("the value of {variable}"))
         };
         if let Some(what) = secret {
             return Err(AttachmentError::Secret { name, what });

@@ -61,10 +61,11 @@ impl Runner {
         max_cost: Option<Usd>,
         provenance: &Provenance,
     ) -> Result<Question, RunnerError> {
-        let Saved { record, contents, protocol, settings, .. } = saved;
+        let Saved { mut record, contents, protocol, mut settings, .. } = saved;
+        provenance.clone().and_max_cost(max_cost).set_terms(&mut settings, &self.services.environment);
+        record.set_terms(&settings);
         // Nobody else is called: nobody else needs a key or a price.
-        let mut alone = Settings { agents: Vec::new(), ..settings };
-        alone.debate.budget.max_cost_usd = max_cost.or(alone.debate.budget.max_cost_usd);
+        let alone = Settings { agents: Vec::new(), ..settings };
         let panel = self.services.panel(protocol, &alone, provenance)?;
         let debate = record.debate();
         let shown = PanelInfo {

@@ -14,6 +14,7 @@ use crate::engine::Gather;
 use crate::llm::models::family;
 use crate::process::{Limited, run};
 use crate::protocol::Protocol;
+use crate::secrets::KnownKeys;
 use crate::tools::{ContextDirectory, outline, readme};
 
 use super::Past;
@@ -28,6 +29,7 @@ pub(super) struct Collector {
     pub(super) past: Option<Arc<dyn Past>>,
     pub(super) provenance: Provenance,
     pub(super) withheld: Option<PathBuf>,
+    pub(super) keys: KnownKeys,
 }
 
 impl Collector {
@@ -97,7 +99,7 @@ impl Collector {
             return vec![failed(MaterialSource::Outline, &name, format!("left out: {error}"))];
         }
         let directory = match ContextDirectory::open(path) {
-            Ok(directory) => directory.withholding(self.withheld.as_deref()),
+            Ok(directory) => directory.withholding(self.withheld.as_deref()).redacting(self.keys.clone()),
             Err(error) => return vec![failed(MaterialSource::Outline, &name, error.to_string())],
         };
         let mut material = Vec::new();
@@ -130,7 +132,9 @@ impl Collector {
     async fn commands(&self, settings: &Settings) -> Vec<Material> {
         let commands = &settings.debate.arena.context_commands;
         if let Some(reason) = self.provenance.forbids_commands() {
-            let left_out = |command: &String| failed(MaterialSource::Command, command, format!("left out: {reason}"));
+            let left_out = |command: &String| {
+                failed(MaterialSource::Command, &self.keys.redact(command), format!("left out: {reason}"))
+            };
             return commands.iter().map(left_out).collect();
         }
         let without: BTreeSet<String> = secret_variables(&settings.providers);
@@ -139,12 +143,12 @@ impl Collector {
             match run(&limited).await {
                 Ok(printed) => Material {
                     source: MaterialSource::Command,
-                    name: command.clone(),
-                    text: printed.text,
+                    name: self.keys.redact(command).into_owned(),
+                    text: self.keys.redact_cut(&printed.text).into_owned(),
                     cut: printed.cut,
                     error: None,
                 },
-                Err(error) => failed(MaterialSource::Command, command, error.to_string()),
+                Err(error) => failed(MaterialSource::Command, &self.keys.redact(command), error.to_string()),
             }
         });
         join_all(printed.collect::<Vec<_>>()).await

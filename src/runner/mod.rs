@@ -32,6 +32,7 @@ use crate::debate::{
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::engine::{EngineError, ForecastError, WindowError};
 use crate::protocol::{Protocol, Unfit};
+use crate::secrets::KnownKeys;
 use crate::store::{Contents, Directory, Entry, Record, StoreError, read_journal, read_state};
 
 pub use after::{After, HOOK_LIMIT};
@@ -203,6 +204,7 @@ impl Runner {
         let Spec { problem, context, attachments, protocol, mut settings, seed, provenance } = spec;
         protocol.name.clone_into(&mut settings.debate.protocol);
         (protocol.check)(&settings)?;
+        provenance.set_terms(&mut settings, &self.services.environment);
         let panel = self.services.panel(protocol, &settings, &provenance)?;
         let created = Created {
             format_version: FORMAT_VERSION,
@@ -216,14 +218,15 @@ impl Runner {
             settings,
             forked_from: None,
         };
-        let collector = self.collector(panel.withheld.clone(), &provenance);
+        let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), &provenance);
         let origin = Origin::New { created: Box::new(created), taken_over: Vec::new() };
         Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
     }
 
-    /// What collects what a debate starts from. `withheld` is a file that nobody is shown.
-    fn collector(&self, withheld: Option<PathBuf>, provenance: &Provenance) -> Collector {
-        Collector { past: self.services.past.clone(), provenance: provenance.clone(), withheld }
+    /// What collects what a debate starts from. `withheld` is a file that nobody is shown, and `keys` are those whose
+    /// values nobody is.
+    fn collector(&self, withheld: Option<PathBuf>, keys: KnownKeys, provenance: &Provenance) -> Collector {
+        Collector { past: self.services.past.clone(), provenance: provenance.clone(), withheld, keys }
     }
 
     /// Starts a new debate, on the runtime that this is called on.
@@ -283,9 +286,11 @@ impl Runner {
     /// # Errors
     /// When somebody cannot be called.
     pub fn resume(&self, saved: Saved, provenance: &Provenance) -> Result<Prepared, RunnerError> {
-        let Saved { record, contents, protocol, settings, most, .. } = saved;
+        let Saved { mut record, contents, protocol, mut settings, most, .. } = saved;
+        provenance.set_terms(&mut settings, &self.services.environment);
+        record.set_terms(&settings);
         let panel = self.services.panel(protocol, &settings, provenance)?;
-        let collector = self.collector(panel.withheld.clone(), provenance);
+        let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), provenance);
         let origin = Origin::Saved { record: Box::new(record), past: contents.events, most };
         Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
     }
@@ -311,7 +316,7 @@ impl Runner {
     pub fn fork(
         &self,
         branch: Branch,
-        settings: Settings,
+        mut settings: Settings,
         provenance: &Provenance,
         protocols: &[&'static Protocol],
     ) -> Result<Prepared, RunnerError> {
@@ -324,6 +329,8 @@ impl Runner {
         let unknown = || RunnerError::NotResumable { id: created.id.clone(), reason: "its protocol is unknown" };
         let protocol = known(&settings, protocols).ok_or_else(unknown)?;
         (protocol.check)(&settings)?;
+        provenance.set_terms(&mut settings, &self.services.environment);
+        settings.debate.budget.max_cost_usd = settings.max_cost();
         let panel = self.services.panel(protocol, &settings, provenance)?;
         let new = Created {
             format_version: FORMAT_VERSION,
@@ -334,7 +341,7 @@ impl Runner {
             settings,
             ..created
         };
-        let collector = self.collector(panel.withheld.clone(), provenance);
+        let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), provenance);
         let origin = Origin::New { created: Box::new(new), taken_over };
         let prepared = Prepared { protocol, panel, collector, directory: self.directory.clone(), origin };
         prepared.check_limit()?;

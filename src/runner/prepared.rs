@@ -73,7 +73,7 @@ impl Prepared {
     /// When it buys none.
     pub fn check_limit(&self) -> Result<(), RunnerError> {
         let Origin::New { created, taken_over } = &self.origin else { return Ok(()) };
-        if created.settings.debate.budget.max_cost_usd.is_none() {
+        if created.settings.max_cost().is_none() {
             return Ok(());
         }
         let events = std::iter::once(Event::Created(created.clone())).chain(taken_over.iter().cloned());

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::agent::{Panel, PanelError};
 use crate::config::{
-    EndpointError, EnvError, Environment, MissingKeys, Provenance, StrangerError, missing_keys, routed_providers,
+    EndpointError, EnvError, Environment, MissingKeys, Provenance, StrangerError, known_keys, missing_keys,
+    routed_providers,
 };
 use crate::debate::Settings;
 use crate::diagnostic::{Blame, Diagnostic};
@@ -13,6 +14,7 @@ use crate::engine::{BudgetError, check_prices};
 use crate::llm::openai::{ClientError, HttpClientError};
 use crate::llm::{Caller, CallerLimits, ChatModel, InFlight, Timeouts, price_of};
 use crate::protocol::Protocol;
+use crate::secrets::KnownKeys;
 
 use super::Past;
 use super::models::Models;
@@ -139,7 +141,13 @@ impl Services {
         provenance.check_prompts(settings, environment, &panel.sources)?;
         panel.routed = routed_providers(settings, environment);
         panel.withheld = self.withheld();
+        panel.keys = self.keys(settings);
         Ok(panel)
+    }
+
+    /// The keys whose values nobody is shown.
+    pub(super) fn keys(&self, settings: &Settings) -> KnownKeys {
+        known_keys(&settings.providers, &self.environment)
     }
 
     /// The file that holds keys, which nobody is shown.

@@ -102,8 +102,8 @@ impl Runner {
     }
 
     fn foreseen(&self, spec: &Spec) -> Span<Gathered> {
-        let withheld = self.services.withheld();
-        self.collector(withheld, &spec.provenance).foreseen(spec.protocol, &spec.settings, &spec.problem)
+        let (withheld, keys) = (self.services.withheld(), self.services.keys(&spec.settings));
+        self.collector(withheld, keys, &spec.provenance).foreseen(spec.protocol, &spec.settings, &spec.problem)
     }
 }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::debate::{DebateId, Event, OFFLINE, Recorded, Usd};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::engine::Books;
-use crate::store::{Directory, Entry, JournalReader, StoreError, write_atomically};
+use crate::store::{Directory, Entry, JournalReader, Readers, StoreError, write_atomically};
 
 /// The ledger. A debate is a file that ends in `.json`.
 const LEDGER: &str = "spending.ledger";
@@ -147,7 +147,7 @@ impl Beside {
             serde_json::to_writer_pretty(&mut *out, self)?;
             out.write_all(b"\n")
         };
-        Ok(write_atomically(&path, write)?)
+        Ok(write_atomically(&path, Readers::Owner, write)?)
     }
 }
 

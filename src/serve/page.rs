@@ -74,9 +74,27 @@ async fn page(State(app): State<App>, headers: HeaderMap, uri: Uri, Query(ticket
         // The address is not to stay in the history with a token.
         Some(_) if is_in => Redirect::to(&here).into_response(),
         Some(token) if app.access.redeem(&token) => {
-            ([(header::SET_COOKIE, app.access.set_cookie())], Redirect::to(&here)).into_response()
+            let cookie = [(header::SET_COOKIE, app.access.set_cookie())];
+            // A browser that comes from a page on disk sends no strict cookie with what it is redirected to, but with what
+            // a page from here leads to.
+            let is_from_elsewhere = headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
+            if is_from_elsewhere {
+                (cookie, Html(onward(&here).into_string())).into_response()
+            } else {
+                (cookie, Redirect::to(&here)).into_response()
+            }
         }
         used => (StatusCode::FORBIDDEN, sign_in(used.is_some())).into_response(),
+    }
+}
+
+/// A page that leads on.
+fn onward(path: &str) -> Markup {
+    html! {
+        (DOCTYPE)
+        meta charset="utf-8";
+        meta http-equiv="refresh" content={ "0; url=" (path) };
+        title { "dialectic" }
     }
 }
 

@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::archive::PastDebates;
-use crate::config::{ConfigPath, Environment, Loaded, OFFLINE_MODEL, Overrides, Provenance, Switch, model_warnings};
+use crate::config::{
+    ConfigPath, Environment, Loaded, OFFLINE_MODEL, Overrides, Provenance, Switch, model_warnings, user_settings,
+};
 use crate::debate::{ForkPoint, Position, Settings, Usd};
 use crate::diagnostic::Diagnostic as _;
 use crate::engine::{check_prices, check_purchase, check_windows};
@@ -16,7 +18,7 @@ use crate::llm::presets::OFFLINE;
 use crate::protocol::{PROTOCOLS, Protocol};
 use crate::runner::{
     After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, change_settings, load_settings,
-    spent_by, users_hooks,
+    spent_by, users_hooks, with_vocabulary,
 };
 use crate::store::{Directory, Entry};
 
@@ -192,7 +194,7 @@ impl Workplace {
 
     /// What can be started here. `left_today` is what is left of the limit of the day.
     pub(super) fn setup(&self, left_today: Option<Usd>) -> Result<Setup, Problem> {
-        let Loaded { settings, warnings, choice, .. } = self.load(&Choices::default())?;
+        let Loaded { settings, warnings, choice, provenance, .. } = self.load(&Choices::default())?;
         let protocols = PROTOCOLS.iter().map(|protocol| {
             let Protocol { name, about, suits, calls, default_rounds: rounds, .. } = *protocol;
             ProtocolInfo { name, about, suits, calls, rounds: *rounds }
@@ -209,7 +211,7 @@ impl Workplace {
             protocol: settings.debate.protocol.clone(),
             rounds: settings.debate.rounds,
             most_agents: MOST_AGENTS,
-            max_cost: self.max_cost.map(Usd::dollars),
+            max_cost: self.most(&provenance).map(Usd::dollars),
             max_cost_per_day: self.max_cost_per_day.map(Usd::dollars),
             left_today: left_today.map(Usd::dollars),
             warnings,
@@ -222,6 +224,7 @@ impl Workplace {
         settings: &Settings,
         known: &[&Settings],
         choices: &Choices,
+        provenance: &Provenance,
         left_today: Option<Usd>,
     ) -> Result<(Settings, Vec<String>), Problem> {
         choices.check()?;
@@ -237,19 +240,26 @@ impl Workplace {
         settings.debate.budget.max_cost_usd = if is_offline(&settings) {
             asked.or(usual)
         } else {
-            self.check_limit(asked, left_today)?;
-            asked.or_else(|| [usual, self.max_cost, left_today].into_iter().flatten().min())
+            let most = self.most(provenance);
+            Self::check_limit(asked, most, left_today)?;
+            asked.or_else(|| [usual, most, left_today].into_iter().flatten().min())
         };
+        provenance.set_terms(&mut settings, &self.environment);
         Ok((settings, changed.warnings))
     }
 
+    /// What a debate may cost at most: by the server's command line, else by the user's standing limit.
+    fn most(&self, provenance: &Provenance) -> Option<Usd> {
+        self.max_cost.or(provenance.standing_limit())
+    }
+
     /// Sees to it that a debate may cost as much as it is asked for.
-    fn check_limit(&self, asked: Option<Usd>, left_today: Option<Usd>) -> Result<(), Problem> {
+    fn check_limit(asked: Option<Usd>, most: Option<Usd>, left_today: Option<Usd>) -> Result<(), Problem> {
         let refused = |detail: String| Err(Problem { key: Some("maxCost".to_owned()), ..Problem::cost(detail) });
         if left_today == Some(Usd::ZERO) {
             return refused("nothing is left of what debates may cost today".to_owned());
         }
-        match (asked, self.max_cost, left_today) {
+        match (asked, most, left_today) {
             (Some(asked), Some(most), _) if asked > most => {
                 refused(format!("a debate may cost {most} on this server at most, and this one {asked}"))
             }
@@ -301,7 +311,8 @@ impl Workplace {
         let problem = request.text()?;
         let loaded = self.load(&request.choices)?;
         let configured = &loaded.settings;
-        let (settings, of_changes) = self.chosen(configured, &[configured], &request.choices, left_today)?;
+        let (settings, of_changes) =
+            self.chosen(configured, &[configured], &request.choices, &loaded.provenance, left_today)?;
         let attachments = request.attachments(&settings, &self.environment)?;
         let name = &settings.debate.protocol;
         let protocol =
@@ -385,9 +396,9 @@ impl Workplace {
         }
         lock.note_limit(&saved.debate().id, below_own)?;
         let settings = saved.settings().clone();
+        let provenance = self.vouched(saved.provenance())?;
         let mut warnings = saved.warnings().to_vec();
         let sources = saved.debate().prompt_sources.clone();
-        let provenance = self.vouched(saved.provenance())?;
         let prepared = runner.resume(saved, &provenance)?;
         warnings.extend(model_warnings(&settings, Utc::now().date_naive()));
         warnings.extend(prepared.panel().warnings.clone());
@@ -406,8 +417,9 @@ impl Workplace {
         let parent = branch.parent().clone();
         let configured = self.load(&Choices::default())?.settings;
         let known = [&parent.settings, &configured];
-        let (settings, mut warnings) = self.chosen(&parent.settings, &known, &request.choices, left_today)?;
-        let provenance = self.vouched(branch.provenance())?;
+        let provenance = self.vouched(branch.provenance())?.with_standing_limit(self.max_cost);
+        let (settings, mut warnings) =
+            self.chosen(&parent.settings, &known, &request.choices, &provenance, left_today)?;
         let prepared = runner.fork(branch, settings.clone(), &provenance, &[])?;
         warnings.extend(model_warnings(&settings, Utc::now().date_naive()));
         warnings.extend(prepared.panel().warnings.clone());
@@ -415,11 +427,15 @@ impl Workplace {
         Ok(Admission { ready: prepared.begin()?, after, warnings })
     }
 
-    /// What a record may do by its own word, and by that of a configuration that the user named.
-    fn vouched(&self, provenance: Provenance) -> Result<Provenance, Problem> {
-        match &self.config {
-            ConfigPath::Named(_) => Ok(provenance.and_config(&self.load(&Choices::default())?.settings)),
-            ConfigPath::Default => Ok(provenance),
+    /// What a record may do by its own word, by that of the user's own configuration, and by that of one that the user
+    /// named.
+    fn vouched(&self, mut provenance: Provenance) -> Result<Provenance, Problem> {
+        if let Some(user) = with_vocabulary(|vocabulary| user_settings(&self.environment, vocabulary))? {
+            provenance = provenance.and_own(&user);
         }
+        if let ConfigPath::Named(_) = self.config {
+            provenance = provenance.and_config(&self.load(&Choices::default())?.settings);
+        }
+        Ok(provenance)
     }
 }

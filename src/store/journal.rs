@@ -256,7 +256,11 @@ impl Journal {
     /// When the file exists (`source` is then of kind `AlreadyExists`) or cannot be created.
     pub fn create(path: &Path) -> Result<Self, JournalError> {
         // It is read only when it has to be put back.
-        let open = OpenOptions::new().read(true).append(true).create_new(true).open(path);
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let open = options.open(path);
         let file = open.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
         lock(&file, path)?;
         Ok(Self { file, path: path.to_owned(), mark: JournalMark::default(), length: 0 })

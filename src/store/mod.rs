@@ -24,7 +24,7 @@ pub use directory::{Directory, Entry, Listed, ShortNames, StateFileError, read_s
 pub use journal::{Contents, Journal, JournalError, JournalMark, JournalReader, read_journal};
 pub use record::Record;
 pub use saved::{Saved, Wanted};
-pub use snapshot::write_atomically;
+pub use snapshot::{Readers, write_atomically};
 pub use verify::{Flaw, StateFile, Verification, verify};
 
 /// What to do about a file of a later version.

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::debate::{Created, Debate, DebateId, Event, Recorded, Timestamp};
+use crate::debate::{Created, Debate, DebateId, Event, Recorded, Settings, Timestamp};
 
 use super::saver::{Saved, Saver, read_mark, write_state};
 use super::snapshot::remove_leftovers;
@@ -96,6 +96,14 @@ impl Record {
     #[must_use]
     pub fn debate(&self) -> &Debate {
         &self.debate
+    }
+
+    /// Has the debate go on by the terms of this run, which are not saved.
+    pub fn set_terms(&mut self, settings: &Settings) {
+        if let Some(saved) = &mut self.debate.settings {
+            saved.elsewhere.clone_from(&settings.elsewhere);
+            saved.terms.clone_from(&settings.terms);
+        }
     }
 
     /// How many events there are.

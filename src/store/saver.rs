@@ -17,7 +17,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::debate::{Debate, DebateFile};
 
-use super::{JournalMark, StoreError, write_atomically};
+use super::{JournalMark, Readers, StoreError, write_atomically};
 
 /// What stands before the mark in a state file, and how many bytes from the end it stands at most.
 const MARK_KEY: &[u8] = b"\n  \"journal\": ";
@@ -150,7 +150,7 @@ pub(super) fn write_state(path: &Path, state: &Saved) -> Result<(), StoreError> 
     }
 
     let file = File { state: DebateFile::of(&state.debate), journal: &state.journal };
-    write_atomically(path, |out| {
+    write_atomically(path, Readers::Owner, |out| {
         serde_json::to_writer_pretty(&mut *out, &file)?;
         out.write_all(b"\n")
     })

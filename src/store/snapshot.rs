@@ -5,13 +5,23 @@ use std::path::Path;
 
 use super::StoreError;
 
+/// Who can read a file that was not there before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readers {
+    /// Its owner alone.
+    Owner,
+    /// Whoever can read files of the user's by default.
+    All,
+}
+
 /// Replaces the file at `path` by what `write` writes: a temporary file beside it, synced to disk, then renamed. The mode
-/// of the file that is replaced stays, and its owner where we may give files away.
+/// of the file that is replaced stays, and its owner where we may give files away; `readers` is for a new one.
 ///
 /// # Errors
 /// When any step fails; the file is then as it was.
 pub fn write_atomically(
     path: &Path,
+    readers: Readers,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), StoreError> {
     let failed = |source| StoreError::Write { path: path.to_owned(), source };
@@ -19,9 +29,13 @@ pub fn write_atomically(
     let prefix = temporary_prefix(path);
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX);
-    // Temporary files are private by default; the debate is to be as readable as any file of the user's.
+    // Temporary files are private by default.
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    if readers == Readers::All {
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    }
+    #[cfg(not(unix))]
+    let _ = readers;
     let temporary = builder.tempfile_in(directory).map_err(failed)?;
     if let Ok(replaced) = path.metadata() {
         #[cfg(unix)]
@@ -76,8 +90,8 @@ mod tests {
     fn a_failed_write_leaves_the_old_file_and_nothing_beside_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.json");
-        write_atomically(&path, |out| out.write_all(b"old")).unwrap();
-        let failed = write_atomically(&path, |out| {
+        write_atomically(&path, Readers::Owner, |out| out.write_all(b"old")).unwrap();
+        let failed = write_atomically(&path, Readers::Owner, |out| {
             out.write_all(b"half")?;
             Err(std::io::Error::other("disk full"))
         });

@@ -60,7 +60,8 @@ impl Tool for ContextSearch {
                     agent_id: &one.agent_id,
                     agent_role: &one.agent_role,
                     kind: one.stage,
-                    content_snippet: term.snippet(&one.content)?,
+                    // A snippet may have but a piece of a key.
+                    content_snippet: term.snippet(&context.directory.keys().redact(&one.content))?,
                 })
             })
             .collect();

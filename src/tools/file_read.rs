@@ -14,6 +14,9 @@ use super::{Tool, ToolContext, ToolError};
 /// How much of a file is returned: 256 KiB, in bytes.
 const LIMIT: usize = 256 * 1024;
 
+/// How what is said of a cut begins.
+const NOTICE: &str = "\n\n[Cut: ";
+
 /// Reads a text file.
 pub(super) struct FileRead;
 
@@ -45,11 +48,16 @@ pub(super) fn read(directory: &ContextDirectory, path: &str) -> Result<String, T
     let mut bytes = Vec::new();
     // One byte more than is shown tells whether there is more: the size may be out of date already.
     file.take(LIMIT as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    let is_cut = bytes.len() > LIMIT;
     let text = text(bytes, size)?;
     if holds_private_key(&text) {
         return Err(AccessError::Secret.into());
     }
-    Ok(text)
+    let keys = directory.keys();
+    Ok(match is_cut.then(|| text.rfind(NOTICE)).flatten() {
+        Some(end) => format!("{}{}", keys.redact_cut(&text[..end]), &text[end..]),
+        None => keys.redact(&text).into_owned(),
+    })
 }
 
 /// The bytes as text; those past the limit are replaced by a notice that names `size`, the whole file's size in bytes.
@@ -75,7 +83,7 @@ fn text(mut bytes: Vec<u8>, size: u64) -> Result<String, ToolError> {
     if is_cut {
         let shown = text.len();
         let size = size.max(shown as u64 + 1);
-        return Ok(format!("{text}\n\n[Cut: these are the first {shown} of {size} bytes of the file.]"));
+        return Ok(format!("{text}{NOTICE}these are the first {shown} of {size} bytes of the file.]"));
     }
     Ok(text)
 }

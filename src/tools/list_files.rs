@@ -66,7 +66,7 @@ fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Entry>, usize)
     let entry = |name: &Path| {
         let kind = context.kind(&inside.join(name))?;
         let path = context.path().join(&inside).join(name);
-        Some(Entry { path: path.to_string_lossy().into_owned(), kind })
+        Some(Entry { path: context.keys().redact(&path.to_string_lossy()).into_owned(), kind })
     };
     Ok((names.iter().filter_map(|name| entry(Path::new(name))).collect(), found))
 }

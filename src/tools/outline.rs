@@ -47,9 +47,9 @@ pub fn outline(directory: &ContextDirectory) -> Result<Excerpt, ToolError> {
                 return Ok(Excerpt { text: lines.join("\n"), cut: true });
             }
             match kind {
-                EntryKind::File => lines.push(inside),
+                EntryKind::File => lines.push(directory.keys().redact(&inside).into_owned()),
                 EntryKind::Directory => {
-                    lines.push(format!("{inside}/"));
+                    lines.push(format!("{}/", directory.keys().redact(&inside)));
                     if !UNTOLD.contains(&name.as_str()) {
                         pending.push_back(inside);
                     }

@@ -14,7 +14,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata};
 use serde::Serialize;
 
-use crate::secrets::{is_secret_file, is_secret_place};
+use crate::secrets::{KnownKeys, is_in_git, is_secret_file, is_secret_place};
 
 use super::platform::{self, Identity};
 
@@ -36,6 +36,8 @@ pub struct ContextDirectory {
     kernel_devices: Vec<u64>,
     /// A file that is never shown whatever it is called, and what it was when this was opened: it may be replaced.
     withheld: Option<(PathBuf, Option<Identity>)>,
+    /// What no text from here shows.
+    keys: KnownKeys,
 }
 
 /// What an entry of a directory is.
@@ -96,6 +98,7 @@ impl ContextDirectory {
             given: std::path::absolute(path)?,
             kernel_devices: platform::kernel_devices(),
             withheld: None,
+            keys: KnownKeys::default(),
         })
     }
 
@@ -104,6 +107,18 @@ impl ContextDirectory {
     pub fn withholding(mut self, file: Option<&Path>) -> Self {
         self.withheld = file.map(|file| (file.to_owned(), Identity::of(file)));
         self
+    }
+
+    /// Shows no value of these, in no text and no name.
+    #[must_use]
+    pub fn redacting(mut self, keys: KnownKeys) -> Self {
+        self.keys = keys;
+        self
+    }
+
+    /// The values that nothing from here shows.
+    pub(super) fn keys(&self) -> &KnownKeys {
+        &self.keys
     }
 
     /// Where it is: absolute and without links, the beginning of every path that tools show.
@@ -225,7 +240,9 @@ impl ContextDirectory {
 
     fn refuse_secret_place(&self, inside: &Path) -> Result<(), AccessError> {
         let own = self.path.file_name().map_or(Path::new(""), Path::new);
-        if is_secret_place(&own.join(inside)) { Err(AccessError::Secret) } else { Ok(()) }
+        // The user may have named a directory inside of a repository's own.
+        let is_secret = is_secret_place(&own.join(inside)) || is_in_git(inside);
+        if is_secret { Err(AccessError::Secret) } else { Ok(()) }
     }
 
     /// A file is a secret by the name that was asked for, by its own, or by being the one that is withheld.

@@ -60,9 +60,13 @@ fn a_limit_that_buys_no_round_is_refused_with_the_limits_that_do() {
     let dry = sandbox.run(["debate", "--dry-run", "--max-cost", "0.05", "Design a queue"]).expect_code(2);
     let amounts: Vec<&str> = refused.stderr.split('$').skip(1).collect();
     let amounts: Vec<String> = amounts.iter().map(|text| text.chars().take(6).collect()).collect();
-    let [limit, one, all] = amounts.as_slice() else { panic!("{refused}") };
+    let [limit, likely, one, likely_all, all] = amounts.as_slice() else { panic!("{refused}") };
     assert_eq!(limit, "0.0500");
-    assert!(dry.stderr.contains(&format!("one complete round and the answer can cost ${one}")), "{dry}");
+    assert!(dry.stderr.contains(&format!("one round and the answer: likely ${likely}, at most ${one}")), "{dry}");
+    assert!(dry.stderr.contains(&format!("all 2 rounds: likely ${likely_all}, at most ${all}")), "{dry}");
+    let dollars = |amount: &String| amount.parse::<f64>().unwrap();
+    assert!(dollars(likely) > 0.0 && dollars(likely) < dollars(one), "{refused}");
+    assert!((dollars(likely)..=dollars(all)).contains(&dollars(likely_all)), "{refused}");
 
     // What is named is enough, to the last digit, and nothing below it is.
     let least: f64 = one.parse().unwrap();
@@ -76,6 +80,18 @@ fn a_limit_that_buys_no_round_is_refused_with_the_limits_that_do() {
     let state = sandbox.state(&sandbox.only_debate());
     assert_eq!(state["rounds"][0]["contributions"].as_array().unwrap().len(), 6);
     assert!(cost(&state) <= least);
+}
+
+#[test]
+fn answers_that_may_be_shorter_and_are_not_cut_leave_a_debate_full() {
+    let server = MockServer::with(|request| default_reply(request).usage(900, 0, 900));
+    let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({"rounds": 1})));
+    let dry = sandbox.run(["debate", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
+    let least: String = dry.stderr.split("at most $").nth(1).unwrap().chars().take(6).collect();
+    let finished = sandbox.run(["debate", "--max-cost", &least, "--strict", "Design a queue"]).expect_code(0);
+    assert!(finished.stderr.contains("answers are held to 1024 tokens"), "{finished}");
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!((&state["outputLimit"], &state["outcome"]), (&json!(1024), &json!({"kind": "full", "reasons": []})));
 }
 
 /// What a provider's own prices do: four times the list, of which the first answers know nothing.
@@ -178,7 +194,7 @@ fn a_limit_that_cannot_be_kept_is_refused_before_anything_is_paid() {
     let server = MockServer::start();
     let sandbox = Sandbox::new().model_server(&server).config(&priced(&["architect", "kiss"], &json!({})));
     let too_low = sandbox.run(["debate", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
-    assert!(too_low.stderr.contains("buys no debate: one complete round and the answer can cost $0."), "{too_low}");
+    assert!(too_low.stderr.contains("buys no debate: one round and the answer: likely $0."), "{too_low}");
     let dry = sandbox.run(["debate", "--dry-run", "--max-cost", "0.0001", "Design a queue"]).expect_code(2);
     assert!(dry.stdout.contains("synthesis") && dry.stderr.contains("buys no debate"), "{dry}");
     let many = sandbox.run(["debate", "--dry-run", "-r", "1000000", "Design a queue"]).expect_code(2);
@@ -231,7 +247,7 @@ fn a_fork_counts_what_is_new_and_is_held_to_its_own_limit() {
     let before = server.requests().len();
     let set = |limit| format!("debate.budget.maxCostUsd={limit}");
     let too_low = sandbox.run(["fork", &parent, "--at", "1.synthesis", "--set", &set("0.0001")]).expect_code(2);
-    assert!(too_low.stderr.contains("buys no debate: one complete round and the answer can cost $0."), "{too_low}");
+    assert!(too_low.stderr.contains("buys no debate: one round and the answer: likely $0."), "{too_low}");
     assert_eq!((sandbox.only_debate(), server.requests().len()), (parent.clone(), before));
 
     // What the parent paid counts for nothing, and neither does the round that it has: only the judge is to be paid.

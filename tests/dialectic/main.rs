@@ -27,6 +27,7 @@ mod first_contact;
 mod fixtures;
 mod foreign_protocol;
 mod fork;
+mod found_money;
 mod handling;
 mod hanging_judge;
 mod hooks;

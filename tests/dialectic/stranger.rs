@@ -299,7 +299,7 @@ fn prompts_of_a_found_configuration_stay_in_its_directory() {
 
 /// The record of a debate that was begun and no more, made by somebody who changed its settings: whole as far as
 /// anybody can tell.
-fn record(sandbox: &Sandbox, server: &MockServer, change: impl Fn(&mut Value)) -> String {
+pub(crate) fn record(sandbox: &Sandbox, server: &MockServer, change: impl Fn(&mut Value)) -> String {
     sandbox.run(["debate", "Design a queue", "-c", "debate-config.json"]).expect_code(0);
     let done = sandbox.only_debate();
     let mut first: Value = serde_json::from_str(&sandbox.journal(&done)[0]).unwrap();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+use crate::support::{Api, Incoming, MockServer, Purpose, Reply, Sandbox, TEST_KEY, config, short_reply};
 
 /// A debate of two agents of which the first has tools; `limit` is its limit.
 fn sandbox(server: &MockServer, limit: u32) -> Sandbox {
@@ -170,4 +170,75 @@ fn without_a_context_directory_the_prompt_names_the_one_that_the_tools_see() {
     let plain = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss"], &json!({})));
     plain.run(["debate", "Design a queue"]).expect_code(0);
     assert!(server.requests().iter().all(|request| !request.prompt().contains("# Files")));
+}
+
+/// A key of the user's may lie in any file.
+#[test]
+fn the_users_keys_are_in_no_result() {
+    let server = MockServer::with(|request| {
+        let calls = [
+            ("file_read", json!({"path": "notes.md"})),
+            ("list_files", json!({"path": "."})),
+            ("file_read", json!({"path": "account.txt"})),
+            ("file_read", json!({"path": ".git/HEAD"})),
+            ("list_files", json!({"path": ".git"})),
+            ("file_read", json!({"path": ".secrets/notes.md"})),
+            ("file_read", json!({"path": ".env.d/prod"})),
+            ("file_read", json!({"path": ".vault_pass"})),
+            ("context_search", json!({"term": "sk-test"})),
+        ];
+        match calls.get(request.tool_results().len()).filter(|_| proposing(request)) {
+            Some(call) => Reply::tool_calls([call.clone()]),
+            None => short_reply(request),
+        }
+    });
+    let account = json!({"type": "service_account", "private_key": "-----BEGIN PRIVATE KEY-----\nMII\n"});
+    let sandbox = sandbox(&server, 20)
+        .env("ANTHROPIC_API_KEY", "your-api-key-goes-here")
+        .file("context/notes.md", format!("Key: {TEST_KEY}. Placeholder: your-api-key-goes-here."))
+        .file(format!("context/{TEST_KEY}.md"), "x")
+        .file("context/account.txt", account.to_string())
+        .file("context/.git/HEAD", "ref: refs/heads/main")
+        .file("context/.secrets/notes.md", "TOP SECRET")
+        .file("context/.env.d/prod", "TOP SECRET")
+        .file("context/.vault_pass", "TOP SECRET");
+    run(&sandbox);
+    let longest = server.requests().into_iter().max_by_key(|request| request.tool_results().len()).unwrap();
+    let results = longest.tool_results();
+    assert_eq!(results.len(), 9, "{results:?}");
+    assert!(results[0].contains("Key: [OPENAI_API_KEY redacted]. Placeholder: your-api-key-goes-here."), "{results:?}");
+    assert!(results[1].contains("[OPENAI_API_KEY redacted].md"), "{results:?}");
+    assert!(results[2..8].iter().all(|result| result.contains("\"error\"")), "{results:?}");
+    for request in server.requests() {
+        assert!(!request.text().contains(TEST_KEY) && !request.text().contains("TOP SECRET"), "{}", request.text());
+    }
+    for id in sandbox.debates() {
+        let record = sandbox.journal(&id).concat() + &sandbox.read(format!("debates/{id}.json"));
+        assert!(!record.contains(TEST_KEY), "the key is in the record");
+    }
+}
+
+/// What an arena gathers before anybody asks for it, too.
+#[test]
+fn the_users_keys_are_in_no_material() {
+    let server = MockServer::with(|request| crate::arena::script(request, crate::arena::Related::Same, &[]));
+    let mut configured = config(&["architect", "kiss"], &json!({"protocol": "arena"}));
+    configured["debate"]["arena"] = json!({"contextCommands": [format!("echo of a command: {TEST_KEY}")]});
+    let sandbox = Sandbox::new()
+        .model_server(&server)
+        .config(&configured)
+        .file("context/README.md", format!("# Of a readme: {TEST_KEY}"))
+        .file(format!("context/outline-{TEST_KEY}"), "x");
+    let arguments = ["debate", crate::arena::PROBLEM, "--context", "context", "-c", "debate-config.json"];
+    sandbox.run(arguments).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    let texts: Vec<&str> =
+        state["gathered"]["material"].as_array().unwrap().iter().filter_map(|one| one["text"].as_str()).collect();
+    for part in ["outline-[", "Of a readme: [", "of a command: ["] {
+        let redacted = format!("{part}OPENAI_API_KEY redacted]");
+        assert!(texts.iter().any(|text| text.contains(&redacted)), "{part}\n{texts:?}");
+    }
+    for request in server.requests() {
+        assert!(!request.text().contains(TEST_KEY), "{}", request.text());
+    }
 }

@@ -43,7 +43,7 @@ pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<
     let settings = saved.settings().clone();
     let sources = saved.debate().prompt_sources.clone();
     let session = Session::open(&args.run, &settings, hooks(&args.vouch, &environment)?, &environment, terminal)?;
-    let provenance = vouched(saved.provenance(), &args.vouch, &environment)?;
+    let provenance = vouched(saved.provenance(), &args.vouch, &environment)?.and_max_cost(args.max_cost);
     let prepared = runner.resume(saved, &provenance)?;
     let of_models = model_warnings(&settings, today());
     for warning in environment.warnings().iter().chain(&of_models).chain(&prepared.panel().warnings) {

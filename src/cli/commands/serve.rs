@@ -1,7 +1,10 @@
 //! `dialectic serve`: the debates in a browser.
 
+use std::io::{self, Write as _};
 use std::thread;
 
+use maud::{DOCTYPE, html};
+use tempfile::TempPath;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::oneshot;
 
@@ -16,8 +19,6 @@ use crate::runner::load_settings;
 use crate::serve::{Options, Server, Stage, Workplace};
 use crate::store::Directory;
 
-/// The environment variable with the token of programs.
-const TOKEN: &str = "DIALECTIC_TOKEN";
 /// How many debates run at once.
 const PLACES: usize = 3;
 
@@ -28,7 +29,10 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     for warning in load_settings(&config, &environment, &Overrides::default())?.warnings {
         terminal.warning(&warning);
     }
-    let has_token = environment.has(TOKEN);
+    if let Some(warning) = environment.token_warning() {
+        terminal.warning(&warning);
+    }
+    let has_token = environment.token().is_some();
     let workplace = Workplace {
         directory: args.dir.as_ref().map_or_else(debates, |dir| Ok(Directory::at(dir)))?,
         config,
@@ -53,9 +57,8 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
     if !has_token {
         terminal.notice(&format!("Programs send the header `Authorization: Bearer {}`.", server.token()));
     }
-    if args.open {
-        open(&server.address(), terminal);
-    }
+    // It goes when the server goes.
+    let _page = args.open.then(|| open(&server.address(), terminal));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     let paused = runtime.block_on(async {
         let (mut interrupts, mut again) = (Interrupts::listen(), Interrupts::listen());
@@ -85,7 +88,7 @@ pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(
 
 /// A server that only this machine reaches.
 fn local(workplace: Workplace) -> Options {
-    let token = workplace.environment.get(TOKEN).map(str::to_owned);
+    let token = workplace.environment.token().map(str::to_owned);
     Options { host: "127.0.0.1".to_owned(), port: 0, origins: Vec::new(), token, places: PLACES, workplace }
 }
 
@@ -170,9 +173,50 @@ async fn tell(said: &mut UnboundedReceiver<String>, terminal: &mut Terminal) {
     }
 }
 
-/// Has the browser of the system open an address.
-pub(in crate::cli) fn open(address: &str, terminal: &mut Terminal) {
-    if let Err(error) = opener::open_browser(address) {
-        terminal.warning(&format!("cannot open a browser: {error}"));
+/// Has the browser of the system open an address, by a page of the user's own that leads there: everybody on the machine
+/// can see the arguments of a process, and the address has a token. The page is removed with what is returned.
+fn open(address: &str, terminal: &mut Terminal) -> Option<TempPath> {
+    let opened = page_to(address).and_then(|page| {
+        opener::open_browser(&page).map_err(io::Error::other)?;
+        Ok(page)
+    });
+    match opened {
+        Ok(page) => Some(page),
+        Err(error) => {
+            terminal.warning(&format!("cannot open a browser: {error}"));
+            None
+        }
+    }
+}
+
+/// A new page that only the user can read and that leads to an address.
+fn page_to(address: &str) -> io::Result<TempPath> {
+    let page = html! {
+        (DOCTYPE)
+        meta charset="utf-8";
+        meta name="referrer" content="no-referrer";
+        meta http-equiv="refresh" content={ "0; url=" (address) };
+        title { "dialectic" }
+    };
+    let mut file = tempfile::Builder::new().prefix("dialectic-").suffix(".html").tempfile()?;
+    file.write_all(page.into_string().as_bytes())?;
+    file.flush()?;
+    Ok(file.into_temp_path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_user_can_read_the_page_that_leads_to_the_server() {
+        let page = page_to("http://127.0.0.1:1/?token=a&b=\"c").unwrap();
+        let text = std::fs::read_to_string(&page).unwrap();
+        assert!(text.contains("0; url=http://127.0.0.1:1/?token=a&amp;b=&quot;c\""), "{text}");
+        #[cfg(unix)]
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&page.metadata().unwrap().permissions()) & 0o777, 0o600);
+        let path = page.to_path_buf();
+        drop(page);
+        assert!(!path.exists());
     }
 }

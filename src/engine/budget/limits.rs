@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
-use crate::debate::{AgentId, AgentSettings, CallKey, CallRecord, Price, Settings, Usd};
+use crate::debate::{AgentId, AgentSettings, CallKey, CallRecord, Price, Purchase, Settings, Usd};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::figures::list;
 use crate::llm::models::facts;
@@ -32,47 +32,50 @@ pub enum BudgetError {
         limit: Usd,
         /// The models.
         models: Vec<String>,
+        /// Whether a price was found that does not count.
+        is_found: bool,
     },
     /// The limit buys no debate.
     #[error(
-        "the cost limit of {limit} buys no debate: one complete round and the answer can cost {one_round}{}",
-        match (*rounds, left_out.is_empty()) {
-            (1, true) => String::new(),
-            (1, false) => format!(", with {} {all_rounds}", list(left_out)),
-            (_, true) => format!(", all {rounds} rounds {all_rounds}"),
-            (_, false) => format!(", all {rounds} rounds with {} {all_rounds}", list(left_out)),
-        }
+        "the cost limit of {} buys no debate: one round and the answer: likely {}, at most {}{}",
+        _0.limit, _0.likely_round, _0.one_round, all_rounds(_0)
     )]
-    TooLow {
-        /// The limit.
-        limit: Usd,
-        /// The least limit that buys one round and the closing.
-        one_round: Usd,
-        /// The least limit that buys all rounds.
-        all_rounds: Usd,
-        /// How many those are.
-        rounds: u32,
-        /// What it buys beside them, which the debate could do without.
-        left_out: Vec<String>,
-    },
+    TooLow(Box<Purchase>),
+}
+
+/// What more than one round and the answer costs; nothing where there is no more.
+fn all_rounds(purchase: &Purchase) -> String {
+    let Purchase { rounds, left_out, likely_all, all_rounds, .. } = purchase;
+    let what = match (rounds, left_out.is_empty()) {
+        (1, true) => return String::new(),
+        (1, false) => format!("with {}", list(left_out)),
+        (_, true) => format!("all {rounds} rounds"),
+        (_, false) => format!("all {rounds} rounds with {}", list(left_out)),
+    };
+    format!("; {what}: likely {likely_all}, at most {all_rounds}")
 }
 
 impl Diagnostic for BudgetError {
     fn blame(&self) -> Blame {
         match self {
             Self::Unpriced { .. } => Blame::Configuration,
-            Self::TooLow { .. } => Blame::Arguments,
+            Self::TooLow(_) => Blame::Arguments,
         }
     }
 
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Unpriced { .. } => {
+            Self::Unpriced { is_found: true, .. } => {
+                "a price that was found and not named does not count for a server that is sent your key: name the \
+                 configuration with --config, or put the price into your own (docs/configuration.md)"
+                    .to_owned()
+            }
+            Self::Unpriced { is_found: false, .. } => {
                 "give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned()
             }
-            Self::TooLow { rounds, left_out, .. } => {
-                let to = if *rounds == 1 && left_out.is_empty() { "that" } else { "one of these" };
-                format!("raise the limit to {to}, take fewer agents, or cheaper models")
+            Self::TooLow(_) => {
+                "a limit has to cover the most that a round can cost: raise it, take fewer agents, or cheaper models"
+                    .to_owned()
             }
         })
     }
@@ -83,11 +86,15 @@ impl Diagnostic for BudgetError {
 /// # Errors
 /// The models that have none.
 pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
-    let Some(limit) = settings.debate.budget.max_cost_usd else { return Ok(()) };
+    let Some(limit) = settings.max_cost() else { return Ok(()) };
     let everybody = settings.everybody();
     let unpriced = everybody.filter(|agent| price_of(agent, settings).is_none());
     let models: BTreeSet<String> = unpriced.map(|agent| agent.model.clone()).collect();
-    if models.is_empty() { Ok(()) } else { Err(BudgetError::Unpriced { limit, models: models.into_iter().collect() }) }
+    if models.is_empty() {
+        return Ok(());
+    }
+    let is_found = models.iter().any(|model| settings.prices.contains_key(model));
+    Err(BudgetError::Unpriced { limit, models: models.into_iter().collect(), is_found })
 }
 
 /// How long answers are, from the shortest output limit of each agent to its longest.

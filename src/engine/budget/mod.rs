@@ -114,7 +114,7 @@ impl Budget {
     /// The limit in the settings, if there is one, as `past` events have left it.
     /// `routed` are the providers whose servers may ask other prices than the list.
     pub(super) fn of(settings: &Settings, routed: &BTreeSet<String>, past: &[Recorded]) -> Option<Self> {
-        let limit = settings.debate.budget.max_cost_usd?;
+        let limit = settings.max_cost()?;
         let mut budget = Self {
             limit,
             payees: Payees::of(settings, routed),

@@ -14,11 +14,10 @@ use super::{Budget, Outlook, Views};
 /// # Errors
 /// [`BudgetError::TooLow`] when it does not buy one complete round and the closing.
 pub fn check_purchase(purchase: &Purchase) -> Result<(), BudgetError> {
-    let Purchase { limit, one_round, all_rounds, rounds, .. } = *purchase;
-    if limit >= one_round {
+    if purchase.limit >= purchase.one_round {
         return Ok(());
     }
-    Err(BudgetError::TooLow { limit, one_round, all_rounds, rounds, left_out: purchase.left_out.clone() })
+    Err(BudgetError::TooLow(Box::new(purchase.clone())))
 }
 
 /// What the cost limit of a debate buys from where it stands; nothing when it has none.
@@ -38,6 +37,8 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
     let first = Views::of(protocol, panel, &budget, &shared, debate, until)?;
     let closing = Planned::merge(&first.least.closing, &first.full.closing);
     let one_round = [first.merged(Outlook::needed), closing].concat();
+    let likely: Vec<Planned> = one_round.iter().filter(|call| !call.is_second_chance).cloned().collect();
+    let likely_round = budget.likely(&likely, Level::LEAST, Level::LEAST).rounded_up();
     let one_round = budget.need(one_round.iter(), Level::LEAST, None).rounded_up();
     let all = Views::of(protocol, panel, &budget, &shared, debate, rounds)?;
     let whole = budget.whole_cost(&first, &all, Level::LEAST);
@@ -46,7 +47,18 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
     let bought = bought(&budget, &all, debate.current_round.max(1), rounds);
     let answer_limit = budget.payees.lowered(panel.agents.iter().map(|agent| &agent.settings.id), level);
     let all_rounds = whole.rounded_up().max(one_round);
-    Ok(Some(Purchase { limit: budget.limit, one_round, all_rounds, bought, rounds, left_out, answer_limit }))
+    let likely_all = budget.likely_cost(&all.least, &all.full, Level::LEAST).rounded_up().max(likely_round);
+    Ok(Some(Purchase {
+        limit: budget.limit,
+        one_round,
+        all_rounds,
+        likely_round,
+        likely_all,
+        bought,
+        rounds,
+        left_out,
+        answer_limit,
+    }))
 }
 
 /// How many rounds fit, with the closing and with answers as short as they may be, without what the debate could do

@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
 
-use crate::store::{Directory, StoreError, write_atomically};
+use crate::store::{Directory, Readers, StoreError, write_atomically};
 
 /// Whether `path` leads to `file`.
 pub(super) fn leads_to(path: &Path, file: &File) -> bool {
@@ -22,11 +22,17 @@ pub(super) fn restore(mut file: &File, path: &Path) -> Result<(), StoreError> {
     if let Some(directory) = path.parent() {
         Directory::at(directory).create()?;
     }
-    write_atomically(path, |mut out| {
+    let permissions = file.metadata().map(|open| open.permissions());
+    write_atomically(path, Readers::Owner, |mut out| {
         file.seek(SeekFrom::Start(0))?;
         std::io::copy(&mut file, &mut out)?;
         Ok(())
-    })
+    })?;
+    // It is as readable as it was; private will do.
+    if let Ok(permissions) = permissions {
+        drop(fs::set_permissions(path, permissions));
+    }
+    Ok(())
 }
 
 #[cfg(unix)]

@@ -109,6 +109,61 @@ fn the_printed_address_lets_one_browser_in_once() {
     other.raw("GET", "/", &with, b"").expect(403);
 }
 
+/// Whoever wrote a file that was found must not get in.
+#[test]
+fn a_token_of_a_found_file_opens_nothing() {
+    let with = |sandbox: &Sandbox, options: &[&str]| {
+        let serving = Serving::start(sandbox, options);
+        let answer = serving.ask("GET", "/debates", None).status;
+        (answer, serving.interrupt().stderr)
+    };
+    let sandbox = Sandbox::new().file(".env", format!("DIALECTIC_TOKEN={TOKEN}"));
+    let (status, stderr) = with(&sandbox, &[]);
+    assert_eq!(status, 401, "{stderr}");
+    assert!(stderr.contains("DIALECTIC_TOKEN in `.env` is ignored"), "{stderr}");
+    assert!(stderr.contains("--env-file .env") && stderr.contains("keys.env"), "{stderr}");
+    assert!(stderr.contains("Authorization: Bearer"), "the token of this start is told:\n{stderr}");
+    assert_eq!(with(&sandbox, &["--env-file", ".env"]).0, 200);
+    // The user's own keys are not hidden by it either.
+    let sandbox = Sandbox::new()
+        .file(".config/dialectic/keys.env", format!("DIALECTIC_TOKEN={TOKEN}"))
+        .file(".env", "DIALECTIC_TOKEN=somebody-elses-0123456789");
+    assert_eq!(with(&sandbox, &[]).0, 200);
+}
+
+/// Everybody on the machine sees the arguments of a process.
+#[test]
+fn a_browser_is_opened_by_a_private_page_without_a_token_in_its_arguments() {
+    let sandbox = Sandbox::new();
+    let place = sandbox.directory().join("opened");
+    let script = format!(
+        "#!/bin/sh\nstat -c %a \"$1\" > '{0}.mode'\ncat \"$1\" > '{0}.page'\nprintf '%s' \"$*\" > '{0}.new'\nmv '{0}.new' '{0}'\n",
+        place.display()
+    );
+    let sandbox = sandbox.file("browser", script);
+    let browser = sandbox.directory().join("browser");
+    std::fs::set_permissions(&browser, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let sandbox = sandbox.env("BROWSER", &browser.display().to_string());
+    let serving = Serving::start(&sandbox, &["--open"]);
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !place.exists() {
+        assert!(std::time::Instant::now() < until, "no browser is opened");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let token = serving.address.split_once("token=").unwrap().1.to_owned();
+    let arguments = sandbox.read("opened");
+    assert!(!arguments.contains(&token) && !arguments.contains("token"), "{arguments}");
+    assert_eq!(sandbox.read("opened.mode"), "600\n");
+    assert!(sandbox.read("opened.page").contains(&format!("0; url={}", serving.address)));
+    // A page on disk is another site: its browser sends the cookie only with what a page from here leads to.
+    let path = format!("/?token={token}");
+    let answer = serving.raw("GET", &path, &[("Sec-Fetch-Site", "cross-site")], b"").expect(200);
+    assert!(answer.header("set-cookie").is_some() && answer.text().contains("0; url=/"), "{answer:?}");
+    let page = std::path::PathBuf::from(arguments);
+    serving.interrupt();
+    assert!(!page.exists(), "the page goes with the server");
+}
+
 #[test]
 fn a_browser_signs_in_with_the_token() {
     let (_sandbox, serving) = serving();

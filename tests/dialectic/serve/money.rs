@@ -48,6 +48,40 @@ fn a_debate_costs_at_most_what_the_server_allows() {
     assert_eq!(limit(&fork), json!(0.5), "a branch has the server's limit");
 }
 
+/// A request is no word of the user's who set a standing limit.
+#[test]
+fn a_request_does_not_raise_the_users_standing_limit() {
+    let server = MockServer::with(short_reply);
+    let sandbox = priced(&server);
+    let prices: serde_json::Value = serde_json::from_str(&sandbox.read("debate-config.json")).unwrap();
+    let own = json!({"prices": prices["prices"], "debate": {"budget": {"maxCostUsd": 0.5}}});
+    sandbox.write(".config/dialectic/config.json", own.to_string());
+    let mut cheap = prices;
+    cheap["debate"]["budget"] = json!({"maxCostUsd": 500});
+    for price in cheap["prices"].as_object_mut().unwrap().values_mut() {
+        *price = json!({"inputPerMTok": 0, "outputPerMTok": 0});
+    }
+    sandbox.write("debate-config.json", cheap.to_string());
+    let serving = Serving::start(&sandbox, &[]);
+    assert_eq!(serving.get("/setup")["maxCost"], 0.5);
+    let refused = serving.post("/debates", &json!({"problem": "x", "maxCost": 7})).expect(422).json();
+    assert_eq!(refused["type"], "cost_limit", "{refused:#}");
+    let id = serving.begin(&json!({"problem": "Design a queue"}));
+    serving.wait_for(&id, "completed");
+    let state = sandbox.state(&id);
+    assert_eq!(state["settings"]["debate"]["budget"]["maxCostUsd"], 0.5);
+    let cost = |state: &serde_json::Value| -> f64 {
+        state["usage"].as_object().unwrap().values().map(|model| model["costUsd"].as_f64().unwrap()).sum()
+    };
+    assert!(cost(&state) > 0.0, "the user's prices count");
+    let branch = serving.post(&format!("/debates/{id}/fork"), &json!({"at": "1.refinement"})).expect(201).json();
+    let branch = branch["id"].as_str().unwrap().to_owned();
+    serving.wait_for(&branch, "completed");
+    assert_eq!(sandbox.state(&branch)["settings"]["debate"]["budget"]["maxCostUsd"], 0.5);
+    let refused = serving.post(&format!("/debates/{id}/fork"), &json!({"at": "1.refinement", "maxCost": 7}));
+    assert_eq!(refused.expect(422).json()["type"], "cost_limit");
+}
+
 #[test]
 fn a_debate_without_a_limit_is_carried_on_within_those_of_the_server() {
     let gate = Gate::shut();

@@ -107,3 +107,22 @@ fn a_state_that_was_never_saved_is_no_flaw() {
     let verified = sandbox.run(["verify", &id]).expect_code(0);
     assert!(verified.stdout.contains("not there; `resume` writes it"), "{verified}");
 }
+
+/// Whoever else has an account on the machine reads no debate, unless its owner lets them.
+#[test]
+fn new_records_are_their_owners_alone_and_others_stay_as_they_are() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    sandbox.run(["debate", "--offline", "-r", "1", "Design a queue"]).expect_code(0);
+    let id = sandbox.only_debate();
+    let files = ["json", "events.jsonl"].map(|end| sandbox.directory().join(format!("debates/{id}.{end}")));
+    let modes = || files.each_ref().map(|file| file.metadata().unwrap().permissions().mode() & 0o777);
+    assert_eq!(modes(), [0o600; 2]);
+    for file in &files {
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o664)).unwrap();
+    }
+    let before = files[0].metadata().unwrap().modified().unwrap();
+    sandbox.run(["tag", &id, "shared"]).expect_code(0);
+    assert_ne!(files[0].metadata().unwrap().modified().unwrap(), before, "the state was replaced");
+    assert_eq!(modes(), [0o664; 2]);
+}

@@ -56,8 +56,25 @@ impl Sandbox {
         self
     }
 
-    /// With `debate-config.json`.
+    /// With `debate-config.json`, whose prices are the user's own, too: a server that is sent a key is not believed what a
+    /// file says that was only found.
     pub(crate) fn config(self, config: &Value) -> Self {
+        let is_price = |price: &Value| {
+            ["inputPerMTok", "outputPerMTok"].iter().all(|key| price[key].is_number())
+                && price.as_object().is_some_and(|price| price.len() == 2)
+        };
+        let prices = config["prices"].as_object().filter(|prices| prices.values().all(is_price));
+        let own = ".config/dialectic/config.json";
+        match prices {
+            Some(prices) => self.write(own, serde_json::json!({"prices": prices}).to_string()),
+            // What an earlier configuration left.
+            None if std::fs::read_to_string(self.directory().join(own))
+                .is_ok_and(|own| own.starts_with("{\"prices\":")) =>
+            {
+                self.remove(own);
+            }
+            None => {}
+        }
         self.file("debate-config.json", serde_json::to_vec_pretty(config).expect("a value can be written"))
     }
 
