@@ -326,6 +326,11 @@ pub struct Failure {
     pub at: Timestamp,
 }
 
+impl Failure {
+    /// The kind of a failure whose answer could not be read.
+    pub const UNREADABLE: &'static str = "unreadable";
+}
+
 /// Calls, tokens and cost of one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -20,8 +20,6 @@ use super::calls::Arrival;
 use super::windows::excess;
 use super::{Engine, EngineError};
 
-/// The kind of a failure whose answer could not be read.
-const UNREADABLE: &str = "unreadable";
 /// A solution that rests on fewer characters is none.
 const LEAST_TEXT: usize = 500;
 
@@ -123,7 +121,7 @@ impl Engine {
                     | Answer::Solution(_) => "the answer",
                 };
                 let (error, attempts) = (format!("{what} could not be read: {error}"), call.attempts);
-                self.record_failure(step, error, UNREADABLE, attempts, Some(call))?;
+                self.record_failure(step, error, Failure::UNREADABLE, attempts, Some(call))?;
                 return Ok(true);
             }
         };

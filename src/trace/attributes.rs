@@ -1,11 +1,13 @@
 //! The names under which things are sent, and how they are put.
 //!
-//! Three vocabularies: the OpenTelemetry conventions for generative AI (`gen_ai.*`), Langfuse's own (`langfuse.*`,
-//! `session.id`), and ours (`dialectic.*`) where neither has a word.
+//! Four vocabularies: the OpenTelemetry conventions for generative AI (`gen_ai.*`), Langfuse's own (`langfuse.*`,
+//! `session.id`), OpenInference's names of contents (`input.*`, `output.*`), and ours (`dialectic.*`) where none has a
+//! word.
 
 use std::collections::BTreeMap;
 
 use opentelemetry::{Array, KeyValue, StringValue, Value};
+use serde::de::IgnoredAny;
 use serde_json::json;
 
 use crate::debate::{AgentId, AgentSettings, Debate, Event, Settings, Tokens, Usd};
@@ -32,6 +34,16 @@ pub(super) const OUTPUT: &str = "langfuse.observation.output";
 pub(super) const LEVEL: &str = "langfuse.observation.level";
 pub(super) const STATUS_MESSAGE: &str = "langfuse.observation.status_message";
 pub(super) const MODEL: &str = "langfuse.observation.model.name";
+
+/// OpenInference's names of what a span was given: the text, and its MIME type.
+pub(super) const INPUT_VALUE: [&str; 2] = ["input.value", "input.mime_type"];
+/// OpenInference's names of what a span returned: the text, and its MIME type.
+pub(super) const OUTPUT_VALUE: [&str; 2] = ["output.value", "output.mime_type"];
+
+/// The type of an error that has no name of its own, as the OpenTelemetry conventions have it.
+pub(super) const OTHER_ERROR: &str = "_OTHER";
+/// The type of the error that ends a call which was in flight when the debate ended.
+pub(super) const ABANDONED: &str = "abandoned";
 
 pub(super) const NODE: &str = "dialectic.node";
 pub(super) const ROUND: &str = "dialectic.round";
@@ -65,6 +77,9 @@ pub(super) fn of_start(debate: &Debate) -> Vec<KeyValue> {
         attributes.push(KeyValue::new("dialectic.protocol", settings.debate.protocol.clone()));
         attributes.push(KeyValue::new("dialectic.agents", whole(settings.agents.len())));
         attributes.extend(of_settings(settings));
+    }
+    if is_content_sent(debate) {
+        attributes.extend(of_content(INPUT_VALUE, debate.problem.to_string()));
     }
     attributes
 }
@@ -123,11 +138,23 @@ pub(super) fn of_end(debate: &Debate) -> Vec<KeyValue> {
         attributes.extend(of_winner("verdict", verdict.winner.as_ref(), &verdict.scores));
         attributes.extend(verdict.stable.map(|stable| KeyValue::new("dialectic.verdict.stable", stable)));
     }
-    let is_content_sent = debate.settings.as_ref().is_some_and(|settings| settings.debate.trace_content);
-    if let Some(solution) = debate.final_solution.as_ref().filter(|_| is_content_sent) {
+    if let Some(solution) = debate.final_solution.as_ref().filter(|_| is_content_sent(debate)) {
         attributes.push(KeyValue::new(OUTPUT, solution.description.clone()));
+        attributes.extend(of_content(OUTPUT_VALUE, solution.description.clone()));
     }
     attributes
+}
+
+/// Whether the user wants what is asked and answered in the trace.
+fn is_content_sent(debate: &Debate) -> bool {
+    debate.settings.as_ref().is_some_and(|settings| settings.debate.trace_content)
+}
+
+/// A text under OpenInference's names, with its MIME type: JSON for an object or a list, else plain text.
+pub(super) fn of_content([value, mime_type]: [&'static str; 2], text: String) -> [KeyValue; 2] {
+    let is_json = text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(&text).is_ok();
+    let kind = if is_json { "application/json" } else { "text/plain" };
+    [KeyValue::new(value, text), KeyValue::new(mime_type, kind)]
 }
 
 /// Whom or what a call decided for. Why is content, and goes where content goes.

@@ -8,7 +8,7 @@ use opentelemetry::trace::{Event, SpanBuilder, SpanKind, Status};
 use serde_json::{Value, json};
 
 use crate::debate::{
-    Asked, CallKey, CallRecord, Cut, Debate, Event as DebateEvent, Settings, StoredReply, Tokens, Usd,
+    Asked, CallKey, CallRecord, Cut, Debate, Event as DebateEvent, Failure, Settings, Settled, StoredReply, Tokens, Usd,
 };
 
 use super::attributes as names;
@@ -26,8 +26,8 @@ pub(super) struct Generation {
     choices: Vec<KeyValue>,
     /// The conversation up to this call; absent where the trace carries no content.
     asked: Option<Vec<Value>>,
-    /// Why the reply before it, of the same key, could not be read.
-    unread: Option<String>,
+    /// Whether its result is on record as one that could not be read.
+    is_unreadable: bool,
 }
 
 /// How a call came back.
@@ -36,8 +36,8 @@ pub(super) enum Ended<'a> {
     Back { latency_ms: u64, tokens: Option<Tokens>, cost: Option<Usd>, error: Option<&'a str> },
     /// With a reply that is no result yet; the same key is called again.
     Replied { reply: &'a StoredReply, call: &'a CallRecord },
-    /// Without a reply.
-    Failed { error: &'a str, kind: Option<&'a str>, attempts: u32 },
+    /// Failed for good, as recorded. `call` is what an answer took that could not be read.
+    Failed { failure: &'a Failure, call: Option<&'a CallRecord> },
     /// Not at all: the debate was over first.
     Abandoned,
 }
@@ -56,20 +56,19 @@ impl Generation {
             output: None,
             choices: Vec::new(),
             asked,
-            unread: None,
+            is_unreadable: false,
         }
     }
 
     /// The call that follows a reply of this one.
     pub(super) fn next(&self, reply: &StoredReply, now: SystemTime) -> Self {
-        let unread = reply.parse_error.clone();
         let asked = self.asked.clone().map(|mut asked| {
             asked.push(json!({"role": "assistant", "content": reply.text, "tool_calls": reply.tool_calls}));
             asked.extend(reply.tool_results.iter().map(|result| json!(result)));
             asked.extend(reply.parse_error.iter().map(|error| json!({"role": "user", "content": error})));
             asked
         });
-        Self { asked, unread, ..Self::new(self.key.clone(), self.model.clone(), None, now) }
+        Self { asked, ..Self::new(self.key.clone(), self.model.clone(), None, now) }
     }
 
     /// Whether what is asked and answered goes into the trace.
@@ -96,23 +95,22 @@ impl Generation {
         self.record = event.call().cloned();
         self.output = output(event);
         self.choices = names::of_choices(event);
+        self.is_unreadable = event.settles().is_some_and(|(_, settled)| settled == Settled::Failed);
     }
 
-    /// Whether nothing was called: the result was put together from replies of an earlier run, or the last reply, which
-    /// has a span already, was given up.
+    /// Whether nothing was called: the result was put together from replies of an earlier run.
     pub(super) fn is_void(&self, ended: &Ended<'_>) -> bool {
         match ended {
             Ended::Back { latency_ms, tokens, cost, error } => {
                 self.record.is_none() && *latency_ms == 0 && tokens.is_none() && cost.is_none() && error.is_none()
             }
-            Ended::Failed { error, .. } => self.unread.as_ref().is_some_and(|unread| error.contains(unread.as_str())),
-            Ended::Replied { .. } | Ended::Abandoned => false,
+            Ended::Failed { .. } | Ended::Replied { .. } | Ended::Abandoned => false,
         }
     }
 
     /// The span and its status, but for what all spans carry.
     pub(super) fn span(self, ended: &Ended<'_>, debate: &Debate) -> (SpanBuilder, Status) {
-        let Self { key, model, started, retries, mut record, mut output, choices, asked, .. } = self;
+        let Self { key, model, started, retries, mut record, mut output, choices, asked, is_unreadable } = self;
         let name = match &key.target_agent_id {
             Some(target) => format!("{} of {target}", key.stage),
             None => key.stage.to_string(),
@@ -141,7 +139,11 @@ impl Generation {
         match ended {
             Ended::Back { tokens: counted, cost: priced, error, .. } => {
                 (tokens, cost) = (*counted, *priced);
-                status = error.map_or(Status::Unset, |error| Status::error(error.to_owned()));
+                if let Some(error) = error {
+                    status = Status::error((*error).to_owned());
+                    let kind = if is_unreadable { Failure::UNREADABLE } else { names::OTHER_ERROR };
+                    attributes.push(KeyValue::new(names::ERROR_TYPE, kind));
+                }
             }
             Ended::Replied { reply, call } => {
                 record = Some((*call).clone());
@@ -152,12 +154,19 @@ impl Generation {
                     attributes.push(KeyValue::new(names::STATUS_MESSAGE, error.clone()));
                 }
             }
-            Ended::Failed { error, kind, attempts } => {
-                status = Status::error((*error).to_owned());
-                attributes.extend(kind.map(|kind| KeyValue::new(names::ERROR_TYPE, kind.to_owned())));
-                attributes.push(KeyValue::new(names::ATTEMPTS, i64::from(*attempts)));
+            Ended::Failed { failure, call } => {
+                status = Status::error(failure.error.clone());
+                let kind = failure.kind.clone().unwrap_or_else(|| names::OTHER_ERROR.to_owned());
+                attributes.push(KeyValue::new(names::ERROR_TYPE, kind));
+                record = call.cloned();
+                if record.is_none() {
+                    attributes.push(KeyValue::new(names::ATTEMPTS, i64::from(failure.attempts)));
+                }
             }
-            Ended::Abandoned => status = Status::error("abandoned when the debate ended"),
+            Ended::Abandoned => {
+                status = Status::error("abandoned when the debate ended");
+                attributes.push(KeyValue::new(names::ERROR_TYPE, names::ABANDONED));
+            }
         }
         if let Some(call) = &record {
             (tokens, cost) = (call.tokens.or(tokens), call.cost_usd.or(cost));
@@ -173,8 +182,13 @@ impl Generation {
         attributes.extend(tokens.into_iter().flat_map(names::of_tokens));
         attributes.extend(cost.into_iter().flat_map(names::of_cost));
         if let Some(asked) = asked {
-            attributes.push(KeyValue::new(names::INPUT, Value::Array(asked).to_string()));
-            attributes.extend(output.map(|output| KeyValue::new(names::OUTPUT, output)));
+            let asked = Value::Array(asked).to_string();
+            attributes.push(KeyValue::new(names::INPUT, asked.clone()));
+            attributes.extend(names::of_content(names::INPUT_VALUE, asked));
+            if let Some(output) = output {
+                attributes.push(KeyValue::new(names::OUTPUT, output.clone()));
+                attributes.extend(names::of_content(names::OUTPUT_VALUE, output));
+            }
         }
         let span = SpanBuilder::from_name(name)
             .with_kind(SpanKind::Client)

@@ -106,9 +106,8 @@ impl Spans {
         match &recorded.event {
             Event::StageEntered { stage } => self.enter_stage(*stage, now),
             Event::Replied { key, reply, call } => self.replied(key, &Ended::Replied { reply, call }, now),
-            Event::CallFailed { failure, .. } => {
-                let (error, kind, attempts) = (failure.error.as_str(), failure.kind.as_deref(), failure.attempts);
-                self.call_ended(&failure.key, &Ended::Failed { error, kind, attempts }, now);
+            Event::CallFailed { failure, call } => {
+                self.call_ended(&failure.key, &Ended::Failed { failure, call: call.as_ref() }, now);
             }
             Event::Failed { error } => {
                 if let Some(stage) = &mut self.stage {
@@ -179,12 +178,19 @@ impl Spans {
         self.emit(replied, stage, ended, at);
         for tool in &reply.tool_calls {
             let result = reply.tool_results.iter().find(|result| result.tool_call_id == tool.id);
-            self.emit_tool(tool, result.filter(|_| has_content), &self.parent_of(&key.agent_id, stage), at..now);
+            self.emit_tool(tool, result, has_content, &self.parent_of(&key.agent_id, stage), at..now);
         }
     }
 
-    /// What a tool did for an agent. What it read is content like any prompt: `result` is absent where that is not sent.
-    fn emit_tool(&self, call: &ToolCall, result: Option<&ToolResult>, parent: &Context, ran: Range<SystemTime>) {
+    /// What a tool did for an agent. What it read is content like any prompt.
+    fn emit_tool(
+        &self,
+        call: &ToolCall,
+        result: Option<&ToolResult>,
+        has_content: bool,
+        parent: &Context,
+        ran: Range<SystemTime>,
+    ) {
         let mut attributes = vec![
             KeyValue::new(names::OBSERVATION_TYPE, "tool"),
             KeyValue::new(names::OPERATION, "execute_tool"),
@@ -193,7 +199,13 @@ impl Spans {
             KeyValue::new(names::TOOL_ARGUMENTS, call.arguments.clone()),
             KeyValue::new(names::INPUT, call.arguments.clone()),
         ];
-        attributes.extend(result.map(|result| KeyValue::new(names::OUTPUT, result.content.clone())));
+        if has_content {
+            attributes.extend(names::of_content(names::INPUT_VALUE, call.arguments.clone()));
+            if let Some(result) = result {
+                attributes.push(KeyValue::new(names::OUTPUT, result.content.clone()));
+                attributes.extend(names::of_content(names::OUTPUT_VALUE, result.content.clone()));
+            }
+        }
         let mut span = self.start(format!("execute_tool {}", call.name), attributes, parent, ran.start);
         span.end_with_timestamp(ran.end);
     }

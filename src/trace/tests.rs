@@ -7,11 +7,13 @@ use opentelemetry::trace::{SpanId, Status, TracerProvider as _};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 
 use crate::config::default_settings;
-use crate::debate::fixture::{CLARIFICATION, CRITIQUE, PROPOSAL, ROUND_MANAGER, SUMMARIZATION, key, pitching};
+use crate::debate::fixture::{
+    CLARIFICATION, CRITIQUE, EVALUATION, PROPOSAL, ROUND_MANAGER, SUMMARIZATION, key, pitching,
+};
 use crate::debate::{
-    AgentId, Asked, CallKey, CallRecord, Contribution, Created, Debate, DebateId, Event, FORMAT_VERSION, Failure,
-    JudgePromptSource, Metadata, PromptOrigin, PromptSources, Recorded, Signal, StageId, StageInfo, StoredReply,
-    Timestamp, Tokens, ToolCall, ToolResult, Usd,
+    AgentId, Asked, CallKey, CallRecord, Contribution, Created, Debate, DebateId, Evaluation, Event, FORMAT_VERSION,
+    Failure, JudgePromptSource, Metadata, PromptOrigin, PromptSources, Recorded, Signal, StageId, StageInfo,
+    StoredReply, TerminationKind, Timestamp, Tokens, ToolCall, ToolResult, Usd,
 };
 use crate::protocol::DIALECTIC;
 
@@ -132,6 +134,18 @@ impl Scene {
             error: Some(error.into()),
         };
         self.event(Event::CallFailed { failure, call: None }).signal(&ended)
+    }
+
+    /// The second answer to a question could not be read either.
+    fn unreadable(self, key: &CallKey, error: &str) -> Self {
+        let failure = Failure {
+            key: key.clone(),
+            error: error.to_owned(),
+            kind: Some(Failure::UNREADABLE.to_owned()),
+            attempts: 1,
+            at: Timestamp::now(),
+        };
+        self.event(Event::CallFailed { failure, call: Some(record()) }).end(key, Some(&record()))
     }
 
     fn close(mut self) -> Trace {
@@ -278,6 +292,8 @@ fn a_generation_tells_model_tokens_cost_prompts_and_output() {
     gen_ai.usage.cost = 0.0125
     gen_ai.usage.input_tokens = 1000
     gen_ai.usage.output_tokens = 50
+    input.mime_type = application/json
+    input.value = [{"role":"system","content":"Be brief."},{"role":"user","content":"Design it."}]
     langfuse.observation.cost_details = {"total":0.0125}
     langfuse.observation.input = [{"role":"system","content":"Be brief."},{"role":"user","content":"Design it."}]
     langfuse.observation.metadata.prompt_version = abc123
@@ -288,6 +304,8 @@ fn a_generation_tells_model_tokens_cost_prompts_and_output() {
     langfuse.session.id = deb-1
     langfuse.trace.name = dialectic debate
     langfuse.version = abc123
+    output.mime_type = text/plain
+    output.value = what was said
     session.id = deb-1
     "#);
     assert_eq!(span.status, Status::Unset);
@@ -310,14 +328,17 @@ fn a_reply_that_is_no_result_is_a_generation_of_its_own() {
         .fail(&ask, "the server answered 500")
         .start(&ask)
         .event(replied)
-        // Given up after the reply: no further call was made.
-        .fail(&ask, "the ballot could not be read: expected a value")
+        .unreadable(&ask, "the ballot could not be read: expected a value")
         .close();
     let spans = trace.all("clarification");
     let statuses: Vec<bool> = spans.iter().map(|span| matches!(span.status, Status::Error { .. })).collect();
-    assert_eq!(statuses, [false, true, false], "{}", trace.outline());
+    assert_eq!(statuses, [false, true, false, true], "{}", trace.outline());
     assert_eq!(spans[1].status, Status::error("the server answered 500"));
     assert_eq!(attribute(spans[1], "error.type").as_deref(), Some("server-failed"));
+    // The second answer could not be read either, for the same reason: it is the call that failed for good.
+    assert_eq!(spans[3].status, Status::error("the ballot could not be read: expected a value"));
+    assert_eq!(attribute(spans[3], "error.type").as_deref(), Some("unreadable"));
+    assert_eq!(attribute(spans[3], "gen_ai.usage.cost").as_deref(), Some("0.0125"));
     for span in [spans[0], spans[2]] {
         assert_eq!(attribute(span, "langfuse.observation.level").as_deref(), Some("WARNING"));
         assert_eq!(attribute(span, "langfuse.observation.output").as_deref(), Some("no JSON"));
@@ -360,6 +381,11 @@ fn a_tool_is_a_span_with_its_arguments_and_what_it_read_is_content() {
     assert_eq!(attribute(tool, "langfuse.observation.type").as_deref(), Some("tool"));
     assert_eq!(attribute(tool, "gen_ai.tool.call.arguments").as_deref(), Some("{\"path\":\"a\"}"));
     assert_eq!(attribute(tool, "langfuse.observation.output").as_deref(), Some("the file"));
+    let contents = ["input.value", "input.mime_type", "output.value", "output.mime_type"];
+    assert_eq!(
+        contents.map(|name| attribute(tool, name).unwrap()),
+        ["{\"path\":\"a\"}", "application/json", "the file", "text/plain"]
+    );
     let calls: Vec<_> =
         trace.all("proposal").into_iter().filter(|span| attribute(span, "dialectic.phase").is_some()).collect();
     let reasons: Vec<_> = calls.iter().map(|span| attribute(span, "gen_ai.response.finish_reasons").unwrap()).collect();
@@ -376,6 +402,7 @@ fn a_tool_is_a_span_with_its_arguments_and_what_it_read_is_content() {
             let is_content =
                 ["Be brief", "let me look", "the file", "what was said"].iter().any(|text| value.contains(text));
             assert!(!is_content, "{}: {} = {value}", span.name, pair.key);
+            assert!(!contents.contains(&pair.key.as_str()), "{}: {}", span.name, pair.key);
         }
     }
 }
@@ -433,6 +460,33 @@ fn a_trace_has_the_stages_of_the_protocol_and_its_results() {
     dialectic debate: dialectic.verdict.scores = {"agent-architect":72.5,"agent-kiss":65.0}
     dialectic debate: dialectic.verdict.stable = false
     "#);
+}
+
+#[test]
+fn a_score_that_cannot_be_read_is_a_failed_call() {
+    let score = key(EVALUATION, "judge-main", None);
+    let unread = Evaluation { kind: TerminationKind::Quality, score: None, threshold: 80.0 };
+    let ended = |error: &str| Signal::CallEnded {
+        key: score.clone(),
+        latency_ms: 10,
+        tokens: None,
+        cost_usd: None,
+        error: Some(error.to_owned()),
+    };
+    let trace = Scene::new()
+        .event(Event::RoundBegun { round: 1, stage: SUMMARIZATION })
+        .start(&score)
+        .event(Event::Evaluated { key: score.clone(), evaluation: unread, call: Some(record()) })
+        .signal(&ended("it contains no JSON object"))
+        // Ended without a record of why, as where the cost limit has no room for it.
+        .start(&score)
+        .signal(&ended("no room"))
+        .close();
+    let spans = trace.all("evaluation");
+    let statuses: Vec<&Status> = spans.iter().map(|span| &span.status).collect();
+    assert_eq!(statuses, [&Status::error("it contains no JSON object"), &Status::error("no room")]);
+    let types: Vec<_> = spans.iter().map(|span| attribute(span, "error.type").unwrap()).collect();
+    assert_eq!(types, ["unreadable", "_OTHER"]);
 }
 
 #[test]

@@ -18,8 +18,8 @@ use super::spans::Spans;
 const FINISH_TIMEOUT: Duration = Duration::from_secs(3);
 /// Spans that wait to be sent at most: more than the longest debate has. Beyond it they are dropped.
 const QUEUE: usize = 1 << 16;
-/// Spans in a request. They carry whole contributions, and collectors take only so many megabytes.
-const BATCH: usize = 128;
+/// Spans in a request. They carry whole contributions, twice, and collectors take only so many megabytes.
+const BATCH: usize = 64;
 
 /// Traces that did not arrive. No reason for anything but a warning.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

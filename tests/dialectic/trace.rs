@@ -197,6 +197,9 @@ fn what_is_asked_and_answered_stays_here_unless_it_is_wanted() {
         assert!(!is_call || attribute(span, "langfuse.observation.input").is_none(), "{}", span.name);
         let output = attribute(span, "langfuse.observation.output");
         assert!(output.is_none(), "{}: {output:?}", span.name);
+        let contents =
+            span.attributes.iter().filter(|pair| ["input.", "output."].iter().any(|at| pair.key.starts_with(at)));
+        assert_eq!(contents.map(|pair| &pair.key).collect::<Vec<_>>(), Vec::<&String>::new(), "{}", span.name);
         for pair in &span.attributes {
             let value = format!("{:?}", pair.value);
             assert!(!said.iter().any(|text| value.contains(text)), "{}: {value}", pair.key);
@@ -221,7 +224,18 @@ fn any_collector_gets_it_by_the_standard_variables() {
     let finished = debate(&traced("otlp").file(".env", variables)).expect_code(0);
     assert_eq!(complaints(&finished), [""; 0]);
     let delivered = collector.delivered();
-    assert!(delivered.iter().any(|request| !request.spans.is_empty()));
+    let spans: Vec<&Span> = delivered.iter().flat_map(|request| &request.spans).collect();
+    let root = spans.iter().find(|span| span.parent_span_id.is_empty()).unwrap();
+    assert_eq!(attribute(root, "input.value").as_deref(), Some("Design a cache that must survive restarts"));
+    assert_eq!(attribute(root, "output.value"), attribute(root, "langfuse.observation.output"));
+    let calls: Vec<_> = spans.iter().filter(|span| attribute(span, "dialectic.phase").is_some()).collect();
+    assert!(!calls.is_empty());
+    for call in calls {
+        assert_eq!(attribute(call, "input.value"), attribute(call, "langfuse.observation.input"));
+        assert_eq!(attribute(call, "input.mime_type").as_deref(), Some("application/json"));
+        assert_eq!(attribute(call, "output.value"), attribute(call, "langfuse.observation.output"));
+        assert!(attribute(call, "output.mime_type").is_some(), "{}", call.name);
+    }
     for request in delivered {
         assert_eq!(request.line, "POST /otel/v1/traces HTTP/1.1");
         assert_eq!((&*request.headers["x-key"], &*request.headers["x-team"]), (SECRET, "a b"));
