@@ -65,6 +65,8 @@ pub struct EvaluatorSettings {
     pub user_prompt_path: Option<PathBuf>,
     /// How long its first token may take; of an answer that does not stream, all of it.
     pub timeout: Duration,
+    /// The output limit of its answers, in tokens; the provider's own where there is none.
+    pub max_tokens: Option<u32>,
 }
 
 /// Evaluators that cannot be used.
@@ -133,6 +135,7 @@ struct EvaluatorEntry {
     system_prompt_path: Option<String>,
     user_prompt_path: Option<String>,
     timeout: Option<Whole>,
+    max_tokens: Option<Whole>,
     enabled: Option<bool>,
 }
 
@@ -170,6 +173,7 @@ pub fn offline_evaluator(environment: &Environment) -> EvaluationSettings {
         system_prompt_path: None,
         user_prompt_path: None,
         timeout: Duration::from_millis(DEFAULT_TIMEOUT),
+        max_tokens: None,
     };
     EvaluationSettings {
         evaluators: vec![evaluator],
@@ -249,6 +253,7 @@ fn evaluator(
         ));
         timeout = DEFAULT_TIMEOUT;
     }
+    let max_tokens = entry.max_tokens.map(|tokens| findings.whole(path.key("maxTokens"), Some(tokens), 1, 1));
     let below_base = |configured| file_path(configured).map(|path| base.join(path));
     EvaluatorSettings {
         id: AgentId::new(id),
@@ -258,6 +263,7 @@ fn evaluator(
         system_prompt_path: below_base(entry.system_prompt_path),
         user_prompt_path: below_base(entry.user_prompt_path),
         timeout: Duration::from_millis(timeout),
+        max_tokens,
     }
 }
 
@@ -294,7 +300,7 @@ mod tests {
         let loaded = load(r#"{"agents":[{"id":"one","model":"gpt-4.1"}]}"#).unwrap();
         let [one] = <[EvaluatorSettings; 1]>::try_from(loaded.evaluators).unwrap();
         assert_eq!((one.name.as_str(), one.provider.as_str()), ("one", "openai"));
-        assert_eq!(one.timeout, Duration::from_mins(10));
+        assert_eq!((one.timeout, one.max_tokens), (Duration::from_mins(10), None));
         assert_eq!(loaded.warnings, Vec::<String>::new());
     }
 
@@ -333,7 +339,7 @@ mod tests {
     #[test]
     fn all_problems_are_told_with_their_places() {
         let error = load(
-            "{\"agents\":[\n{\"id\":\"a\",\"model\":\"m\"},\n{\"id\":\"a\",\"model\":\" \",\"timeout\":0},\n{\"provider\":\"opnai\"}]}",
+            "{\"agents\":[\n{\"id\":\"a\",\"model\":\"m\"},\n{\"id\":\"a\",\"model\":\" \",\"timeout\":0,\"maxTokens\":0.5},\n{\"provider\":\"opnai\"}]}",
         )
         .unwrap_err();
         let said = error.to_string();
@@ -341,6 +347,7 @@ mod tests {
             "agents[1].id (line 3, column 7): `a` is already the id of `agents[0]`",
             "agents[1].model (line 3, column 19): is empty",
             "agents[1].timeout (line 3, column 33): must be a whole number of at least 1, not 0",
+            "agents[1].maxTokens (line 3, column 47): must be a whole number of at least 1, not 0.5",
             "agents[2].id (line 4, column 1): is missing",
             "agents[2].model (line 4, column 1): is missing",
             "did you mean `openai`?",

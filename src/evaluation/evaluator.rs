@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
+use crate::llm::presets::OFFLINE;
 use crate::llm::{Caller, Request};
-use crate::prompt::{SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user, read_prompt};
+use crate::prompt::{SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user, read_whole_prompt};
 
 use super::Subject;
 use super::schema::EVALUATION;
@@ -33,7 +34,7 @@ pub struct PromptText {
 impl PromptText {
     /// The user's file where there is one that can be used; else, with a warning if there is one, the built-in text.
     fn read(owner: &EvaluatorSettings, file: Option<&PathBuf>, built_in: &str, warnings: &mut Vec<String>) -> Self {
-        match file.map(|path| (path, read_prompt(path))) {
+        match file.map(|path| (path, read_whole_prompt(path))) {
             Some((path, Ok(text))) => Self { text: text.into(), file: Some(path.clone()) },
             Some((_, Err(error))) => {
                 warnings.push(format!("evaluator {}: {error}; the built-in prompt is used", owner.id));
@@ -41,6 +42,10 @@ impl PromptText {
             }
             None => Self { text: built_in.into(), file: None },
         }
+    }
+
+    fn is_built_in(&self) -> bool {
+        self.file.is_none()
     }
 
     /// `built-in`, or the file.
@@ -72,17 +77,25 @@ pub fn evaluators(
 }
 
 impl Evaluator {
-    /// Its question about `subject`.
+    /// Its question about `subject`. A schema would forbid the keys that a user's own prompt asks for besides ours, so it
+    /// goes only with the built-in prompts.
     #[must_use]
     pub fn request(&self, subject: &Subject) -> Request {
+        // Its rules find texts by our fences, and what to answer in the schema.
+        let is_offline = self.settings.provider == OFFLINE;
+        let filled = |prompt: &PromptText| {
+            let values = if prompt.is_built_in() || is_offline { &subject.fenced } else { &subject.plain };
+            values.fill(&prompt.text).into()
+        };
+        let is_built_in = self.system.is_built_in() && self.user.is_built_in();
         Request {
             model: self.settings.model.as_str().into(),
             temperature: EVALUATOR_TEMPERATURE,
-            max_tokens: None,
-            system: subject.values.fill(&self.system.text).into(),
-            prompt: subject.values.fill(&self.user.text).into(),
+            max_tokens: self.settings.max_tokens,
+            system: filled(&self.system),
+            prompt: filled(&self.user),
             turns: Vec::new(),
-            answer: Some(Arc::clone(&EVALUATION)),
+            answer: (is_built_in || is_offline).then(|| Arc::clone(&EVALUATION)),
             tools: Arc::new([]),
             embeds: Arc::new([]),
         }

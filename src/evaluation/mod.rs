@@ -19,7 +19,7 @@ pub use answer::{Answer, Ignored};
 pub use compare::indistinct;
 pub use criterion::{Criterion, Scores};
 pub use evaluator::{Evaluator, PromptText, evaluators};
-pub use requirements::Requirements;
+pub use requirements::{Coverage, Requirements};
 pub use run::{Attempt, Evaluated, Run, Skipped, Usage, evaluate};
 pub use statistics::Figure;
 pub use subject::{Subject, SubjectError};

@@ -1,6 +1,7 @@
 //! What can be told of requirements without a model: what the problem says of them, and what the debate said.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -17,43 +18,67 @@ pub struct Requirements {
     pub major_requirements: Vec<String>,
     /// Those that the judge called unfulfilled.
     pub judge_unfulfilled_requirements: Vec<String>,
-    /// By agent, what its latest solution of its own says it covers. Agents without such a section are absent.
-    pub agent_requirements_coverage: BTreeMap<AgentId, String>,
+    /// What each agent's latest solution of its own says it covers, in the order in which agents first said so. Agents
+    /// without such a section are absent.
+    pub agent_requirements_coverage: Vec<Coverage>,
     /// Agents whose latest text has no such section, and the round of that text.
     #[serde(skip)]
     pub uncovered: Vec<(AgentId, u32)>,
+}
+
+/// What an agent says that its solution covers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Coverage {
+    /// The agent.
+    pub agent_id: AgentId,
+    /// Its role.
+    pub agent_role: Arc<str>,
+    /// The section of its text.
+    pub requirements_coverage: String,
 }
 
 impl Requirements {
     /// Of a finished debate.
     #[must_use]
     pub fn of(debate: &Debate) -> Self {
-        let mut agent_requirements_coverage = BTreeMap::new();
-        let mut uncovered = Vec::new();
-        for (agent, (round, text)) in latest(debate) {
-            match section(&text.content) {
-                Some(section) => drop(agent_requirements_coverage.insert(agent.clone(), section)),
-                None => uncovered.push((agent.clone(), round)),
+        let own = own_solutions(debate);
+        let latest = latest(debate, &own);
+        let mut agents: Vec<&AgentId> = Vec::new();
+        for (_, text) in &own {
+            if !agents.contains(&&text.agent_id) && section(&text.content).is_some() {
+                agents.push(&text.agent_id);
             }
         }
-        let solution = debate.final_solution.as_ref();
+        let covered = agents.into_iter().filter_map(|agent| {
+            let (_, text) = latest.get(agent)?;
+            let requirements_coverage = section(&text.content)?;
+            Some(Coverage { agent_id: agent.clone(), agent_role: text.agent_role.clone(), requirements_coverage })
+        });
+        let uncovered = latest.iter().filter(|(_, (_, text))| section(&text.content).is_none());
+        let unfulfilled = debate.final_solution.iter().flat_map(|solution| &solution.unfulfilled_major_requirements);
+        let unfulfilled = unfulfilled.map(|one| one.trim()).filter(|one| !one.is_empty());
         Self {
             major_requirements: major_requirements(&debate.problem),
-            judge_unfulfilled_requirements: solution
-                .map(|solution| solution.unfulfilled_major_requirements.clone())
-                .unwrap_or_default(),
-            agent_requirements_coverage,
-            uncovered,
+            judge_unfulfilled_requirements: unfulfilled.map(str::to_owned).collect(),
+            agent_requirements_coverage: covered.collect(),
+            uncovered: uncovered.map(|(agent, (round, _))| ((*agent).clone(), *round)).collect(),
         }
     }
 }
 
-/// Each agent's latest solution of its own, with its round; within a round that of the later stage.
-fn latest(debate: &Debate) -> BTreeMap<&AgentId, (u32, &Contribution)> {
+/// The solutions that agents wrote of their own, with their rounds, in the order of the record.
+fn own_solutions(debate: &Debate) -> Vec<(u32, &Contribution)> {
     let texts = debate.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)));
-    let mut own: Vec<_> = texts.filter(|(_, one)| debate.yield_of(one) == Some(Yield::Proposal)).collect();
+    let own = texts.filter(|(_, one)| debate.yield_of(one) == Some(Yield::Proposal));
+    own.map(|(round, one)| (round, one.as_ref())).collect()
+}
+
+/// Each agent's latest solution of its own, with its round; within a round that of the later stage.
+fn latest<'a>(debate: &Debate, own: &[(u32, &'a Contribution)]) -> BTreeMap<&'a AgentId, (u32, &'a Contribution)> {
+    let mut own = own.to_vec();
     own.sort_by_key(|(round, one)| (*round, debate.stage_rank(one.stage)));
-    own.into_iter().map(|(round, one)| (&one.agent_id, (round, one.as_ref()))).collect()
+    own.into_iter().map(|(round, one)| (&one.agent_id, (round, one))).collect()
 }
 
 /// What stands under the last heading that names the requirements coverage, up to the next heading of its level or a

@@ -2,23 +2,29 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::debate::{AgentId, Clarification, Debate};
+use crate::debate::{AgentClarifications, AgentId, Clarification, Debate};
 use crate::diagnostic::{Blame, Diagnostic};
-use crate::markdown::fenced;
-use crate::prompt::{self, EvaluatorClarifications, EvaluatorValues, Fill, PromptError};
+use crate::markdown;
+use crate::prompt::{
+    self, AskedItem, Asker, EvaluatorClarifications, EvaluatorValues, Fill, PlainClarifications, PromptError,
+};
 
 use super::Requirements;
 
 /// What stands for an answer that the user did not give.
 const NO_ANSWER: &str = "NA";
+/// Where a debate's file has the text of its solution.
+const SOLUTION: &str = "finalSolution.description";
 
 /// A solution with the problem that it is for.
 #[derive(Debug, Clone)]
 pub struct Subject {
     /// The name of the debate's file without `.json`.
     pub name: String,
-    /// What stands for the placeholders of the prompts.
-    pub values: EvaluatorValues,
+    /// What stands for the placeholders of the built-in prompts: each text in a fence.
+    pub fenced: EvaluatorValues,
+    /// What stands for those of the user's own prompts: each text alone.
+    pub plain: EvaluatorValues,
     /// Agents whose latest text has no section on the requirements' coverage, and the round of that text.
     pub uncovered: Vec<(AgentId, u32)>,
 }
@@ -36,15 +42,29 @@ pub enum SubjectError {
         /// How.
         fault: &'static str,
     },
+    /// None of several debates has a solution.
+    #[error("none of the {debates} debates has a solution")]
+    NoneFinished {
+        /// How many there are.
+        debates: usize,
+    },
     /// A defect of a template.
     #[error(transparent)]
     Prompt(#[from] PromptError),
 }
 
+impl SubjectError {
+    /// Whether the debate has no solution, as it has not ended with one.
+    #[must_use]
+    pub fn is_unfinished(&self) -> bool {
+        matches!(self, Self::Lacks { field: SOLUTION, .. })
+    }
+}
+
 impl Diagnostic for SubjectError {
     fn blame(&self) -> Blame {
         match self {
-            Self::Lacks { .. } => Blame::Arguments,
+            Self::Lacks { .. } | Self::NoneFinished { .. } => Blame::Arguments,
             Self::Prompt(_) => Blame::General,
         }
     }
@@ -65,26 +85,45 @@ impl Subject {
             return Err(lacks("problem", "empty"));
         }
         let Some(solution) = &debate.final_solution else {
-            return Err(lacks("finalSolution.description", "missing"));
+            return Err(lacks(SOLUTION, "missing"));
         };
         if solution.description.trim().is_empty() {
-            return Err(lacks("finalSolution.description", "empty"));
+            return Err(lacks(SOLUTION, "empty"));
         }
         let requirements = Requirements::of(debate);
         // Names, texts and numbers in structs always have a JSON form.
         let as_json = serde_json::to_string_pretty(&requirements).unwrap_or_default();
-        let answers = answers(debate);
-        let clarifications: Vec<_> = answers
-            .iter()
-            .map(|(agent, item, answer)| prompt::Clarification { agent, question: &item.question, answer })
+        let clarifications: Vec<_> = askers(debate)
+            .flat_map(|group| group.items.iter().map(move |item| (group, item)))
+            .map(|(group, item)| prompt::Clarification {
+                agent: &group.agent_name,
+                question: &item.question,
+                answer: answer(item),
+            })
             .collect();
-        let values = EvaluatorValues {
-            problem: fenced("problem", &debate.problem),
-            clarifications: EvaluatorClarifications { clarifications: &clarifications }.render()?,
-            final_solution: fenced("solution", &solution.description),
-            requirements_info: fenced("json", &as_json),
+        let groups: Vec<_> = askers(debate)
+            .map(|group| {
+                let asked = |item| {
+                    let Clarification { id, question, .. }: &Clarification = item;
+                    AskedItem { id, question, answer: answer(item) }
+                };
+                let items = group.items.iter().map(asked).collect();
+                Asker { agent: &group.agent_name, role: &group.role, items }
+            })
+            .collect();
+        let plain = EvaluatorValues {
+            problem: debate.problem.trim().to_owned(),
+            clarifications: PlainClarifications { groups: &groups }.render()?,
+            final_solution: solution.description.trim().to_owned(),
+            requirements_info: as_json.clone(),
         };
-        Ok(Self { name: name(path), values, uncovered: requirements.uncovered })
+        let fenced = EvaluatorValues {
+            problem: markdown::fenced("problem", &debate.problem),
+            clarifications: EvaluatorClarifications { clarifications: &clarifications }.render()?,
+            final_solution: markdown::fenced("solution", &solution.description),
+            requirements_info: markdown::fenced("json", &as_json),
+        };
+        Ok(Self { name: name(path), fenced, plain, uncovered: requirements.uncovered })
     }
 }
 
@@ -94,12 +133,12 @@ fn name(path: &Path) -> String {
     name.strip_suffix(".json").unwrap_or(&name).to_owned()
 }
 
-/// Every question, with who asked it and its answer, `NA` included.
-fn answers(debate: &Debate) -> Vec<(&str, &Clarification, &str)> {
-    let groups = debate.clarifications.iter().flatten();
-    let items = groups.flat_map(|group| group.items.iter().map(move |item| (group.agent_name.as_str(), item)));
-    let answered = |answer: &str| !answer.trim().is_empty();
-    items
-        .map(|(agent, item)| (agent, item, Some(&*item.answer).filter(|answer| answered(answer)).unwrap_or(NO_ANSWER)))
-        .collect()
+/// The agents that asked something.
+fn askers(debate: &Debate) -> impl Iterator<Item = &AgentClarifications> {
+    debate.clarifications.iter().flatten().filter(|group| !group.items.is_empty())
+}
+
+/// The user's answer, `NA` where there is none.
+fn answer(item: &Clarification) -> &str {
+    if item.answer.trim().is_empty() { NO_ANSWER } else { &item.answer }
 }

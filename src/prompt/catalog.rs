@@ -58,6 +58,8 @@ templates! {
     NoSolution => "judge/no-solution.md",
     /// What an evaluator is shown of the user's answers.
     EvaluatorClarifications => "evaluator/clarifications.md",
+    /// The same where the prompt is the user's own.
+    PlainClarifications => "evaluator/clarifications-plain.md",
 }
 
 impl fmt::Display for Template {

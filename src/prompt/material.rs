@@ -60,6 +60,28 @@ pub struct Candidate<'a> {
     pub text: &'a str,
 }
 
+/// An agent and the questions that it put to the user.
+#[derive(Debug, Clone, Serialize)]
+pub struct Asker<'a> {
+    /// The agent's name.
+    pub agent: &'a str,
+    /// Its role.
+    pub role: &'a str,
+    /// Its questions.
+    pub items: Vec<AskedItem<'a>>,
+}
+
+/// A question of an agent, with its id.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct AskedItem<'a> {
+    /// As the record has it.
+    pub id: &'a str,
+    /// The question.
+    pub question: &'a str,
+    /// The user's answer, `NA` where there is none.
+    pub answer: &'a str,
+}
+
 /// A question that was put to the user.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Clarification<'a> {

@@ -23,11 +23,16 @@ use std::sync::{Arc, LazyLock};
 
 pub use catalog::{PromptError, Template};
 pub use evaluator::{EvaluatorValues, SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user};
-pub use material::{Attached, Authored, Candidate, Clarification, Entry, FocusedRole, MaterialPart, OwnRound, Persona};
+pub use material::{
+    AskedItem, Asker, Attached, Authored, Candidate, Clarification, Entry, FocusedRole, MaterialPart, OwnRound, Persona,
+};
 pub use role::{Role, RoleError};
-pub use source::{PromptFileError, read_prompt};
+pub use source::{PromptFileError, read_prompt, read_whole_prompt};
 pub use step::{Focus, Prompt, Values};
-pub use values::{Assess, Beginning, EvaluatorClarifications, Fill, History, NoSolution, OwnHistory, SecondChance};
+pub use values::{
+    Assess, Beginning, EvaluatorClarifications, Fill, History, NoSolution, OwnHistory, PlainClarifications,
+    SecondChance,
+};
 pub use version::version;
 
 /// The system text: one for all agents, the judge and all calls.

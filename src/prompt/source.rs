@@ -53,6 +53,14 @@ pub enum PromptFileError {
 /// # Errors
 /// The file is missing, not a file, unreadable, not UTF-8 or blank; each names `path`.
 pub fn read_prompt(path: &Path) -> Result<String, PromptFileError> {
+    Ok(read_whole_prompt(path)?.trim().to_owned())
+}
+
+/// The text of a prompt file as it stands, without a byte order mark.
+///
+/// # Errors
+/// As of [`read_prompt`].
+pub fn read_whole_prompt(path: &Path) -> Result<String, PromptFileError> {
     let path = || path.to_owned();
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::NotFound => PromptFileError::Missing { path: path() },
@@ -64,10 +72,7 @@ pub fn read_prompt(path: &Path) -> Result<String, PromptFileError> {
     }
     let bytes = fs::read(path()).map_err(failed)?;
     let text = decode(&bytes).map_err(|fault| PromptFileError::NotUtf8 { path: path(), fault })?;
-    match text.trim() {
-        "" => Err(PromptFileError::Blank { path: path() }),
-        text => Ok(text.to_owned()),
-    }
+    if text.trim().is_empty() { Err(PromptFileError::Blank { path: path() }) } else { Ok(text.into()) }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use minijinja::value::Serde;
 use serde::Serialize;
 
 use super::catalog::{PromptError, Template, render};
-use super::material::{Attached, Candidate, Clarification, Entry, OwnRound, Persona};
+use super::material::{Asker, Attached, Candidate, Clarification, Entry, OwnRound, Persona};
 
 /// Values that render into the text of one template.
 pub trait Fill: Serialize {
@@ -108,5 +108,13 @@ values! {
     EvaluatorClarifications, EvaluatorClarifications {
         /// All questions, answered or not.
         clarifications: &'a [Clarification<'a>],
+    }
+}
+
+values! {
+    /// The user's answers, in place of `{clarifications}` in the user's own prompt files.
+    PlainClarifications, PlainClarifications {
+        /// The agents that asked; each asked something.
+        groups: &'a [Asker<'a>],
     }
 }

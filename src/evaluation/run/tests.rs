@@ -46,6 +46,7 @@ fn evaluator(manner: Manner) -> Vec<Evaluator> {
         system_prompt_path: None,
         user_prompt_path: None,
         timeout: Duration::from_secs(40),
+        max_tokens: None,
     };
     let chat: Arc<dyn ChatModel> = Arc::new(manner);
     let caller = |one: &EvaluatorSettings| Caller {

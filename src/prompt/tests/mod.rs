@@ -103,6 +103,8 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample>
     ]
     .map(&text);
     let clarifications = [Clarification { agent: "asker", question: &question, answer: &answer }];
+    let items = vec![AskedItem { id: "q1", question: &question, answer: &answer }];
+    let groups = [Asker { agent: "asker", role: "role", items }];
     let attachments = [Attached { name: "notes.md", sha256: "abcd", text: &attached }];
     let entries = vec![Entry { title: "title-1", text: &first }, Entry { title: "title-2", text: &second }];
     let candidates = [Candidate { label: "AA", text: &first }, Candidate { label: "BB", text: &second }];
@@ -125,6 +127,7 @@ fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample>
         sample(&SecondChance { error: &error }),
         sample(&NoSolution {}),
         sample(&EvaluatorClarifications { clarifications: &clarifications }),
+        sample(&PlainClarifications { groups: &groups }),
     ];
     let texts = Texts::of(&text);
     let of_protocols = prompts().into_iter().map(|prompt| {
@@ -156,6 +159,7 @@ fn bare(role: &Role) -> Vec<Sample> {
         sample(&OwnHistory { rounds: &own, own_summary: None }),
         sample(&Assess { candidates: &[], points: None, solution: "solution", role: role.persona() }),
         sample(&EvaluatorClarifications { clarifications: &[] }),
+        sample(&PlainClarifications { groups: &[] }),
     ]
 }
 

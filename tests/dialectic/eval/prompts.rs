@@ -2,8 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{SIMPLE, evaluators, sandbox, two_evaluators};
-use crate::support::{Incoming, MockServer, Sandbox};
+use super::{CLARIFIED, SIMPLE, evaluation, evaluators, sandbox, two_evaluators};
+use crate::support::{Incoming, MockServer, Reply, Sandbox};
+
+/// A prompt that a user of the older program wrote, and the message that the older program made of it and of `clarified`.
+const OLDER: &str = include_str!("../../fixtures/older/eval_user.md");
+const OLDER_RENDERED: &str = include_str!("../../fixtures/older/eval_user.rendered.txt");
 
 /// The one request that `eval` of that debate makes.
 fn request(sandbox: &Sandbox, server: &MockServer, debate: &str) -> std::sync::Arc<Incoming> {
@@ -40,9 +44,11 @@ fn the_built_in_prompt_holds_problem_answers_solution_and_requirements() {
         ])
     );
     assert_eq!(requirements["judgeUnfulfilledRequirements"], json!([]));
-    let coverage = requirements["agentRequirementsCoverage"].as_object().unwrap();
-    assert_eq!(coverage.keys().collect::<Vec<_>>(), ["agent-architect", "agent-security"]);
-    assert!(coverage.values().all(|text| !text.as_str().unwrap().contains("Requirements Coverage")));
+    let covered = |agent: &str, role: &str| json!({"agentId": agent, "agentRole": role, "requirementsCoverage": "- must be fast: covered by the cache"});
+    assert_eq!(
+        requirements["agentRequirementsCoverage"],
+        json!([covered("agent-security", "security"), covered("agent-architect", "architect")])
+    );
     assert!(!request.system().is_empty() && !request.system().contains("{problem}"));
 }
 
@@ -53,11 +59,12 @@ fn the_latest_word_of_an_agent_counts() {
         json!({"agentId": agent, "agentRole": "kiss", "type": kind, "content": content})
     };
     let mut debate: Value = serde_json::from_str(SIMPLE).unwrap();
-    debate["finalSolution"]["unfulfilledMajorRequirements"] = json!(["It must be fast"]);
+    debate["finalSolution"]["unfulfilledMajorRequirements"] = json!(["It must be fast ", " "]);
     debate["rounds"] = json!([
         {"roundNumber": 1, "contributions": [
-            text("a", "refinement", "refined first"), text("a", "proposal", "proposed first"),
+            json!({"agentId": "a", "agentRole": "kiss", "type": "proposal", "content": "No such section yet."}),
             text("b", "proposal", "only proposed"), text("a", "critique", "criticised"),
+            text("a", "refinement", "refined first"), text("a", "proposal", "proposed first"),
         ]},
         {"roundNumber": 2, "contributions": [
             text("a", "refinement", "refined second"), text("a", "proposal", "proposed second"),
@@ -73,7 +80,13 @@ fn the_latest_word_of_an_agent_counts() {
     );
     let requirements = requirements(server.requests()[0].prompt());
     assert_eq!(requirements["judgeUnfulfilledRequirements"], json!(["It must be fast"]));
-    assert_eq!(requirements["agentRequirementsCoverage"], json!({"a": "- refined second", "b": "- only proposed"}));
+    let covered =
+        |agent: &str, text: &str| json!({"agentId": agent, "agentRole": "kiss", "requirementsCoverage": text});
+    // In the order in which they first said what they cover.
+    assert_eq!(
+        requirements["agentRequirementsCoverage"],
+        json!([covered("b", "- only proposed"), covered("a", "- refined second")])
+    );
 }
 
 #[test]
@@ -88,9 +101,10 @@ fn what_is_put_in_is_never_looked_through_for_placeholders() {
         .file("own/system.md", "\u{feff}You are {nobody}. {\"json\": 1} Problem:\n{problem}\n")
         .file("debates/made.json", debate.to_string());
     let request = request(&sandbox, &server, "made");
-    let problem = "```problem\nExplain {final_solution}, {clarifications} and {{ problem }} to me\n```";
-    assert_eq!(request.system(), format!("You are {{nobody}}. {{\"json\": 1}} Problem:\n{problem}"));
-    assert!(request.prompt().contains(problem), "{}", request.prompt());
+    let problem = "Explain {final_solution}, {clarifications} and {{ problem }} to me";
+    assert_eq!(request.system(), format!("You are {{nobody}}. {{\"json\": 1}} Problem:\n{problem}\n"));
+    let fenced = format!("```problem\n{problem}\n```");
+    assert!(request.prompt().contains(&fenced), "{}", request.prompt());
     // The fence is longer than the one inside, so that the solution cannot leave it.
     let solution = "`````solution\nSee {requirements_info}.\n````\n{problem}\n`````";
     assert!(request.prompt().contains(solution), "{}", request.prompt());
@@ -108,7 +122,7 @@ fn prompt_files_are_looked_for_beside_the_configuration() {
         .file("user.md", "the wrong one");
     let finished = sandbox.run(["eval", "-c", "conf/eval.json", "-d", "simple"]).expect_code(0);
     assert_eq!(finished.stderr, "");
-    assert!(server.requests()[0].prompt().starts_with("Score ```solution\n# Solution"));
+    assert!(server.requests()[0].prompt().starts_with("Score # Solution\n\n"), "{}", server.requests()[0].prompt());
 }
 
 #[test]
@@ -134,5 +148,87 @@ fn a_prompt_file_that_cannot_be_used_is_a_warning_and_the_built_in_prompt_is_use
     let of = |model: &str| requests.iter().find(|request| request.model() == model).unwrap();
     assert!(of("model-a").prompt().contains("# Your task: evaluate"));
     assert_eq!(of("model-a").system(), of("model-b").system());
-    assert_eq!(of("model-b").prompt(), "Score ```problem\nDesign a rate limiter. It must be fast.\n```");
+    assert_eq!(of("model-b").prompt(), "Score Design a rate limiter. It must be fast.");
+}
+
+#[test]
+fn a_prompt_of_the_older_program_puts_the_same_text_before_an_evaluator() {
+    let server = MockServer::with(|_| {
+        let mut answer = evaluation([8, 7, 6, 9, 5, 8, 7, 7].map(|score| json!(score)));
+        answer["house_rule"] = json!("Sign for nothing that you cannot run.");
+        Reply::json(answer)
+    });
+    let mut configuration = evaluators(&["a"]);
+    configuration["agents"][0]["userPromptPath"] = json!("eval_user.md");
+    let sandbox = sandbox(&server, &configuration).file("eval_user.md", OLDER);
+    let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "clarified"]).expect_code(0);
+    assert_eq!(finished.stderr, "");
+    assert!(finished.stdout.ends_with("| 8.00 | 7.00 | 6.00 | 9.00 | 5.00 | 8.00 | 7.00 | 7.00 |\n"), "{finished}");
+    let request = &server.requests()[0];
+    assert_eq!(request.prompt(), OLDER_RENDERED);
+    // It asks for a key that our schema does not have.
+    assert_eq!(request.schema(), None);
+    sandbox.run(["eval", "-c", "eval.json", "-d", "clarified", "-o", "s.json"]).expect_code(0);
+    let written: Value = serde_json::from_str(&sandbox.read("s.json")).unwrap();
+    assert_eq!(written["agents"]["a"]["house_rule"], json!("Sign for nothing that you cannot run."));
+    server.assert_clean();
+}
+
+#[test]
+fn a_schema_goes_only_with_the_built_in_prompts() {
+    let server = two_evaluators();
+    let mut configuration = evaluators(&["ours", "system", "user"]);
+    configuration["agents"][1]["systemPromptPath"] = json!("system.md");
+    configuration["agents"][2]["userPromptPath"] = json!("user.md");
+    let sandbox = sandbox(&server, &configuration)
+        .file("system.md", "Judge. Return a key `house_rule`, too.")
+        .file("user.md", "Judge {final_solution}");
+    sandbox.run(["eval", "-c", "eval.json", "-d", "simple"]).expect_code(0);
+    let requests = server.requests();
+    let has_schema = |model: &str| requests.iter().find(|one| one.model() == model).unwrap().schema().is_some();
+    assert_eq!(["model-ours", "model-system", "model-user"].map(has_schema), [true, false, false]);
+}
+
+#[test]
+fn answers_in_a_prompt_of_the_user_cannot_leave_their_fences() {
+    let server = two_evaluators();
+    let mut configuration = evaluators(&["a"]);
+    configuration["agents"][0]["userPromptPath"] = json!("user.md");
+    let mut debate: Value = serde_json::from_str(CLARIFIED).unwrap();
+    debate["clarifications"] = json!([
+        {"agentId": "a", "agentName": "Nobody", "role": "kiss", "items": []},
+        {"agentId": "b", "agentName": "B {problem}", "role": "kiss", "items": [
+            {"id": "q1", "question": "Is ``` a fence?", "answer": "{final_solution} {{ group.role }}"},
+            {"id": "q2", "question": "And?", "answer": ""},
+        ]},
+    ]);
+    let sandbox = sandbox(&server, &configuration)
+        .file("user.md", "{clarifications}|{final_solution}")
+        .file("debates/made.json", debate.to_string());
+    let made = request(&sandbox, &server, "made");
+    let expected = "### B {problem} (kiss)\nQuestion (q1):\n\n````text\nIs ``` a fence?\n````\n\nAnswer:\n\n```text\n\
+                    {final_solution} {{ group.role }}\n```\n\nQuestion (q2):\n\n```text\nAnd?\n```\n\nAnswer:\n\n\
+                    ```text\nNA\n```|# Solution";
+    assert!(made.prompt().starts_with(expected), "{}", made.prompt());
+    // Without a question the older program put an empty fence there.
+    let simple = request(&sandbox, &server, "simple");
+    assert!(simple.prompt().starts_with("``````\n``````|# Solution"), "{}", simple.prompt());
+}
+
+#[test]
+fn the_output_limit_of_an_evaluator_is_sent() {
+    let server = two_evaluators();
+    let mut configuration = evaluators(&["a", "b"]);
+    configuration["agents"][0]["maxTokens"] = json!(2000);
+    let sandbox = sandbox(&server, &configuration);
+    let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "simple", "-v"]).expect_code(0);
+    assert!(finished.stderr.contains("first token within 10 min 0 s, at most 2,000 tokens an answer\n"), "{finished}");
+    let requests = server.requests();
+    let limit = |model: &str| {
+        let body = &requests.iter().find(|one| one.model() == model).unwrap().body;
+        body["max_output_tokens"].as_u64().or_else(|| body["max_completion_tokens"].as_u64())
+    };
+    assert_eq!(["model-a", "model-b"].map(limit), [Some(2000), None]);
+    assert!(!finished.stderr.contains("warning"), "{finished}");
+    server.assert_clean();
 }

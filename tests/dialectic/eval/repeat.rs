@@ -65,6 +65,42 @@ fn all_debates_are_looked_at_before_the_first_is_paid_for() {
 }
 
 #[test]
+fn an_unfinished_debate_is_left_out_of_several() {
+    let server = two_evaluators();
+    let mut running: Value = serde_json::from_str(SIMPLE).unwrap();
+    running["status"] = json!("running");
+    running["finalSolution"] = Value::Null;
+    let sandbox = sandbox(&server, &evaluators(&["a"]))
+        .file("debates/running.json", running.to_string())
+        .file("other/running.json", running.to_string())
+        .file("other/second.json", running.to_string());
+    let left_out = |path: &str| {
+        format!(
+            "warning: the debate {path} cannot be evaluated: `finalSolution.description` is missing; it is left out\n"
+        )
+    };
+    let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "debates/*.json", "-o", "s.csv"]).expect_code(0);
+    assert_eq!(finished.stderr, left_out("debates/running.json") + "Wrote the result to s.csv\n");
+    let written = sandbox.read("s.csv");
+    let names: Vec<&str> = written.lines().skip(1).map(|row| row.split(',').next().unwrap()).collect();
+    assert_eq!(names, ["clarified", "simple"]);
+    assert_eq!(server.requests().len(), 2);
+    // None is left.
+    let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "other/*.json"]).expect_code(2);
+    assert_eq!(
+        finished.stderr,
+        left_out("other/running.json")
+            + &left_out("other/second.json")
+            + "error: none of the 2 debates has a solution\n\
+               hint: only a debate that ended with a solution can be evaluated\n"
+    );
+    // One alone was meant.
+    let finished = sandbox.run(["eval", "-c", "eval.json", "-d", "other/*second.json"]).expect_code(2);
+    assert!(finished.stderr.starts_with("error: the debate other/second.json cannot be evaluated"), "{finished}");
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
 fn repetitions_have_a_mean_and_a_spread() {
     let server = spreading([7.0, 8.0, 7.5], [5.0, 5.0, 5.0]);
     let sandbox = sandbox(&server, &evaluators(&["a"]));

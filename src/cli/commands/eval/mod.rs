@@ -15,11 +15,11 @@ use crate::config::{
     load_evaluators, missing_keys_of, offline_evaluator,
 };
 use crate::error::Error;
-use crate::evaluation::{Evaluated, Evaluator, Subject, evaluate, evaluators, indistinct};
+use crate::evaluation::{Evaluated, Evaluator, Subject, SubjectError, evaluate, evaluators, indistinct};
 use crate::llm::presets::OFFLINE;
 use crate::llm::{Caller, CallerLimits, InFlight, Timeouts, built_in_price};
 use crate::runner::Models;
-use crate::store::{Entry, Wanted};
+use crate::store::Wanted;
 
 use destination::Destination;
 use retries::Retries;
@@ -88,16 +88,25 @@ fn settings(args: &EvalArgs, environment: &Environment) -> Result<EvaluationSett
     }
 }
 
+/// What is evaluated. A debate without a solution is left out where it is one of several: a pattern may well meet one
+/// that still runs.
 fn subjects<'a>(names: impl Iterator<Item = &'a str>, terminal: &mut Terminal) -> Result<Vec<Subject>, Error> {
     let entries = debates()?.select(names)?;
-    let subject = |entry: &Entry| {
+    let mut subjects = Vec::new();
+    for entry in &entries {
         let saved = entry.load(Wanted::State)?;
         for warning in &saved.warnings {
             terminal.warning(warning);
         }
-        Ok(Subject::of(&entry.state, &saved.debate)?)
-    };
-    entries.iter().map(subject).collect()
+        match Subject::of(&entry.state, &saved.debate) {
+            Ok(subject) => subjects.push(subject),
+            Err(error) if error.is_unfinished() && entries.len() > 1 => {
+                terminal.warning(&format!("{error}; it is left out"));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if subjects.is_empty() { Err(SubjectError::NoneFinished { debates: entries.len() }.into()) } else { Ok(subjects) }
 }
 
 /// The evaluators, and what the user should know of their prompts.

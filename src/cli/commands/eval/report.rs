@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::evaluation::{Attempt, Evaluated, Evaluator, Usage};
-use crate::figures::{cost, counted, duration, sum_of_tokens};
+use crate::figures::{cost, counted, duration, sum_of_tokens, thousands};
 use crate::sanitize::one_line;
 
 /// Each evaluator with its provider, model, limit and prompts.
@@ -16,7 +16,9 @@ pub(super) fn roster(evaluators: &[Evaluator]) -> String {
         let prompts = format!("system prompt {}, message {}", evaluator.system.source(), evaluator.user.source());
         // Writing to a String cannot fail.
         let timeout = duration(u64::try_from(settings.timeout.as_millis()).unwrap_or(u64::MAX));
-        let _ = write!(text, "\n  {}, first token within {timeout}", one_line(&head));
+        let most = settings.max_tokens.map(|most| format!(", at most {} tokens an answer", thousands(most.into())));
+        let most = most.unwrap_or_default();
+        let _ = write!(text, "\n  {}, first token within {timeout}{most}", one_line(&head));
         let _ = write!(text, "\n    {}", one_line(&prompts));
     }
     text
