@@ -45,6 +45,23 @@ pub(super) fn end_on_interrupt() {
     });
 }
 
+/// From here on a write beyond the limit of file sizes (`ulimit -f`) fails like one on a full disk; without a handler,
+/// the signal that comes with it would end the program in the middle of what it writes. Programs that are started get the
+/// signal's own way back.
+#[cfg(unix)]
+pub(super) fn survive_file_limit() {
+    use tokio::signal::unix::{SignalKind, signal};
+    // The handler stays for good, whatever becomes of the runtime. Where the system refuses one, the signal ends the
+    // program as it would have.
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
+    let _in_runtime = runtime.enter();
+    drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())));
+}
+
+/// Elsewhere no signal comes with it.
+#[cfg(not(unix))]
+pub(super) fn survive_file_limit() {}
+
 /// The program was interrupted and is about to end: whoever does not read its last lines does not keep it.
 pub(super) fn end_soon() {
     std::thread::spawn(|| {

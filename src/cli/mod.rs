@@ -42,6 +42,7 @@ use terminal::Terminal;
 /// Runs the program with the process's arguments. Returns its exit code.
 #[must_use]
 pub fn main() -> ExitCode {
+    interrupt::survive_file_limit();
     completion::answer();
     std::panic::set_hook(Box::new(report_defect));
     let command = command();

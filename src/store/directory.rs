@@ -16,6 +16,7 @@ use crate::debate::{Debate, DebateId, FORMAT_VERSION};
 use crate::diagnostic::{Blame, Diagnostic};
 
 use super::older::{complete, mend};
+use super::regular::{is_special, open_regular};
 use super::saver::read_mark;
 use super::{StoreError, TAKE_A_NEWER_VERSION};
 
@@ -66,6 +67,12 @@ pub enum StateFileError {
         /// The directory.
         path: PathBuf,
     },
+    /// It is a pipe, a socket or a device.
+    #[error("the debate {path} is a pipe, a socket or a device, not a file")]
+    NotAFile {
+        /// What is no file.
+        path: PathBuf,
+    },
     /// A later version of the program wrote it.
     #[error("{path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}")]
     Newer {
@@ -94,7 +101,9 @@ impl Diagnostic for StateFileError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Newer { .. } => TAKE_A_NEWER_VERSION,
-            Self::Invalid { .. } => "a saved debate is the `.json` file that `dialectic debate` writes",
+            Self::Invalid { .. } | Self::NotAFile { .. } => {
+                "a saved debate is the `.json` file that `dialectic debate` writes"
+            }
             Self::Unreadable { .. } | Self::IsDirectory { .. } => return None,
         };
         Some(hint.to_owned())
@@ -350,7 +359,7 @@ impl Entry {
     /// Whether a program runs it at the moment: its journal is locked then.
     #[must_use]
     pub fn is_held(&self) -> bool {
-        let journal = self.journal.as_ref().and_then(|path| fs::File::open(path).ok());
+        let journal = self.journal.as_ref().and_then(|path| open_regular(path).ok());
         journal.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
     }
 
@@ -368,6 +377,9 @@ impl Entry {
 pub fn read_state(path: &Path) -> Result<Debate, StateFileError> {
     if path.is_dir() {
         return Err(StateFileError::IsDirectory { path: path.to_owned() });
+    }
+    if is_special(path) {
+        return Err(StateFileError::NotAFile { path: path.to_owned() });
     }
     let bytes = fs::read(path).map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source })?;
     let read = match parse_state(path, &bytes) {

@@ -6,7 +6,7 @@ mod place;
 mod reader;
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{BufRead, BufReader, Read, Seek, Write};
+use std::io::{BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,8 @@ use crate::debate::{FORMAT_VERSION, Recorded};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::protocol::Upgrade;
 
-use super::line::{LineFault, is_cut, open, seal};
+use super::line::{LineFault, MOST_ZEROS, is_cut, open, read_line, seal};
+use super::regular::{is_special, open_regular};
 use super::{SEE_TO_THE_PLACE, StoreError, TAKE_A_NEWER_VERSION};
 
 pub use reader::JournalReader;
@@ -30,6 +31,12 @@ pub enum JournalError {
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// A pipe, a socket or a device is in its place.
+    #[error("the journal {path} is a pipe, a socket or a device, not a file")]
+    NotAFile {
+        /// What is no file.
+        path: PathBuf,
     },
     /// Another process runs this debate.
     #[error("the debate is running in another process (the journal {path} is locked)")]
@@ -133,7 +140,11 @@ pub enum JournalError {
 
 impl Diagnostic for JournalError {
     fn blame(&self) -> Blame {
-        if self.is_damage() || matches!(self, Self::Newer { .. }) { Blame::Arguments } else { Blame::General }
+        if self.is_damage() || matches!(self, Self::Newer { .. } | Self::NotAFile { .. }) {
+            Blame::Arguments
+        } else {
+            Blame::General
+        }
     }
 
     fn hint(&self) -> Option<String> {
@@ -147,6 +158,7 @@ impl Diagnostic for JournalError {
             | Self::Altered { .. }
             | Self::Unsealed { .. }
             | Self::End { .. } => "`dialectic verify` says what is whole; a damaged journal is not gone on with",
+            Self::NotAFile { .. } => "a journal is the `.events.jsonl` file that `dialectic debate` writes",
             Self::Locked { .. } => "wait until it ends; `dialectic replay` shows what was said so far",
             Self::Open { .. }
             | Self::Read { .. }
@@ -175,6 +187,7 @@ impl JournalError {
             | Self::Unsealed { line, .. } => Some(*line),
             Self::End { line, .. } => Some(line + 1),
             Self::Open { .. }
+            | Self::NotAFile { .. }
             | Self::Locked { .. }
             | Self::Read { .. }
             | Self::Newer { .. }
@@ -272,6 +285,9 @@ impl Journal {
     /// # Errors
     /// When it is locked by another process, unreadable, or damaged; nothing is written then.
     pub fn reopen(path: &Path, known: u64) -> Result<(Self, Contents), JournalError> {
+        if is_special(path) {
+            return Err(JournalError::NotAFile { path: path.to_owned() });
+        }
         let open = OpenOptions::new().read(true).append(true).open(path);
         let mut file = open.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
         lock(&file, path)?;
@@ -351,13 +367,26 @@ impl Journal {
 /// # Errors
 /// When another process runs the debate, or the journal cannot be opened.
 pub(super) fn hold(path: &Path) -> Result<File, JournalError> {
-    let file = File::open(path).map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
+    let file = open_journal(path)?;
     lock(&file, path)?;
     Ok(file)
 }
 
+/// Opens the journal at `path` for reading.
+///
+/// # Errors
+/// When it cannot be opened, or is no file.
+pub(super) fn open_journal(path: &Path) -> Result<File, JournalError> {
+    if is_special(path) {
+        return Err(JournalError::NotAFile { path: path.to_owned() });
+    }
+    File::open(path).map_err(|source| JournalError::Open { path: path.to_owned(), source })
+}
+
 /// Bytes at the end of a journal that are looked through for its last line at first.
 const LAST_BYTES: u64 = 64 * 1024;
+/// Bytes that are looked through at most: with these many NULs behind it no line is the last.
+const MOST_LAST_BYTES: u64 = 2 * MOST_ZEROS as u64;
 
 /// The number of the last event in the journal at `path`, of which only the end is read; none where no whole line is
 /// found there.
@@ -369,7 +398,7 @@ pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
     struct Numbered {
         seq: u64,
     }
-    let mut file = File::open(path)?;
+    let mut file = open_regular(path)?;
     let length = file.metadata()?.len();
     let mut looked = LAST_BYTES;
     loop {
@@ -379,10 +408,10 @@ pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
         let mut lines = end.split(|byte| *byte == b'\n').rev();
         // What is behind the last line break is no whole line, and the first may have begun earlier.
         let numbered = lines.nth(1).and_then(|line| serde_json::from_slice::<Numbered>(line).ok());
-        if numbered.is_some() || looked >= length {
+        if numbered.is_some() || looked >= length.min(MOST_LAST_BYTES) {
             return Ok(numbered.map(|line| line.seq));
         }
-        looked = looked.saturating_mul(8);
+        looked = looked.saturating_mul(8).min(MOST_LAST_BYTES);
     }
 }
 
@@ -395,7 +424,7 @@ const LOCK_MOMENT: std::time::Duration = std::time::Duration::from_millis(5);
 /// # Errors
 /// When it is unreadable or damaged.
 pub fn read_journal(path: &Path) -> Result<Contents, JournalError> {
-    let file = File::open(path).map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
+    let file = open_journal(path)?;
     parse(&file, path)
 }
 
@@ -429,9 +458,11 @@ pub(super) fn scan(file: &File, path: &Path) -> Result<(Contents, Option<Journal
     let mut upgrade = Upgrade::default();
     for line in 1.. {
         bytes.clear();
-        let read = reader.read_until(b'\n', &mut bytes);
-        if read.map_err(|source| JournalError::Read { path: path.to_owned(), source })? == 0 {
-            break;
+        let read = read_line(&mut reader, &mut bytes);
+        match read.map_err(|source| JournalError::Read { path: path.to_owned(), source })? {
+            None => return Ok((contents, Some(JournalError::End { path: path.to_owned(), line: line - 1 }))),
+            Some(0) => break,
+            Some(_) => {}
         }
         let Some(text) = bytes.strip_suffix(b"\n") else {
             if !is_cut(&bytes) {

@@ -3,6 +3,9 @@
 //! The link to the line before shows that lines were removed, added or moved. The line's own hash shows a change of
 //! the line itself, of the last one too, which no later line speaks of. Lines of older versions have the link only.
 
+use std::io::{self, BufRead};
+
+use memchr::memchr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -109,6 +112,36 @@ fn event(text: &[u8], format_version: Option<u32>, upgrade: &mut Upgrade) -> ser
 pub(super) fn unchecked(text: &[u8], upgrade: &mut Upgrade) -> serde_json::Result<Recorded> {
     let link: Link = serde_json::from_slice(text)?;
     event(text, link.format_version, upgrade)
+}
+
+/// The NULs that are looked at behind a line that a crash cut short: more than any file system leaves of what was being
+/// written.
+pub(super) const MOST_ZEROS: usize = 16 * 1024 * 1024;
+
+/// Adds to `line` what `reader` has up to a line break and with it, or up to the end. Returns how many bytes that is;
+/// nothing if [`MOST_ZEROS`] NULs in a row come before: no line holds one, and a file may have gigabytes.
+pub(super) fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<usize>> {
+    let (mut read, mut zeros) = (0, 0);
+    loop {
+        let chunk = match reader.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            chunk => chunk?,
+        };
+        let end = memchr(b'\n', chunk).map(|at| at + 1);
+        let chunk = chunk.get(..end.unwrap_or(chunk.len())).unwrap_or_default();
+        let at_end = chunk.iter().rev().take_while(|byte| **byte == 0).count();
+        zeros = if at_end == chunk.len() { zeros + at_end } else { at_end };
+        if zeros >= MOST_ZEROS {
+            return Ok(None);
+        }
+        line.extend_from_slice(chunk);
+        let length = chunk.len();
+        reader.consume(length);
+        read += length;
+        if end.is_some() || length == 0 {
+            return Ok(Some(read));
+        }
+    }
 }
 
 /// Whether the rest of a file, behind its last line break, is a line that a crash cut short: the beginning of an

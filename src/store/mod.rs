@@ -9,6 +9,7 @@ mod journal;
 mod line;
 mod older;
 mod record;
+mod regular;
 mod saved;
 mod saver;
 mod select;

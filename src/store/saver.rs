@@ -17,6 +17,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::debate::{Debate, DebateFile};
 
+use super::regular::open_regular;
 use super::{JournalMark, Readers, StoreError, write_atomically};
 
 /// What stands before the mark in a state file, and how many bytes from the end it stands at most.
@@ -125,12 +126,17 @@ pub(super) fn read_mark(path: &Path) -> Option<JournalMark> {
     struct Marked {
         journal: Option<JournalMark>,
     }
-    mark_at_end(path).or_else(|| serde_json::from_slice::<Marked>(&std::fs::read(path).ok()?).ok()?.journal)
+    let whole = || {
+        let mut bytes = Vec::new();
+        open_regular(path).ok()?.read_to_end(&mut bytes).ok()?;
+        serde_json::from_slice::<Marked>(&bytes).ok()?.journal
+    };
+    mark_at_end(path).or_else(whole)
 }
 
 /// The mark at the end of a state file, where this program writes it; the rest, which may be long, is not read.
 fn mark_at_end(path: &Path) -> Option<JournalMark> {
-    let mut file = File::open(path).ok()?;
+    let mut file = open_regular(path).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(MARK_BYTES))).ok()?;
     let mut end = Vec::new();

@@ -1,6 +1,6 @@
 //! Whether a debate's files are what they were: the journal as it was written, the state file its fold.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, TryLockError};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -10,7 +10,8 @@ use crate::config::KeyPath;
 use crate::debate::{Debate, DebateFile, Event, FoldError, Recorded};
 
 use super::directory::parse_state;
-use super::journal::scan;
+use super::journal::{open_journal, scan};
+use super::regular::is_special;
 use super::{Entry, JournalError, JournalMark, StateFileError, StoreError};
 
 /// What was found of a debate's files.
@@ -111,7 +112,7 @@ struct Saved {
 pub fn verify(entry: &Entry, journal: &Path) -> Result<Verification, StoreError> {
     // The state first: a debate that runs is ahead of it then, never behind.
     let saved = read_saved(&entry.state);
-    let file = File::open(journal).map_err(|source| JournalError::Open { path: journal.to_owned(), source })?;
+    let file = open_journal(journal)?;
     let running = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
     // Nobody is to be kept from resuming the debate. Where this fails, the end of the reading does it.
     drop(file.unlock());
@@ -164,6 +165,9 @@ fn ends_a_run(event: &Event) -> bool {
 
 fn read_saved(path: &Path) -> Result<Saved, StateFileError> {
     let unreadable = |source: std::io::Error| StateFileError::Unreadable { path: path.to_owned(), source };
+    if is_special(path) {
+        return Err(StateFileError::NotAFile { path: path.to_owned() });
+    }
     let bytes = fs::read(path).map_err(|error| match error.kind() {
         ErrorKind::IsADirectory => StateFileError::IsDirectory { path: path.to_owned() },
         _ => unreadable(error),

@@ -1,12 +1,13 @@
 //! A journal that is read while a debate runs.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufReader};
 use std::path::Path;
 
 use crate::debate::Recorded;
 use crate::protocol::Upgrade;
-use crate::store::line::unchecked;
+use crate::store::line::{read_line, unchecked};
+use crate::store::regular::open_regular;
 
 /// Reads the events of a journal once, from the first to the last that is there: for somebody who was too slow to take
 /// them when they happened. The hashes are not checked: whoever runs the debate has the journal locked.
@@ -24,7 +25,7 @@ impl JournalReader {
     /// # Errors
     /// When it cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: BufReader::new(File::open(path)?), line: Vec::new(), upgrade: Upgrade::default() })
+        Ok(Self { file: BufReader::new(open_regular(path)?), line: Vec::new(), upgrade: Upgrade::default() })
     }
 
     /// The next event; nothing where no further whole line is there yet.
@@ -32,7 +33,12 @@ impl JournalReader {
     /// # Errors
     /// When it cannot be read, or is none.
     pub fn next_event(&mut self) -> io::Result<Option<Recorded>> {
-        self.file.read_until(b'\n', &mut self.line)?;
+        if read_line(&mut self.file, &mut self.line)?.is_none() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "behind its last line is something that is no line",
+            ));
+        }
         if !self.line.ends_with(b"\n") {
             return Ok(None);
         }

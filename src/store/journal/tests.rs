@@ -194,3 +194,27 @@ fn a_journal_of_the_version_before_is_read_and_goes_on() {
         assert!(faults(&flipped).is_some(), "byte {place}");
     }
 }
+
+#[test]
+fn gigabytes_of_zeros_are_neither_read_nor_a_cut_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.events.jsonl");
+    journal_of(2, &path);
+    OpenOptions::new().append(true).open(&path).unwrap().set_len(2 << 30).unwrap();
+    assert!(matches!(read_journal(&path), Err(JournalError::End { line: 2, .. })));
+    assert!(matches!(Journal::reopen(&path, 0), Err(JournalError::End { line: 2, .. })));
+    assert_eq!(last_event(&path).unwrap(), None);
+    let mut reader = JournalReader::open(&path).unwrap();
+    let read: Vec<_> = (0..3).map(|_| reader.next_event().map(|event| event.map(|event| event.seq)).ok()).collect();
+    assert_eq!(read, [Some(Some(1)), Some(Some(2)), None]);
+    // However many there are: of these there is no end.
+    let mut line = Vec::new();
+    assert_eq!(read_line(&mut BufReader::new(std::io::repeat(0)), &mut line).unwrap(), None);
+    assert!(line.len() < MOST_ZEROS);
+    // As many as a line that was being written may have had are what a crash leaves.
+    let mut file = File::create(&path).unwrap();
+    file.write_all(journal_text(2).as_bytes()).unwrap();
+    let length = file.metadata().unwrap().len();
+    file.set_len(length + MOST_ZEROS as u64 - 1).unwrap();
+    assert!(read_journal(&path).unwrap().cut_short);
+}

@@ -97,3 +97,12 @@ fn a_table_of_scores_keeps_its_rows_whole() {
     assert_refused(&finished, &["error: cannot write scores.csv", "File too large"]);
     assert_eq!(sandbox.read("scores.csv"), table);
 }
+
+#[test]
+fn a_report_without_room_is_an_error_and_none_is_left() {
+    let sandbox = Sandbox::new();
+    sandbox.run(["debate", "Design a queue", "--offline", "-r", "1", "--quiet"]).expect_code(0);
+    let finished = sandbox.run_with_file_limit(1, &["report", "latest", "-o", "report.md"]);
+    assert_refused(&finished, &["error: cannot write report.md", "File too large"]);
+    assert!(!sandbox.directory().join("report.md").exists());
+}

@@ -3,6 +3,7 @@
 
 mod full_disk;
 mod no_directory;
+mod no_files;
 mod other_programs;
 mod outputs;
 mod state_file;

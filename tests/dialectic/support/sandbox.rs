@@ -130,8 +130,8 @@ impl Sandbox {
     /// Runs the program to its end with a limit to every file that it writes, in blocks of 512 bytes: what goes beyond
     /// is refused in the middle of a write, as on a full disk.
     pub(crate) fn run_with_file_limit(&self, blocks: u64, arguments: &[&str]) -> Finished {
-        // The signal that comes with the refusal would end the program; a full disk sends none.
-        let limited = "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"";
+        // The signal that comes with the refusal is left as it is: the program has to survive it.
+        let limited = "ulimit -f \"$0\"; exec \"$@\"";
         let mut command = Command::new("sh");
         command.args(["-c", limited, &blocks.to_string()]).arg(&self.program).args(arguments);
         command.current_dir(self.directory()).env_clear().envs(&self.environment);
