@@ -75,6 +75,9 @@ export class Debate {
             case "call-ended":
                 this.calls.delete(keyOf(signal.key));
                 return true;
+            case "server-gone":
+                this.warnings.push(`server unreachable, ${signal.calls} waiting: ${signal.error}`);
+                return true;
             case "warning":
                 this.warnings.push(signal.message);
                 return true;

@@ -137,6 +137,12 @@ pub enum Error {
         /// The debate.
         id: DebateId,
     },
+    /// A server that the debate needs is gone; the debate is saved.
+    #[error("server unreachable; the debate {id} is saved as paused")]
+    ServerGone {
+        /// The debate.
+        id: DebateId,
+    },
     /// The debate was interrupted and saved.
     #[error("interrupted; the debate {id} is saved as paused")]
     Interrupted {
@@ -166,7 +172,7 @@ impl<E: Diagnostic> From<E> for Error {
 
 impl Error {
     /// The exit code: 1 general, 2 arguments or input files, 3 provider, 4 configuration, 5 degraded under
-    /// `--strict`, 130 interrupted (`docs/commands.md`).
+    /// `--strict`, 75 paused because a server is gone, 130 interrupted (`docs/commands.md`).
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
@@ -185,6 +191,8 @@ impl Error {
             | Self::NoRoomToClose { .. }
             | Self::NotEvaluated { .. } => Blame::Provider,
             Self::NotFull { .. } => return 5,
+            // What BSD's `sysexits.h` calls `EX_TEMPFAIL`: try again.
+            Self::ServerGone { .. } => return 75,
             Self::Interrupted { .. }
             | Self::InterruptedAtEnd { .. }
             | Self::QuestionInterrupted { .. }
@@ -221,6 +229,7 @@ impl Error {
             Self::NoRoomToClose { id, at, .. } => {
                 format!("with a higher limit: dialectic fork {id} --at {at} --set debate.budget.maxCostUsd=<dollars>")
             }
+            Self::ServerGone { id } => format!("when it is back: dialectic resume {id}"),
             Self::Interrupted { id } => format!("go on with: dialectic resume {id}"),
             Self::QuestionInterrupted { id } => format!("to ask it again: dialectic ask {id}"),
             Self::AllCallsFailed { is_kept: false, .. }

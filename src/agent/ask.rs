@@ -332,6 +332,8 @@ impl Ask {
                 let unreadable = |error: AnswerError| Unreadable { raw, error: error.of_answer(second.call.cut()) };
                 (read(&second.text).map_err(unreadable), second.call)
             }
+            // What was said is kept: it is asked again when the server is back.
+            Err(failed) if failed.is_server_gone() => return Err(failed),
             Err(failed) => {
                 let error = AnswerError::NoSecondChance { error: reason, message: failed.error.to_string() };
                 (Err(Unreadable { raw, error }), replies.failed(&request, &failed))
@@ -370,6 +372,7 @@ impl Ask {
                     }
                     answer = second;
                 }
+                Err(failed) if failed.is_server_gone() => return Err(failed),
                 Err(failed) => {
                     let (error, message) = (AnswerError::NoSolution.to_string(), failed.error.to_string());
                     let missing = AnswerError::NoSecondChance { error, message };
@@ -403,6 +406,7 @@ impl Ask {
                 }
                 second.call
             }
+            Err(failed) if failed.is_server_gone() => return Err(failed),
             Err(failed) => {
                 let message = failed.error.to_string();
                 written.missing = Some(AnswerError::NoSecondChance { error: error.to_string(), message });

@@ -79,6 +79,7 @@ fn finish(
     let id = || debate.id.clone();
     match ending {
         Ending::Paused | Ending::Suspended => return Err(Error::Interrupted { id: id() }),
+        Ending::ServerGone => return Err(Error::ServerGone { id: id() }),
         Ending::Failed => {
             return Err(match without_room_to_close(debate) {
                 Some(at) => Error::NoRoomToClose { id: id(), reason: reason(debate), at },

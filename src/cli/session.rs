@@ -161,6 +161,7 @@ impl<'a> Session<'a> {
             terminal.notice(&participants(ready.debate()));
         }
         let options = terminal.display(args.watch.watch());
+        let ready = if terminal.shows(args.watch.watch()) { ready.waiting_for_servers() } else { ready };
         let forecast = ready.forecast().filter(|_| options.progress == ProgressMode::Live);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
         let tracer = trace.and_then(|(to, http)| {

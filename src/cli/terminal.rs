@@ -60,6 +60,12 @@ impl Terminal {
         DisplayOptions { progress, detail, color: self.color }
     }
 
+    /// Whether a person can see a debate run.
+    #[expect(clippy::unused_self, reason = "the terminal is asked, though it asks the process's stream")]
+    pub(super) fn shows(&self, watch: Watch) -> bool {
+        watch != Watch::Quiet && io::stderr().is_terminal()
+    }
+
     /// Whether standard error is a terminal that understands escape codes.
     fn is_watched(&self) -> bool {
         io::stderr().is_terminal() && !self.dumb

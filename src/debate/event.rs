@@ -166,6 +166,12 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallRecord>,
     },
+    /// Calls that had failed because their server was gone are made again.
+    #[serde(rename = "calls-reopened")]
+    Reopened {
+        /// Which.
+        keys: Vec<CallKey>,
+    },
     /// A round ran into its limit.
     RoundTimedOut {
         /// Which.
@@ -395,6 +401,7 @@ impl Event {
             | Self::Extended { .. }
             | Self::QuestionAnswered { .. }
             | Self::QuestionsEnded
+            | Self::Reopened { .. }
             | Self::RoundTimedOut { .. }
             | Self::CostReserved { .. }
             | Self::OutputLimited { .. }
@@ -479,6 +486,7 @@ impl Event {
             | Self::Replied { .. }
             | Self::QuestionAnswered { .. }
             | Self::QuestionsEnded
+            | Self::Reopened { .. }
             | Self::RoundTimedOut { .. }
             | Self::Evaluated { call: None, .. }
             | Self::Voted { .. }

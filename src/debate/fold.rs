@@ -7,7 +7,7 @@ use foldhash::{HashMap, HashMapExt};
 use super::{
     AgentClarifications, AgentId, CallKey, CallRecord, Contribution, CostWarning, Created, CutAnswer, Debate, Event,
     Extension, Failure, FollowUp, Judgement, ModelUsage, NO_ANSWER, Outcome, Poll, Recorded, Round, Settled, Status,
-    Usd,
+    Usd, Yield,
 };
 
 /// Why a sequence of events is not the record of a debate.
@@ -200,6 +200,7 @@ impl Debate {
                 self.insert_failure(failure);
                 self.count(call.as_ref());
             }
+            Event::Reopened { keys } => self.reopen(keys),
             Event::RoundTimedOut { round } => self.round_mut(*round, seq)?.timed_out = true,
             Event::Evaluated { key, evaluation, call } => {
                 self.note(key.round, seq, call.as_ref(), |round| round.evaluation = Some(evaluation.clone()))?;
@@ -306,6 +307,27 @@ impl Debate {
         self.suspended_at_stage = None;
         self.suspended_at = None;
         self.error = None;
+    }
+
+    /// These calls, which had failed, are to be made still.
+    fn reopen(&mut self, keys: &[CallKey]) {
+        for key in keys {
+            self.settled.remove(key);
+            self.failures.retain(|failure| failure.key != *key);
+            let is_score = self.stage(key.stage).is_some_and(|stage| stage.yields == Some(Yield::Score));
+            // That nobody has a score followed from the failure.
+            if let Some(round) = self.rounds.iter_mut().find(|round| is_score && round.round_number == key.round) {
+                round.evaluation = None;
+            }
+        }
+    }
+
+    /// The state in which these calls, which failed, are to be made still.
+    #[must_use]
+    pub fn reopening(&self, keys: &[CallKey]) -> Self {
+        let mut debate = self.clone();
+        debate.reopen(keys);
+        debate
     }
 
     fn settle(&mut self, event: &Event) {

@@ -305,6 +305,8 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::CostAssumed { .. }
             | Event::Created(_)
             | Event::Replied { .. }
+            // What was made again is taken over as it was then.
+            | Event::Reopened { .. }
             | Event::Suspended { .. }
             | Event::Paused
             | Event::Resumed

@@ -25,6 +25,8 @@ pub struct Progress {
     failed: Vec<CallKey>,
     spent: Spent,
     activity: DebateActivity,
+    /// How many calls wait for a server that is gone.
+    waiting: usize,
 }
 
 /// The place of a stage in a debate: its round, the rank of the place in which its calls are made, and, as several share
@@ -140,6 +142,7 @@ impl Progress {
             begun_stages: Vec::new(),
             calls: BTreeMap::new(),
             activity: DebateActivity::Running,
+            waiting: 0,
         }
     }
 
@@ -181,6 +184,8 @@ impl Progress {
             Signal::CallEnded { key, .. } => {
                 self.calls.remove(key);
             }
+            Signal::ServerGone { calls, .. } => self.waiting = *calls,
+            Signal::ServerBack => self.waiting = 0,
             Signal::RoundEnded { .. } | Signal::Warning { .. } => {}
         }
     }
@@ -209,9 +214,19 @@ impl Progress {
             }
             Event::Polled { key, vote, reason, .. } => Poll::cast(&mut self.polls, key, vote, reason),
             Event::CallFailed { failure, .. } => self.failed.push(failure.key.clone()),
+            Event::Reopened { keys } => {
+                self.failed.retain(|key| !keys.contains(key));
+                for key in keys {
+                    if let Some(progress) = self.progress_of(key.round, key.stage) {
+                        progress.failed = progress.failed.saturating_sub(1);
+                        progress.is_over = false;
+                    }
+                }
+            }
             Event::Resumed => self.activity = DebateActivity::Running,
             Event::Suspended { .. } | Event::Paused | Event::Failed { .. } | Event::Completed { .. } => {
                 self.activity = DebateActivity::Resting;
+                self.waiting = 0;
                 self.calls.clear();
             }
             _ => {}
@@ -240,6 +255,12 @@ impl Progress {
     #[must_use]
     pub fn elapsed(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.begun)
+    }
+
+    /// How many calls wait for a server that is gone, while the debate cannot go on without it.
+    #[must_use]
+    pub fn waiting_for_server(&self) -> usize {
+        self.waiting
     }
 
     /// Whether the debate is running: not before the user has answered, not after its end.

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::figures::counted;
+
 use super::{CallKey, Event, Ledger, Move, Recorded, StageId, StageInfo, Tally, Tokens, Usd};
 
 /// What a running debate shows: its recorded events, each already in the journal when it is shown, and what passes
@@ -91,7 +93,19 @@ pub enum Signal {
         cost_usd: Option<Usd>,
         /// What went wrong; absent when nothing did.
         error: Option<String>,
+        /// Whether it is made again when its server, which is gone, is back.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        waits_for_server: bool,
     },
+    /// The debate cannot go on without a server that is gone: it looks for that, or pauses.
+    ServerGone {
+        /// How many calls wait.
+        calls: usize,
+        /// What the last of them ended with.
+        error: String,
+    },
+    /// The server is back, and the debate goes on.
+    ServerBack,
     /// Something that the user should know.
     Warning {
         /// What.
@@ -112,7 +126,11 @@ impl Signal {
                 let Event::CostWarned { usd, limit } = recorded.event else { return None };
                 Some(format!("this debate has cost {usd}, which reaches the warning limit of {limit}").into())
             }
-            Self::StageStarted { .. }
+            Self::ServerGone { calls, error } => {
+                Some(format!("server unreachable, {} waiting: {error}", counted(*calls as u64, "call")).into())
+            }
+            Self::ServerBack
+            | Self::StageStarted { .. }
             | Self::StageEnded { .. }
             | Self::RoundEnded { .. }
             | Self::CallStarted { .. }

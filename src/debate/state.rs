@@ -320,6 +320,9 @@ pub struct Failure {
     /// Which kind of error it was, one of a short list; absent in records of before there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
+    /// Whether it failed because its server was gone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub server_gone: bool,
     /// Attempts made.
     pub attempts: u32,
     /// When it was given up.
@@ -329,6 +332,12 @@ pub struct Failure {
 impl Failure {
     /// The kind of a failure whose answer could not be read.
     pub const UNREADABLE: &'static str = "unreadable";
+
+    /// Whether the call failed because its server was gone. Older records say it of servers that were not reached.
+    #[must_use]
+    pub fn is_server_gone(&self) -> bool {
+        self.server_gone || self.kind.as_deref() == Some("unreachable")
+    }
 }
 
 /// Calls, tokens and cost of one model.

@@ -206,6 +206,7 @@ impl Work {
             tokens: call.and_then(|call| call.tokens).filter(|_| self.error.is_none()),
             cost_usd: call.and_then(|call| call.cost_usd).filter(|_| self.error.is_none()),
             error: self.error.clone(),
+            waits_for_server: false,
         }
     }
 }

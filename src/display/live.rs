@@ -208,6 +208,10 @@ fn status(progress: &Progress, plan: &Plan, controls: Controls, now: Instant, co
         let calls = counted(flying as u64, "call");
         parts.push(part(format!("{HELD}Pausing{HELD:#}"), 1));
         parts.push(part(format!("{calls} to wait for"), 3));
+    } else if progress.waiting_for_server() > 0 {
+        let calls = counted(progress.waiting_for_server() as u64, "call");
+        parts.push(part(format!("{HELD}Server unreachable{HELD:#}"), 1));
+        parts.push(part(format!("{calls} waiting"), 3));
     } else if progress.round() > 0 {
         parts.push(part(format!("{HEADER}Round {}/{}{HEADER:#}", progress.round(), progress.panel().rounds), 1));
     }

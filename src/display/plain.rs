@@ -46,7 +46,8 @@ impl PlainLines {
                 let (agent, stage) = (&key.agent_id, key.stage);
                 vec![format!("{agent} retries its {stage}{}: retry {attempt} in {wait}: {error}", of(key))]
             }
-            Signal::CallEnded { key, error: Some(error), .. } => {
+            Signal::ServerBack => vec!["the server is back: the debate goes on".to_owned()],
+            Signal::CallEnded { key, error: Some(error), waits_for_server: false, .. } => {
                 vec![format!("{} failed to {}{}: {error}", key.agent_id, words(key).infinitive, target(key))]
             }
             Signal::CallEnded { key, latency_ms, tokens: used, error: None, .. } => {
@@ -58,6 +59,9 @@ impl PlainLines {
             Signal::StageStarted { total: 0, .. }
             | Signal::RoundEnded { points: None, .. }
             | Signal::Words { .. }
+            // All that wait are told of in one line, which is a warning.
+            | Signal::CallEnded { error: Some(_), waits_for_server: true, .. }
+            | Signal::ServerGone { .. }
             | Signal::Warning { .. } => Vec::new(),
         }
     }
@@ -214,7 +218,7 @@ mod tests {
         let Signal::CallEnded { key, latency_ms, .. } = call_ended(VOTE, "agent-kiss", None) else {
             panic!("a call that ended");
         };
-        let ended = Signal::CallEnded { key, latency_ms, tokens: None, cost_usd: None, error: None };
+        let ended = Signal::CallEnded { key, latency_ms, tokens: None, cost_usd: None, error: None, waits_for_server: false };
         assert_eq!(shown(&[ended]), "agent-kiss voted in 1.2 s, tokens unknown");
         let signals = [
             round_begun(3),

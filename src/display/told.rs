@@ -329,6 +329,7 @@ impl<'a> Call<'a> {
             | Event::RoundTimedOut { .. }
             | Event::Voted { .. }
             | Event::Decided { .. }
+            | Event::Reopened { .. }
             | Event::CostReserved { .. }
             | Event::AttemptFailed { .. }
             | Event::OutputLimited { .. }

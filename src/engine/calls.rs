@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::agent::{Answered, Ask, Call, OnReply, Value, answer, prepare};
+use crate::agent::{Answered, Ask, Call, OnReply, Past, Value, answer, prepare};
 use crate::debate::{Asked, CallKey, CallRecord, Event, Signal, StageId, StoredReply, Usd};
 use crate::llm::{Account, CallObserver, Caller, FailedCall, ModelError, Request, Reserved};
 use crate::protocol::{Cost, Step};
@@ -34,6 +34,8 @@ struct InFlight {
     step: Step,
     /// Characters of the debate's texts in its request, when all are there.
     length: usize,
+    /// Its replies that are not yet results.
+    past: Vec<Past>,
 }
 
 /// What a call tells. All take the same channel, so that a reply is never seen after the result it led to.
@@ -107,6 +109,8 @@ pub(super) struct Arrival {
     pub(super) step: Step,
     /// Characters of the debate's texts in its request, when all are there.
     pub(super) length: usize,
+    /// Its replies that are not yet results.
+    pub(super) past: Vec<Past>,
     pub(super) result: Result<Answered, FailedCall>,
 }
 
@@ -145,14 +149,20 @@ impl Calls {
     }
 
     fn land(&mut self, key: &CallKey, result: Result<Answered, FailedCall>) -> Option<Arrival> {
-        let InFlight { step, length, .. } = self.in_flight.remove(key)?;
-        Some(Arrival { step, length, result })
+        let InFlight { step, length, past, .. } = self.in_flight.remove(key)?;
+        Some(Arrival { step, length, past, result })
+    }
+
+    /// The calls in flight.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &CallKey> {
+        self.in_flight.keys()
     }
 }
 
 impl Arrival {
     /// Shows that the call has come back. To be called once its result is recorded.
     pub(super) fn show(&self, engine: &Engine) {
+        let waits_for_server = engine.outage.waits(&self.step.key);
         let call = self.result.as_ref().ok().map(|answered| &answered.call);
         let error = match &self.result {
             Err(failed) => Some(failed.to_string()),
@@ -165,6 +175,7 @@ impl Arrival {
             tokens: call.and_then(|call| call.tokens),
             cost_usd: call.and_then(|call| call.cost_usd),
             error,
+            waits_for_server,
         });
     }
 }
@@ -218,13 +229,14 @@ impl Engine {
             silence,
             ..caller
         };
+        let known = past.clone();
         let (length, judge) = (call.length, self.panel.judge.settings.id.clone());
         let task = self.calls.tasks.spawn(async move {
-            let ask = Ask { caller, request: call.request.clone(), past, on_reply, tools };
+            let ask = Ask { caller, request: call.request.clone(), past: known, on_reply, tools };
             let result = answer(ask, &call, &judge).await;
             drop(sender.send(Message::Finished(key, Box::new(result))));
         });
-        self.calls.in_flight.insert(step.key.clone(), InFlight { task: task.id(), step, length });
+        self.calls.in_flight.insert(step.key.clone(), InFlight { task: task.id(), step, length, past });
     }
 
     /// Takes notice of what happened to a call; its end is handed on.
@@ -233,7 +245,13 @@ impl Engine {
             News::Message(message) => match *message {
                 Message::Reserve(pending) => self.calls.waiting.push(pending),
                 Message::AttemptFailed(key, error, call) => self.append(Event::AttemptFailed { key, error, call })?,
-                Message::Replied(key, reply, call) => self.append(Event::Replied { key, reply, call })?,
+                Message::Replied(key, reply, call) => {
+                    self.outage.heard(&call.provider);
+                    if let Some(flying) = self.calls.in_flight.get_mut(&key) {
+                        flying.past.push((reply.clone(), call.clone()));
+                    }
+                    self.append(Event::Replied { key, reply, call })?;
+                }
                 Message::Finished(key, result) => {
                     return Ok(self.calls.land(&key, *result));
                 }

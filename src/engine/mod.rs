@@ -8,6 +8,7 @@ mod budget;
 mod calls;
 mod follow_up;
 mod forecast;
+mod outage;
 mod rehearsal;
 mod results;
 mod windows;
@@ -39,10 +40,12 @@ use crate::tools::ToolContext;
 pub use budget::{Books, BudgetError, check_prices, check_purchase, known_cost, purchase};
 pub use follow_up::FollowUpError;
 pub use forecast::{ForecastError, forecast};
+pub use outage::OnOutage;
 pub use windows::{WindowError, check_windows, telling_rounds};
 
 use budget::Budget;
 use calls::{Arrival, Calls};
+use outage::Outage;
 
 /// How a run of a debate ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +56,8 @@ pub enum Ending {
     Suspended,
     /// It was interrupted; it can be resumed.
     Paused,
+    /// It is saved as paused, because a server that it needs is gone; it can be resumed.
+    ServerGone,
     /// Without an answer; it can be resumed.
     Failed,
 }
@@ -149,6 +154,8 @@ pub struct Engine {
     /// Replies from an earlier run that were not yet results.
     past: HashMap<CallKey, Vec<Past>>,
     calls: Calls,
+    /// The servers that are gone, and the calls that wait for them.
+    outage: Outage,
     /// The calls of the present stages that have not come to their end, in the order in which they are wanted.
     open: Vec<Open>,
     /// The stages whose calls have begun, by round and rank.
@@ -231,6 +238,7 @@ impl Engine {
             commands,
             past: replies,
             calls: Calls::new(),
+            outage: Outage::of(past),
             open: Vec::new(),
             announced: BTreeMap::new(),
             refused: HashSet::new(),
@@ -267,6 +275,13 @@ impl Engine {
         self
     }
 
+    /// The same, which does this while a server is gone that it needs.
+    #[must_use]
+    pub fn on_outage(mut self, on: OnOutage) -> Self {
+        self.outage.on = on;
+        self
+    }
+
     /// Runs the debate until it ends or has to wait.
     ///
     /// # Errors
@@ -286,11 +301,13 @@ impl Engine {
     }
 
     async fn go_through(&mut self) -> Result<Ending, EngineError> {
+        self.outage.begin_run();
+        let mut reached = self.debate().current_stage.unwrap_or(self.protocol.start());
         if self.debate().status != Status::Pending {
             self.append(Event::Resumed)?;
+            reached = self.reopen(reached)?;
         }
         self.plan_costs(self.debate().current_round.max(1))?;
-        let reached = self.debate().current_stage.unwrap_or(self.protocol.start());
         // What was in flight is tried again. A run that was killed behind the decision to stop had not left its stage.
         let stops = self.is_stopping() && reached != self.protocol.closing();
         let again = if stops { Trigger::STOP } else { Trigger::RETRY };
@@ -302,6 +319,12 @@ impl Engine {
         self.record.flush().await?;
         loop {
             let trigger = self.visit_or_pause(stage).await?;
+            if trigger == Trigger::RETRY {
+                stage = self.reopen(stage)?;
+            }
+            if trigger == Trigger::STOP {
+                self.outage.give_up();
+            }
             stage = match self.protocol.next(stage, trigger)? {
                 Next::Go(next) => next,
                 Next::Begin(next) => self.begin_round(next)?,
@@ -317,7 +340,7 @@ impl Engine {
                 Next::Fail => return Ok(Ending::Failed),
                 Next::Pause => {
                     self.append(Event::Paused)?;
-                    return Ok(Ending::Paused);
+                    return Ok(if self.outage.ends_run { Ending::ServerGone } else { Ending::Paused });
                 }
             };
             self.append(Event::StageEntered { stage })?;
@@ -383,6 +406,18 @@ impl Engine {
                     }
                     None if self.is_pausing => return Ok(Trigger::PAUSE),
                     None => return Ok(Trigger::STOP),
+                }
+                is_stale = true;
+                continue;
+            }
+            is_stale |= self.do_without()?;
+            if self.is_cut_off() {
+                // What is in flight comes to its own end.
+                match self.next_arrival().await? {
+                    Some(arrival) => {
+                        self.take(&arrival)?;
+                    }
+                    None => return self.sit_out().await,
                 }
                 is_stale = true;
                 continue;
@@ -492,10 +527,16 @@ impl Engine {
     fn start_ready(&mut self) -> Result<(), EngineError> {
         let debate = self.debate();
         let over_time = self.is_round_over_time();
+        let held = self.outage.providers();
+        let is_held = |key: &CallKey| {
+            let agent = self.panel.agent(&key.agent_id).filter(|_| !held.is_empty());
+            self.outage.waits(key) || agent.is_some_and(|agent| held.contains(&agent.caller.provider))
+        };
         let ready = self.open.iter().filter(|open| {
             // Past its limit a round starts no call; what is in flight comes to its own end.
             let is_due = !over_time || open.step.cost != Cost::Round;
             is_due
+                && !is_held(&open.step.key)
                 && !self.calls.is_in_flight(&open.step.key)
                 && self.protocol.can_start(&open.step, debate, |input| {
                     if self.calls.is_in_flight(input) {

@@ -23,15 +23,34 @@ use super::{Engine, EngineError};
 /// A solution that rests on fewer characters is none.
 const LEAST_TEXT: usize = 500;
 
+/// How a call failed.
+struct Failing {
+    error: String,
+    kind: &'static str,
+    attempts: u32,
+    server_gone: bool,
+}
+
+impl Failing {
+    fn of(failed: &FailedCall) -> Self {
+        let (error, kind) = (failed.error.to_string(), failed.error.kind());
+        Self { error, kind, attempts: failed.attempts, server_gone: failed.is_server_gone() }
+    }
+}
+
 impl Engine {
     /// Records what a call brought. Says whether what is wanted next has to be asked anew.
     pub(super) fn take(&mut self, arrival: &Arrival) -> Result<bool, EngineError> {
         if arrival.result.as_ref().map_or_else(|failed| !failed.error.is_turned_away(), |_| true) {
             self.may_be_billed.store(true, Ordering::Relaxed);
         }
+        if arrival.result.is_ok() {
+            self.note_answered(&arrival.step.key);
+        }
         let is_stale = match &arrival.result {
             Ok(answered) => self.record_answer(&arrival.step, arrival.length, answered)?,
             Err(failed) if self.asks_for_less(arrival, failed) => false,
+            Err(failed) if self.waits_for_server(arrival, failed) => false,
             Err(failed) => {
                 self.record_failed_call(&arrival.step, failed)?;
                 true
@@ -121,7 +140,7 @@ impl Engine {
                     | Answer::Solution(_) => "the answer",
                 };
                 let (error, attempts) = (format!("{what} could not be read: {error}"), call.attempts);
-                self.record_failure(step, error, Failure::UNREADABLE, attempts, Some(call))?;
+                self.record_failure(step, Failing { error, kind: Failure::UNREADABLE, attempts, server_gone: false }, Some(call))?;
                 return Ok(true);
             }
         };
@@ -182,32 +201,26 @@ impl Engine {
         Some(format!("{} failed in the {}: {error}", key.agent_id, key.stage))
     }
 
-    fn record_failure(
-        &mut self,
-        step: &Step,
-        error: String,
-        kind: &str,
-        attempts: u32,
-        call: Option<CallRecord>,
-    ) -> Result<(), EngineError> {
+    fn record_failure(&mut self, step: &Step, failing: Failing, call: Option<CallRecord>) -> Result<(), EngineError> {
+        let Failing { error, kind, attempts, server_gone } = failing;
         let key = step.key.clone();
         let target = key.target_agent_id.as_ref().map(|target| format!(" of {target}")).unwrap_or_default();
         let tries = if attempts <= 1 { String::new() } else { format!(" after {attempts} attempts") };
         let message = format!("{} failed in the {}{target}{tries}: {error}", key.agent_id, key.stage);
         self.signal(Signal::Warning { message, failed: Some(key.clone()) });
-        let failure = Failure { key, error, kind: Some(kind.to_owned()), attempts, at: Timestamp::now() };
+        let failure = Failure { key, error, kind: Some(kind.to_owned()), server_gone, attempts, at: Timestamp::now() };
         self.append(Event::CallFailed { failure, call })?;
         Ok(())
     }
 
     /// Records a call that failed, or that the cost limit had no room for.
-    fn record_failed_call(&mut self, step: &Step, failed: &FailedCall) -> Result<(), EngineError> {
+    pub(super) fn record_failed_call(&mut self, step: &Step, failed: &FailedCall) -> Result<(), EngineError> {
         if matches!(failed.error, ModelError::OverBudget { .. }) {
             // A vote that is not cast changes what the debate comes to, and texts that are not compared by their
             // embeddings are by their words; so both are on record.
             let is_missed = matches!(step.answer, Answer::Choice | Answer::Word(_) | Answer::Embeddings);
             if step.cost == Cost::Extra && is_missed {
-                return self.record_failure(step, failed.error.to_string(), failed.error.kind(), failed.attempts, None);
+                return self.record_failure(step, Failing::of(failed), None);
             }
             if step.cost == Cost::Extra {
                 let words = self.debate().stage(step.key.stage).map(|stage| stage.words.plural.clone());
@@ -228,7 +241,7 @@ impl Engine {
             }
         }
         // What its attempts took is on record since they failed.
-        self.record_failure(step, failed.error.to_string(), failed.error.kind(), failed.attempts, None)
+        self.record_failure(step, Failing::of(failed), None)
     }
 
     /// For how many characters of the debate's texts the model of a call probably has room; says so where it is not

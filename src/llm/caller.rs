@@ -96,6 +96,12 @@ pub struct FailedCall {
 }
 
 impl FailedCall {
+    /// Whether it failed because its server was gone: then it may be made again later.
+    #[must_use]
+    pub fn is_server_gone(&self) -> bool {
+        self.error.is_server_gone()
+    }
+
     /// Whether no attempt was made: the cost limit had no room for any, or the round no time.
     #[must_use]
     pub fn was_never_sent(&self) -> bool {

@@ -25,9 +25,19 @@ pub enum ModelError {
         /// What the server said.
         message: String,
     },
-    /// 408, 409, 425, 5xx.
+    /// 408, 409, 425, 5xx, but for what is [`Unavailable`](Self::Unavailable).
     #[error("the server failed ({status}): {message}")]
     ServerFailed {
+        /// The HTTP status.
+        status: u16,
+        /// How long the server wants to be left alone.
+        retry_after: Option<Duration>,
+        /// What the server said.
+        message: String,
+    },
+    /// 502, 503, 504 as a status, before anything of an answer: whoever answers cannot reach the model.
+    #[error("the server failed ({status}): {message}")]
+    Unavailable {
         /// The HTTP status.
         status: u16,
         /// How long the server wants to be left alone.
@@ -117,7 +127,7 @@ impl ModelError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::RateLimited { .. } => "rate-limited",
-            Self::ServerFailed { .. } => "server-failed",
+            Self::ServerFailed { .. } | Self::Unavailable { .. } => "server-failed",
             Self::Unauthorized { .. } => "unauthorized",
             Self::Refused { .. } => "refused",
             Self::ContextExceeded { .. } => "context-exceeded",
@@ -140,6 +150,7 @@ impl ModelError {
         match self {
             Self::RateLimited { .. }
             | Self::ServerFailed { .. }
+            | Self::Unavailable { .. }
             | Self::Unreachable { .. }
             | Self::TimedOut { .. }
             | Self::Broken { .. }
@@ -176,9 +187,10 @@ impl ModelError {
             | Self::OutputLimit
             | Self::Filtered { .. }
             | Self::FailedTwice { .. } => true,
-            Self::ServerFailed { status, .. } | Self::Unauthorized { status, .. } | Self::Refused { status, .. } => {
-                may_bill(*status)
-            }
+            Self::ServerFailed { status, .. }
+            | Self::Unavailable { status, .. }
+            | Self::Unauthorized { status, .. }
+            | Self::Refused { status, .. } => may_bill(*status),
             Self::RateLimited { .. }
             | Self::ContextExceeded { .. }
             | Self::Unreachable { .. }
@@ -198,11 +210,20 @@ impl ModelError {
         }
     }
 
+    /// Whether there was no server, or none behind the one that answered, or a third attempt would cost too much: the
+    /// same request may be taken later.
+    #[must_use]
+    pub fn is_server_gone(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Unavailable { .. } | Self::FailedTwice { .. })
+    }
+
     /// How long the server wants to be left alone.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::RateLimited { retry_after, .. } | Self::ServerFailed { retry_after, .. } => *retry_after,
+            Self::RateLimited { retry_after, .. }
+            | Self::ServerFailed { retry_after, .. }
+            | Self::Unavailable { retry_after, .. } => *retry_after,
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::debate::{Tokens, ToolCall, ToolResult, Usd};
 
-use super::{AnswerSchema, FailedAttempt, Live, Usage};
+use super::{AnswerSchema, FailedAttempt, Live, ModelError, Usage};
 
 /// The output limit, in tokens, of an agent without `maxTokens` in a debate with a cost limit: without one no attempt
 /// has a highest price.
@@ -26,6 +26,14 @@ pub trait ChatModel: Send + Sync {
     /// Whether its server can bill nobody: it is on this machine, or gets no key.
     fn is_local(&self) -> bool {
         false
+    }
+
+    /// Finds out, without asking a model anything, whether its server can be reached.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {
+        Box::pin(async { Ok(()) })
     }
 }
 

@@ -11,7 +11,7 @@ use crate::debate::{
     Created, Debate, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources, Recorded, Signal, Span,
     Spent, Status, Timestamp, Usd, fold,
 };
-use crate::engine::{Command, Engine, ForecastError, check_purchase, forecast, purchase};
+use crate::engine::{Command, Engine, ForecastError, OnOutage, check_purchase, forecast, purchase};
 use crate::protocol::Protocol;
 use crate::signals::Signals;
 use crate::store::{Directory, Record, StoreError};
@@ -49,6 +49,7 @@ pub struct Ready {
     /// What it may cost in all, whatever its own limit is.
     most: Option<Usd>,
     closes: bool,
+    on_outage: OnOutage,
 }
 
 impl Prepared {
@@ -121,7 +122,7 @@ impl Prepared {
         };
         let before = if begun.is_some() { 0 } else { record.events() };
         let signals = Signals::behind(shown.resuming(debate), before);
-        Ok(Ready { protocol, panel, collector, record, past, begun, signals, most, closes: false })
+        Ok(Ready { protocol, panel, collector, record, past, begun, signals, most, closes: false, on_outage: OnOutage::Pause })
     }
 }
 
@@ -154,6 +155,12 @@ impl Ready {
     #[must_use]
     pub fn closing(self) -> Self {
         Self { closes: true, ..self }
+    }
+
+    /// Looks for a server that is gone, and goes on when it is back, instead of pausing.
+    #[must_use]
+    pub fn waiting_for_servers(self) -> Self {
+        Self { on_outage: OnOutage::Wait, ..self }
     }
 
     /// What is still to come of it by its dry run: its calls and what they would cost. To work that out takes a moment:
@@ -203,7 +210,7 @@ impl Ready {
     /// Outside of a Tokio runtime.
     #[must_use]
     pub fn run(self) -> Run {
-        let Self { protocol, panel, collector, record, past, begun, signals, most, closes } = self;
+        let Self { protocol, panel, collector, record, past, begun, signals, most, closes, on_outage } = self;
         let is_begun = begun.is_some();
         if let Some(begun) = begun {
             signals.publish(Signal::Recorded(begun));
@@ -218,7 +225,8 @@ impl Ready {
         // A branch took over what another debate paid for.
         let is_new = is_begun && past.is_empty();
         let mut engine = Engine::new(protocol, panel, record, &past, signals.clone(), cancel.clone(), heard)
-            .gathering(collector.into_gather());
+            .gathering(collector.into_gather())
+            .on_outage(on_outage);
         if let Some(most) = most {
             engine = engine.at_most(most, &past);
         }

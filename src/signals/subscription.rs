@@ -109,6 +109,8 @@ impl Queue {
                     // Read again from the journal by those who need them.
                     Signal::Recorded(_) => {}
                     Signal::Warning { .. }
+                    | Signal::ServerGone { .. }
+                    | Signal::ServerBack
                     | Signal::StageStarted { .. }
                     | Signal::StageEnded { .. }
                     | Signal::RoundEnded { .. }

@@ -67,7 +67,7 @@ impl Spans {
                     call.generation.retried(*attempt, error, *wait, now);
                 }
             }
-            Signal::CallEnded { key, latency_ms, tokens, cost_usd, error } => {
+            Signal::CallEnded { key, latency_ms, tokens, cost_usd, error, .. } => {
                 let (latency_ms, tokens, cost) = (*latency_ms, *tokens, *cost_usd);
                 self.call_ended(key, &Ended::Back { latency_ms, tokens, cost, error: error.as_deref() }, now);
             }
@@ -75,6 +75,8 @@ impl Spans {
             | Signal::StageEnded { .. }
             | Signal::RoundEnded { .. }
             | Signal::Words { .. }
+            | Signal::ServerGone { .. }
+            | Signal::ServerBack
             | Signal::Warning { .. } => {}
         }
     }

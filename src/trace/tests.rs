@@ -102,6 +102,7 @@ impl Scene {
             tokens: call.and_then(|call| call.tokens),
             cost_usd: call.and_then(|call| call.cost_usd),
             error: None,
+            waits_for_server: false,
         })
     }
 
@@ -123,6 +124,7 @@ impl Scene {
             key: key.clone(),
             error: error.to_owned(),
             kind: Some("server-failed".to_owned()),
+            server_gone: false,
             attempts: 4,
             at: Timestamp::now(),
         };
@@ -132,6 +134,7 @@ impl Scene {
             tokens: None,
             cost_usd: None,
             error: Some(error.into()),
+            waits_for_server: false,
         };
         self.event(Event::CallFailed { failure, call: None }).signal(&ended)
     }

@@ -36,6 +36,8 @@ pub(super) struct Refusal {
     pub(super) url: Option<String>,
     /// Whether it was in an answer of the API that had begun.
     pub(super) in_answer: bool,
+    /// Whether `status` is that of the HTTP answer, and not one that the error inside names.
+    pub(super) is_http_status: bool,
 }
 
 impl Refusal {
@@ -57,6 +59,7 @@ impl Refusal {
             param: said.param,
             url: matches!(answer.status.as_u16(), 404 | 405).then(|| address.shown(path)),
             in_answer: false,
+            is_http_status: true,
         }
     }
 
@@ -72,6 +75,7 @@ impl Refusal {
             param: fault.param,
             url: None,
             in_answer: false,
+            is_http_status: false,
         }
     }
 
@@ -81,13 +85,14 @@ impl Refusal {
             return ModelError::ContextExceeded { message: self.message };
         }
         let is_quota = self.is_quota();
-        let Self { status, retry_after, message, url, .. } = self;
+        let Self { status, retry_after, message, url, is_http_status, .. } = self;
         let message = url.map_or(message.clone(), |url| format!("{message} ({url})"));
         match status {
             // Waiting does not pay bills, whatever status a proxy wraps them in.
             _ if is_quota => ModelError::Refused { status, message },
             429 => ModelError::RateLimited { retry_after, message },
             401 | 403 => ModelError::Unauthorized { status, message },
+            502..=504 if is_http_status => ModelError::Unavailable { status, retry_after, message },
             // A good status with an error inside that says no more is a server at fault.
             200..=299 | 408 | 409 | 425 | 500.. => ModelError::ServerFailed { status, retry_after, message },
             _ => ModelError::Refused { status, message },

@@ -274,4 +274,8 @@ impl ChatModel for OpenAiClient {
         let address = self.transport.address();
         address.is_loopback() || !address.has_secrets()
     }
+
+    fn reach(&self) -> BoxFuture<'_, Result<(), ModelError>> {
+        Box::pin(self.is_there())
+    }
 }

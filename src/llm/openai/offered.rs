@@ -14,6 +14,8 @@ use super::transport::broken;
 
 /// Where servers list them.
 const PATH: &str = "/models";
+/// How long a server may take to show that it is there.
+const REACH_TIMEOUT: Duration = Duration::from_secs(10);
 /// Where in an entry servers say how much a model reads, the plainest first; llama.cpp says it last.
 const WINDOWS: [&str; 6] =
     ["/context_length", "/context_window", "/max_model_len", "/max_context_length", "/max_input_tokens", "/meta/n_ctx"];
@@ -54,6 +56,18 @@ impl OpenAiClient {
         offered.sort_by(|one, other| one.name.cmp(&other.name));
         offered.dedup_by(|one, other| one.name == other.name);
         Ok(offered)
+    }
+
+    /// Asks for the list of models, which costs nothing. Any answer shows that the server is there, also one that it has
+    /// no such list, unless it says that nothing stands behind it.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    pub(super) async fn is_there(&self) -> Result<(), ModelError> {
+        let asked = timeout(REACH_TIMEOUT, self.transport.get(PATH)).await;
+        let answer = asked.map_err(|_| ModelError::TimedOut { after: REACH_TIMEOUT })??;
+        let error = Refusal::of_answer(&answer, self.transport.address(), PATH).into_error();
+        if !answer.status.is_success() && error.is_server_gone() { Err(error) } else { Ok(()) }
     }
 }
 
