@@ -121,6 +121,7 @@ fn retries_end() {
         "agentId": "agent-kiss",
         "error": "the server failed (503): overloaded",
         "kind": "server-failed",
+        "serverGone": true,
         "attempts": 3,
         "at": "[time]"
       }

@@ -45,6 +45,7 @@ mod models;
 mod old_files;
 mod oracle;
 mod other_commands;
+mod outage;
 mod pitch;
 mod providers;
 mod proxies;

@@ -34,17 +34,23 @@ impl OpenAiClient {
         let (known, model) = (&self.known, &request.model);
         let mut request = Cow::Borrowed(request);
         let capabilities = known.capabilities(model);
+        let mut by_chat = None;
         if capabilities.schemas_by_chat && request.answer.is_some() && capabilities.schemas != Schemas::None {
             match self.by(Api::Chat, &request, live, false).await {
                 Err(failure) if failure.speaks_against_the_api() => {
                     known.keeps_schemas_where_they_are();
                     charge(&failure, live, &mut request).await?;
+                    by_chat = Some(failure).filter(Failure::names_cause);
                 }
                 outcome => return outcome,
             }
         }
         if let Some(api) = capabilities.api {
-            return self.by(api, &request, live, false).await;
+            let outcome = self.by(api, &request, live, false).await;
+            return outcome.map_err(|failure| match by_chat {
+                Some(cause) if !failure.names_cause() => cause.charged_as(&failure),
+                Some(_) | None => failure,
+            });
         }
         let first = match self.by(Api::Responses, &request, live, true).await {
             Ok(reply) => return Ok(reply),
@@ -62,16 +68,19 @@ impl OpenAiClient {
         if matches!(verdict, Verdict::Lacking) {
             return Err(second);
         }
-        if !second.is_transient() || matches!(second, Failure::Foreign(_)) {
+        if second.names_cause() {
+            // Whoever reads the request has the API.
+            known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Chat)));
+        } else if !second.is_transient() || matches!(second, Failure::Foreign(_)) {
             // It was tried, once: what answers with something else by either API may be paid for twice.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Responses)));
         }
-        // Whichever is told of, what is still to be charged is the second.
-        let is_first = match (first.may_be_billed(), second.may_be_billed()) {
-            (true, false) => true,
-            (false, true) => false,
-            _ => second.lacks_route() || first.is_transient() && !second.is_transient(),
-        };
+        // The cause is told of where one of them names it; else what may be on the bill rather than what is not. Whichever
+        // is told of, what is still to be charged is the second.
+        let told_first = |first: bool, second: bool| (first != second).then_some(first);
+        let is_first = told_first(first.names_cause(), second.names_cause())
+            .or_else(|| told_first(first.may_be_billed(), second.may_be_billed()))
+            .unwrap_or_else(|| second.lacks_route() || first.is_transient() && !second.is_transient());
         Err(if is_first { first.charged_as(&second) } else { second })
     }
 
@@ -109,7 +118,7 @@ impl OpenAiClient {
         loop {
             turns += 1;
             let capabilities = known.capabilities(model);
-            let failure = match self.ask_once(&request, api, capabilities, live).await {
+            let mut failure = match self.ask_once(&request, api, capabilities, live).await {
                 Ok(reply) => {
                     known.reached(model, api);
                     self.note_schema(api, &request, capabilities, &reply);
@@ -125,6 +134,7 @@ impl OpenAiClient {
                 charge(&failure, live, &mut request).await?;
                 continue;
             }
+            let may_be_streaming = capabilities.streaming != Streaming::Never && refusal.may_be_about_streaming();
             let may_be_the_schema = request.answer.is_some()
                 && capabilities.schemas != Schemas::None
                 // Another call may have had its schema taken while this one was under way.
@@ -138,14 +148,29 @@ impl OpenAiClient {
                 });
                 let without = Capabilities { schemas: Schemas::None, ..capabilities };
                 charge(&failure, live, &mut request).await?;
-                return match self.ask_once(&request, api, without, live).await {
+                match self.ask_once(&request, api, without, live).await {
                     Ok(reply) => {
                         known.update(model, |capabilities| capabilities.schemas = Schemas::None);
                         known.reached(model, api);
-                        Ok(reply)
+                        return Ok(reply);
                     }
-                    Err(other) => Err(failure.charged_as(&other)),
-                };
+                    Err(other) if other.names_cause() => return Err(other),
+                    Err(other) => failure = failure.charged_as(&other),
+                }
+            }
+            if may_be_streaming && known.may_fail_on_streams() {
+                let whole = Capabilities { streaming: Streaming::Never, ..known.capabilities(model) };
+                charge(&failure, live, &mut request).await?;
+                match self.ask_once(&request, api, whole, live).await {
+                    Ok(reply) => {
+                        known.answers_as_a_whole();
+                        known.reached(model, api);
+                        self.note_schema(api, &request, whole, &reply);
+                        return Ok(reply);
+                    }
+                    Err(other) if other.names_cause() => return Err(other),
+                    Err(other) => failure = failure.charged_as(&other),
+                }
             }
             return Err(failure);
         }
@@ -245,6 +270,15 @@ impl Failure {
 
     fn is_transient(&self) -> bool {
         self.to_failed().error.is_transient()
+    }
+
+    /// Whether it says what is wrong with the request or with who asks, which another way of asking does not change.
+    fn names_cause(&self) -> bool {
+        match self {
+            Self::Refused(refusal, _) => matches!(refusal.status, 401 | 403) || refusal.is_about_the_request(),
+            Self::Failed(failed) => matches!(failed.error, ModelError::Filtered { .. }),
+            Self::Foreign(_) => false,
+        }
     }
 
     fn may_be_billed(&self) -> bool {

@@ -97,6 +97,23 @@ pub(super) struct KnownCapabilities {
     server: watch::Sender<Finding>,
     models: Mutex<HashMap<Arc<str>, Capabilities>>,
     schemas: Mutex<SchemaRoute>,
+    streams: Mutex<StreamTrials>,
+}
+
+/// What has been found out of a server that fails where a stream is wished for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct StreamTrials {
+    /// How often a failure may still be laid to the stream; never after one was sent.
+    left: u8,
+    /// How often an answer came as a whole where a stream had failed just before.
+    wholes: u8,
+}
+
+impl StreamTrials {
+    /// Once may be chance.
+    const ENOUGH: u8 = 2;
+
+    const FIRST: Self = Self { left: 6, wholes: 0 };
 }
 
 /// By which API answers with a schema are asked for.
@@ -167,6 +184,7 @@ impl KnownCapabilities {
             server: watch::Sender::new(Finding::Unknown),
             models: Mutex::default(),
             schemas: Mutex::default(),
+            streams: Mutex::new(StreamTrials::FIRST),
         }
     }
 
@@ -178,6 +196,9 @@ impl KnownCapabilities {
             capabilities.api = capabilities.api.or(Some(Api::Chat));
         }
         capabilities.schemas_by_chat = *self.schema_route() == SchemaRoute::Chat;
+        if self.stream_trials().wholes >= StreamTrials::ENOUGH {
+            capabilities.streaming = Streaming::Never;
+        }
         capabilities
     }
 
@@ -246,6 +267,28 @@ impl KnownCapabilities {
     /// Chat Completions do no better with schemas, or are not there.
     pub(super) fn keeps_schemas_where_they_are(&self) {
         *self.schema_route() = SchemaRoute::Settled;
+    }
+
+    /// Whether a failure may be laid to the stream that was wished for; each time that is said counts.
+    pub(super) fn may_fail_on_streams(&self) -> bool {
+        let mut trials = self.stream_trials();
+        let may = trials.left > 0;
+        trials.left = trials.left.saturating_sub(1);
+        may
+    }
+
+    /// An answer came as a whole where a stream had failed. Where that happens again, streams are wished for no more.
+    pub(super) fn answers_as_a_whole(&self) {
+        self.stream_trials().wholes += 1;
+    }
+
+    /// The server streams: what it fails on from now on is something else.
+    pub(super) fn streams(&self) {
+        *self.stream_trials() = StreamTrials { left: 0, wholes: 0 };
+    }
+
+    fn stream_trials(&self) -> MutexGuard<'_, StreamTrials> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn schema_route(&self) -> MutexGuard<'_, SchemaRoute> {

@@ -142,6 +142,11 @@ impl Refusal {
             || self.refuses_format()
     }
 
+    /// Whether a stream may be behind it though it does not say so: some proxies fail on every stream.
+    pub(super) fn may_be_about_streaming(&self) -> bool {
+        matches!(self.status, 500 | 502) && !self.in_answer && !self.is_about_the_request()
+    }
+
     /// Whether a schema may be behind it though it does not say so: servers that cannot make a grammar of one fail with
     /// any status.
     pub(super) fn may_be_about_a_schema(&self) -> bool {

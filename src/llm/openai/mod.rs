@@ -122,6 +122,7 @@ impl OpenAiClient {
                 // Figures that came before a break say nothing of what came after them.
                 let ending = ended?;
                 let reply = self.accept(request, whole, &head)?;
+                self.known.streams();
                 if ending == Ending::Regular && reply.tokens.is_none() {
                     // What a debate costs matters more than seeing it come.
                     self.known.update(&request.model, |capabilities| capabilities.streaming = Streaming::Never);
@@ -164,7 +165,8 @@ impl OpenAiClient {
         if !read.is_one() {
             let body = excerpt(&answer.body, address);
             let said = if body.is_empty() { body } else { format!(": {body}") };
-            let failed = FailedAttempt::with_usage(broken(format!("it holds no answer{said}")), usage);
+            let what = read.bad_end().unwrap_or_else(|| format!("it holds no answer{said}"));
+            let failed = FailedAttempt::with_usage(broken(one_line(&what, address)), usage);
             return Err(if read.is_foreign() { Failure::Foreign(failed) } else { Failure::Failed(failed) });
         }
         let completion = read.usage().and_then(ReportedUsage::completion);
@@ -231,6 +233,10 @@ trait ApiAnswer: DeserializeOwned {
     fn is_foreign(&self) -> bool;
     /// Whether this is an answer of the API at all, and not some other JSON.
     fn is_one(&self) -> bool;
+    /// How the server says that it failed, where it gives no error.
+    fn bad_end(&self) -> Option<String> {
+        None
+    }
     /// The error that some servers put into an answer with a good status.
     fn take_error(&mut self) -> Option<ErrorField>;
     /// What it took.

@@ -153,7 +153,14 @@ impl ApiAnswer for Answer {
     }
 
     fn is_one(&self) -> bool {
-        !self.status.as_deref().is_some_and(is_unfinished) && (self.output.is_some() || self.output_text.is_some())
+        self.bad_end().is_none() && (self.output.is_some() || self.output_text.is_some())
+    }
+
+    fn bad_end(&self) -> Option<String> {
+        let status = self.status.as_deref().filter(|status| is_unfinished(status))?;
+        let reason = self.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
+        let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+        Some(format!("the server says of it `{status}`{reason}"))
     }
 
     fn take_error(&mut self) -> Option<ErrorField> {

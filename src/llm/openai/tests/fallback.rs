@@ -116,6 +116,7 @@ async fn an_error_of_another_kind_is_an_error_and_nothing_is_asked_twice() {
         let of = match failed {
             ModelError::RateLimited { .. } => 429,
             ModelError::ServerFailed { status, .. }
+            | ModelError::Unavailable { status, .. }
             | ModelError::Unauthorized { status, .. }
             | ModelError::Refused { status, .. } => status,
             other => panic!("{other:?} of {answer:?}"),
@@ -232,6 +233,69 @@ async fn of_two_failures_the_one_that_may_be_billed_is_told_of() {
     let error = complete(&client, &request()).await.unwrap_err();
     assert!(error.may_be_billed(), "{error}");
     assert_eq!(server.paths(), [RESPONSES, CHAT]);
+}
+
+/// What LiteLLM says by Chat Completions, where its Responses API fails without a reason.
+fn too_long() -> Answer {
+    let message = "litellm.ContextWindowExceededError: This model's maximum context length is 8192 tokens.";
+    answer_json(400, &json!({"error": {"message": message, "type": "invalid_request_error", "code": "400"}}))
+}
+
+#[tokio::test]
+async fn of_two_failures_the_one_that_names_the_cause_is_told_of() {
+    let server = Server::with(|seen| if seen.path == RESPONSES { answer_text(500, "boom") } else { too_long() });
+    let client = client(&server, ApiKind::Auto);
+    let (heard, request) = (Heard::default(), request());
+    let timeouts = Timeouts { first_token: IDLE, idle: IDLE };
+    let attempt = |attempt| client.ask(&request, Live { listener: &heard, timeouts, attempt });
+    assert!(attempt(1).await.unwrap_err().error.is_transient());
+    let failed = attempt(2).await.unwrap_err().error;
+    assert!(matches!(failed, ModelError::ContextExceeded { .. }), "{failed}");
+    // A shorter request is for the API that read this one.
+    let before = server.paths().len();
+    attempt(1).await.unwrap_err();
+    assert_eq!(server.paths()[before..], [CHAT]);
+}
+
+#[tokio::test]
+async fn what_is_named_without_a_schema_is_told_of() {
+    let server = Server::with(|seen| {
+        let has_schema = seen.body.get("response_format").is_some();
+        if has_schema { answer_text(500, "") } else { too_long() }
+    });
+    let wanted = Request { answer: Some(score()), ..request() };
+    let failed = complete(&client(&server, ApiKind::Chat), &wanted).await.unwrap_err();
+    assert!(matches!(failed, ModelError::ContextExceeded { .. }), "{failed}");
+}
+
+#[tokio::test]
+async fn a_server_that_fails_on_every_stream_is_asked_for_whole_answers() {
+    let server = Server::with(|seen| {
+        let streams = seen.body["stream"] == true;
+        if streams { answer_text(500, "Internal Server Error") } else { regular(&seen.path) }
+    });
+    for (api, path) in [(ApiKind::Chat, CHAT), (ApiKind::Responses, RESPONSES)] {
+        let client = streaming(&server, api);
+        let before = server.paths().len();
+        for index in 0..4 {
+            let model = format!("m-{index}");
+            assert_eq!(complete(&client, &request_for(&model)).await, Ok(because()), "{api:?}");
+        }
+        // Twice it is found out, and then remembered of the server.
+        assert_eq!(server.paths()[before..], [path; 6], "{api:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_has_streamed_is_not_doubted() {
+    let server = Server::with(|seen| match seen.index {
+        0 => answer_events(regular_stream(CHAT), Delivery::Whole),
+        _ => answer_text(500, "boom"),
+    });
+    let client = streaming(&server, ApiKind::Chat);
+    complete(&client, &request()).await.unwrap();
+    complete(&client, &request()).await.unwrap_err();
+    assert_eq!(server.count(CHAT), 2);
 }
 
 #[tokio::test]

@@ -76,21 +76,26 @@ struct Log {
 impl MockServer {
     /// With both APIs and [`default_reply`].
     pub(crate) fn start() -> Self {
-        Self::launch(None, Arc::new(default_reply))
+        Self::launch("127.0.0.1:0", None, Arc::new(default_reply))
     }
 
     /// With both APIs, answering as the script says.
     pub(crate) fn with(script: impl Fn(&Incoming) -> Reply + Send + Sync + 'static) -> Self {
-        Self::launch(None, Arc::new(script))
+        Self::launch("127.0.0.1:0", None, Arc::new(script))
+    }
+
+    /// The same at the address of one that has ended.
+    pub(crate) fn again(address: SocketAddr, script: impl Fn(&Incoming) -> Reply + Send + Sync + 'static) -> Self {
+        Self::launch(address, None, Arc::new(script))
     }
 
     /// With one API switched off: its path is answered with 404.
     pub(crate) fn without(missing: Api, script: impl Fn(&Incoming) -> Reply + Send + Sync + 'static) -> Self {
-        Self::launch(Some(missing), Arc::new(script))
+        Self::launch("127.0.0.1:0", Some(missing), Arc::new(script))
     }
 
-    fn launch(missing: Option<Api>, script: Script) -> Self {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    fn launch(at: impl std::net::ToSocketAddrs, missing: Option<Api>, script: Script) -> Self {
+        let listener = std::net::TcpListener::bind(at).expect("the port is free");
         listener.set_nonblocking(true).expect("a listener can be made non-blocking");
         let address = listener.local_addr().expect("a bound listener has an address");
         let shared = Arc::new(Shared {
@@ -116,6 +121,11 @@ impl MockServer {
             });
         });
         Self { address, shared, stop: Some(stop), thread: Some(thread) }
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// What belongs into `OPENAI_BASE_URL`.

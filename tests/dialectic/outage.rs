@@ -1,0 +1,262 @@
+//! A server that is gone in the middle of a debate, and comes back.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{Exchange, Incoming, MockServer, Purpose, Reply, Sandbox, TEST_KEY, Terminal, config, short_reply};
+use crate::{arena, budget};
+
+/// A debate: its agents, its settings, its problem, what its server says.
+struct Case {
+    name: &'static str,
+    roles: &'static [&'static str],
+    debate: Value,
+    problem: &'static str,
+    reply: fn(&Incoming) -> Reply,
+    /// After how many requests its server is gone.
+    points: &'static [usize],
+}
+
+fn cases() -> Vec<Case> {
+    vec![
+        Case {
+            name: "dialectic",
+            roles: &["architect", "kiss", "testing"],
+            debate: json!({"rounds": 2, "summarization": {"enabled": false}}),
+            problem: "Design a queue",
+            reply: |request| short_reply(request).usage(100, 0, 20),
+            // In the first round; in the critiques, the refinements and the answer of the second.
+            points: &[5, 14, 20, 22],
+        },
+        Case {
+            name: "scored dialectic",
+            roles: &["architect", "kiss"],
+            debate: json!({"rounds": 2, "terminationCondition": {"type": "convergence", "threshold": 90}}),
+            problem: "Design a queue",
+            reply: |request| short_reply(request).usage(100, 0, 20),
+            points: &[6, 9],
+        },
+        Case {
+            name: "arena",
+            roles: &["architect", "kiss", "testing"],
+            debate: json!({"protocol": "arena", "rounds": 2}),
+            problem: arena::PROBLEM,
+            reply: |request| arena::script(request, arena::Related::Not, &[]),
+            points: &[7, 14, 19],
+        },
+        Case {
+            name: "oxford",
+            roles: &["architect", "kiss", "testing"],
+            debate: json!({"protocol": "oxford", "rounds": 3}),
+            problem: "This house would rewrite it in Rust",
+            reply: |request| budget::said(request, false),
+            points: &[4, 8],
+        },
+        Case {
+            name: "roundtable",
+            roles: &["architect", "kiss"],
+            debate: json!({"protocol": "roundtable", "rounds": 3}),
+            problem: "Should we rewrite it in Rust?",
+            reply: |request| budget::said(request, false),
+            points: &[4, 7],
+        },
+    ]
+}
+
+impl Case {
+    fn sandbox(&self, address: SocketAddr, limit: bool) -> Sandbox {
+        let mut debate = self.debate.clone();
+        debate["maxRetries"] = json!(1);
+        if limit {
+            debate["budget"] = json!({"maxCostUsd": 20.0});
+        }
+        let sandbox = Sandbox::new().env("OPENAI_BASE_URL", &format!("http://{address}/v1"));
+        sandbox.env("OPENAI_API_KEY", TEST_KEY).config(&budget::priced(self.roles, &debate))
+    }
+
+    /// Slowly enough for calls to be in flight when the server goes.
+    fn server(&self, at: Option<SocketAddr>) -> MockServer {
+        let reply = self.reply;
+        let script = move |request: &Incoming| reply(request).after(Duration::from_millis(60));
+        at.map_or_else(|| MockServer::with(script), |address| MockServer::again(address, script))
+    }
+}
+
+/// How often each request was answered.
+fn answered(exchanges: &[Exchange]) -> HashMap<(String, u64), usize> {
+    let mut counted = HashMap::new();
+    for one in exchanges.iter().filter(|one| one.ended.is_some() && !one.abandoned && one.request.api.is_some()) {
+        *counted.entry((one.request.model().to_owned(), one.request.digest)).or_default() += 1;
+    }
+    counted
+}
+
+fn outage(case: &Case, point: usize, limit: bool) {
+    let name = format!("{} at {point}, limit: {limit}", case.name);
+    let server = case.server(None);
+    let address = server.address();
+    let sandbox = case.sandbox(address, limit);
+    let running = sandbox.spawn(["debate", case.problem]);
+    server.wait_for_requests(point);
+    let before = server.exchanges();
+    drop(server);
+    let finished = running.wait();
+    assert_eq!(finished.code, Some(75), "{name}: {finished}");
+    assert!(finished.stderr.contains("server unreachable, "), "{name}: {finished}");
+    assert!(finished.stderr.contains("hint: when it is back: dialectic resume "), "{name}: {finished}");
+    let id = sandbox.only_debate();
+    let state = sandbox.state(&id);
+    assert_eq!((&state["status"], &state["failures"]), (&json!("paused"), &Value::Null), "{name}: {finished}");
+    sandbox.assert_state_is_the_fold(&id);
+
+    // Nobody is there: it stays paused.
+    let again = sandbox.run(["resume", "latest"]);
+    assert_eq!(again.code, Some(75), "{name}: {again}");
+
+    let server = case.server(Some(address));
+    let resumed = sandbox.run(["resume", "latest"]);
+    assert_eq!(resumed.code, Some(0), "{name}: {resumed}");
+    let state = sandbox.state(&id);
+    assert_eq!(state["outcome"]["kind"], "full", "{name}: {resumed}");
+    sandbox.assert_state_is_the_fold(&id);
+    let verified = sandbox.run(["verify", "latest"]);
+    assert_eq!(verified.code, Some(0), "{name}: {verified}");
+
+    // What was answered for certain before the server went was not asked again.
+    let first = answered(&before);
+    for (request, count) in answered(&server.exchanges()) {
+        assert_eq!(count, 1, "{name}: {request:?}");
+        assert!(!first.contains_key(&request), "{name}: {request:?} was answered before");
+    }
+}
+
+fn run_all(limit: bool) {
+    let cases = cases();
+    std::thread::scope(|scope| {
+        for case in &cases {
+            scope.spawn(move || case.points.iter().for_each(|point| outage(case, *point, limit)));
+        }
+    });
+}
+
+#[test]
+fn a_debate_whose_server_was_gone_is_resumed_and_ends_full() {
+    run_all(false);
+}
+
+#[test]
+fn the_same_holds_under_a_cost_limit() {
+    run_all(true);
+}
+
+fn three(max_retries: u32) -> Value {
+    config(&["architect", "kiss", "testing"], &json!({"maxRetries": max_retries}))
+}
+
+/// A proxy whose model is gone.
+fn unavailable() -> Reply {
+    Reply::error(503, "no upstream").header("retry-after", "0")
+}
+
+#[test]
+fn what_two_agents_and_the_judge_can_do_without_has_failed() {
+    let server = MockServer::with(|request| {
+        let is_gone = request.model() == "model-kiss" && request.purpose != Purpose::Propose;
+        if is_gone { unavailable() } else { short_reply(request) }
+    });
+    let sandbox = Sandbox::new().model_server(&server).config(&three(0));
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!(state["outcome"]["kind"], "degraded", "{finished}");
+    let failures = state["failures"].as_array().unwrap();
+    assert!(failures.iter().all(|failure| failure["serverGone"] == true), "{failures:?}");
+    assert_eq!(failures.len(), 3, "two critiques and a refinement: {failures:?}");
+}
+
+#[test]
+fn a_judge_that_cannot_be_reached_pauses_the_debate() {
+    let server = MockServer::with(|request| {
+        if request.model() == "model-judge" { unavailable() } else { short_reply(request) }
+    });
+    let sandbox = Sandbox::new().model_server(&server).config(&three(0));
+    let finished = sandbox.run(["debate", "Design a queue"]).expect_code(75);
+    assert!(finished.stderr.contains("server unreachable, 1 call waiting"), "{finished}");
+    server.set_script(short_reply);
+    server.forget();
+    sandbox.run(["resume", "latest"]).expect_code(0);
+    assert_eq!(sandbox.state(&sandbox.only_debate())["outcome"]["kind"], "full");
+    assert_eq!(server.requests().iter().filter(|request| request.model() != "model-judge").count(), 0);
+}
+
+#[test]
+fn a_failure_on_which_nothing_was_built_is_made_good() {
+    let server = MockServer::with(|request| {
+        let is_gone = request.purpose == Purpose::Synthesize
+            || request.purpose == Purpose::Refine && request.model() == "model-kiss";
+        if is_gone { unavailable() } else { short_reply(request) }
+    });
+    let sandbox = Sandbox::new().model_server(&server).config(&three(0));
+    sandbox.run(["debate", "Design a queue"]).expect_code(75);
+    let id = sandbox.only_debate();
+    let failures = sandbox.state(&id)["failures"].as_array().unwrap().clone();
+    assert_eq!(failures.len(), 1, "two others had gone on: {failures:?}");
+    server.set_script(short_reply);
+    server.forget();
+    sandbox.run(["resume", "latest"]).expect_code(0);
+    assert_eq!(sandbox.state(&id)["outcome"]["kind"], "full");
+    assert_eq!(server.requests().len(), 2, "the refinement and the answer");
+    let reopened = sandbox.journal(&id).into_iter().filter(|line| line.contains("\"calls-reopened\"")).count();
+    assert_eq!(reopened, 1);
+    sandbox.assert_state_is_the_fold(&id);
+}
+
+#[test]
+fn a_failure_on_which_others_have_built_stays() {
+    let server = MockServer::with(|request| {
+        let is_gone = request.purpose == Purpose::Synthesize
+            || request.purpose == Purpose::Critique && request.model() == "model-kiss";
+        if is_gone { unavailable() } else { short_reply(request) }
+    });
+    let sandbox = Sandbox::new().model_server(&server).config(&three(0));
+    sandbox.run(["debate", "Design a queue"]).expect_code(75);
+    server.set_script(short_reply);
+    server.forget();
+    sandbox.run(["resume", "latest"]).expect_code(0);
+    let state = sandbox.state(&sandbox.only_debate());
+    assert_eq!((state["failures"].as_array().map(Vec::len), server.requests().len()), (Some(2), 1));
+}
+
+#[test]
+fn on_a_terminal_the_debate_goes_on_by_itself() {
+    let reply = |request: &Incoming| short_reply(request).after(Duration::from_millis(60));
+    let server = MockServer::with(reply);
+    let address = server.address();
+    let sandbox = Sandbox::new().model_server(&server).config(&three(1));
+    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
+    server.wait_for_requests(5);
+    drop(server);
+    terminal.wait_for("server unreachable, ");
+    let server = MockServer::again(address, reply);
+    let (code, output, _) = terminal.finish();
+    assert_eq!(code, 0, "{output}");
+    assert_eq!(sandbox.state(&sandbox.only_debate())["outcome"]["kind"], "full", "{output}");
+    assert!(server.requests().iter().filter(|request| request.api.is_some()).all(|request| request.repeats == 0));
+}
+
+#[test]
+fn an_interrupt_ends_the_wait() {
+    let reply = |request: &Incoming| short_reply(request).after(Duration::from_millis(60));
+    let server = MockServer::with(reply);
+    let sandbox = Sandbox::new().model_server(&server).config(&three(1));
+    let mut terminal = Terminal::start(&sandbox, ["debate", "Design a queue"]);
+    server.wait_for_requests(5);
+    drop(server);
+    terminal.wait_for("server unreachable, ");
+    terminal.type_control('c');
+    let (code, output, _) = terminal.finish();
+    assert_eq!(code, 130, "{output}");
+    assert_eq!(sandbox.state(&sandbox.only_debate())["status"], "paused", "{output}");
+}
