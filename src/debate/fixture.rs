@@ -142,12 +142,26 @@ pub(crate) fn call_started(stage: StageId, agent: &str, target: Option<&str>) ->
 
 pub(crate) fn call_ended(stage: StageId, agent: &str, target: Option<&str>) -> Signal {
     let CallRecord { latency_ms, tokens, cost_usd, .. } = call(Some(Usd::from_dollars(0.01)));
-    Signal::CallEnded { key: key(stage, agent, target), latency_ms, tokens, cost_usd, error: None, waits_for_server: false }
+    Signal::CallEnded {
+        key: key(stage, agent, target),
+        latency_ms,
+        tokens,
+        cost_usd,
+        error: None,
+        waits_for_server: false,
+    }
 }
 
 pub(crate) fn call_failed(stage: StageId, agent: &str, target: Option<&str>, error: &str) -> Signal {
     let key = key(stage, agent, target);
-    Signal::CallEnded { key, latency_ms: 10, tokens: None, cost_usd: None, error: Some(error.to_owned()), waits_for_server: false }
+    Signal::CallEnded {
+        key,
+        latency_ms: 10,
+        tokens: None,
+        cost_usd: None,
+        error: Some(error.to_owned()),
+        waits_for_server: false,
+    }
 }
 
 pub(crate) fn retrying(stage: StageId, agent: &str, target: Option<&str>, error: &str) -> Signal {
@@ -380,7 +394,14 @@ pub(crate) mod pitching {
             call_ended(RULING, "judge", None),
             Signal::CallStarted { key: second.clone(), model: "gpt-4".to_owned(), asked: None },
             recorded(judged(2, None)),
-            Signal::CallEnded { key: second, latency_ms: 1, tokens: None, cost_usd: None, error: None, waits_for_server: false },
+            Signal::CallEnded {
+                key: second,
+                latency_ms: 1,
+                tokens: None,
+                cost_usd: None,
+                error: None,
+                waits_for_server: false,
+            },
             stage_ended(RULING, 2, 0),
             recorded(decided(None, Some(false))),
             recorded(Event::Completed { outcome: None }),

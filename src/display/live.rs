@@ -211,7 +211,7 @@ fn status(progress: &Progress, plan: &Plan, controls: Controls, now: Instant, co
     } else if progress.waiting_for_server() > 0 {
         let calls = counted(progress.waiting_for_server() as u64, "call");
         parts.push(part(format!("{HELD}Server unreachable{HELD:#}"), 1));
-        parts.push(part(format!("{calls} waiting"), 3));
+        parts.push(part(format!("{calls} waiting"), 1));
     } else if progress.round() > 0 {
         parts.push(part(format!("{HEADER}Round {}/{}{HEADER:#}", progress.round(), progress.panel().rounds), 1));
     }

@@ -218,7 +218,8 @@ mod tests {
         let Signal::CallEnded { key, latency_ms, .. } = call_ended(VOTE, "agent-kiss", None) else {
             panic!("a call that ended");
         };
-        let ended = Signal::CallEnded { key, latency_ms, tokens: None, cost_usd: None, error: None, waits_for_server: false };
+        let ended =
+            Signal::CallEnded { key, latency_ms, tokens: None, cost_usd: None, error: None, waits_for_server: false };
         assert_eq!(shown(&[ended]), "agent-kiss voted in 1.2 s, tokens unknown");
         let signals = [
             round_begun(3),

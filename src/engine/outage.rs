@@ -82,7 +82,10 @@ impl Outage {
     pub(super) fn of(past: &[Recorded]) -> Self {
         let is_answer = |event: &Event| !matches!(event, Event::AttemptFailed { .. } | Event::CallFailed { .. });
         let calls = past.iter().filter(|of| is_answer(&of.event)).filter_map(|of| of.event.call());
-        Self { answered: calls.filter(|call| !call.copied).map(|call| call.provider.clone()).collect(), ..Self::default() }
+        Self {
+            answered: calls.filter(|call| !call.copied).map(|call| call.provider.clone()).collect(),
+            ..Self::default()
+        }
     }
 
     /// A run begins: whatever was gone is tried again.
@@ -187,8 +190,7 @@ impl Engine {
         };
         let team = self.debate().team();
         let enough = team.len().min(FEWEST_AGENTS);
-        team.iter().filter(|agent| can_reach(&agent.id)).count() >= enough
-            && can_reach(&self.panel.judge.settings.id)
+        team.iter().filter(|agent| can_reach(&agent.id)).count() >= enough && can_reach(&self.panel.judge.settings.id)
     }
 
     /// Whether the debate cannot go on before a server is back.
@@ -239,10 +241,15 @@ impl Engine {
                     () = sleep_until(due) => break,
                 }
             }
-            let gone: BTreeMap<Arc<str>, Caller> = self.outage.waiting.iter().filter_map(|(key, waiting)| {
-                let agent = self.panel.agent(&key.agent_id)?;
-                Some((Arc::clone(&waiting.provider), agent.caller.clone()))
-            }).collect();
+            let gone: BTreeMap<Arc<str>, Caller> = self
+                .outage
+                .waiting
+                .iter()
+                .filter_map(|(key, waiting)| {
+                    let agent = self.panel.agent(&key.agent_id)?;
+                    Some((Arc::clone(&waiting.provider), agent.caller.clone()))
+                })
+                .collect();
             let looked_for = gone.iter().map(|(provider, caller)| async move { (provider, caller.chat.reach().await) });
             for (provider, found) in join_all(looked_for).await {
                 if found.is_ok() {
@@ -310,9 +317,8 @@ impl Engine {
         let rank = debate.stage_rank(failed.stage);
         let is_summary = debate.stage(failed.stage).is_some_and(|stage| stage.yields == Some(Yield::Summary));
         self.offered(&without).filter(|step| step.key != *failed).any(|step| {
-            let lacks = |input: &CallKey| {
-                input == failed || (without.settled(input).is_none() && !known.contains(input))
-            };
+            let lacks =
+                |input: &CallKey| input == failed || (without.settled(input).is_none() && !known.contains(input));
             let reads = match step.shows {
                 Shows::Transcript | Shows::AnonymousTranscript { .. } | Shows::WholeDebate | Shows::Record => true,
                 Shows::InputsAndHistory => is_summary && step.key.agent_id == failed.agent_id,

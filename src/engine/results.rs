@@ -140,7 +140,11 @@ impl Engine {
                     | Answer::Solution(_) => "the answer",
                 };
                 let (error, attempts) = (format!("{what} could not be read: {error}"), call.attempts);
-                self.record_failure(step, Failing { error, kind: Failure::UNREADABLE, attempts, server_gone: false }, Some(call))?;
+                self.record_failure(
+                    step,
+                    Failing { error, kind: Failure::UNREADABLE, attempts, server_gone: false },
+                    Some(call),
+                )?;
                 return Ok(true);
             }
         };

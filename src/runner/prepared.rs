@@ -122,7 +122,18 @@ impl Prepared {
         };
         let before = if begun.is_some() { 0 } else { record.events() };
         let signals = Signals::behind(shown.resuming(debate), before);
-        Ok(Ready { protocol, panel, collector, record, past, begun, signals, most, closes: false, on_outage: OnOutage::Pause })
+        Ok(Ready {
+            protocol,
+            panel,
+            collector,
+            record,
+            past,
+            begun,
+            signals,
+            most,
+            closes: false,
+            on_outage: OnOutage::Pause,
+        })
     }
 }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Exchange, Incoming, MockServer, Purpose, Reply, Sandbox, TEST_KEY, Terminal, config, short_reply};
+use crate::support::{
+    Exchange, Incoming, MockServer, Purpose, Reply, Sandbox, TEST_KEY, Terminal, config, short_reply,
+};
 use crate::{arena, budget};
 
 /// A debate: its agents, its settings, its problem, what its server says.
@@ -178,9 +180,8 @@ fn what_two_agents_and_the_judge_can_do_without_has_failed() {
 
 #[test]
 fn a_judge_that_cannot_be_reached_pauses_the_debate() {
-    let server = MockServer::with(|request| {
-        if request.model() == "model-judge" { unavailable() } else { short_reply(request) }
-    });
+    let server =
+        MockServer::with(|request| if request.model() == "model-judge" { unavailable() } else { short_reply(request) });
     let sandbox = Sandbox::new().model_server(&server).config(&three(0));
     let finished = sandbox.run(["debate", "Design a queue"]).expect_code(75);
     assert!(finished.stderr.contains("server unreachable, 1 call waiting"), "{finished}");

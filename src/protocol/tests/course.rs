@@ -323,7 +323,8 @@ impl Course {
                 Event::Synthesized { key: Some(key), solution, call: Some(call()) }
             }
             (_, Reply::Failed) => {
-                let failure = Failure { key, error: "503".to_owned(), kind: None, server_gone: false, attempts: 1, at: now() };
+                let failure =
+                    Failure { key, error: "503".to_owned(), kind: None, server_gone: false, attempts: 1, at: now() };
                 Event::CallFailed { failure, call: None }
             }
             (answer, reply) => panic!("{reply:?} is no answer to {answer:?}"),

@@ -321,7 +321,8 @@ async fn what_ended_badly_is_no_answer() {
 #[tokio::test]
 async fn a_failure_without_a_text_is_named() {
     let failed = json!({"object": "response", "status": "failed", "output": [], "error": null});
-    let events = format!("event: response.failed\ndata: {}\n\n", json!({"type": "response.failed", "response": failed}));
+    let events =
+        format!("event: response.failed\ndata: {}\n\n", json!({"type": "response.failed", "response": failed}));
     for answer in [answer_json(200, &failed), answer_events([events], Delivery::Whole)] {
         let failed = read(ApiKind::Responses, answer).await.unwrap_err();
         assert!(failed.to_string().contains("the server says of it `failed`"), "{failed}");
