@@ -144,7 +144,7 @@ impl Refusal {
 
     /// Whether a stream may be behind it though it does not say so: some proxies fail on every stream.
     pub(super) fn may_be_about_streaming(&self) -> bool {
-        matches!(self.status, 500 | 502) && !self.in_answer && !self.is_about_the_request()
+        self.status == 500 && !self.in_answer && !self.is_about_the_request()
     }
 
     /// Whether a schema may be behind it though it does not say so: servers that cannot make a grammar of one fail with

@@ -277,13 +277,23 @@ async fn a_server_that_fails_on_every_stream_is_asked_for_whole_answers() {
     for (api, path) in [(ApiKind::Chat, CHAT), (ApiKind::Responses, RESPONSES)] {
         let client = streaming(&server, api);
         let before = server.paths().len();
-        for index in 0..4 {
-            let model = format!("m-{index}");
-            assert_eq!(complete(&client, &request_for(&model)).await, Ok(because()), "{api:?}");
+        for model in ["m-1", "m-2"] {
+            assert!(attempt(&client, model, 1).await.unwrap_err().error.is_transient(), "{api:?}");
+            assert_eq!(attempt(&client, model, 2).await, Ok(because()), "{api:?}");
         }
-        // Twice it is found out, and then remembered of the server.
-        assert_eq!(server.paths()[before..], [path; 6], "{api:?}");
+        // It is remembered of the server.
+        for model in ["m-1", "m-2", "m-3"] {
+            assert_eq!(attempt(&client, model, 1).await, Ok(because()), "{api:?}");
+        }
+        assert_eq!(server.paths()[before..], [path; 9], "{api:?}");
     }
+}
+
+/// An attempt of a call.
+async fn attempt(client: &OpenAiClient, model: &str, attempt: u32) -> Result<Reply, FailedAttempt> {
+    let (heard, request) = (Heard::default(), request_for(model));
+    let timeouts = Timeouts { first_token: IDLE, idle: IDLE };
+    client.ask(&request, Live { listener: &heard, timeouts, attempt }).await
 }
 
 #[tokio::test]
@@ -293,8 +303,8 @@ async fn a_server_that_has_streamed_is_not_doubted() {
         _ => answer_text(500, "boom"),
     });
     let client = streaming(&server, ApiKind::Chat);
-    complete(&client, &request()).await.unwrap();
-    complete(&client, &request()).await.unwrap_err();
+    attempt(&client, "m-1", 1).await.unwrap();
+    attempt(&client, "m-1", 2).await.unwrap_err();
     assert_eq!(server.count(CHAT), 2);
 }
 
