@@ -145,6 +145,7 @@ impl Scene {
             key: key.clone(),
             error: error.to_owned(),
             kind: Some(Failure::UNREADABLE.to_owned()),
+            server_gone: false,
             attempts: 1,
             at: Timestamp::now(),
         };
@@ -475,6 +476,7 @@ fn a_score_that_cannot_be_read_is_a_failed_call() {
         tokens: None,
         cost_usd: None,
         error: Some(error.to_owned()),
+        waits_for_server: false,
     };
     let trace = Scene::new()
         .event(Event::RoundBegun { round: 1, stage: SUMMARIZATION })

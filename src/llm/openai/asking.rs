@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::llm::{FailedAttempt, Further, Live, Reply, Request, Usage};
+use crate::llm::{FailedAttempt, Further, Live, ModelError, Reply, Request, Usage};
 
 use super::capabilities::{Adjustment, Api, Capabilities, LimitField, Streaming};
 use super::failure::Refusal;

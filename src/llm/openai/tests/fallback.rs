@@ -247,7 +247,7 @@ async fn of_two_failures_the_one_that_names_the_cause_is_told_of() {
     let client = client(&server, ApiKind::Auto);
     let (heard, request) = (Heard::default(), request());
     let timeouts = Timeouts { first_token: IDLE, idle: IDLE };
-    let attempt = |attempt| client.ask(&request, Live { listener: &heard, timeouts, attempt });
+    let attempt = |attempt| client.ask(&request, Live { listener: &heard, timeouts, attempt, further: None });
     assert!(attempt(1).await.unwrap_err().error.is_transient());
     let failed = attempt(2).await.unwrap_err().error;
     assert!(matches!(failed, ModelError::ContextExceeded { .. }), "{failed}");
@@ -293,7 +293,7 @@ async fn a_server_that_fails_on_every_stream_is_asked_for_whole_answers() {
 async fn attempt(client: &OpenAiClient, model: &str, attempt: u32) -> Result<Reply, FailedAttempt> {
     let (heard, request) = (Heard::default(), request_for(model));
     let timeouts = Timeouts { first_token: IDLE, idle: IDLE };
-    client.ask(&request, Live { listener: &heard, timeouts, attempt }).await
+    client.ask(&request, Live { listener: &heard, timeouts, attempt, further: None }).await
 }
 
 #[tokio::test]
