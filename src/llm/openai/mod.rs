@@ -164,9 +164,9 @@ impl OpenAiClient {
         }
         if !read.is_one() {
             let body = excerpt(&answer.body, address);
-            let said = if body.is_empty() { body } else { format!(": {body}") };
-            let what = read.bad_end().unwrap_or_else(|| format!("it holds no answer{said}"));
-            let failed = FailedAttempt::with_usage(broken(one_line(&what, address)), usage);
+            let why = read.bad_end().map_or(body, |end| one_line(&end, address));
+            let said = if why.is_empty() { why } else { format!(": {why}") };
+            let failed = FailedAttempt::with_usage(broken(format!("it holds no answer{said}")), usage);
             return Err(if read.is_foreign() { Failure::Foreign(failed) } else { Failure::Failed(failed) });
         }
         let completion = read.usage().and_then(ReportedUsage::completion);

@@ -160,7 +160,7 @@ impl ApiAnswer for Answer {
         let status = self.status.as_deref().filter(|status| is_unfinished(status))?;
         let reason = self.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
         let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-        Some(format!("the server says of it `{status}`{reason}"))
+        Some(format!("its status is `{status}`{reason}"))
     }
 
     fn take_error(&mut self) -> Option<ErrorField> {

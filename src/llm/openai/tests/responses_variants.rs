@@ -325,7 +325,7 @@ async fn a_failure_without_a_text_is_named() {
         format!("event: response.failed\ndata: {}\n\n", json!({"type": "response.failed", "response": failed}));
     for answer in [answer_json(200, &failed), answer_events([events], Delivery::Whole)] {
         let failed = read(ApiKind::Responses, answer).await.unwrap_err();
-        assert!(failed.to_string().contains("the server says of it `failed`"), "{failed}");
+        assert!(failed.to_string().contains("its status is `failed`"), "{failed}");
     }
     let error = json!({"code": "server_error", "message": "The upstream model is out of memory."});
     let failed = json!({"object": "response", "status": "failed", "output": [], "error": error});

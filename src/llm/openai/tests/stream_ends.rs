@@ -131,7 +131,7 @@ async fn an_error_inside_is_what_it_would_be_outside() {
         assert_eq!((failed.error, heard.as_str()), (error, "Beca"), "{event}");
     }
     let failed = failed(ApiKind::Responses, events(&[response(Value::Null)]), Delivery::Whole, IDLE).await.0;
-    assert_eq!(failed.to_string(), "the answer is broken: it holds no answer");
+    assert_eq!(failed.to_string(), "the answer is broken: it holds no answer: its status is `failed`");
 }
 
 #[tokio::test]
