@@ -180,9 +180,9 @@ fn a_broken_answer_of_the_judge_leaves_room_for_its_second_chance() {
     let config = priced(&["architect", "kiss"], &json!({"rounds": 1, "maxRetries": 2}));
     let sandbox = Sandbox::new().model_server(&server).config(&config);
     let refused = sandbox.run(["debate", "--max-cost", "0.05", "Design a queue"]).expect_code(2);
-    let least: String = refused.stderr.split('$').nth(2).unwrap().chars().take(6).collect();
+    let least: String = refused.stderr.split('$').nth(3).unwrap().chars().take(6).collect();
     // A debate of one round has one price.
-    let said = format!("the answer can cost ${least}\nhint: raise the limit to that, take");
+    let said = format!(", at most ${least}\nhint: a limit has to cover the most that a round can cost: raise it");
     assert!(refused.stderr.contains(&said), "{refused}");
     drop(sandbox.run(["debate", "--max-cost", &least, "Design a queue"]));
     let asked = server.requests().iter().filter(|request| request.purpose == Purpose::Synthesize).count();
@@ -252,7 +252,7 @@ fn a_fork_counts_what_is_new_and_is_held_to_its_own_limit() {
 
     // What the parent paid counts for nothing, and neither does the round that it has: only the judge is to be paid.
     let whole = sandbox.run(["debate", "--max-cost", "0.05", "Design a queue"]).expect_code(2);
-    let least = |refused: &str| refused.split('$').nth(2).unwrap().chars().take(6).collect::<String>();
+    let least = |refused: &str| refused.split('$').nth(3).unwrap().chars().take(6).collect::<String>();
     let (closing, whole) = (least(&too_low.stderr), least(&whole.stderr));
     assert!(closing.parse::<f64>().unwrap() < whole.parse::<f64>().unwrap() / 2.0, "{closing} of {whole}");
     sandbox.run(["fork", &parent, "--at", "1.synthesis", "--set", &set(&closing)]).expect_code(0);
@@ -371,9 +371,9 @@ fn what_a_limit_is_said_to_buy_of_a_motion_is_what_it_buys_votes_included() {
     for at_length in [false, true] {
         let server = MockServer::with(move |request| said(request, at_length));
         let refused = motion(&server).run(["debate", "--max-cost", "0.01", MOTION]).expect_code(2).stderr;
-        assert!(refused.contains(&format!("all 5 rounds with {VOTES} $")), "{refused}");
+        assert!(refused.contains(&format!("all 5 rounds with {VOTES}: likely $")), "{refused}");
         let amounts: Vec<f64> = refused.split('$').skip(1).map(|text| text[..6].parse().unwrap()).collect();
-        let [_, one, all] = amounts[..] else { panic!("{refused}") };
+        let [_, _, one, _, all] = amounts[..] else { panic!("{refused}") };
         assert!(one < all, "{refused}");
         for (limit, is_bought) in [
             (one, false),
@@ -441,8 +441,8 @@ fn what_a_limit_is_said_to_buy_of_an_arena_has_its_observations_in_it() {
     };
     let refused = arena().run(["debate", "--max-cost", "0.01", arena::PROBLEM]).expect_code(2).stderr;
     let amounts: Vec<&str> = refused.split('$').skip(1).map(|text| &text[..6]).collect();
-    assert!(refused.contains("all 2 rounds with observations $"), "{refused}");
-    let all: f64 = amounts[2].parse().unwrap();
+    assert!(refused.contains("all 2 rounds with observations: likely $"), "{refused}");
+    let all: f64 = amounts[4].parse().unwrap();
     for (limit, is_bought) in [(all - 0.0001, false), (all, true), (1.1 * all, true), (2.0 * all, true)] {
         let (sandbox, limit) = (arena(), format!("{limit:.4}"));
         let dry = sandbox.run(["debate", "--dry-run", "--max-cost", &limit, arena::PROBLEM]).expect_code(0).stderr;
