@@ -434,7 +434,7 @@ fn readme_and_reference_agree_on_exit_codes() {
         rows.map(str::to_owned).collect()
     };
     assert_eq!(table("README.md"), table(COMMANDS));
-    assert_eq!(table("README.md").len(), 9);
+    assert_eq!(table("README.md").len(), 10);
 }
 
 #[test]
