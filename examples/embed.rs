@@ -3,8 +3,8 @@
 
 #![expect(clippy::print_stdout, reason = "a program of its own says what it has to say")]
 
-use dialectic::config::{Environment, default_settings, go_offline};
-use dialectic::debate::{Event, Signal};
+use dialectic::config::Environment;
+use dialectic::debate::{Event, Signal, default_settings, go_offline};
 use dialectic::protocol::DIALECTIC;
 use dialectic::runner::{Runner, Services, Spec};
 use dialectic::signals::{News, Words};

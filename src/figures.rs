@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::debate::Usd;
+use crate::money::Usd;
 
 /// What stands where a figure is not known.
 pub const UNKNOWN: &str = "N/A";

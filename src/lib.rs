@@ -29,6 +29,13 @@
 //! | [`markdown`] | small operations on Markdown text, known to all |
 //! | [`encoding`] | text files of the user's that may not be UTF-8, known to all |
 //! | [`figures`] | numbers, durations and money as people read them, known to all |
+//! | [`call`] | one paid call of a model: tokens, cost, attempts, known to all |
+//! | [`key_path`] | the path of a value within a JSON document, known to all |
+//! | [`money`] | amounts and prices, known to all |
+//! | [`problem`] | what can be told of a problem without a model, known to all |
+//! | [`provider`] | providers by name: the offline one, the default models, which API, known to all |
+//! | [`severity`] | how grave an objection is, known to all |
+//! | [`tool_call`] | calls of tools and their answers, known to all |
 //! | [`secrets`] | which files are not shown to a model, known to all |
 //!
 //! A program that wants to run debates begins at [`runner`]; one that wants a protocol of its own, at [`protocol`].
@@ -41,6 +48,7 @@
 
 pub mod agent;
 pub mod archive;
+pub mod call;
 pub mod cli;
 pub mod config;
 pub mod debate;
@@ -51,17 +59,23 @@ pub mod engine;
 pub mod error;
 pub mod evaluation;
 pub mod figures;
+pub mod key_path;
 pub mod llm;
 pub mod markdown;
+pub mod money;
+pub mod problem;
 pub mod process;
 pub mod prompt;
 pub mod protocol;
+pub mod provider;
 pub mod report;
 pub mod runner;
 pub mod sanitize;
 pub mod secrets;
 pub mod serve;
+pub mod severity;
 pub mod signals;
 pub mod store;
+pub mod tool_call;
 pub mod tools;
 pub mod trace;

@@ -5,17 +5,17 @@
 
 use std::time::{Duration, Instant};
 
-use dialectic::config::{Environment, default_settings};
-use dialectic::debate::TerminationKind;
-use dialectic::protocol::DIALECTIC;
-use dialectic::runner::{Runner, Services, Spec};
-use dialectic::signals::{Subscription, Words};
-use dialectic::store::Directory;
 use serde_json::{Value, json};
 
 use crate::Row;
 use crate::measured::{MemoryWatch, median};
 use crate::support::{Incoming, MockServer, Reply, Sandbox, default_reply};
+use dialectic::config::Environment;
+use dialectic::debate::{TerminationKind, default_settings};
+use dialectic::protocol::DIALECTIC;
+use dialectic::runner::{Runner, Services, Spec};
+use dialectic::signals::{Subscription, Words};
+use dialectic::store::Directory;
 
 /// How many watch, in the environment of the program that is started.
 pub(crate) const WATCHED_BY: &str = "DIALECTIC_BENCH_WATCHED_BY";

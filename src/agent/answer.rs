@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::debate::Cut;
+use crate::call::Cut;
 
 use super::mend::whole;
 use super::written::object_length;

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
+use crate::call::{CallRecord, Cut};
 use crate::debate::{
-    AgentId, CallRecord, Challenge, Cut, Judgement, Metadata, Observation, Reading, Relations, Similarities, Solution,
-    StoredReply, ToolCall, ToolResult,
+    AgentId, Challenge, Judgement, Metadata, Observation, Reading, Relations, Similarities, Solution, StoredReply,
 };
 use crate::llm::{Caller, FailedCall, ModelError, Request, Turn};
 use crate::prompt::{Fill, NoSolution, PromptError, SecondChance};
 use crate::protocol::{Answer, Authorship};
+use crate::tool_call::{ToolCall, ToolResult};
 use crate::tools::Toolbox;
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::debate::{AgentId, CallKey, Contribution, Debate, Objection, Position, Reads, major_requirements};
+use crate::debate::{AgentId, CallKey, Contribution, Debate, Objection, Position, Reads};
 use crate::llm::{AnswerSchema, Request};
+use crate::problem::major_requirements;
 use crate::prompt::{
     self, Assess, Attached, Authored, Beginning, Candidate, Clarification, Entry, Fill, History, MaterialPart,
     OwnHistory, PromptError, Values,

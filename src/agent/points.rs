@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-use crate::debate::{AgentId, Answered, Debate, Decision, Ledger, Objection, Ruling, Severity, Standing, Yield};
+use crate::debate::{AgentId, Answered, Debate, Decision, Ledger, Objection, Ruling, Standing, Yield};
 use crate::markdown::truncate;
 use crate::protocol::{Answer, Step};
+use crate::severity::Severity;
 
 /// Characters of a list at most: what a call costs must not grow with all that was ever said.
 const LIST: usize = 8000;

@@ -18,14 +18,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
+use past::Past;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::debate::{Debate, Settings, Status, Timestamp};
 use crate::diagnostic::{Blame, Diagnostic};
-use crate::llm::presets::OFFLINE;
+use crate::provider::OFFLINE;
 use crate::store::{Directory, Listed, StoreError, read_state};
-
-use past::Past;
 
 pub use known::PastDebates;
 pub use memory::{Found, Memory, Relevance};

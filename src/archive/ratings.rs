@@ -6,7 +6,7 @@ use rusqlite::{Transaction, params};
 use serde::Serialize;
 
 use crate::debate::{AgentId, AgentSettings, Contribution, Debate, Timestamp, Verdict, Yield};
-use crate::llm::presets::OFFLINE;
+use crate::provider::OFFLINE;
 
 use super::elo::{START, brier, effects};
 use super::{Archive, ArchiveError};

@@ -8,10 +8,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 mod archive;
 mod handling;
 
-use super::output::ReportFormat;
 use crate::config::Change;
-use crate::debate::{DebateSettings, ForkPoint, TerminationKind, Usd};
+use crate::debate::{DebateSettings, ForkPoint, TerminationKind};
 use crate::display::{ColorMode, Speed};
+use crate::money::Usd;
+
+use super::output::ReportFormat;
 
 pub(super) use archive::{MemoryArgs, MemoryCommand, RatingsArgs};
 pub(super) use handling::{AskArgs, DebateArg, DiffArgs, ListArgs, Part, RateArgs, RmArgs, ShowArgs, TagArgs};

@@ -7,10 +7,11 @@ use std::io::{self, BufRead, IsTerminal};
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
-use crate::debate::{AgentId, Debate, NO_ANSWER};
+use crate::debate::{AgentId, Debate};
 use crate::display::Messages;
 use crate::error::Error;
 use crate::figures::list;
+use crate::problem::NO_ANSWER;
 use crate::runner::Run;
 use crate::sanitize::{one_line, sanitize};
 

@@ -126,7 +126,7 @@ impl<'a> Session<'a> {
             None => None,
             Some(target) => match Destination::of(target, environment) {
                 Ok(destination) => {
-                    let http = http_client()?.client_for(destination.url()).clone();
+                    let http = http_client(environment.certificate_file())?.client_for(destination.url()).clone();
                     Some((destination, http))
                 }
                 Err(missing @ TraceConfigError::Missing { .. }) => {

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
 
+use crate::agent::{facts_of, limits_of};
 use crate::debate::{AgentSettings, Settings};
 use crate::llm::models::{current_near, family, named};
-use crate::llm::presets::OFFLINE;
-use crate::llm::{facts_of, limits_of};
 use crate::protocol::{REVIEW, author_and_reviewers};
+use crate::provider::OFFLINE;
 
 /// Models that no longer answer on `day`, and output limits above what a model can write.
 #[must_use]

@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 
-use crate::debate::{AgentId, AgentSettings, SummarizationSettings, ToolSettings};
-use crate::llm::presets::OFFLINE;
+use crate::debate::{AgentId, AgentSettings, SummarizationSettings, ToolSettings, defaults};
+use crate::key_path::KeyPath;
+use crate::provider::{OFFLINE, OFFLINE_MODEL};
 
 use super::choice::Served;
-use super::defaults::{self, OFFLINE_MODEL};
 use super::file::{AgentEntry, SummarizationSection, ToolEntry};
 use super::findings::{Findings, unknown};
 use super::overrides::Vocabulary;
-use super::place::KeyPath;
 use super::shapes::Object;
 
 /// Above this answers tend to become erratic, which is allowed but rarely meant.

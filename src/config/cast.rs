@@ -3,18 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::debate::{AgentSettings, DebateSettings, ProviderSettings};
-use crate::llm::presets::OFFLINE;
+use crate::debate::{AgentSettings, DebateSettings, ProviderSettings, defaults, go_offline};
 use crate::protocol::Protocol;
+use crate::provider::OFFLINE;
 
 use super::agents::{self, AgentScope, Placed};
 use super::choice::{Choosing, ModelChoice, Served, Wish};
-use super::defaults;
 use super::file::AgentEntry;
 use super::findings::{Findings, unknown};
 use super::overrides::{PanelName, Switch};
 use super::providers;
-use super::resolve::{Layers, go_offline};
+use super::resolve::Layers;
 use super::shapes::Object;
 
 /// Who is described where.

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use crate::debate::Settings;
+use crate::key_path::{KeyPath, Segment};
 
 use super::env::Environment;
 use super::error::ConfigError;
@@ -13,7 +14,7 @@ use super::file::ConfigFile;
 use super::findings::Findings;
 use super::load::role_files;
 use super::overrides::{Overrides, Vocabulary};
-use super::place::{KeyPath, Place, Segment};
+use super::place::Place;
 use super::read::parse;
 use super::resolve::{Layers, Usual, resolve};
 use super::schema::{keys_at, plain_schema};
@@ -219,7 +220,7 @@ fn has_no_effect(effective: &Value, file: &Value, path: &KeyPath, value: &Value)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::default_settings;
+    use crate::debate::default_settings;
 
     const VOCABULARY: Vocabulary<'static> = Vocabulary {
         roles: &["architect", "performance", "kiss", "generalist", "security"],

@@ -7,9 +7,8 @@ use std::path::PathBuf;
 use crate::debate::{AgentSettings, ProviderSettings};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::models::facts;
-use crate::llm::presets::{
-    CHEAP_MODELS, DEFAULT_MODELS, OFFLINE, OPENROUTER, PRESETS, ROUTED_MODELS, STRONG_MODELS, preset,
-};
+use crate::llm::presets::{CHEAP_MODELS, OPENROUTER, PRESETS, ROUTED_MODELS, STRONG_MODELS, preset};
+use crate::provider::{DEFAULT_MODELS, OFFLINE};
 
 use super::endpoint::Outline;
 use super::env::Environment;
@@ -227,7 +226,7 @@ impl Choosing<'_> {
                     Because::Variable(name) => findings.variable_problem(name, fault),
                     Because::Option(name) => findings.argument(name, fault),
                     Because::File(_) | Because::KeyIsSet(_) | Because::NoKeyIsSet => {
-                        findings.problem(super::place::KeyPath::root().key("provider"), fault);
+                        findings.problem(crate::key_path::KeyPath::root().key("provider"), fault);
                     }
                 }
                 self.first(DEFAULT_MODELS)

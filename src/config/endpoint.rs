@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use secrecy::SecretString;
 
-use crate::debate::{ApiKind, ProviderSettings, Settings};
+use crate::debate::{ProviderSettings, Settings};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::openai::Endpoint;
 use crate::llm::presets::{OPENROUTER, Preset, preset};
+use crate::provider::ApiKind;
 
 use super::env::Environment;
 use super::headers;

@@ -11,6 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::encoding::{NotUtf8, decode};
+use crate::llm::openai::CERTIFICATE_FILE;
 
 use super::dotenv::{Fault, parse};
 use super::stranger::Author;
@@ -87,6 +88,7 @@ pub struct Environment {
     /// Where the user's own configuration lies.
     user_directory: Option<PathBuf>,
     home: Option<PathBuf>,
+    certificate_file: Option<PathBuf>,
     /// The file that was found and has a token for the server in it, which is ignored.
     ignored_token: Option<PathBuf>,
 }
@@ -152,6 +154,7 @@ impl Environment {
         Self {
             user_directory: strategy.as_ref().map(|strategy| strategy.config_dir().join("dialectic")),
             home: strategy.map(|strategy| strategy.home_dir().to_owned()),
+            certificate_file: std::env::var_os(CERTIFICATE_FILE).filter(|path| !path.is_empty()).map(PathBuf::from),
             ..self
         }
     }
@@ -260,6 +263,13 @@ impl Environment {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(|variable| variable.value.expose_secret())
+    }
+
+    /// The file of certificates that the process is told to trust: what an environment file says of it does not count,
+    /// since the TLS library reads its variable from the process.
+    #[must_use]
+    pub fn certificate_file(&self) -> Option<&Path> {
+        self.certificate_file.as_deref()
     }
 
     /// The value of a variable that is a secret.

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::encoding::NotUtf8;
+use crate::key_path::KeyPath;
 
-use super::place::{KeyPath, Location, Place};
+use super::place::{Location, Place};
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]

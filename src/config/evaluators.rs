@@ -10,19 +10,19 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::debate::{AgentId, Price, ProviderSettings};
+use crate::debate::{AgentId, ProviderSettings, defaults};
 use crate::diagnostic::{Blame, Diagnostic};
-use crate::llm::presets::OFFLINE;
+use crate::key_path::KeyPath;
+use crate::money::Price;
+use crate::provider::{OFFLINE, OFFLINE_MODEL};
 
 use super::agents::file_path;
-use super::defaults::{self, OFFLINE_MODEL};
 use super::env::Environment;
 use super::error::{ConfigError, SyntaxFault};
 use super::file::{PriceEntry, ProviderEntry};
 use super::findings::Findings;
 use super::load::parent;
 use super::overrides::Switch;
-use super::place::KeyPath;
 use super::read::{Document, read};
 use super::shapes::{Label, Named, Object, Whole};
 use super::{providers, resolve};

@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::debate::{
-    AgentFailurePolicy, AllCritics, ApiKind, Position, SimilarityMethod, SynthesisMethod, TerminationKind, TraceTarget,
+    AgentFailurePolicy, AllCritics, Position, SimilarityMethod, SynthesisMethod, TerminationKind, TraceTarget,
     VotingRule,
 };
+use crate::provider::ApiKind;
 
 use super::shapes::{Named, Object, Whole};
 

@@ -3,9 +3,10 @@
 use std::ops::RangeInclusive;
 
 use crate::debate::DebateSettings;
+use crate::key_path::KeyPath;
 
 use super::error::{ConfigError, Problem};
-use super::place::{KeyPath, Location, Place};
+use super::place::{Location, Place};
 use super::shapes::{Whole, Written};
 use super::suggest::{list, suggestion};
 

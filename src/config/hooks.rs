@@ -1,12 +1,13 @@
 //! Commands of the user's, and which files may name them.
 
+use crate::key_path::KeyPath;
+
 use super::env::Environment;
 use super::error::ConfigError;
 use super::file::{ConfigFile, HooksSection};
 use super::findings::Findings;
 use super::load::ConfigPath;
 use super::overrides::Vocabulary;
-use super::place::KeyPath;
 use super::read::Document;
 use super::shapes::Object;
 use super::user::{UserConfig, read_user};

@@ -144,7 +144,7 @@ pub fn missing_keys_of<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::default_settings;
+    use crate::debate::default_settings;
 
     #[test]
     fn all_missing_keys_are_named_with_those_who_need_them() {

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::debate::{TerminationKind, Usd};
+use crate::debate::TerminationKind;
+use crate::money::Usd;
 
 /// Whether an option of the command line was given that has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

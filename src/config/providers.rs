@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::debate::ProviderSettings;
-use crate::llm::presets::{OFFLINE, PRESETS, preset};
+use crate::key_path::KeyPath;
+use crate::llm::presets::{PRESETS, preset};
+use crate::provider::OFFLINE;
 
 use super::file::ProviderEntry;
 use super::findings::Findings;
 use super::headers;
-use super::place::KeyPath;
 use super::shapes::{Named, Object};
 
 /// Checks and completes the configured providers.

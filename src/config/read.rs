@@ -8,9 +8,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::encoding;
+use crate::key_path::{KeyPath, Segment};
 
 use super::error::{ConfigError, Expected, Found, SyntaxFault};
-use super::place::{KeyPath, Location, Segment, is_remark, locate};
+use super::place::{Location, is_remark, locate};
 use super::schema::{keys_at, plain_schema};
 use super::shapes::Object;
 use super::suggest::suggestion;

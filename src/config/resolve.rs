@@ -5,16 +5,17 @@ use std::path::PathBuf;
 
 use crate::debate::{
     AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings, EMBEDDER,
-    ModelLimits, Price, ProviderSettings, Settings, SimilarityMethod, TeamSettings, TerminationSettings, Terms, Usd,
-    VotingSettings, Yield,
+    ModelLimits, ProviderSettings, Settings, SimilarityMethod, TeamSettings, TerminationSettings, Terms,
+    VotingSettings, Yield, defaults, go_offline,
 };
-use crate::llm::presets::{OFFLINE, preset};
+use crate::key_path::KeyPath;
+use crate::llm::presets::preset;
+use crate::money::{Price, Usd};
 use crate::protocol::Protocol;
+use crate::provider::OFFLINE;
 
-use super::agents;
 use super::cast::{Cast, Described, cast};
 use super::choice::{ModelChoice, Wish};
-use super::defaults::{self, OFFLINE_MODEL};
 use super::endpoint::{Outline, elsewhere, is_elsewhere};
 use super::env::Environment;
 use super::file::{
@@ -22,11 +23,9 @@ use super::file::{
     PriceEntry, TerminationSection,
 };
 use super::findings::Findings;
-use super::hooks;
 use super::overrides::{Overrides, PanelChoice, PanelName, Switch, Vocabulary};
-use super::place::KeyPath;
-use super::providers;
 use super::shapes::{Named, Object};
+use super::{agents, hooks, providers};
 
 /// How often a debate may go on behind its judgement at most: each time costs as much as a debate.
 const MOST_EXTENSIONS: u32 = 10;
@@ -180,12 +179,6 @@ fn embedder(
         );
     }
     Some(embedder)
-}
-
-/// Whoever this is asks the offline provider from now on: no key, no network, no cost.
-pub fn go_offline(agent: &mut AgentSettings) {
-    OFFLINE.clone_into(&mut agent.provider);
-    OFFLINE_MODEL.clone_into(&mut agent.model);
 }
 
 fn override_debate(debate: &mut DebateSettings, overrides: &Overrides) {

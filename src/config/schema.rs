@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
 use crate::debate::Settings;
+use crate::debate::defaults::default_settings;
+use crate::key_path::{KeyPath, Segment};
 use crate::llm::presets::PRESETS;
 
-use super::defaults::default_settings;
 use super::file::ConfigFile;
 use super::overrides::Vocabulary;
-use super::place::{KeyPath, Segment};
 
 /// The JSON Schema (2020-12) of the configuration file, for `config schema` and editors.
 #[must_use]

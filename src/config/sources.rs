@@ -6,14 +6,14 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::llm::presets::OFFLINE;
+use crate::key_path::{KeyPath, Segment};
+use crate::provider::OFFLINE;
 
 use super::choice::{Because, ModelChoice};
 use super::endpoint::Outline;
 use super::env::Environment;
 use super::load::{ConfigPath, Loaded};
 use super::overrides::{Overrides, Switch};
-use super::place::{KeyPath, Segment};
 use super::user::UserConfig;
 
 /// The layer that decided a value.

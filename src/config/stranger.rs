@@ -12,10 +12,12 @@ use std::sync::Arc;
 
 use reqwest::Url;
 
-use crate::debate::{AgentId, BudgetSettings, Price, PromptSources, ProviderSettings, Settings, Terms, Usd};
+use crate::debate::{AgentId, BudgetSettings, PromptSources, ProviderSettings, Settings, Terms};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::built_in_price;
-use crate::llm::presets::{OFFLINE, PRESETS, Preset};
+use crate::llm::presets::{PRESETS, Preset};
+use crate::money::{Price, Usd};
+use crate::provider::OFFLINE;
 use crate::secrets::{is_same_file, may_hold_secrets};
 
 use super::endpoint::Outline;
@@ -621,7 +623,7 @@ mod tests {
     /// The host decides what a model costs, and not what a found configuration calls the provider.
     #[test]
     fn a_found_price_is_held_against_the_list_of_the_host() {
-        let mut settings = crate::config::default_settings();
+        let mut settings = crate::debate::default_settings();
         for agent in settings.agents.iter_mut().chain([&mut settings.judge]) {
             (agent.provider, agent.model) = ("alias".to_owned(), "gpt-4.1".to_owned());
         }
@@ -650,7 +652,7 @@ mod tests {
         assert_eq!(price(&settings, "alias", "nobody-knows-this"), Some(None), "unpriced");
         assert_eq!(price(&settings, "ollama", "gpt-4.1"), Some(None), "no server that takes a key is free by its name");
         // What the user says of a price counts wherever the server is.
-        let mut own = crate::config::default_settings();
+        let mut own = crate::debate::default_settings();
         own.prices.insert("gpt-4.1".to_owned(), Price::flat(5.0, None, 6.0));
         found.clone().and_own(&own).set_terms(&mut settings, &key);
         let held = price(&settings, "ollama", "gpt-4.1").flatten().unwrap();

@@ -4,13 +4,16 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::debate::{Position, Settings, SynthesisMethod, TerminationKind, TraceTarget, default_settings};
+use crate::diagnostic::{Blame, Diagnostic};
+use crate::money::Usd;
+use crate::provider::{ApiKind, OFFLINE_MODEL};
+
 use super::file::ConfigFile;
 use super::load::assemble;
 use super::read::parse;
 use super::resolve::{Layers, Usual};
 use super::*;
-use crate::debate::{ApiKind, Position, Settings, SynthesisMethod, TerminationKind, TraceTarget, Usd};
-use crate::diagnostic::{Blame, Diagnostic};
 
 mod damage;
 mod files;

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::debate::Settings;
+use crate::key_path::KeyPath;
 
 use super::choice::Wish;
 use super::env::Environment;
@@ -14,7 +15,6 @@ use super::error::ConfigError;
 use super::file::{AgentEntry, ConfigFile, DebateSection, HooksSection, ModelEntry, PriceEntry, ProviderEntry};
 use super::findings::Findings;
 use super::overrides::{Overrides, PanelName, Vocabulary};
-use super::place::KeyPath;
 use super::read::{Document, read};
 use super::resolve::{Layers, Usual, resolve};
 use super::shapes::{Named, Object};

@@ -4,9 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::AgentId;
 
-/// The answer of a user who gives none.
-pub const NO_ANSWER: &str = "NA";
-
 /// The questions of one agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

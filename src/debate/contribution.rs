@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, CallRecord, Cut, Reading, StageId};
+use crate::call::{CallRecord, Cut};
+use crate::tool_call::{ToolCall, ToolResult};
+
+use super::{AgentId, Reading, StageId};
 
 /// One contribution of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -87,37 +90,6 @@ pub struct Metadata {
     /// How often the model was called again after tool results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_iterations: Option<u32>,
-}
-
-/// A tool call as the model made it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolCall {
-    /// The provider's id of the call.
-    pub id: String,
-    /// The tool.
-    pub name: String,
-    /// The arguments, JSON as text, exactly as the model wrote them.
-    pub arguments: String,
-}
-
-/// A tool's answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolResult {
-    /// The id of the [`ToolCall`] that it answers.
-    pub tool_call_id: String,
-    /// Always `tool`.
-    pub role: String,
-    /// JSON as text: `{"status":"success","result":…}` or `{"status":"error","error":…}`.
-    pub content: String,
-}
-
-impl ToolResult {
-    /// Why a call has no answer: `{"status":"error","error":…}`.
-    #[must_use]
-    pub fn error(call: &ToolCall, error: &str) -> Self {
-        let content = serde_json::json!({ "status": "error", "error": error }).to_string();
-        Self { tool_call_id: call.id.clone(), role: "tool".to_owned(), content }
-    }
 }
 
 impl Metadata {

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::call::CallRecord;
+use crate::money::Usd;
+use crate::tool_call::ToolCall;
+
 use super::{
-    AgentClarifications, AgentId, Attachment, CallKey, CallRecord, Challenge, Contribution, Convergence, DebateId,
-    Evaluation, Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, Outcome, PromptSources, Relations,
-    Selection, Settings, Settled, Similarities, Solution, StageId, StageInfo, StopReason, Summary, Timestamp, ToolCall,
-    Usd, Verdict, Voting,
+    AgentClarifications, AgentId, Attachment, CallKey, Challenge, Contribution, Convergence, DebateId, Evaluation,
+    Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, Outcome, PromptSources, Relations, Selection,
+    Settings, Settled, Similarities, Solution, StageId, StageInfo, StopReason, Summary, Timestamp, Verdict, Voting,
 };
 
 /// An event in its place: the content of one journal line.
@@ -522,7 +525,7 @@ pub struct StoredReply {
     pub tool_calls: Vec<ToolCall>,
     /// What those tools answered, in the same order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tool_results: Vec<super::ToolResult>,
+    pub tool_results: Vec<crate::tool_call::ToolResult>,
     /// Why it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parse_error: Option<String>,

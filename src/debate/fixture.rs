@@ -6,12 +6,13 @@ use std::time::Duration;
 use chrono::DateTime;
 use serde_json::{Value, json};
 
+use crate::call::{CallRecord, Tokens};
+use crate::money::Usd;
 use crate::protocol::DIALECTIC;
 
 use super::{
-    AgentId, CallKey, CallRecord, Contribution, Created, Debate, Event, FORMAT_VERSION, Failure, Judgement, Metadata,
-    Outcome, PanelInfo, Participant, Recorded, Signal, Spent, StageId, StageInfo, Timestamp, Tokens, Usd, Verdict,
-    Yield,
+    AgentId, CallKey, Contribution, Created, Debate, Event, FORMAT_VERSION, Failure, Judgement, Metadata, Outcome,
+    PanelInfo, Participant, Recorded, Signal, Spent, StageId, StageInfo, Timestamp, Verdict, Yield,
 };
 
 pub(crate) const CLARIFICATION: StageId = StageId::new("clarification");

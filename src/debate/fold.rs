@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt};
 
+use crate::call::CallRecord;
+use crate::money::Usd;
+use crate::problem::NO_ANSWER;
+
 use super::{
-    AgentClarifications, AgentId, CallKey, CallRecord, Contribution, CostWarning, Created, CutAnswer, Debate, Event,
-    Extension, Failure, FollowUp, Judgement, ModelUsage, NO_ANSWER, Outcome, Poll, Recorded, Round, Settled, Status,
-    Usd, Yield,
+    AgentClarifications, AgentId, CallKey, Contribution, CostWarning, Created, CutAnswer, Debate, Event, Extension,
+    Failure, FollowUp, Judgement, ModelUsage, Outcome, Poll, Recorded, Round, Settled, Status, Yield,
 };
 
 /// Why a sequence of events is not the record of a debate.

@@ -1,6 +1,8 @@
 //! What a debate would take before it is begun.
 
-use super::{CallKey, Usd};
+use crate::money::Usd;
+
+use super::CallKey;
 
 /// The calls that a debate would make, in the order of rounds and stages, and how much each would take.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,6 +9,7 @@ mod attachment;
 mod call;
 mod clarification;
 mod contribution;
+pub mod defaults;
 mod event;
 mod fold;
 mod follow_up;
@@ -18,12 +19,10 @@ mod gathered;
 mod history;
 mod id;
 mod ledger;
-mod money;
 mod number;
 mod outcome;
 mod participants;
 mod polls;
-mod problem;
 mod progress;
 mod prompt_source;
 mod reading;
@@ -47,9 +46,10 @@ pub use agreement::{
     RelatedPair, Relation, Relations, Wording,
 };
 pub use attachment::Attachment;
-pub use call::{CallKey, CallRecord, Cut, Settled, Tokens};
-pub use clarification::{AgentClarifications, Clarification, NO_ANSWER};
-pub use contribution::{Contribution, Metadata, ToolCall, ToolResult};
+pub use call::{CallKey, Settled};
+pub use clarification::{AgentClarifications, Clarification};
+pub use contribution::{Contribution, Metadata};
+pub use defaults::{default_settings, go_offline};
 pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
 pub use fold::{FoldError, fold};
 pub use follow_up::FollowUp;
@@ -61,22 +61,20 @@ pub use ledger::{
     Answered, Change, Counts, Decision, Ledger, Move, Objection, PointId, Reading, Reads, Recheck, Reply, Ruling,
     Shown, Tally,
 };
-pub use money::Usd;
 pub use outcome::{Outcome, OutcomeKind};
 pub use participants::{PanelInfo, Participant, Spent};
 pub use polls::{PollChoice, Polls};
-pub use problem::{major_requirements, states_major_requirement};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use reading::{
-    ANSWERS_HEADING, Point, Raised, ReadAnswers, ReadCritique, Response, Severity, Standing, read_answers,
-    read_critique, read_decisions,
+    ANSWERS_HEADING, Point, Raised, ReadAnswers, ReadCritique, Response, Standing, read_answers, read_critique,
+    read_decisions,
 };
 pub use settings::{
-    AgentFailurePolicy, AgentSettings, AllCritics, ApiKind, ArenaSettings, BudgetSettings, ConvergenceSettings,
-    Critics, DebateSettings, EMBEDDER, LongPrice, ModelLimits, OFFLINE, Position, Price, ProviderSettings, Settings,
-    SimilarityMethod, SummarizationSettings, SynthesisMethod, TeamSettings, TerminationKind, TerminationSettings,
-    Terms, ToolSettings, TraceTarget, VotingRule, VotingSettings,
+    AgentFailurePolicy, AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics,
+    DebateSettings, EMBEDDER, ModelLimits, Position, ProviderSettings, Settings, SimilarityMethod,
+    SummarizationSettings, SynthesisMethod, TeamSettings, TerminationKind, TerminationSettings, Terms, ToolSettings,
+    TraceTarget, VotingRule, VotingSettings,
 };
 pub use signal::{Asked, RoundInProgress, Signal};
 pub use similarity::{Lexicon, Similarities};

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{AgentId, AgentSettings, Debate, Poll, Settings, StageId, StageInfo, Usd, Words, stage};
+use crate::money::Usd;
+
+use super::{AgentId, AgentSettings, Debate, Poll, Settings, StageId, StageInfo, Words, stage};
 
 /// One agent or the judge.
 #[derive(Debug, Clone, PartialEq, Eq)]

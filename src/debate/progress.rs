@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::{AgentId, CallKey, CallRecord, Event, PanelInfo, Poll, Polls, Settled, Signal, Spent, StageId};
+use crate::call::CallRecord;
+
+use super::{AgentId, CallKey, Event, PanelInfo, Poll, Polls, Settled, Signal, Spent, StageId};
 
 /// How much is kept of the end of an answer on its way, in bytes: more than any line shows.
 const KEPT: usize = 600;
@@ -326,12 +328,12 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Usd;
     use super::super::fixture::{
         self, CRITIQUE, EVALUATION, PROPOSAL, call_ended, call_failed, call_started, contributed, panel, recorded,
         retrying, round_begun, stage_ended, stage_started, words,
     };
     use super::*;
+    use crate::money::Usd;
 
     fn progress_after(signals: &[Signal]) -> (Progress, Instant) {
         let now = Instant::now();

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::call::Tokens;
 use crate::figures::counted;
+use crate::money::Usd;
 
-use super::{CallKey, Event, Ledger, Move, Recorded, StageId, StageInfo, Tally, Tokens, Usd};
+use super::{CallKey, Event, Ledger, Move, Recorded, StageId, StageInfo, Tally};
 
 /// What a running debate shows: its recorded events, each already in the journal when it is shown, and what passes
 /// and is not kept. The live block, the plain lines and the NDJSON stream are consumers of this one stream.

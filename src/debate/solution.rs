@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, Cut, Ruling};
+use crate::call::Cut;
+
+use super::{AgentId, Ruling};
 
 /// The final solution of a debate.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

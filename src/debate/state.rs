@@ -6,11 +6,15 @@ use std::sync::Arc;
 use foldhash::HashMap;
 use serde::{Deserialize, Serialize};
 
+use crate::call::Cut;
+use crate::money::Usd;
+use crate::provider::OFFLINE;
+
 use super::{
-    AgentClarifications, AgentId, Attachment, CallKey, Challenge, Clarification, Contribution, Convergence, Cut,
-    DebateId, Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, OFFLINE, Objection,
-    Observation, Outcome, Poll, PromptSources, Relations, Selection, Settings, Settled, Similarities, Solution,
-    StageId, StageInfo, TerminationKind, Timestamp, Usd, Verdict, Voting, Words, Yield, stage,
+    AgentClarifications, AgentId, Attachment, CallKey, Challenge, Clarification, Contribution, Convergence, DebateId,
+    Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection, Observation, Outcome, Poll,
+    PromptSources, Relations, Selection, Settings, Settled, Similarities, Solution, StageId, StageInfo,
+    TerminationKind, Timestamp, Verdict, Voting, Words, Yield, stage,
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.

@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::call::CallRecord;
+
 use super::stage::place_of;
-use super::{CallKey, CallRecord, Event, Ledger, Recorded, RoundInProgress, Settled, Signal, StageId, StageInfo};
+use super::{CallKey, Event, Ledger, Recorded, RoundInProgress, Settled, Signal, StageId, StageInfo};
 
 /// A signal in its time.
 #[derive(Debug, Clone)]

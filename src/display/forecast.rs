@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::debate::{Forecast, Made, PlannedCall, Purchase, Span, StageInfo, Usd};
+use crate::debate::{Forecast, Made, PlannedCall, Purchase, Span, StageInfo};
+use crate::figures::{counted, list, thousands};
+use crate::money::Usd;
+use crate::sanitize::one_line;
 
 use super::table::{Column, table};
-use crate::figures::{counted, list, thousands};
-use crate::sanitize::one_line;
 
 /// The widest that an id or a model is shown.
 const NAME_WIDTH: usize = 48;

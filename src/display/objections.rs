@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 use console::measure_text_width;
 
-use crate::debate::{AgentId, Counts, Move, Objection, PointId, Ruling, Severity, Shown};
+use crate::debate::{AgentId, Counts, Move, Objection, PointId, Ruling, Shown};
 use crate::figures::counted;
 use crate::sanitize::{one_line, sanitize};
+use crate::severity::Severity;
 
 /// Narrower than this, text falls to pieces: the terminal may wrap such lines itself.
 const NARROWEST: usize = 30;

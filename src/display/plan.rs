@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::debate::{CallKey, Event, Forecast, Made, PanelInfo, Span, Spent, StageId, Usd};
+use crate::debate::{CallKey, Event, Forecast, Made, PanelInfo, Span, Spent, StageId};
+use crate::money::Usd;
 
 /// What is still to come. Empty until the forecast is there.
 #[derive(Debug, Default)]

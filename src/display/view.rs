@@ -15,6 +15,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::debate::{Event, Forecast, Progress, Signal};
+use crate::sanitize::sanitize;
 use crate::signals::{News, Subscription, now};
 
 use super::live::{Controls, FRAME_INTERVAL, LiveBlock, TerminalSize, block};
@@ -25,7 +26,6 @@ use super::plain::{GAP, PlainLines};
 use super::plan::Plan;
 use super::screen::{SharedWriter, WIDEST};
 use super::told::Teller;
-use crate::sanitize::sanitize;
 
 /// How long lines gather before they are written together: nobody sees it, and to write each by itself, with a switch
 /// of threads for it, takes longer than all else that is done to show it.
@@ -409,7 +409,8 @@ mod tests {
         CLARIFICATION_INPUT, CRITIQUE, EVALUATION, PROPOSAL, SYNTHESIS, call, call_started, failed, key, panel,
         pitching, recorded, round_begun, said, stage_ended, stage_started, warning, words,
     };
-    use crate::debate::{CallKey, Evaluation, Event, Made, PlannedCall, Span, Tally, TerminationKind, Usd};
+    use crate::debate::{CallKey, Evaluation, Event, Made, PlannedCall, Span, Tally, TerminationKind};
+    use crate::money::Usd;
     use crate::signals::{Signals, Words};
 
     #[derive(Clone, Default)]

@@ -10,8 +10,10 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use crate::agent::{Answered, Ask, Call, OnReply, Past, Value, answer, prepare};
-use crate::debate::{Asked, CallKey, CallRecord, Event, Signal, StageId, StoredReply, Usd};
+use crate::call::CallRecord;
+use crate::debate::{Asked, CallKey, Event, Signal, StageId, StoredReply};
 use crate::llm::{Account, CallObserver, Caller, FailedCall, ModelError, Request, Reserved};
+use crate::money::Usd;
 use crate::protocol::{Cost, Step};
 use crate::signals::Signals;
 

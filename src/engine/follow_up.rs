@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::agent::{Answered, Value, prepare};
-use crate::debate::{Debate, Event, FollowUp, Recorded, Usd};
+use crate::debate::{Debate, Event, FollowUp, Recorded};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::FailedCall;
+use crate::money::Usd;
 use crate::protocol::{Step, follow_up};
 
 use super::budget::{Budget, Wanted};

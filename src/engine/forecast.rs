@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use crate::agent::{Panel, PanelError, SharedPrompt};
+use crate::agent::{Panel, PanelError, SharedPrompt, price_of};
+use crate::call::Tokens;
 use crate::debate::{
     AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Gathered, Made,
-    ModelLimits, PlannedCall, PromptSources, Purchase, Recorded, Settings, Span, SynthesisMethod, Timestamp, Tokens,
-    Usd, Yield,
+    ModelLimits, PlannedCall, PromptSources, Purchase, Recorded, Settings, Span, SynthesisMethod, Timestamp, Yield,
 };
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::figures::{counted, list, thousands};
 use crate::llm::{
     ANSWER_LIMIT, Caller, CallerLimits, ChatModel, FailedAttempt, InFlight, Live, ModelError, Reply, Request, Timeouts,
-    price_of,
 };
+use crate::money::Usd;
 use crate::protocol::{Protocol, Stage};
 
 use super::rehearsal::{Answers, Rehearsal};

@@ -25,12 +25,14 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Panel, Past, SharedPrompt};
+use crate::call::CallRecord;
 use crate::debate::{
-    AgentClarifications, AgentId, CallKey, CallRecord, Clarification, Debate, Event, Gathered, Ledger, Outcome,
-    Recorded, RoundInProgress, Settled, Signal, StageId, Status, StopReason, Timestamp, Usd, Yield,
+    AgentClarifications, AgentId, CallKey, Clarification, Debate, Event, Gathered, Ledger, Outcome, Recorded,
+    RoundInProgress, Settled, Signal, StageId, Status, StopReason, Timestamp, Yield,
 };
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::Silence;
+use crate::money::Usd;
 use crate::prompt::PromptError;
 use crate::protocol::{Answer, Cost, Next, NoTransition, Protocol, Stage, Step, Trigger};
 use crate::signals::Signals;

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::agent::{Agent, Panel, SharedPrompt, prepare};
+use crate::call::CallRecord;
 use crate::debate::{
-    AgentClarifications, AgentId, AgentSettings, CallKey, CallRecord, Challenge, Change, Debate, Evaluation, Event,
-    Judgement, Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, Severity, Similarities, Solution,
-    StageId, StopReason, Summary, SummaryMetadata, Timestamp, Yield,
+    AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Debate, Evaluation, Event, Judgement,
+    Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, Similarities, Solution, StageId, StopReason,
+    Summary, SummaryMetadata, Timestamp, Yield,
 };
 use crate::llm::{Request, Turn, request_bytes};
 use crate::protocol::{Answer, Cost, Next, Protocol, Stage, Step};
+use crate::severity::Severity;
 use crate::tools::specs;
 
 use super::EngineError;

@@ -4,14 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::agent::{Answered, Call, Tools, Value};
+use crate::agent::{Answered, Call, Tools, Value, limits_of};
+use crate::call::{CallRecord, Cut};
 use crate::debate::{
-    AgentClarifications, AgentFailurePolicy, AgentId, AgentSettings, CallKey, CallRecord, Clarification, Contribution,
-    Cut, Evaluation, Event, Failure, Metadata, Reading, Round, Shortened, Signal, Solution, StageId, Summary,
-    SummaryMetadata, Timestamp,
+    AgentClarifications, AgentFailurePolicy, AgentId, AgentSettings, CallKey, Clarification, Contribution, Evaluation,
+    Event, Failure, Metadata, Reading, Round, Shortened, Signal, Solution, StageId, Summary, SummaryMetadata,
+    Timestamp,
 };
 use crate::figures::thousands;
-use crate::llm::{FailedCall, ModelError, limits_of};
+use crate::llm::{FailedCall, ModelError};
 use crate::markdown::truncate;
 use crate::protocol::{Answer, Cost, Shows, Step, Trigger};
 use crate::tools::{ContextDirectory, ToolContext, Toolbox};

@@ -4,10 +4,11 @@
 //! anything is paid, and what probably will not is warned of. What only might not is left to the debate, which shortens
 //! what the judge reads where it probably is too much, or where a server says that it is.
 
+use crate::agent::limits_of;
 use crate::debate::{AgentSettings, PlannedCall, Settings};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::figures::{thousands, tokens};
-use crate::llm::{ANSWER_LIMIT, Request, limits_of, request_bytes};
+use crate::llm::{ANSWER_LIMIT, Request, request_bytes};
 
 use super::forecast::BYTES_PER_TOKEN;
 

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
-use crate::llm::presets::OFFLINE;
 use crate::llm::{Caller, Request};
 use crate::prompt::{SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user, read_whole_prompt};
+use crate::provider::OFFLINE;
 
 use super::Subject;
 use super::schema::EVALUATION;

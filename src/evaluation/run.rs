@@ -10,8 +10,9 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::agent::{AnswerError, Ask};
-use crate::debate::{Tokens, Usd};
+use crate::call::Tokens;
 use crate::llm::FailedCall;
+use crate::money::Usd;
 
 use super::statistics::mean;
 use super::{Answer, Criterion, Evaluator, Figure, Scores, Subject};

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 
-use crate::debate::CallRecord;
+use crate::call::CallRecord;
 
 use super::{ModelError, Request};
 

@@ -11,10 +11,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bill::Bill;
 use chrono::Utc;
+use retries::Retries;
 use tokio::time::{Instant, sleep};
 
-use crate::debate::{CallRecord, Price, Tokens, Usd};
+use crate::call::{CallRecord, Tokens};
+use crate::money::{Price, Usd};
 
 use super::live::Batch;
 use super::models::explained;
@@ -22,9 +25,6 @@ use super::{
     Account, ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, Reserved, Silence, Timeouts,
     Usage,
 };
-
-use bill::Bill;
-use retries::Retries;
 
 pub use in_flight::InFlight;
 

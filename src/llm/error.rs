@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::debate::Usd;
+use crate::money::Usd;
 
 /// The statuses of an answer that no model worked for: what is said no to, and what is put off. 407 is a proxy's, which
 /// has connected to nobody.

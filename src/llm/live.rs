@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use crate::debate::{DebateSettings, Tokens, Usd};
+use crate::call::Tokens;
+use crate::money::Usd;
 
 use super::ModelError;
 
@@ -19,17 +20,6 @@ pub struct Timeouts {
     pub first_token: Duration,
     /// The longest silence of a stream after its first token.
     pub idle: Duration,
-}
-
-impl Timeouts {
-    /// Those of a debate, the same for agents and judge.
-    #[must_use]
-    pub fn of(debate: &DebateSettings) -> Self {
-        Self {
-            first_token: Duration::from_millis(debate.call_timeout),
-            idle: Duration::from_millis(debate.idle_timeout),
-        }
-    }
 }
 
 /// How an answer is followed.

@@ -21,7 +21,7 @@ pub use account::{Account, Reserved};
 pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, InFlight, Spent};
 pub use error::ModelError;
 pub use live::{FailedAttempt, Further, Listener, Live, Timeouts, Usage};
-pub use models::{built_in_price, facts_of, limits_of, price_of};
+pub use models::built_in_price;
 pub use request::{ANSWER_LIMIT, ChatModel, FinishReason, Reply, Request, ToolSpec, Turn, request_bytes};
 pub use schema::{AnswerSchema, strict_object};
 pub use silence::Silence;

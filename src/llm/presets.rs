@@ -1,8 +1,6 @@
 //! The providers that are known without being configured.
 
-use crate::debate::ApiKind;
-
-pub use crate::debate::OFFLINE;
+use crate::provider::{ApiKind, OFFLINE};
 
 /// A provider that is known by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,16 +101,6 @@ pub const PRESETS: &[Preset] = &[
         account_headers: &[],
         has_embeddings: true,
     },
-];
-
-/// Who is asked where nothing says which provider and model: the first of these providers whose key is there, with
-/// this one model of it. Current, affordable, good at many things; looked at whenever the table of models is made anew.
-pub const DEFAULT_MODELS: &[(&str, &str)] = &[
-    ("openai", "gpt-5.6-luna"),
-    ("anthropic", "claude-haiku-5-5"),
-    ("google", "gemini-3.8-flash"),
-    ("mistral", "mistral-large-2512"),
-    ("openrouter", "openai/gpt-5.6-luna"),
 ];
 
 /// The model that `--panel cheap` takes of a provider: the least expensive one that holds its own in a debate.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use crate::debate::{Tokens, ToolCall, ToolResult, Usd};
+use crate::call::Tokens;
+use crate::money::Usd;
+use crate::tool_call::{ToolCall, ToolResult};
 
 use super::{AnswerSchema, FailedAttempt, Live, ModelError, Usage};
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::debate::{Debate, DebateId, Decision, Ledger, Objection, Settings, Usd};
+use crate::debate::{Debate, DebateId, Decision, Ledger, Objection, Settings};
+use crate::money::Usd;
 
 use super::decision::without_assessment;
 use super::difference::{Part, parts, words};

@@ -9,9 +9,10 @@ use std::io;
 use comrak::nodes::{NodeCodeBlock, NodeValue};
 use comrak::{Arena, format_commonmark, parse_document};
 
-use crate::debate::{Answered, Decision, Ledger, NO_ANSWER, Objection, Round, Yield, major_requirements};
+use crate::debate::{Answered, Decision, Ledger, Objection, Round, Yield};
 use crate::figures::{counted, named_cost, score};
 use crate::markdown::{fenced, heading, inline};
+use crate::problem::{NO_ANSWER, major_requirements};
 use crate::sanitize::{one_line, sanitize};
 
 use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, plain};

@@ -6,11 +6,12 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::debate::{
-    AgentId, Argument, CallKey, Challenge, Contribution, Convergence, Debate, Gathered, Material, Metadata, NO_ANSWER,
+    AgentId, Argument, CallKey, Challenge, Contribution, Convergence, Debate, Gathered, Material, Metadata,
     Observation, Selection, Similarities, StageId, TeamCandidate, Yield,
 };
 use crate::figures::score;
 use crate::markdown::{heading, inline};
+use crate::problem::NO_ANSWER;
 
 use super::View;
 use super::decision::below;

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::debate::{AgentId, AgentSettings, Debate, OFFLINE, Position, Recorded, Settings, StageInfo, Yield};
+use crate::debate::{AgentId, AgentSettings, Debate, Position, Recorded, Settings, StageInfo, Yield};
+use crate::provider::OFFLINE;
 
 /// Roles that older files may name; any other role in a file without settings is shown as the first.
 const KNOWN_ROLES: [&str; 7] =
@@ -216,7 +217,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::config::default_settings;
+    use crate::debate::default_settings;
 
     fn debate(settings: Option<&Settings>, synthesized_by: &str) -> Debate {
         let said =

@@ -8,8 +8,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::Panel;
 use crate::config::{Provenance, elsewhere};
-use crate::debate::{Debate, PanelInfo, Participant, Recorded, Settings, Spent, Status, Usd};
+use crate::debate::{Debate, PanelInfo, Participant, Recorded, Settings, Spent, Status};
 use crate::engine::{Engine, FollowUpError};
+use crate::money::Usd;
 use crate::protocol::{Protocol, follow_up_info};
 use crate::signals::Signals;
 use crate::store::{Entry, Record};

@@ -27,10 +27,11 @@ use rand::RngExt;
 use crate::config::{Provenance, elsewhere};
 use crate::debate::{
     Attachment, Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint, ForkedFrom,
-    Settings, Status, Usd, check_taken_over, fork,
+    Settings, Status, check_taken_over, fork,
 };
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::engine::{EngineError, ForecastError, WindowError};
+use crate::money::Usd;
 use crate::protocol::{Protocol, Unfit};
 use crate::secrets::KnownKeys;
 use crate::store::{Contents, Directory, Entry, Record, StoreError, read_journal, read_state};

@@ -9,7 +9,7 @@ use crate::debate::ProviderSettings;
 use crate::llm::ChatModel;
 use crate::llm::offline::{Rehearsal, RehearsalOptions};
 use crate::llm::openai::{OpenAiClient, http_client, http_client_under_limit};
-use crate::llm::presets::OFFLINE;
+use crate::provider::OFFLINE;
 
 use super::ServicesError;
 
@@ -39,7 +39,11 @@ impl Models {
             } else {
                 let http = match &http {
                     Some(http) => http,
-                    None => http.insert(if has_limit { http_client_under_limit()? } else { http_client()? }),
+                    None => http.insert(if has_limit {
+                        http_client_under_limit(environment.certificate_file())?
+                    } else {
+                        http_client(environment.certificate_file())?
+                    }),
                 };
                 let endpoint = endpoint(name, configured, environment, provenance)?;
                 Arc::new(OpenAiClient::new(endpoint, http)?)

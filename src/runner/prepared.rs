@@ -9,9 +9,10 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::Panel;
 use crate::debate::{
     Created, Debate, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources, Recorded, Signal, Span,
-    Spent, Status, Timestamp, Usd, fold,
+    Spent, Status, Timestamp, fold,
 };
 use crate::engine::{Command, Engine, ForecastError, OnOutage, check_purchase, forecast, purchase};
+use crate::money::Usd;
 use crate::protocol::Protocol;
 use crate::signals::Signals;
 use crate::store::{Directory, Record, StoreError};

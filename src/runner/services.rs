@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::agent::{Panel, PanelError};
+use crate::agent::{Panel, PanelError, price_of, timeouts_of};
 use crate::config::{
     EndpointError, EnvError, Environment, MissingKeys, Provenance, StrangerError, known_keys, missing_keys,
     routed_providers,
@@ -12,7 +12,7 @@ use crate::debate::Settings;
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::engine::{BudgetError, check_prices};
 use crate::llm::openai::{ClientError, HttpClientError};
-use crate::llm::{Caller, CallerLimits, ChatModel, InFlight, Timeouts, price_of};
+use crate::llm::{Caller, CallerLimits, ChatModel, InFlight};
 use crate::protocol::Protocol;
 use crate::secrets::KnownKeys;
 
@@ -132,7 +132,7 @@ impl Services {
             chat: models.of(&agent.provider),
             provider: agent.provider.as_str().into(),
             price: price_of(agent, settings),
-            timeouts: Timeouts::of(debate),
+            timeouts: timeouts_of(debate),
             silence: None,
             limits: limits.clone(),
             account: None,

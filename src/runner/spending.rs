@@ -11,9 +11,11 @@ use std::time::{Duration, Instant, SystemTime};
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::debate::{DebateId, Event, OFFLINE, Recorded, Usd};
+use crate::debate::{DebateId, Event, Recorded};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::engine::Books;
+use crate::money::Usd;
+use crate::provider::OFFLINE;
 use crate::store::{Directory, Entry, JournalReader, Readers, StoreError, write_atomically};
 
 /// The ledger. A debate is a file that ends in `.json`.

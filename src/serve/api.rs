@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::debate::{AgentId, Debate, DebateFile, DebateId, Event, NO_ANSWER, Status};
+use crate::debate::{AgentId, Debate, DebateFile, DebateId, Event, Status};
+use crate::problem::NO_ANSWER;
 use crate::protocol::side;
 use crate::report::{Detail, View, decision_record, html, markdown};
 use crate::runner::{Controls, SpendingLock};

@@ -11,8 +11,9 @@ use axum::{Router, middleware};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
 
-use crate::debate::{DebateId, Usd};
+use crate::debate::DebateId;
 use crate::diagnostic::{Blame, Diagnostic};
+use crate::money::Usd;
 use crate::runner::{Run, spent_today};
 use crate::signals::Signals;
 

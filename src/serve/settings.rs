@@ -8,14 +8,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::archive::PastDebates;
-use crate::config::{
-    ConfigPath, Environment, Loaded, OFFLINE_MODEL, Overrides, Provenance, Switch, model_warnings, user_settings,
-};
-use crate::debate::{ForkPoint, Position, Settings, Usd};
+use crate::config::{ConfigPath, Environment, Loaded, Overrides, Provenance, Switch, model_warnings, user_settings};
+use crate::debate::{ForkPoint, Position, Settings};
 use crate::diagnostic::Diagnostic as _;
 use crate::engine::{check_prices, check_purchase, check_windows};
-use crate::llm::presets::OFFLINE;
+use crate::money::Usd;
 use crate::protocol::{PROTOCOLS, Protocol};
+use crate::provider::{OFFLINE, OFFLINE_MODEL};
 use crate::runner::{
     After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, change_settings, load_settings,
     spent_by, users_hooks, with_vocabulary,

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::config::KeyPath;
 use crate::debate::{Debate, DebateFile, Event, FoldError, Recorded};
+use crate::key_path::KeyPath;
 
 use super::directory::parse_state;
 use super::journal::{open_journal, scan};

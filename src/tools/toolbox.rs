@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::debate::{ToolCall, ToolResult};
 use crate::llm::ToolSpec;
+use crate::tool_call::{ToolCall, ToolResult};
 
 use super::{Tool, ToolContext, ToolError, registry};
 

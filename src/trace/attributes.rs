@@ -10,7 +10,9 @@ use opentelemetry::{Array, KeyValue, StringValue, Value};
 use serde::de::IgnoredAny;
 use serde_json::json;
 
-use crate::debate::{AgentId, AgentSettings, Debate, Event, Settings, Tokens, Usd};
+use crate::call::Tokens;
+use crate::debate::{AgentId, AgentSettings, Debate, Event, Settings};
+use crate::money::Usd;
 
 /// Of the root span, and of the trace.
 pub(super) const TRACE_NAME: &str = "dialectic debate";

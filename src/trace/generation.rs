@@ -4,12 +4,11 @@ use std::time::{Duration, SystemTime};
 
 use opentelemetry::KeyValue;
 use opentelemetry::trace::{Event, SpanBuilder, SpanKind, Status};
-
 use serde_json::{Value, json};
 
-use crate::debate::{
-    Asked, CallKey, CallRecord, Cut, Debate, Event as DebateEvent, Failure, Settings, Settled, StoredReply, Tokens, Usd,
-};
+use crate::call::{CallRecord, Cut, Tokens};
+use crate::debate::{Asked, CallKey, Debate, Event as DebateEvent, Failure, Settings, Settled, StoredReply};
+use crate::money::Usd;
 
 use super::attributes as names;
 

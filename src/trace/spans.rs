@@ -11,9 +11,8 @@ use opentelemetry::trace::{Span as _, SpanBuilder, Status as SpanStatus, TraceCo
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::{SdkTracer, Span};
 
-use crate::debate::{
-    AgentId, Asked, CallKey, Debate, Event, Recorded, Settings, Signal, StageId, Status, ToolCall, ToolResult,
-};
+use crate::debate::{AgentId, Asked, CallKey, Debate, Event, Recorded, Settings, Signal, StageId, Status};
+use crate::tool_call::{ToolCall, ToolResult};
 
 use super::attributes as names;
 use super::generation::{Ended, Generation};

@@ -6,16 +6,18 @@ use std::time::{Duration, SystemTime};
 use opentelemetry::trace::{SpanId, Status, TracerProvider as _};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 
-use crate::config::default_settings;
+use crate::call::{CallRecord, Tokens};
 use crate::debate::fixture::{
     CLARIFICATION, CRITIQUE, EVALUATION, PROPOSAL, ROUND_MANAGER, SUMMARIZATION, key, pitching,
 };
 use crate::debate::{
-    AgentId, Asked, CallKey, CallRecord, Contribution, Created, Debate, DebateId, Evaluation, Event, FORMAT_VERSION,
-    Failure, JudgePromptSource, Metadata, PromptOrigin, PromptSources, Recorded, Signal, StageId, StageInfo,
-    StoredReply, TerminationKind, Timestamp, Tokens, ToolCall, ToolResult, Usd,
+    AgentId, Asked, CallKey, Contribution, Created, Debate, DebateId, Evaluation, Event, FORMAT_VERSION, Failure,
+    JudgePromptSource, Metadata, PromptOrigin, PromptSources, Recorded, Signal, StageId, StageInfo, StoredReply,
+    TerminationKind, Timestamp, default_settings,
 };
+use crate::money::Usd;
 use crate::protocol::DIALECTIC;
+use crate::tool_call::{ToolCall, ToolResult};
 
 use super::spans::Spans;
 

@@ -4,18 +4,6 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use dialectic::config::default_settings;
-use dialectic::debate::{
-    AgentSettings, Debate, DebateId, EMBEDDER, Event, OutcomeKind, PanelInfo, Price, Recorded, Settings, Status,
-    SynthesisMethod, TerminationKind, Timestamp, Tokens, Usd,
-};
-use dialectic::engine::{Ending, Engine, check_purchase, purchase};
-use dialectic::llm::{
-    CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, ModelError, Reply, Request, Usage,
-    request_bytes,
-};
-use dialectic::signals::Signals;
-use dialectic::store::{Contents, Directory, JournalError, Record, StoreError};
 use futures_util::future::BoxFuture;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -24,6 +12,19 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::in_process;
+use dialectic::call::Tokens;
+use dialectic::debate::{
+    AgentSettings, Debate, DebateId, EMBEDDER, Event, OutcomeKind, PanelInfo, Recorded, Settings, Status,
+    SynthesisMethod, TerminationKind, Timestamp, default_settings,
+};
+use dialectic::engine::{Ending, Engine, check_purchase, purchase};
+use dialectic::llm::{
+    CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, ModelError, Reply, Request, Usage,
+    request_bytes,
+};
+use dialectic::money::{Price, Usd};
+use dialectic::signals::Signals;
+use dialectic::store::{Contents, Directory, JournalError, Record, StoreError};
 
 /// What a debate is like.
 #[derive(Debug, Clone)]

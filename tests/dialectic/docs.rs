@@ -8,15 +8,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Command;
-use dialectic::debate::{Event, OutcomeKind, Status, Yield};
-use dialectic::llm::models::facts;
-use dialectic::llm::presets::{DEFAULT_MODELS, PRESETS};
-use dialectic::prompt::Role;
-use dialectic::protocol::PROTOCOLS;
 use serde_json::{Value, json};
 
 use crate::pitch::PITCHING;
 use crate::support::{Sandbox, TEST_KEY};
+use dialectic::debate::{Event, OutcomeKind, Status, Yield};
+use dialectic::llm::models::facts;
+use dialectic::llm::presets::PRESETS;
+use dialectic::prompt::Role;
+use dialectic::protocol::PROTOCOLS;
+use dialectic::provider::DEFAULT_MODELS;
 
 const ARCHITECTURE: &str = "docs/architecture.md";
 const COMMANDS: &str = "docs/commands.md";

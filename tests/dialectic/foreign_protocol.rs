@@ -2,17 +2,18 @@
 //! resumed, forked, forecast, held to a cost limit and shown, through the public API and without a change to the
 //! program.
 
-use dialectic::config::{Environment, Provenance, default_settings, go_offline};
-use dialectic::debate::{Debate, Made, Price, Settings, Status};
-use dialectic::engine::{Ending, forecast};
-use dialectic::runner::{Finished, Prepared, Runner, Services, Spec};
-use dialectic::signals::{Follower, Told, Words};
-use dialectic::store::{Directory, read_journal};
 use serde_json::{Value, json};
 
 use crate::pitch::PITCHING;
 use crate::support::{Incoming, MockServer, Reply, Sandbox, Screen, Terminal, answer, by_task};
 use crate::timing::without_times;
+use dialectic::config::{Environment, Provenance};
+use dialectic::debate::{Debate, Made, Settings, Status, default_settings, go_offline};
+use dialectic::engine::{Ending, forecast};
+use dialectic::money::Price;
+use dialectic::runner::{Finished, Prepared, Runner, Services, Spec};
+use dialectic::signals::{Follower, Told, Words};
+use dialectic::store::{Directory, read_journal};
 
 fn reply(request: &Incoming) -> Reply {
     let assessment = json!({
@@ -178,7 +179,7 @@ fn it_keeps_a_cost_limit() {
     let sandbox = Sandbox::new();
     let limited = |limit: f64| {
         let mut settings = settings();
-        settings.debate.budget.max_cost_usd = Some(dialectic::debate::Usd::from_dollars(limit));
+        settings.debate.budget.max_cost_usd = Some(dialectic::money::Usd::from_dollars(limit));
         runner(&server, &sandbox).prepare(spec(settings)).unwrap()
     };
     let refused = limited(0.000_1).check_limit().unwrap_err().to_string();
@@ -195,7 +196,7 @@ fn it_keeps_a_cost_limit() {
         .filter(|event| event["type"] == "cost-reserved")
         .collect();
     assert_eq!(reserved.len(), 13, "each attempt is set aside for before it is sent");
-    assert!(finished.debate.total_cost().unwrap() < dialectic::debate::Usd::from_dollars(0.30));
+    assert!(finished.debate.total_cost().unwrap() < dialectic::money::Usd::from_dollars(0.30));
 }
 
 #[test]

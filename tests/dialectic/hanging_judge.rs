@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use dialectic::config::default_settings;
-use dialectic::debate::{AgentSettings, Debate, OutcomeKind, Settings, Status, TerminationKind, Tokens};
-use dialectic::engine::Ending;
-use dialectic::llm::{CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use tokio::time::Instant;
 
 use crate::support::in_process;
+use dialectic::call::Tokens;
+use dialectic::debate::{AgentSettings, Debate, OutcomeKind, Settings, Status, TerminationKind, default_settings};
+use dialectic::engine::Ending;
+use dialectic::llm::{CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request};
 
 const MAX_RETRIES: u32 = 2;
 

@@ -4,16 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use dialectic::config::default_settings;
-use dialectic::debate::PanelInfo;
-use dialectic::engine::Ending;
-use dialectic::llm::{CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply, Request};
-use dialectic::protocol::DIALECTIC;
-use dialectic::signals::Signals;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::in_process;
+use dialectic::debate::{PanelInfo, default_settings};
+use dialectic::engine::Ending;
+use dialectic::llm::{CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply, Request};
+use dialectic::protocol::DIALECTIC;
+use dialectic::signals::Signals;
 
 /// A model that is interrupted together with its answer of that number.
 struct Interrupting {

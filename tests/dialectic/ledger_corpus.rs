@@ -5,10 +5,10 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use dialectic::debate::{
-    Point, Raised, ReadAnswers, ReadCritique, Response, Severity, Standing, read_answers, read_critique,
-};
 use serde::Deserialize;
+
+use dialectic::debate::{Point, Raised, ReadAnswers, ReadCritique, Response, Standing, read_answers, read_critique};
+use dialectic::severity::Severity;
 
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]

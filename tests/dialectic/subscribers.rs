@@ -3,20 +3,18 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use dialectic::agent::Panel;
-use dialectic::config::default_settings;
-use dialectic::debate::{Event, PanelInfo, Settings, Signal, TerminationKind, Tokens};
-use dialectic::engine::Ending;
-use dialectic::llm::{
-    Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request, Timeouts,
-};
-use dialectic::protocol::DIALECTIC;
-use dialectic::signals::{News, Signals, Subscription, Words};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::support::in_process;
 use crate::timing::without_times;
+use dialectic::agent::{Panel, timeouts_of};
+use dialectic::call::Tokens;
+use dialectic::debate::{Event, PanelInfo, Settings, Signal, TerminationKind, default_settings};
+use dialectic::engine::Ending;
+use dialectic::llm::{Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request};
+use dialectic::protocol::DIALECTIC;
+use dialectic::signals::{News, Signals, Subscription, Words};
 
 /// A model that writes for half a minute, and keeps what it was asked.
 #[derive(Default)]
@@ -96,7 +94,7 @@ fn debate(reading: usize, sleeping: usize) -> Shown {
         chat: model.clone(),
         provider: "openai".into(),
         price: None,
-        timeouts: Timeouts::of(&settings.debate),
+        timeouts: timeouts_of(&settings.debate),
         silence: None,
         limits: limits.clone(),
         account: None,

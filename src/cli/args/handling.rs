@@ -7,7 +7,7 @@ use chrono::{Days, Local, NaiveDate};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
-use crate::debate::Usd;
+use crate::money::Usd;
 use crate::sanitize::sanitize;
 
 use super::{VouchArgs, WatchArgs, dollars};

@@ -13,12 +13,13 @@ use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
 use crate::config::Environment;
-use crate::debate::{Debate, Usd};
+use crate::debate::Debate;
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::display::{DisplayOptions, ProgressMode};
 use crate::engine::FollowUpError;
 use crate::error::Error;
 use crate::figures::{clock, named_cost};
+use crate::money::Usd;
 use crate::runner::Question;
 
 /// Why there is no question to ask.

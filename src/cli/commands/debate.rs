@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::{NaiveDate, Utc};
 
+use crate::agent::price_of;
 use crate::cli::args::DebateArgs;
 use crate::cli::session::{Session, env_file, runner};
 use crate::cli::terminal::Terminal;
@@ -12,11 +13,10 @@ use crate::config::{
 };
 use crate::debate::Settings;
 use crate::error::Error;
-use crate::llm::price_of;
 use crate::runner::{Spec, load_settings};
 
-use super::problem::Sources;
-use super::{attachments, dry_run, problem, protocols, serve};
+use super::problem::{self, Sources};
+use super::{attachments, dry_run, protocols, serve};
 
 pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let sources = Sources {

@@ -19,7 +19,8 @@ use crate::config::{
 use crate::debate::ProviderSettings;
 use crate::error::Error;
 use crate::llm::openai::{OpenAiClient, http_client};
-use crate::llm::presets::{OFFLINE, PRESETS, preset};
+use crate::llm::presets::{PRESETS, preset};
+use crate::provider::OFFLINE;
 
 /// What a server of the user's own is called.
 const OWN: &str = "local";
@@ -280,7 +281,7 @@ fn first_offered(wanted: &Wanted, environment: &Environment, terminal: &mut Term
         return Ok(None);
     }
     let endpoint = endpoint(&wanted.provider, &wanted.servers(), environment, &Provenance::of_user())?;
-    let client = OpenAiClient::new(endpoint, &http_client()?)?;
+    let client = OpenAiClient::new(endpoint, &http_client(environment.certificate_file())?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     match runtime.block_on(client.offered(LISTING)) {
         Ok(offered) => {

@@ -7,19 +7,21 @@ use std::time::Duration;
 use glob::Pattern;
 use serde::Serialize;
 
+use crate::agent::{limits_of, price_of};
 use crate::cli::args::ModelsArgs;
 use crate::cli::dialogue::{Dialogue, NotAsked};
 use crate::cli::session::env_file;
 use crate::cli::terminal::Terminal;
 use crate::config::{ConfigError, ConfigPath, Environment, Loaded, Overrides, Provenance, endpoint, missing_keys_of};
-use crate::debate::{AgentId, AgentSettings, Settings, Usd};
+use crate::debate::{AgentId, AgentSettings, Settings};
 use crate::display::{Cell, Layout, Table, TableColumn};
 use crate::error::Error;
 use crate::figures::{counted, named_cost, thousands};
 use crate::llm::models::current;
 use crate::llm::openai::{Offered, OpenAiClient, http_client};
-use crate::llm::presets::{DEFAULT_MODELS, OFFLINE};
-use crate::llm::{ChatModel, Listener, Live, ModelError, Request, Timeouts, limits_of, price_of};
+use crate::llm::{ChatModel, Listener, Live, ModelError, Request, Timeouts};
+use crate::money::Usd;
+use crate::provider::{DEFAULT_MODELS, OFFLINE};
 use crate::runner::load_settings;
 use crate::sanitize::one_line;
 
@@ -120,7 +122,7 @@ impl Servers {
         provenance: &Provenance,
         terminal: &mut Terminal,
     ) -> Result<Self, Error> {
-        let http = http_client()?;
+        let http = http_client(environment.certificate_file())?;
         let used = everybody(settings).map(|agent| agent.provider.as_str());
         let has_key = |name: &&str| missing_keys_of([("", *name)], &settings.providers, environment).is_ok();
         let built_in = DEFAULT_MODELS.iter().map(|(name, _)| *name).filter(has_key);

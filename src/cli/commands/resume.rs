@@ -9,7 +9,7 @@ use crate::cli::terminal::Terminal;
 use crate::config::{ConfigPath, DEFAULT_PATH, Environment, Overrides, model_warnings};
 use crate::debate::{DebateId, Settings};
 use crate::error::Error;
-use crate::llm::presets::OFFLINE;
+use crate::provider::OFFLINE;
 use crate::runner::{RunnerError, load_settings};
 use crate::store::Entry;
 

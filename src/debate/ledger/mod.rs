@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, CallKey, Contribution, Debate, Point, Response, Severity, Standing, Yield};
+use crate::severity::Severity;
+
+use super::{AgentId, CallKey, Contribution, Debate, Point, Response, Standing, Yield};
 
 mod reads;
 mod shown;

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::debate::{Debate, Severity, Standing};
+use crate::debate::{Debate, Standing};
+use crate::severity::Severity;
 
 use super::{Answered, Decision, Ledger, Objection};
 
@@ -44,11 +45,6 @@ pub struct Counts {
     pub unmet: usize,
     /// Ones that the judge dismissed.
     pub dismissed: usize,
-}
-
-impl Severity {
-    /// All of them, the gravest first.
-    pub const ALL: [Self; 3] = [Self::Blocking, Self::Major, Self::Minor];
 }
 
 impl Ledger {

@@ -15,28 +15,17 @@ mod words;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-
 use answers::Reader;
 use blocks::Page;
+use serde::{Deserialize, Serialize};
 use words::Verdict;
+
+use crate::severity::Severity;
 
 pub use decisions::read_decisions;
 
 /// The heading that prompts name for an author's answers to critics.
 pub const ANSWERS_HEADING: &str = "Response to critiques";
-
-/// How grave a point is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// A major requirement fails.
-    Blocking,
-    /// A major requirement is at risk, or a minor one fails; also where the text does not say.
-    Major,
-    /// Anything less.
-    Minor,
-}
 
 /// One objection of a critique.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,18 +40,6 @@ pub struct Point {
     /// What would resolve it, where the text says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<String>,
-}
-
-impl Severity {
-    /// The name on the wire and in messages.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Blocking => "blocking",
-            Self::Major => "major",
-            Self::Minor => "minor",
-        }
-    }
 }
 
 impl Point {

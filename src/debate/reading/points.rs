@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use crate::severity::Severity;
+
+use super::Point;
 use super::blocks::{Kind, Line, Page};
 use super::words::{self, Grade, Marks, Section};
-use super::{Point, Severity};
 
 /// Characters that mark text up, at the beginning of a line or around a word.
 const MARKUP: &[char] =

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::debate::{CallKey, CallRecord, Event, Price, Recorded, Tokens, Usd};
+use crate::call::{CallRecord, Tokens};
+use crate::debate::{CallKey, Event, Recorded};
+use crate::money::{Price, Usd};
 
 /// Tokens for each byte of a prompt, until a provider's own figures show more. Prose has about 0.25, code 0.35,
 /// Chinese and Japanese 0.4.

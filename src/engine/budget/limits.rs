@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
-use crate::debate::{AgentId, AgentSettings, CallKey, CallRecord, Price, Purchase, Settings, Usd};
+use crate::agent::price_of;
+use crate::call::CallRecord;
+use crate::debate::{AgentId, AgentSettings, CallKey, Purchase, Settings};
 use crate::diagnostic::{Blame, Diagnostic};
-use crate::figures::list;
-use crate::llm::models::facts;
-use crate::llm::{ANSWER_LIMIT, price_of};
-
-use super::Budget;
-use super::ledger::{Ledger, Measures, ModelId};
-use super::{Outlook, Views};
 use crate::engine::rehearsal::Foreseen;
+use crate::figures::list;
+use crate::llm::ANSWER_LIMIT;
+use crate::llm::models::facts;
+use crate::money::{Price, Usd};
+
+use super::ledger::{Ledger, Measures, ModelId};
+use super::{Budget, Outlook, Views};
 
 /// The output limit, in tokens, of an agent without `maxTokens` in a debate with a cost limit, and below which it is
 /// not brought to fit that.

@@ -14,18 +14,20 @@ mod purchase;
 
 use std::collections::BTreeSet;
 
+use ledger::Ledger;
+use limits::{Level, Payee, Payees, Planned};
+
 use crate::agent::{Panel, SharedPrompt};
-use crate::debate::{AgentSettings, CallKey, CallRecord, Debate, Event, Recorded, Settings, Status, StopReason, Usd};
+use crate::call::CallRecord;
+use crate::debate::{AgentSettings, CallKey, Debate, Event, Recorded, Settings, Status, StopReason};
 use crate::figures::list;
 use crate::llm::{Request, Reserved, request_bytes};
+use crate::money::Usd;
 use crate::protocol::{Answer, Authorship, Cost, Protocol, Step};
 use crate::store::StoreError;
 
 use super::rehearsal::{Answers, Foreseen, Rehearsal};
 use super::{Engine, EngineError};
-
-use ledger::Ledger;
-use limits::{Level, Payee, Payees, Planned};
 
 pub use ledger::Ledger as Books;
 

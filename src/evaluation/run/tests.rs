@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::*;
 use crate::config::EvaluatorSettings;
-use crate::debate::{AgentId, Price};
+use crate::debate::AgentId;
 use crate::evaluation::evaluators;
 use crate::llm::{Caller, CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply, Request, Timeouts};
+use crate::money::Price;
+
+use super::*;
 
 /// What a model does when it is asked.
 enum Manner {

@@ -6,8 +6,9 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
-use crate::debate::{CallRecord, Price, Usd};
+use crate::call::CallRecord;
 use crate::llm::{FailedAttempt, Further, ModelError, Request, Reserved};
+use crate::money::{Price, Usd};
 
 use super::{Caller, Spent};
 

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use crate::debate::Price;
+use crate::money::Price;
 
 use super::*;
 

@@ -7,7 +7,8 @@ use futures_util::future::BoxFuture;
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
-use crate::debate::{Price, ToolCall};
+use crate::money::Price;
+use crate::tool_call::ToolCall;
 
 use super::retries::{FIRST_WAIT, LONGEST_RETRY_AFTER, LONGEST_WAIT};
 use super::*;

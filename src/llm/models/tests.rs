@@ -1,6 +1,7 @@
-use super::*;
+use crate::llm::presets::{PRESETS, preset};
+use crate::provider::DEFAULT_MODELS;
 
-use crate::llm::presets::{DEFAULT_MODELS, PRESETS, preset};
+use super::*;
 
 #[test]
 fn the_table_is_readable_plausible_and_small() {
@@ -131,7 +132,8 @@ fn what_is_not_known_has_no_price() {
 
 #[test]
 fn a_long_prompt_has_the_higher_price_for_all_of_it() {
-    use crate::debate::{Tokens, Usd};
+    use crate::call::Tokens;
+    use crate::money::Usd;
     let price = built_in_price("anthropic", "claude-haiku-5-5").unwrap();
     let cost = |input_tokens| price.cost(Tokens { input_tokens, cached_input_tokens: 0, output_tokens: 1000 });
     assert_eq!(cost(100_000), Usd::from_dollars(0.0105));

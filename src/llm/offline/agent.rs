@@ -7,8 +7,8 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use crate::debate::Severity;
 use crate::figures::list;
+use crate::severity::Severity;
 
 use super::checklist::{Checklist, Entry, checklist, find};
 use super::judge::{is_shared, union};

@@ -20,16 +20,16 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use agent::Agent;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
+use words::{mixed, terms};
 
-use crate::debate::{Tokens, Usd};
+use crate::call::Tokens;
+use crate::money::Usd;
 
 use super::{ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request};
-
-use agent::Agent;
-use words::{mixed, terms};
 
 /// The name of the model that is none.
 pub const MODEL: &str = "rehearsal";

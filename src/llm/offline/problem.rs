@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::mem::replace;
 
-use crate::debate::{NO_ANSWER, states_major_requirement};
+use crate::problem::{NO_ANSWER, states_major_requirement};
 
 use super::checklist::Entry;
 use super::subject::{NO_SUBJECT, head, subject};

@@ -7,12 +7,11 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use crate::debate::ApiKind;
 use crate::llm::models::{Feature, facts};
-
-use super::schema::Schemas;
+use crate::provider::ApiKind;
 
 use super::reasoning::begins_within;
+use super::schema::Schemas;
 
 /// One of the two APIs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,15 +11,14 @@ use async_openai::types::chat::{
 };
 use serde::Deserialize;
 
-use crate::debate::ToolCall;
 use crate::llm::{FinishReason, Reply, Request, ToolSpec, Turn};
+use crate::tool_call::ToolCall;
 
-use super::ApiAnswer;
 use super::capabilities::{Capabilities, LimitField, Streaming};
 use super::failure::ErrorField;
 use super::finish::{finish, is_unfinished};
 use super::lenient::{Arguments, Content, ReportedUsage, call_id, tolerant, tolerant_list};
-use super::{as_single, strict_format};
+use super::{ApiAnswer, as_single, strict_format};
 
 pub(super) use chunks::Chunks;
 

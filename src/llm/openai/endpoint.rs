@@ -7,8 +7,8 @@ use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::debate::ApiKind;
 use crate::diagnostic::{Blame, Diagnostic};
+use crate::provider::ApiKind;
 
 use super::http::{CertificateFileError, is_on_this_machine};
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{Certificate, Client, ClientBuilder, Url, redirect, retry};
 
-use crate::config::Environment;
 use crate::diagnostic::{Blame, Diagnostic};
 
 /// A server that takes longer to accept a connection is not reachable.
@@ -20,7 +19,7 @@ const KEPT: Duration = Duration::from_secs(90);
 const KEPT_UNDER_LIMIT: Duration = Duration::from_secs(2);
 
 /// The variable that names a file of certificates in place of the system's.
-const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
+pub const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
 
 /// The HTTP client could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -65,26 +64,26 @@ pub(super) struct Route {
 /// redirects: they would turn a call into a GET, or carry a key to another host. There is no time-out but for
 /// connecting, since an attempt as a whole is limited by the [`Caller`](crate::llm::Caller).
 ///
+/// `certificate_file` is what the process's variable [`CERTIFICATE_FILE`] names, which the TLS library reads by itself.
+///
 /// Loads the system's roots, which takes some milliseconds: not for programs that call nobody.
 ///
 /// # Errors
 /// When the TLS library or the system's proxy settings do not allow a client.
-pub fn http_client() -> Result<HttpClient, HttpClientError> {
-    client_that_keeps(KEPT)
+pub fn http_client(certificate_file: Option<&Path>) -> Result<HttpClient, HttpClientError> {
+    client_that_keeps(KEPT, certificate_file)
 }
 
 /// The same for calls under a cost limit: a connection that was idle for 2 s is not used again.
 ///
 /// # Errors
 /// Like those of [`http_client`].
-pub fn http_client_under_limit() -> Result<HttpClient, HttpClientError> {
-    client_that_keeps(KEPT_UNDER_LIMIT)
+pub fn http_client_under_limit(certificate_file: Option<&Path>) -> Result<HttpClient, HttpClientError> {
+    client_that_keeps(KEPT_UNDER_LIMIT, certificate_file)
 }
 
-fn client_that_keeps(kept: Duration) -> Result<HttpClient, HttpClientError> {
-    // The TLS library reads its variable from the process, whatever an environment file says.
-    let environment = Environment::of_process();
-    let certificates = environment.get(CERTIFICATE_FILE).map_or(Ok(()), |path| check_certificates(Path::new(path)));
+fn client_that_keeps(kept: Duration, certificate_file: Option<&Path>) -> Result<HttpClient, HttpClientError> {
+    let certificates = certificate_file.map_or(Ok(()), check_certificates);
     let proxies = Matcher::from_system();
     let is_proxied = ["http://example.com", "https://example.com"]
         .iter()
@@ -184,13 +183,13 @@ mod tests {
 
     #[test]
     fn a_second_client_is_no_problem() {
-        http_client().unwrap();
-        http_client().unwrap();
+        http_client(None).unwrap();
+        http_client(None).unwrap();
     }
 
     fn behind(proxy: &str) -> HttpClient {
         let proxies = Matcher::builder().all(proxy).no("intranet.example").build();
-        let client = http_client().unwrap();
+        let client = http_client(None).unwrap();
         HttpClient { proxied: Some(client.direct.clone()), proxies: Arc::new(proxies), ..client }
     }
 
@@ -231,7 +230,7 @@ mod tests {
     #[test]
     fn certificates_matter_to_servers_that_have_one() {
         let problem = CertificateFileError { path: "x.pem".into(), problem: "cannot be read".to_owned() };
-        let http = HttpClient { certificates: Err(problem.clone()), ..http_client().unwrap() };
+        let http = HttpClient { certificates: Err(problem.clone()), ..http_client(None).unwrap() };
         assert_eq!(http.route(&Url::parse("https://h/v1").unwrap()).err(), Some(problem));
         assert!(http.route(&Url::parse("http://h/v1").unwrap()).is_ok());
     }

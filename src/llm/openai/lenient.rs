@@ -6,7 +6,8 @@ use reqwest::header::HeaderMap;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
-use crate::debate::{Tokens, Usd};
+use crate::call::Tokens;
+use crate::money::Usd;
 
 /// Where LiteLLM states what a call cost, in dollars.
 const COST_HEADER: &str = "x-litellm-response-cost";

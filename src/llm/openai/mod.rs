@@ -39,7 +39,9 @@ use super::presets::serves_responses;
 use super::{AnswerSchema, ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, Usage};
 
 pub use endpoint::{Endpoint, EndpointError as ClientError};
-pub use http::{CertificateFileError, HttpClient, HttpClientError, http_client, http_client_under_limit};
+pub use http::{
+    CERTIFICATE_FILE, CertificateFileError, HttpClient, HttpClientError, http_client, http_client_under_limit,
+};
 pub use offered::Offered;
 
 use capabilities::{

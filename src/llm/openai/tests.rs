@@ -23,12 +23,13 @@ use std::time::Duration;
 use axum::body::Bytes;
 use secrecy::SecretString;
 use serde_json::{Value, json};
+use server::{Delivery, Gate, Incoming, MockServer as Server, Reply as Answer};
 
-use crate::debate::{ApiKind, Tokens};
+use crate::call::Tokens;
 use crate::llm::{AnswerSchema, ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request, Timeouts, Usage};
+use crate::provider::ApiKind;
 
 use super::{Endpoint, OpenAiClient, http_client};
-use server::{Delivery, Gate, Incoming, MockServer as Server, Reply as Answer};
 
 const KEY: &str = "sk-test-0123456789/+=";
 
@@ -56,13 +57,13 @@ fn endpoint(base_url: &str, api: ApiKind) -> Endpoint {
 /// A client for `server` that wants whole answers, with a connection pool of its own: pools do not outlive a test's
 /// runtime.
 fn client(server: &Server, api: ApiKind) -> OpenAiClient {
-    OpenAiClient::new(endpoint(&server.base_url(), api), &http_client().unwrap()).unwrap()
+    OpenAiClient::new(endpoint(&server.base_url(), api), &http_client(None).unwrap()).unwrap()
 }
 
 /// The same, asking for streams.
 fn streaming(server: &Server, api: ApiKind) -> OpenAiClient {
     let endpoint = Endpoint { streams: true, ..endpoint(&server.base_url(), api) };
-    OpenAiClient::new(endpoint, &http_client().unwrap()).unwrap()
+    OpenAiClient::new(endpoint, &http_client(None).unwrap()).unwrap()
 }
 
 /// What comes of a request, whatever was heard of it on the way.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use chrono::DateTime;
 use serde_json::{Value, json};
 
+use crate::call::CallRecord;
 use crate::debate::{
-    AgentClarifications, AgentId, AgentSettings, Argument, CallKey, CallRecord, Challenge, Clarification, Contribution,
-    Created, Debate, DebateId, EMBEDDER, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata,
+    AgentClarifications, AgentId, AgentSettings, Argument, CallKey, Challenge, Clarification, Contribution, Created,
+    Debate, DebateId, EMBEDDER, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata,
     Observation, Outcome, Reading, Reads, Recorded, RelatedPair, Relation, Relations, Settings, Similarities, Solution,
     StageId, StopReason, Summary, SummaryMetadata, Timestamp, fold, fork,
 };

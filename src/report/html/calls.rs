@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::debate::{AgentId, CallKey, CallRecord, Debate, Event, Failure, Recorded, Settled, StageId, Timestamp};
+use crate::call::CallRecord;
+use crate::debate::{AgentId, CallKey, Debate, Event, Failure, Recorded, Settled, StageId, Timestamp};
 use crate::figures::{cost, counted, duration, thousands};
 use crate::report::{View, stages};
 

@@ -3,9 +3,10 @@
 
 use maud::{Markup, html};
 
-use crate::debate::{Contribution, Round, Summary, ToolCall};
+use crate::debate::{Contribution, Round, Summary};
 use crate::figures::{counted, duration, thousands};
 use crate::report::View;
+use crate::tool_call::ToolCall;
 
 use super::participants::Participants;
 use super::text::{markdown, name, noun, plain, verbatim};

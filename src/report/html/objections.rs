@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use maud::{Markup, Render, html};
 
-use crate::debate::{Answered, Counts, Ledger, Move, Objection, PointId, Ruling, Severity, Shown};
+use crate::debate::{Answered, Counts, Ledger, Move, Objection, PointId, Ruling, Shown};
 use crate::figures::thousands;
 use crate::report::View;
+use crate::severity::Severity;
 
 use super::critiques::{Outcome, beginning, numbers};
 use super::elements::{Column, table};

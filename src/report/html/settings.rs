@@ -6,9 +6,10 @@ use maud::{Markup, html};
 
 use crate::debate::{
     AgentFailurePolicy, Debate, DebateSettings, PromptOrigin, Settings, SummarizationSettings, SynthesisMethod,
-    TerminationKind, Usd, Yield,
+    TerminationKind, Yield,
 };
 use crate::figures::{duration, score, thousands};
+use crate::money::Usd;
 use crate::report::View;
 use crate::report::stages::first;
 

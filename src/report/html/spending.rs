@@ -1,7 +1,9 @@
 //! Calls, tokens and cost, added up by who and when.
 
-use crate::debate::{AgentId, CallRecord, Usd};
+use crate::call::CallRecord;
+use crate::debate::AgentId;
 use crate::figures::thousands;
+use crate::money::Usd;
 use crate::report::View;
 use crate::report::stages::Period;
 

@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use maud::{Markup, html};
 
 use crate::debate::{
-    AgentId, Answered, Contribution, Counts, Debate, Decider, Decision, Ledger, Objection, Polls, Severity, Shown,
-    StageId, Standing, Status, Verdict, Voting, Yield,
+    AgentId, Answered, Contribution, Counts, Debate, Decider, Decision, Ledger, Objection, Polls, Shown, StageId,
+    Standing, Status, Verdict, Voting, Yield,
 };
 use crate::figures::{counted, list, score, thousands};
 use crate::report::View;
 use crate::report::prose::{self, gist};
 use crate::report::stages::{capitalized, is_ballot};
+use crate::severity::Severity;
 
 use super::objections::places;
 use super::participants::Participants;

@@ -6,11 +6,11 @@ use comrak::nodes::{AstNode, NodeValue};
 use comrak::{Arena, Options, parse_document};
 use serde_json::json;
 
-use super::*;
-use crate::config::default_settings;
-use crate::debate::{AgentId, Debate, StageId, StageInfo, Words, Yield};
+use crate::debate::{AgentId, Debate, StageId, StageInfo, Words, Yield, default_settings};
 use crate::markdown::is_bidi_control;
 use crate::protocol::{DIALECTIC, upgrade_state};
+
+use super::*;
 
 /// Texts that would change the page if they could.
 fn hostile() -> Vec<String> {

@@ -10,8 +10,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::debate::{AgentId, Contribution, Metadata, StageId};
+use crate::tool_call::ToolCall;
+
 use super::*;
-use crate::debate::{AgentId, Contribution, Metadata, StageId, ToolCall};
 
 const OUTSIDE: &str = "Access denied: path is outside the context directory";
 const SECRET: &str = "Access denied: files that may hold secrets, such as `.env` and private keys, cannot be read";

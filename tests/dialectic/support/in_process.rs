@@ -3,15 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dialectic::agent::Panel;
-use dialectic::debate::{Created, Debate, DebateId, FORMAT_VERSION, PanelInfo, Price, Settings};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+use dialectic::agent::{Panel, timeouts_of};
+use dialectic::debate::{Created, Debate, DebateId, FORMAT_VERSION, PanelInfo, Settings};
 use dialectic::engine::{Command, Ending, Engine};
-use dialectic::llm::{Caller, CallerLimits, ChatModel, Request, Timeouts};
+use dialectic::llm::{Caller, CallerLimits, ChatModel, Request};
+use dialectic::money::Price;
 use dialectic::protocol::Protocol;
 use dialectic::signals::Signals;
 use dialectic::store::{Directory, Record};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio_util::sync::CancellationToken;
 
 /// The protocol that the settings name.
 pub(crate) fn protocol(settings: &Settings) -> &'static Protocol {
@@ -29,7 +31,7 @@ pub(crate) fn panel(
         chat: chat.clone(),
         provider: agent.provider.as_str().into(),
         price,
-        timeouts: Timeouts::of(&settings.debate),
+        timeouts: timeouts_of(&settings.debate),
         silence: None,
         limits: limits.clone(),
         account: None,

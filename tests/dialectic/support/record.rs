@@ -1,11 +1,14 @@
 //! Records of debates that never took place, for tests of the fold.
 
-use dialectic::debate::{CallRecord, Event, Recorded, Settings, Timestamp, Tokens, Usd};
-use dialectic::protocol::DIALECTIC;
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_chacha::ChaCha12Rng;
 use serde_json::{Value, json};
+
+use dialectic::call::{CallRecord, Tokens};
+use dialectic::debate::{Event, Recorded, Settings, Timestamp};
+use dialectic::money::Usd;
+use dialectic::protocol::DIALECTIC;
 
 use super::prose;
 

@@ -6,23 +6,25 @@ mod retries;
 
 use std::sync::Arc;
 
+use destination::Destination;
+use retries::Retries;
+
+use crate::agent::timeouts_of;
 use crate::cli::args::EvalArgs;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{
-    Environment, EvaluationSettings, EvaluatorSettings, Provenance, Switch, default_settings, is_elsewhere,
-    load_evaluators, missing_keys_of, offline_evaluator,
+    Environment, EvaluationSettings, EvaluatorSettings, Provenance, Switch, is_elsewhere, load_evaluators,
+    missing_keys_of, offline_evaluator,
 };
+use crate::debate::default_settings;
 use crate::error::Error;
 use crate::evaluation::{Evaluated, Evaluator, Subject, SubjectError, evaluate, evaluators, indistinct};
-use crate::llm::presets::OFFLINE;
 use crate::llm::{Caller, CallerLimits, InFlight, Timeouts, built_in_price};
+use crate::provider::OFFLINE;
 use crate::runner::Models;
 use crate::store::Wanted;
-
-use destination::Destination;
-use retries::Retries;
 
 pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<(), Error> {
     // Everything that can be checked is checked here, before anything is paid for.
@@ -140,7 +142,7 @@ fn panel(
         chat: models.of(&one.provider),
         provider: one.provider.as_str().into(),
         price: price(one),
-        timeouts: Timeouts { first_token: one.timeout, ..Timeouts::of(&default_settings().debate) },
+        timeouts: Timeouts { first_token: one.timeout, ..timeouts_of(&default_settings().debate) },
         silence: None,
         limits: limits.clone(),
         account: None,

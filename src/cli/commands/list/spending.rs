@@ -6,10 +6,11 @@ use anstyle::Style;
 use serde::Serialize;
 
 use crate::cli::terminal::Terminal;
-use crate::debate::{ModelUsage, Usd};
+use crate::debate::ModelUsage;
 use crate::display::{Cell, Table, TableColumn};
 use crate::error::Error;
 use crate::figures::{UNKNOWN, sum_of_tokens, thousands};
+use crate::money::Usd;
 use crate::sanitize::one_line;
 
 use super::{NOTHING, Row, local};

@@ -1,7 +1,8 @@
 //! Rate limits that do not say for how long, and rounds that are over time.
 
-use super::*;
 use crate::llm::caller::retries::RATE_WINDOW;
+
+use super::*;
 
 fn limited_for_a_while() -> ModelError {
     ModelError::RateLimited { retry_after: None, message: "slow down".to_owned() }
@@ -118,7 +119,7 @@ async fn an_attempt_that_took_all_of_its_time_is_repeated_once() {
 #[derive(Default)]
 struct Books {
     granted: Mutex<u64>,
-    entered: Mutex<Vec<crate::debate::CallRecord>>,
+    entered: Mutex<Vec<crate::call::CallRecord>>,
 }
 
 impl Account for Books {
@@ -130,7 +131,7 @@ impl Account for Books {
         })
     }
 
-    fn enter_failure(&self, _: &ModelError, call: crate::debate::CallRecord) {
+    fn enter_failure(&self, _: &ModelError, call: crate::call::CallRecord) {
         self.entered.lock().unwrap().push(call);
     }
 }

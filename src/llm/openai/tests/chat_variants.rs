@@ -1,7 +1,8 @@
 //! Answers of Chat Completions as servers send them, not as the reference has them.
 
-use crate::debate::{ToolCall, Usd};
 use crate::llm::FinishReason;
+use crate::money::Usd;
+use crate::tool_call::ToolCall;
 
 use super::*;
 

@@ -79,7 +79,7 @@ async fn serve(mut connection: TcpStream, place: usize, answers: Answers, log: U
 
 /// A server whose connections behave as `answers`, and the place of the connection of each request that it gets.
 async fn start(answers: Answers) -> (OpenAiClient, UnboundedReceiver<usize>) {
-    start_with(answers, &http_client().unwrap()).await
+    start_with(answers, &http_client(None).unwrap()).await
 }
 
 async fn start_with(answers: Answers, http: &HttpClient) -> (OpenAiClient, UnboundedReceiver<usize>) {
@@ -121,7 +121,7 @@ async fn a_kept_connection_that_closed_before_it_is_used_is_no_attempt() {
 
 #[tokio::test]
 async fn under_a_limit_a_connection_that_was_idle_for_two_seconds_is_not_used_again() {
-    for (http, expected) in [(http_client(), [0, 0, 0]), (http_client_under_limit(), [0, 0, 1])] {
+    for (http, expected) in [(http_client(None), [0, 0, 0]), (http_client_under_limit(None), [0, 0, 1])] {
         let (client, mut seen) = start_with(Answers::Always, &http.unwrap()).await;
         for wait in [0, 500, 2100] {
             tokio::time::sleep(Duration::from_millis(wait)).await;

@@ -254,7 +254,7 @@ async fn a_server_that_is_not_there_is_unreachable() {
     let port = listener.local_addr().unwrap().port();
     drop(listener);
     let url = format!("http://user:pass-word@127.0.0.1:{port}/v1?key=query-secret");
-    let client = OpenAiClient::new(endpoint(&url, ApiKind::Auto), &http_client().unwrap()).unwrap();
+    let client = OpenAiClient::new(endpoint(&url, ApiKind::Auto), &http_client(None).unwrap()).unwrap();
     let failed = complete(&client, &request()).await.unwrap_err();
     let ModelError::Unreachable { message } = &failed else { panic!("{failed:?}") };
     assert!(message.contains("onnection refused") && message.contains(&format!("127.0.0.1:{port}")), "{message}");
@@ -270,7 +270,7 @@ async fn a_server_that_hangs_up_without_a_word_broke_off() {
             drop(listener.accept().await.unwrap());
         }
     });
-    let client = OpenAiClient::new(endpoint(&url, ApiKind::Chat), &http_client().unwrap()).unwrap();
+    let client = OpenAiClient::new(endpoint(&url, ApiKind::Chat), &http_client(None).unwrap()).unwrap();
     let failed = complete(&client, &request()).await.unwrap_err();
     hanging_up.abort();
     assert!(matches!(&failed, ModelError::Broken { message } if message.starts_with("it broke off")), "{failed:?}");
@@ -317,5 +317,5 @@ async fn what_no_model_worked_for_is_free_and_everything_else_may_be_billed() {
     }
     // Whoever says what it took is believed.
     let usage = json!({"usage": {"prompt_tokens": 7, "completion_tokens": 1}, "error": {"message": "no"}});
-    assert_eq!(failed(answer_json(504, &usage)).await.usage.tokens.map(crate::debate::Tokens::total), Some(8));
+    assert_eq!(failed(answer_json(504, &usage)).await.usage.tokens.map(crate::call::Tokens::total), Some(8));
 }

@@ -120,7 +120,7 @@ async fn the_old_name_of_the_limit_is_learned() {
         if refused { answer_text(400, "Unrecognized request argument: max_completion_tokens") } else { regular(CHAT) }
     });
     let endpoint = Endpoint { name: "openai".into(), ..endpoint(&server.base_url(), ApiKind::Chat) };
-    let client = OpenAiClient::new(endpoint, &http_client().unwrap()).unwrap();
+    let client = OpenAiClient::new(endpoint, &http_client(None).unwrap()).unwrap();
     let request = Request { max_tokens: Some(500), ..request() };
     for _ in 0..2 {
         assert_eq!(complete(&client, &request).await, Ok(because()));

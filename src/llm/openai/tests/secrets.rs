@@ -47,7 +47,7 @@ fn refusal_of_the_model(secret: &str) -> Answer {
 
 #[tokio::test]
 async fn no_error_tells_a_secret() {
-    let http = http_client().unwrap();
+    let http = http_client(None).unwrap();
     for secret in [KEY, HEADER_SECRET, QUERY_SECRET] {
         for echo in echoes(secret) {
             for api in [ApiKind::Auto, ApiKind::Responses, ApiKind::Chat] {
@@ -86,7 +86,7 @@ fn an_endpoint_shows_no_secret() {
 async fn a_short_key_does_not_garble_messages() {
     let server = Server::with(|_| answer_text(500, "an example of six words here"));
     let endpoint = Endpoint { api_key: Some(SecretString::from("x")), ..endpoint(&server.base_url(), ApiKind::Chat) };
-    let client = OpenAiClient::new(endpoint, &http_client().unwrap()).unwrap();
+    let client = OpenAiClient::new(endpoint, &http_client(None).unwrap()).unwrap();
     let failed = complete(&client, &request()).await.unwrap_err();
     assert!(failed.to_string().ends_with("an example of six words here"), "{failed}");
 }

@@ -141,7 +141,7 @@ async fn figures_from_the_middle_of_an_answer_that_breaks_are_not_its_cost() {
     let error = |usage: Value| json!({"error": {"message": "boom", "code": 502}, "usage": usage});
     let stated = Usage {
         tokens: Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 1 }),
-        cost: Some(crate::debate::Usd::from_dollars(0.25)),
+        cost: Some(crate::money::Usd::from_dollars(0.25)),
     };
     for (more, end, expected) in [
         (vec![], Delivery::Cut, Usage::default()),

@@ -206,7 +206,7 @@ async fn figures_that_are_empty_replace_none() {
             Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 3 }),
             "{trailing}"
         );
-        assert_eq!(reply.stated_cost, Some(crate::debate::Usd::from_dollars(0.5)), "{trailing}");
+        assert_eq!(reply.stated_cost, Some(crate::money::Usd::from_dollars(0.5)), "{trailing}");
     }
     // Usage that grow on the way.
     let early = json!({"prompt_tokens": 12, "completion_tokens": 1});

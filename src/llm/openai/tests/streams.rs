@@ -1,6 +1,6 @@
 //! Streams that reach their end, in whatever shape.
 
-use crate::debate::ToolCall;
+use crate::tool_call::ToolCall;
 
 use super::*;
 

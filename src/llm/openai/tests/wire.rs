@@ -1,7 +1,7 @@
 //! What is sent.
 
-use crate::debate::{ToolCall, ToolResult};
 use crate::llm::{ToolSpec, Turn};
+use crate::tool_call::{ToolCall, ToolResult};
 
 use super::*;
 
@@ -9,7 +9,7 @@ use super::*;
 async fn sent(provider: &str, api: ApiKind, request: &Request) -> Arc<Incoming> {
     let server = Server::with(|seen| regular(&seen.path));
     let endpoint = Endpoint { name: provider.into(), ..endpoint(&server.base_url(), api) };
-    let client = OpenAiClient::new(endpoint, &http_client().unwrap()).unwrap();
+    let client = OpenAiClient::new(endpoint, &http_client(None).unwrap()).unwrap();
     assert_eq!(complete(&client, request).await, Ok(because()));
     let [seen] = server.requests().try_into().unwrap();
     seen
@@ -188,7 +188,7 @@ async fn headers_and_query_of_the_endpoint_go_with_every_request() {
             ],
             ..endpoint("", api)
         };
-        let client = OpenAiClient::new(endpoint, &http_client().unwrap()).unwrap();
+        let client = OpenAiClient::new(endpoint, &http_client(None).unwrap()).unwrap();
         complete(&client, &request()).await.unwrap();
     }
     let seen = server.requests();
@@ -213,7 +213,7 @@ async fn without_a_key_nothing_is_authorised_and_a_header_can_do_it_instead() {
     let basic = ("Authorization".to_owned(), SecretString::from("Basic dTpw"));
     let own = Endpoint { headers: vec![basic], ..endpoint(&server.base_url(), ApiKind::Chat) };
     for endpoint in [bare, own] {
-        let client = OpenAiClient::new(endpoint, &http_client().unwrap()).unwrap();
+        let client = OpenAiClient::new(endpoint, &http_client(None).unwrap()).unwrap();
         complete(&client, &request()).await.unwrap();
     }
     let [bare, own] = server.requests().try_into().unwrap();

@@ -6,13 +6,10 @@ use crate::debate::{
     AgentFailurePolicy, AgentId, AgentSettings, ArenaSettings, BudgetSettings, Critics, DebateSettings, Settings,
     SummarizationSettings, SynthesisMethod, TerminationKind, TerminationSettings, Terms,
 };
-use crate::llm::presets::DEFAULT_MODELS;
-
-/// The model name that debates of the offline provider record.
-pub const OFFLINE_MODEL: &str = "rehearsal";
+use crate::provider::{DEFAULT_MODELS, OFFLINE, OFFLINE_MODEL};
 
 /// The provider of an agent that names none.
-pub(super) const PROVIDER: &str = "openai";
+pub const PROVIDER: &str = "openai";
 
 /// What a debate runs with when nothing is configured and no key is there that would choose another provider.
 #[must_use]
@@ -32,12 +29,15 @@ pub fn default_settings() -> Settings {
     }
 }
 
-pub(super) fn agents() -> Vec<AgentSettings> {
+/// The agents where none are configured.
+#[must_use]
+pub fn agents() -> Vec<AgentSettings> {
     ["architect", "performance", "kiss"].map(agent_of).into()
 }
 
 /// An agent of a role that is asked for and that nobody configured.
-pub(super) fn agent_of(role: &str) -> AgentSettings {
+#[must_use]
+pub fn agent_of(role: &str) -> AgentSettings {
     let name = match role {
         "architect" => "System Architect",
         "performance" => "Performance Engineer",
@@ -51,12 +51,15 @@ pub(super) fn agent_of(role: &str) -> AgentSettings {
     agent(&format!("agent-{role}"), name, role, 0.5)
 }
 
-pub(super) fn judge() -> AgentSettings {
+/// The judge where none is configured.
+#[must_use]
+pub fn judge() -> AgentSettings {
     agent("judge-main", "Technical Judge", "generalist", 0.3)
 }
 
 /// What an agent of the file gets where it is silent; its id and name are never used.
-pub(super) fn unnamed_agent() -> AgentSettings {
+#[must_use]
+pub fn unnamed_agent() -> AgentSettings {
     agent("", "", "architect", 0.5)
 }
 
@@ -81,7 +84,9 @@ fn agent(id: &str, name: &str, role: &str, temperature: f64) -> AgentSettings {
     }
 }
 
-pub(super) fn summarization() -> SummarizationSettings {
+/// How texts are summarized where nothing is configured.
+#[must_use]
+pub fn summarization() -> SummarizationSettings {
     SummarizationSettings {
         enabled: true,
         threshold: 5000,
@@ -91,7 +96,9 @@ pub(super) fn summarization() -> SummarizationSettings {
     }
 }
 
-pub(super) fn debate() -> DebateSettings {
+/// How a debate runs where nothing is configured.
+#[must_use]
+pub fn debate() -> DebateSettings {
     DebateSettings {
         protocol: "dialectic".to_owned(),
         rounds: 3,
@@ -119,4 +126,10 @@ pub(super) fn debate() -> DebateSettings {
         memory: false,
         orchestrator_type: "state-machine".to_owned(),
     }
+}
+
+/// Whoever this is asks the offline provider from now on: no key, no network, no cost.
+pub fn go_offline(agent: &mut AgentSettings) {
+    OFFLINE.clone_into(&mut agent.provider);
+    OFFLINE_MODEL.clone_into(&mut agent.model);
 }

@@ -6,6 +6,8 @@ use std::ops::{Add, AddAssign};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::call::Tokens;
+
 /// An amount of US dollars, kept as whole picodollars (1e-12 USD), so that adding up is exact and
 /// commutative. On the wire it is a JSON number of dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -99,6 +101,89 @@ impl Serialize for Usd {
 impl<'de> Deserialize<'de> for Usd {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         f64::deserialize(deserializer).map(Self::from_dollars)
+    }
+}
+
+/// What a model costs, in dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Price {
+    /// Input tokens.
+    pub input_per_m_tok: f64,
+    /// Input tokens read from the cache; like other input when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_input_per_m_tok: Option<f64>,
+    /// Output tokens.
+    pub output_per_m_tok: f64,
+    /// What a request with a long prompt costs instead, all of it. Of list prices alone: a configured price has none.
+    #[serde(skip)]
+    pub long: Option<LongPrice>,
+}
+
+/// What a request costs whose prompt is longer than a certain number of tokens, in dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LongPrice {
+    /// The input tokens above which it holds.
+    pub above: u64,
+    /// Input tokens.
+    pub input_per_m_tok: f64,
+    /// Input tokens read from the cache; like other input when absent.
+    pub cached_input_per_m_tok: Option<f64>,
+    /// Output tokens.
+    pub output_per_m_tok: f64,
+}
+
+impl Price {
+    /// One price whatever the length of the prompt.
+    #[must_use]
+    pub const fn flat(input_per_m_tok: f64, cached_input_per_m_tok: Option<f64>, output_per_m_tok: f64) -> Self {
+        Self { input_per_m_tok, cached_input_per_m_tok, output_per_m_tok, long: None }
+    }
+
+    /// Each component of the higher of both prices.
+    #[must_use]
+    pub fn at_least(self, other: Self) -> Self {
+        let above = [self, other].into_iter().filter_map(|price| Some(price.long?.above)).min();
+        let long = above.map(|above| {
+            let (one, two) = (self.at(u64::MAX), other.at(u64::MAX));
+            LongPrice {
+                above,
+                input_per_m_tok: one.input_per_m_tok.max(two.input_per_m_tok),
+                cached_input_per_m_tok: Some(one.cached_input().max(two.cached_input())),
+                output_per_m_tok: one.output_per_m_tok.max(two.output_per_m_tok),
+            }
+        });
+        let cached = Some(self.cached_input().max(other.cached_input()));
+        let input = self.input_per_m_tok.max(other.input_per_m_tok);
+        Self { long, ..Self::flat(input, cached, self.output_per_m_tok.max(other.output_per_m_tok)) }
+    }
+
+    fn cached_input(self) -> f64 {
+        self.cached_input_per_m_tok.unwrap_or(self.input_per_m_tok)
+    }
+
+    /// What holds for a request with so many input tokens: a flat price.
+    #[must_use]
+    pub fn at(self, input_tokens: u64) -> Self {
+        match self.long.filter(|long| input_tokens > long.above) {
+            Some(long) => Self::flat(long.input_per_m_tok, long.cached_input_per_m_tok, long.output_per_m_tok),
+            None => Self { long: None, ..self },
+        }
+    }
+
+    /// Whether it is nothing.
+    #[must_use]
+    pub fn is_free(self) -> bool {
+        self.input_per_m_tok <= 0.0 && self.output_per_m_tok <= 0.0
+    }
+
+    /// What `tokens` of one request cost.
+    #[must_use]
+    pub fn cost(self, tokens: Tokens) -> Usd {
+        let price = self.at(tokens.input_tokens);
+        Usd::for_tokens(tokens.input_tokens.saturating_sub(tokens.cached_input_tokens), price.input_per_m_tok)
+            + Usd::for_tokens(tokens.cached_input_tokens, price.cached_input())
+            + Usd::for_tokens(tokens.output_tokens, price.output_per_m_tok)
     }
 }
 

@@ -1,5 +1,8 @@
 //! What can be told of a problem without a model.
 
+/// The answer of a user who gives none.
+pub const NO_ANSWER: &str = "NA";
+
 /// Shorter lines are headings and fragments, whatever words they hold.
 const SHORTEST: usize = 10;
 

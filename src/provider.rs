@@ -1,0 +1,32 @@
+//! Providers of models by name: what settings, records and clients all have to know of them.
+
+use serde::{Deserialize, Serialize};
+
+/// The provider that calls no model: its answers come from rules.
+pub const OFFLINE: &str = "offline";
+
+/// The model name that debates of the offline provider record.
+pub const OFFLINE_MODEL: &str = "rehearsal";
+
+/// Who is asked where nothing says which provider and model: the first of these providers whose key is there, with
+/// this one model of it. Current, affordable, good at many things; looked at whenever the table of models is made anew.
+pub const DEFAULT_MODELS: &[(&str, &str)] = &[
+    ("openai", "gpt-5.6-luna"),
+    ("anthropic", "claude-haiku-5-5"),
+    ("google", "gemini-3.8-flash"),
+    ("mistral", "mistral-large-2512"),
+    ("openrouter", "openai/gpt-5.6-luna"),
+];
+
+/// Which API a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApiKind {
+    /// Responses first, Chat Completions where the server lacks it.
+    #[default]
+    Auto,
+    /// The Responses API only.
+    Responses,
+    /// Chat Completions only.
+    Chat,
+}

@@ -1,0 +1,34 @@
+//! Calls of tools, as models make them and as they are answered.
+
+use serde::{Deserialize, Serialize};
+
+/// A tool call as the model made it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The provider's id of the call.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments, JSON as text, exactly as the model wrote them.
+    pub arguments: String,
+}
+
+/// A tool's answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// The id of the [`ToolCall`] that it answers.
+    pub tool_call_id: String,
+    /// Always `tool`.
+    pub role: String,
+    /// JSON as text: `{"status":"success","result":…}` or `{"status":"error","error":…}`.
+    pub content: String,
+}
+
+impl ToolResult {
+    /// Why a call has no answer: `{"status":"error","error":…}`.
+    #[must_use]
+    pub fn error(call: &ToolCall, error: &str) -> Self {
+        let content = serde_json::json!({ "status": "error", "error": error }).to_string();
+        Self { tool_call_id: call.id.clone(), role: "tool".to_owned(), content }
+    }
+}
