@@ -3,7 +3,7 @@
 
 #![expect(clippy::print_stdout, reason = "a program of its own says what it has to say")]
 
-use dialectic::config::Environment;
+use dialectic::config::process_environment;
 use dialectic::debate::{Event, Signal, default_settings, go_offline};
 use dialectic::protocol::DIALECTIC;
 use dialectic::runner::{Runner, Services, Spec};
@@ -12,7 +12,7 @@ use dialectic::store::Directory;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let runner = Runner::new(Directory::at("./debates"), Services::new(Environment::of_process()));
+    let runner = Runner::new(Directory::at("./debates"), Services::new(process_environment()));
     let mut settings = default_settings();
     settings.agents.iter_mut().chain([&mut settings.judge]).for_each(go_offline);
     let problem = "Design a rate limiter. It must survive a restart.";

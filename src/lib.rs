@@ -20,6 +20,7 @@
 //! | [`process`] | commands of the user's, run through the shell within bounds |
 //! | [`prompt`] | the files of `prompts/`, and their rendering |
 //! | [`llm`] | calls of models: providers, retry, time-out, price; the offline provider |
+//! | [`access`] | how providers may be called: addresses, headers, keys, and at whose word |
 //! | [`config`] | from file, environment and command line to settings |
 //! | [`signals`] | hands the signals of a running debate to whoever watches, and waits for none of them |
 //! | [`debate`] | the record: state, events, settings, and the one function that turns events into state |
@@ -46,6 +47,7 @@
 //! `cli` and `display` nothing prints, ends the process or knows clap, and `config` alone reads the environment. `debate`
 //! and `protocol` do no input or output.
 
+pub mod access;
 pub mod agent;
 pub mod archive;
 pub mod call;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::Row;
 use crate::measured::{MemoryWatch, median};
 use crate::support::{Incoming, MockServer, Reply, Sandbox, default_reply};
-use dialectic::config::Environment;
+use dialectic::config::process_environment;
 use dialectic::debate::{TerminationKind, default_settings};
 use dialectic::protocol::DIALECTIC;
 use dialectic::runner::{Runner, Services, Spec};
@@ -95,7 +95,7 @@ pub(crate) fn be_watched_by(consumers: &str) -> Result<(), String> {
     let consumers: usize = consumers.parse().map_err(|error| format!("{consumers} watchers: {error}"))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| error.to_string())?.block_on(async {
-        let runner = Runner::new(Directory::at("debates"), Services::new(Environment::of_process()));
+        let runner = Runner::new(Directory::at("debates"), Services::new(process_environment()));
         let mut settings = default_settings();
         settings.debate.rounds = 3;
         settings.debate.termination_condition.kind = TerminationKind::Fixed;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::config::key_variable;
+use crate::access::key_variable;
 use crate::debate::{Debate, Failure, ForkPoint, OutcomeKind, Settled, StopReason};
 use crate::display::{Ended, StreamEnd, summary};
 use crate::engine::Ending;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::{Command, ExitStatus, Stdio};
 
-use crate::config::Environment;
+use crate::config::process_environment;
 use crate::diagnostic::{Blame, Diagnostic};
 
 /// What is below this line is not part of the text. Lines that begin with `#` are: in Markdown they are headings.
@@ -48,7 +48,7 @@ impl Diagnostic for EditError {
 
 /// Has the user write a text, beginning with `text`. `note` stands below it and is not part of it.
 pub(super) fn edit(text: &str, note: &str) -> Result<String, EditError> {
-    let environment = Environment::of_process();
+    let environment = process_environment();
     let usual = if cfg!(windows) { "notepad" } else { "vi" };
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| environment.get(name)).unwrap_or(usual).to_owned();
     let failed = |source| EditError::Failed { editor: editor.clone(), source };

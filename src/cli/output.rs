@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use crate::config::{ConfigError, Environment};
+use crate::access::Environment;
+use crate::config::ConfigError;
 use crate::debate::{Debate, DebateFile, Settings};
 use crate::error::Error;
 use crate::protocol::side;

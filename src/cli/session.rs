@@ -9,18 +9,18 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
+use crate::access::{Environment, Provenance};
 use crate::archive::PastDebates;
 use crate::config::{
-    ConfigError, ConfigPath, EnvFile, Environment, Hooks, Overrides, Provenance, debates_directory, user_settings,
+    ConfigError, ConfigPath, EnvFile, Overrides, debates_directory, load_settings, process_environment, user_settings,
+    users_hooks, with_vocabulary,
 };
 use crate::debate::{Debate, Forecast, Settings};
 use crate::display::{EventSink, KeysMeaning, Messages, ProgressMode, StreamEnd, participants};
 use crate::engine::{Ending, EngineError, ForecastError};
 use crate::error::Error;
 use crate::llm::openai::http_client;
-use crate::runner::{
-    After, Failed, Finished, Ready, Run, Runner, Services, load_settings, users_hooks, with_vocabulary,
-};
+use crate::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services};
 use crate::serve::{Server, Watched};
 use crate::store::{Directory, Entry};
 use crate::trace::{Destination, TraceConfigError, Tracer};
@@ -30,17 +30,16 @@ use super::commands::serve::Served;
 use super::conclusion::{Files, conclude};
 use super::interrupt::{Interrupts, end_on_interrupt, end_soon, interrupt};
 use super::keys::{Key, Keyboard};
-use super::modes;
 use super::output::{is_stdout, make_parent, report_path};
-use super::questions;
 use super::suspend::give_way;
 use super::target::Target;
 use super::terminal::Terminal;
 use super::watchers::{Log, Seen, Waited, Watchers};
+use super::{modes, questions};
 
 /// Where debates are kept.
 pub(super) fn debates() -> Result<Directory, Error> {
-    Ok(Directory::at(debates_directory(&Environment::of_process())?))
+    Ok(Directory::at(debates_directory(&process_environment())?))
 }
 
 /// What a run writes besides the debate itself.

@@ -9,7 +9,7 @@ use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use crate::config::{Environment, usual_color};
+use crate::config::{process_environment, usual_color};
 use crate::display::{
     ColorMode, Detail, DisplayOptions, Ended, Layout, Notices, ProgressMode, footer, render_markdown,
 };
@@ -33,7 +33,7 @@ pub(super) struct Terminal {
 
 impl Terminal {
     pub(super) fn new(color: Option<ColorMode>) -> Self {
-        let environment = Environment::of_process();
+        let environment = process_environment();
         let dumb = environment.get("TERM") == Some("dumb");
         let color = match color {
             Some(ColorMode::Auto) | None if dumb || environment.get("NO_COLOR").is_some() => ColorMode::Never,
@@ -181,7 +181,7 @@ impl Terminal {
     /// whether it did.
     fn is_paged(&self, text: &str) -> bool {
         let rows = console::Term::stdout().size_checked().map_or(usize::MAX, |(rows, _)| usize::from(rows));
-        let environment = Environment::of_process();
+        let environment = process_environment();
         let pager = pager::wanted(&environment).filter(|_| !self.dumb && io::stdin().is_terminal());
         pager.is_some_and(|pager| text.lines().count() >= rows && pager::page(&pager, text, &environment))
     }

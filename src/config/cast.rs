@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::access::provider_names;
 use crate::debate::{AgentSettings, DebateSettings, ProviderSettings, defaults, go_offline};
 use crate::protocol::Protocol;
 use crate::provider::OFFLINE;
@@ -12,7 +13,6 @@ use super::choice::{Choosing, ModelChoice, Served, Wish};
 use super::file::AgentEntry;
 use super::findings::{Findings, unknown};
 use super::overrides::{PanelName, Switch};
-use super::providers;
 use super::resolve::Layers;
 use super::shapes::Object;
 
@@ -42,7 +42,7 @@ pub(super) fn cast(
     layers: &Layers,
     findings: &mut Findings,
 ) -> Cast {
-    let names = providers::names(configured);
+    let names = provider_names(configured);
     let scope = AgentScope {
         vocabulary: layers.vocabulary,
         own_roles: layers.own_roles,
@@ -148,7 +148,7 @@ impl Choosing<'_> {
     ) {
         let overrides = layers.overrides;
         if let Some(provider) = &overrides.provider {
-            let names = providers::names(self.providers);
+            let names = provider_names(self.providers);
             if !names.contains(&provider.as_str()) {
                 findings.argument("--provider", format!("names an {}", unknown("provider", provider, &names)));
                 return;

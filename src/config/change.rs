@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use serde_json::{Map, Value};
 
+use crate::access::Environment;
 use crate::debate::Settings;
 use crate::key_path::{KeyPath, Segment};
 
-use super::env::Environment;
 use super::error::ConfigError;
 use super::file::ConfigFile;
 use super::findings::Findings;

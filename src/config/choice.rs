@@ -4,17 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::access::{Environment, Outline, provider_names};
 use crate::debate::{AgentSettings, ProviderSettings};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::models::facts;
 use crate::llm::presets::{CHEAP_MODELS, OPENROUTER, PRESETS, ROUTED_MODELS, STRONG_MODELS, preset};
 use crate::provider::{DEFAULT_MODELS, OFFLINE};
 
-use super::endpoint::Outline;
-use super::env::Environment;
 use super::findings::{Findings, unknown};
 use super::overrides::PanelName;
-use super::providers;
 
 /// The environment variable with the model to ask where no file says which.
 pub(super) const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";
@@ -325,7 +323,7 @@ impl Choosing<'_> {
     }
 
     fn known(&self, served: Served) -> Result<Served, String> {
-        let names = providers::names(self.providers);
+        let names = provider_names(self.providers);
         if names.contains(&served.provider.as_str()) {
             return Ok(served);
         }
@@ -334,7 +332,7 @@ impl Choosing<'_> {
 
     /// Why a provider alone does not say which model to ask.
     pub(super) fn no_default_model(&self, provider: &str) -> String {
-        let names = providers::names(self.providers);
+        let names = provider_names(self.providers);
         if names.contains(&provider) {
             format!("names `{provider}`, for which no model is listed: name one, too, with `--model`")
         } else {

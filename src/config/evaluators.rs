@@ -10,6 +10,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::access::{Environment, provider_names};
 use crate::debate::{AgentId, ProviderSettings, defaults};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::key_path::KeyPath;
@@ -17,7 +18,6 @@ use crate::money::Price;
 use crate::provider::{OFFLINE, OFFLINE_MODEL};
 
 use super::agents::file_path;
-use super::env::Environment;
 use super::error::{ConfigError, SyntaxFault};
 use super::file::{PriceEntry, ProviderEntry};
 use super::findings::Findings;
@@ -140,7 +140,7 @@ struct EvaluatorEntry {
 }
 
 /// Reads the evaluators of a file. With `offline` each of them is the offline provider's. API keys are asked for by
-/// [`missing_keys_of`](super::missing_keys_of).
+/// [`missing_keys_of`](crate::access::missing_keys_of).
 ///
 /// # Errors
 /// The file is missing, names nobody, or cannot be used (all its problems in one error).
@@ -200,7 +200,7 @@ fn resolved(path: &Path, document: Document<EvaluatorsFile>) -> Result<Evaluatio
     let mut findings = Findings::default();
     let providers = providers::resolve(file.providers, &mut findings);
     let prices = resolve::prices(file.prices, &mut findings);
-    let names = providers::names(&providers);
+    let names = provider_names(&providers);
     let base = parent(path);
     let evaluators: Vec<(usize, EvaluatorSettings)> = enabled
         .into_iter()

@@ -1,8 +1,9 @@
 //! Commands of the user's, and which files may name them.
 
+use crate::access::Environment;
 use crate::key_path::KeyPath;
+use crate::runner::Hooks;
 
-use super::env::Environment;
 use super::error::ConfigError;
 use super::file::{ConfigFile, HooksSection};
 use super::findings::Findings;
@@ -12,43 +13,34 @@ use super::read::Document;
 use super::shapes::Object;
 use super::user::{UserConfig, read_user};
 
-/// What runs when a debate has ended, in this order.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Hooks {
-    /// Commands for the shell; each gets the state of the debate on its standard input.
-    pub after_debate: Vec<String>,
+/// Those of a file that the user named, else the user's own. Those of a file that was found are left out, with a
+/// warning: whoever made a directory must not run commands on the machine of whoever looks into it.
+pub(super) fn allowed(
+    path: &ConfigPath,
+    document: Option<&Document<ConfigFile>>,
+    user: Option<&UserConfig>,
+    warnings: &mut Vec<String>,
+) -> Hooks {
+    let of_file = document.and_then(|document| of(&document.content));
+    match path {
+        ConfigPath::Named(_) if of_file.is_some() => return of_file.unwrap_or_default(),
+        ConfigPath::Default if of_file.is_some_and(|hooks| !hooks.after_debate.is_empty()) => {
+            let path = path.as_path().display();
+            warnings.push(format!(
+                "the commands in `hooks` are left out: {path} was found, not named; to run them: -c {path}"
+            ));
+        }
+        ConfigPath::Named(_) | ConfigPath::Default => {}
+    }
+    user.and_then(|user| of(&user.document.content)).unwrap_or_default()
 }
 
-impl Hooks {
-    /// Those of a file that the user named, else the user's own. Those of a file that was found are left out, with a
-    /// warning: whoever made a directory must not run commands on the machine of whoever looks into it.
-    pub(super) fn allowed(
-        path: &ConfigPath,
-        document: Option<&Document<ConfigFile>>,
-        user: Option<&UserConfig>,
-        warnings: &mut Vec<String>,
-    ) -> Self {
-        let of_file = document.and_then(|document| of(&document.content));
-        match path {
-            ConfigPath::Named(_) if of_file.is_some() => return of_file.unwrap_or_default(),
-            ConfigPath::Default if of_file.is_some_and(|hooks| !hooks.after_debate.is_empty()) => {
-                let path = path.as_path().display();
-                warnings.push(format!(
-                    "the commands in `hooks` are left out: {path} was found, not named; to run them: -c {path}"
-                ));
-            }
-            ConfigPath::Named(_) | ConfigPath::Default => {}
-        }
-        user.and_then(|user| of(&user.document.content)).unwrap_or_default()
-    }
-
-    /// Those of the user's own configuration.
-    ///
-    /// # Errors
-    /// It cannot be used.
-    pub fn of_user(environment: &Environment, vocabulary: &Vocabulary) -> Result<Self, ConfigError> {
-        Ok(read_user(environment, vocabulary)?.and_then(|user| of(&user.document.content)).unwrap_or_default())
-    }
+/// Those of the user's own configuration.
+///
+/// # Errors
+/// It cannot be used.
+pub(super) fn of_user(environment: &Environment, vocabulary: &Vocabulary) -> Result<Hooks, ConfigError> {
+    Ok(read_user(environment, vocabulary)?.and_then(|user| of(&user.document.content)).unwrap_or_default())
 }
 
 fn of(file: &ConfigFile) -> Option<Hooks> {

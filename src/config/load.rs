@@ -3,20 +3,20 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::access::{Environment, Provenance};
 use crate::debate::{AgentSettings, Settings};
+use crate::runner::Hooks;
 use crate::tools::FILE_TOOLS;
 
 use super::choice::ModelChoice;
-use super::env::Environment;
 use super::error::ConfigError;
 use super::file::{ConfigFile, PanelFile};
 use super::findings::unknown;
-use super::hooks::Hooks;
+use super::hooks;
 use super::overrides::{Overrides, PanelChoice, PanelName, Vocabulary};
 use super::read::{Document, parse, read};
 use super::resolve::{Layers, resolve};
 use super::sources::{Origin, Sources};
-use super::stranger::Provenance;
 use super::user::{UserConfig, merged, read_user};
 
 /// The file that is read when none is named.
@@ -62,7 +62,7 @@ pub struct Loaded {
     pub hooks: Hooks,
 }
 
-/// Reads and resolves all layers. API keys are not asked for here but by [`missing_keys`](super::missing_keys()):
+/// Reads and resolves all layers. API keys are not asked for here but by [`missing_keys`](crate::access::missing_keys()):
 /// a configuration can be looked at without them.
 ///
 /// # Errors
@@ -166,7 +166,7 @@ pub(super) fn assemble(
         resolved.findings.locate(|key| document?.locate(key));
         return Err(ConfigError::Invalid { path, problems: resolved.findings.problems });
     }
-    let hooks = Hooks::allowed(path, document.as_ref(), user, &mut warnings);
+    let hooks = hooks::allowed(path, document.as_ref(), user, &mut warnings);
     let document = document.unwrap_or_default();
     warnings.extend(document.warnings);
     warnings.extend(user.iter().flat_map(|user| &user.warnings).cloned());

@@ -4,8 +4,8 @@
 //! wrong; a pure resolution then decides every value and reports all problems and warnings together.
 //! [`load`] does both. Roles, tools and protocols are known to other modules and come in as a [`Vocabulary`].
 //!
-//! Nothing here prints, and only [`Environment::capture`] reads the process environment. A secret is never part of
-//! the settings, a warning or an error: headers keep `${NAME}` until [`endpoint`] builds what a client needs.
+//! Nothing here prints, and only [`capture_environment`] reads the process environment. A secret is never part of
+//! the settings, a warning or an error.
 
 mod advice;
 mod agents;
@@ -13,15 +13,12 @@ mod cast;
 mod change;
 mod choice;
 mod dotenv;
-mod endpoint;
 mod env;
 mod error;
 mod evaluators;
 mod file;
 mod findings;
-mod headers;
 mod hooks;
-mod keys;
 mod load;
 mod overrides;
 mod place;
@@ -32,9 +29,9 @@ mod schema;
 mod shapes;
 mod sources;
 mod starter;
-mod stranger;
 mod suggest;
 mod user;
+mod vocabulary;
 
 #[cfg(test)]
 mod tests;
@@ -42,23 +39,19 @@ mod tests;
 pub use advice::{model_warnings, one_family, related_reviewers};
 pub use change::{Change, Changed, change};
 pub use choice::{Because, ModelChoice, NoKey, default_models};
-pub use endpoint::{EndpointError, elsewhere, endpoint, is_elsewhere, routed_providers};
-pub use env::{EnvError, EnvFile, Environment};
+pub use env::{EnvError, EnvFile, capture_environment, process_environment, users_environment};
 pub use error::{ConfigError, Expected, Found, Problem, SyntaxFault};
 pub use evaluators::{
     EVALUATOR_TEMPERATURE, EvaluationSettings, EvaluatorSettings, EvaluatorsError, load_evaluators, offline_evaluator,
 };
-pub use hooks::Hooks;
-pub use keys::{MissingKey, MissingKeys, key_variable, known_keys, missing_keys, missing_keys_of, secret_variables};
 pub use load::{ConfigPath, DEFAULT_PATH, Loaded, load, role_files};
 pub use overrides::{Overrides, PanelChoice, PanelName, Switch, Vocabulary};
 pub use place::{Location, Place};
-pub use providers::url_fault;
 pub use read::{Document, read};
 pub use schema::schema;
 pub use shapes::{Named, Object, Whole};
 pub use sources::{Row, Source, Sources, show};
 pub use starter::starter;
-pub use stranger::{Author, PromptFault, Provenance, StrangerError};
 pub use suggest::nearest;
 pub use user::{debates_directory, user_path, user_settings, usual_color};
+pub use vocabulary::{change_settings, load_settings, role_names, users_hooks, with_vocabulary};

@@ -1,15 +1,15 @@
-//! The `providers` of the file, and which provider names there are.
+//! The `providers` of the file.
 
 use std::collections::BTreeMap;
 
+use crate::access::{headers, url_fault};
 use crate::debate::ProviderSettings;
 use crate::key_path::KeyPath;
-use crate::llm::presets::{PRESETS, preset};
+use crate::llm::presets::preset;
 use crate::provider::OFFLINE;
 
 use super::file::ProviderEntry;
 use super::findings::Findings;
-use super::headers;
 use super::shapes::{Named, Object};
 
 /// Checks and completes the configured providers.
@@ -68,26 +68,4 @@ fn provider(name: &str, entry: ProviderEntry, path: &KeyPath, findings: &mut Fin
         schemas: entry.schemas,
         headers,
     }
-}
-
-/// Why a text cannot be the base of a provider's URLs; the text is not quoted, it may hold a password.
-#[must_use]
-pub fn url_fault(text: &str) -> Option<&'static str> {
-    let Ok(url) = reqwest::Url::parse(text.trim()) else {
-        return Some("is not a URL, e.g. `http://127.0.0.1:8000/v1`");
-    };
-    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Some("must be an http or https URL");
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Some("holds a user name or password: use `apiKeyEnv`, or a header with `${NAME}`");
-    }
-    (url.query().is_some() || url.fragment().is_some()).then_some("must end with its path, without `?` or `#`")
-}
-
-/// All names that an agent's `provider` may have, the built-in ones first.
-pub(super) fn names(configured: &BTreeMap<String, ProviderSettings>) -> Vec<&str> {
-    let built_in = PRESETS.iter().map(|preset| preset.name);
-    let own = configured.keys().map(String::as_str).filter(|name| preset(name).is_none());
-    built_in.chain(own).collect()
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use crate::access::{Environment, Outline, elsewhere, is_elsewhere, provider_names, url_fault};
 use crate::debate::{
     AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings, EMBEDDER,
     ModelLimits, ProviderSettings, Settings, SimilarityMethod, TeamSettings, TerminationSettings, Terms,
@@ -16,8 +17,6 @@ use crate::provider::OFFLINE;
 
 use super::cast::{Cast, Described, cast};
 use super::choice::{ModelChoice, Wish};
-use super::endpoint::{Outline, elsewhere, is_elsewhere};
-use super::env::Environment;
 use super::file::{
     ArenaSection, BudgetSection, ConfigFile, CriticsEntry, DebateSection, ModelEntry, OrchestratorType, PanelFile,
     PriceEntry, TerminationSection,
@@ -143,7 +142,7 @@ fn embedder(
         return None;
     }
     let path = KeyPath::root().key("debate").key("arena").key("convergence");
-    let names = providers::names(configured);
+    let names = provider_names(configured);
     let provider =
         findings.known(path.key("provider"), convergence.provider.clone(), "provider", &names, &judge.provider);
     let mut embedder = AgentSettings {
@@ -199,7 +198,7 @@ fn check_moved_endpoints(settings: &Settings, environment: &Environment, finding
     for provider in used {
         let variable = Outline::of(provider, &settings.providers).and_then(|outline| outline.moved_by());
         let Some((variable, url)) = variable.and_then(|name| Some((name, environment.get(name)?))) else { continue };
-        if let Some(fault) = providers::url_fault(url) {
+        if let Some(fault) = url_fault(url) {
             findings.variable_problem(variable, fault);
         }
     }

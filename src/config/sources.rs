@@ -6,12 +6,11 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::access::{Environment, Outline};
 use crate::key_path::{KeyPath, Segment};
 use crate::provider::OFFLINE;
 
 use super::choice::{Because, ModelChoice};
-use super::endpoint::Outline;
-use super::env::Environment;
 use super::load::{ConfigPath, Loaded};
 use super::overrides::{Overrides, Switch};
 use super::user::UserConfig;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::access::{Environment, Provenance, endpoint, missing_keys};
 use crate::debate::{Position, Settings, SynthesisMethod, TerminationKind, TraceTarget, default_settings};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::money::Usd;

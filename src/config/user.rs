@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::access::{Environment, provider_names};
 use crate::debate::Settings;
 use crate::key_path::KeyPath;
 
 use super::choice::Wish;
-use super::env::Environment;
 use super::error::ConfigError;
 use super::file::{AgentEntry, ConfigFile, DebateSection, HooksSection, ModelEntry, PriceEntry, ProviderEntry};
 use super::findings::Findings;
@@ -178,7 +178,7 @@ pub(super) fn read_user(environment: &Environment, vocabulary: &Vocabulary) -> R
 
 fn check_wish(wish: &Wish, settings: &Settings, findings: &mut Findings) {
     let at = |key: &str| KeyPath::root().key(key);
-    let names = super::providers::names(&settings.providers);
+    let names = provider_names(&settings.providers);
     if let Some(provider) = wish.provider.as_ref().filter(|name| !names.contains(&name.as_str())) {
         findings.problem(at("provider"), super::findings::unknown("provider", provider, &names));
     }

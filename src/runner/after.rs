@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::task::spawn_blocking;
 
-use crate::config::{Hooks, secret_variables};
+use crate::access::secret_variables;
 use crate::debate::Settings;
 use crate::process::{Limited, run};
 
@@ -16,6 +16,13 @@ use super::{Past, Runner};
 
 /// How long a command may take.
 pub const HOOK_LIMIT: Duration = Duration::from_mins(1);
+
+/// What runs when a debate has ended, in this order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hooks {
+    /// Commands for the shell; each gets the state of the debate on its standard input.
+    pub after_debate: Vec<String>,
+}
 
 /// What is to be done behind a debate.
 pub struct After {

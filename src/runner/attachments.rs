@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use crate::config::{Environment, known_keys};
+use crate::access::{Environment, known_keys};
 use crate::debate::{Attachment, Settings};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::encoding::{NotUtf8, decode};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::access::{Provenance, elsewhere};
 use crate::agent::Panel;
-use crate::config::{Provenance, elsewhere};
 use crate::debate::{Debate, PanelInfo, Participant, Recorded, Settings, Spent, Status};
 use crate::engine::{Engine, FollowUpError};
 use crate::money::Usd;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
 
-use crate::config::{Provenance, secret_variables};
+use crate::access::{Provenance, secret_variables};
 use crate::debate::{AgentId, Debate, Gathered, Material, MaterialSource, Settings, Span, Standings, Yield};
 use crate::engine::Gather;
 use crate::llm::models::family;

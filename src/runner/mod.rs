@@ -10,13 +10,13 @@
 mod after;
 mod attachments;
 mod follow_up;
+mod foreseen;
 mod gather;
 mod models;
 mod past;
 mod prepared;
 mod run;
 mod services;
-mod setup;
 mod spending;
 
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use rand::RngExt;
 
-use crate::config::{Provenance, elsewhere};
+use crate::access::{Provenance, elsewhere};
 use crate::debate::{
     Attachment, Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint, ForkedFrom,
     Settings, Status, check_taken_over, fork,
@@ -36,14 +36,13 @@ use crate::protocol::{Protocol, Unfit};
 use crate::secrets::KnownKeys;
 use crate::store::{Contents, Directory, Entry, Record, StoreError, read_journal, read_state};
 
-pub use after::{After, HOOK_LIMIT};
+pub use after::{After, HOOK_LIMIT, Hooks};
 pub use attachments::{AttachmentError, Attachments};
 pub use follow_up::Question;
 pub use past::Past;
 pub use prepared::{Prepared, Ready};
 pub use run::{Controls, Failed, Finished, Run};
 pub use services::{Services, ServicesError};
-pub use setup::{change_settings, load_settings, role_names, users_hooks, with_vocabulary};
 pub use spending::{SpendingError, SpendingLock, remove, spent_by, spent_today};
 
 pub(crate) use models::Models;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use crate::config::{Environment, Provenance, endpoint};
+use crate::access::{Environment, Provenance, endpoint};
 use crate::debate::ProviderSettings;
 use crate::llm::ChatModel;
 use crate::llm::offline::{Rehearsal, RehearsalOptions};

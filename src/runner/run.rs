@@ -8,9 +8,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::debate::{AgentId, Debate, DebateId, Progress, Recorded};
+use crate::debate::{AgentId, Debate, DebateId, Progress};
 use crate::engine::{Command, Ending, Engine, EngineError, Heard};
-use crate::signals::{EventLog, Follower, Signals, Subscription, Words};
+use crate::signals::{Follower, Signals, Subscription, Words};
 use crate::store::JournalReader;
 
 /// A debate that runs by itself. Dropping the handle pauses it only where it waits for answers that nobody can give
@@ -52,12 +52,6 @@ pub struct Failed {
     pub debate: Box<Debate>,
     /// Why.
     pub source: EngineError,
-}
-
-impl EventLog for JournalReader {
-    fn next_event(&mut self) -> io::Result<Option<Recorded>> {
-        JournalReader::next_event(self)
-    }
 }
 
 impl Run {

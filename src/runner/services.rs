@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::agent::{Panel, PanelError, price_of, timeouts_of};
-use crate::config::{
-    EndpointError, EnvError, Environment, MissingKeys, Provenance, StrangerError, known_keys, missing_keys,
+use crate::access::{
+    EndpointError, Environment, MissingKeys, Provenance, StrangerError, VariableError, known_keys, missing_keys,
     routed_providers,
 };
+use crate::agent::{Panel, PanelError, price_of, timeouts_of};
 use crate::debate::Settings;
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::engine::{BudgetError, check_prices};
@@ -35,7 +35,7 @@ pub enum ServicesError {
     Keys(#[from] MissingKeys),
     /// A variable of the environment cannot be used.
     #[error(transparent)]
-    Environment(#[from] EnvError),
+    Environment(#[from] VariableError),
     /// A provider cannot be called as configured.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),

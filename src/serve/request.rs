@@ -4,14 +4,15 @@
 //! what is not in the list is refused. What is said is laid over the server's configuration as a change of it, so that
 //! each check of a configuration holds.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use std::sync::Arc;
-
-use crate::config::{Change, Environment};
+use crate::access::Environment;
+use crate::config::Change;
 use crate::debate::{
     AgentFailurePolicy, AgentSettings, AllCritics, Attachment, Position, Settings, SynthesisMethod, TerminationKind,
 };

@@ -7,18 +7,19 @@ use chrono::Utc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::access::{Environment, Provenance};
 use crate::archive::PastDebates;
-use crate::config::{ConfigPath, Environment, Loaded, Overrides, Provenance, Switch, model_warnings, user_settings};
+use crate::config::{
+    ConfigPath, Loaded, Overrides, Switch, change_settings, load_settings, model_warnings, user_settings, users_hooks,
+    with_vocabulary,
+};
 use crate::debate::{ForkPoint, Position, Settings};
 use crate::diagnostic::Diagnostic as _;
 use crate::engine::{check_prices, check_purchase, check_windows};
 use crate::money::Usd;
 use crate::protocol::{PROTOCOLS, Protocol};
 use crate::provider::{OFFLINE, OFFLINE_MODEL};
-use crate::runner::{
-    After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, change_settings, load_settings,
-    spent_by, users_hooks, with_vocabulary,
-};
+use crate::runner::{After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, spent_by};
 use crate::store::{Directory, Entry};
 
 use super::problem::Problem;
@@ -165,7 +166,7 @@ fn models(settings: &Settings) -> Vec<ModelInfo> {
 /// The roles that requests may name: the built-in ones, those of the configuration's agents, and those that lie beside it
 /// as files.
 fn roles(settings: &Settings) -> Vec<String> {
-    let mut roles: Vec<String> = crate::runner::role_names(settings.base_dir.as_deref());
+    let mut roles: Vec<String> = crate::config::role_names(settings.base_dir.as_deref());
     for agent in settings.agents.iter().chain([&settings.judge]) {
         if !roles.contains(&agent.role) {
             roles.push(agent.role.clone());

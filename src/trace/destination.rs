@@ -8,7 +8,7 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 
-use crate::config::{Environment, StrangerError};
+use crate::access::{Environment, StrangerError};
 use crate::debate::TraceTarget;
 use crate::diagnostic::{Blame, Diagnostic};
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::pitch::PITCHING;
 use crate::support::{Incoming, MockServer, Reply, Sandbox, Screen, Terminal, answer, by_task};
 use crate::timing::without_times;
-use dialectic::config::{Environment, Provenance};
+use dialectic::access::{Environment, Provenance};
 use dialectic::debate::{Debate, Made, Settings, Status, default_settings, go_offline};
 use dialectic::engine::{Ending, forecast};
 use dialectic::money::Price;

@@ -12,7 +12,7 @@ use crate::cli::session::{debates, env_file, runner, vouched};
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
-use crate::config::Environment;
+use crate::config::capture_environment;
 use crate::debate::Debate;
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::display::{DisplayOptions, ProgressMode};
@@ -43,7 +43,7 @@ pub(in crate::cli) fn run(args: &AskArgs, terminal: &mut Terminal) -> Result<(),
     let question = args.question.as_deref().map(read).transpose()?;
     let directory = debates()?;
     let entry = directory.find(&args.which.debate)?;
-    let environment = Environment::capture(&env_file(args.env_file.as_ref()))?;
+    let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let runner = runner(environment.clone())?;
     let saved = runner.open_finished(&entry, &[])?;
     for warning in saved.warnings().iter().chain(environment.warnings()) {

@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::access::Environment;
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
-use crate::config::Environment;
 use crate::debate::{Attachment, Settings};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::figures::counted;

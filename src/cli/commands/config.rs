@@ -6,16 +6,17 @@ use std::path::Path;
 
 use console::{Alignment, measure_text_width, pad_str};
 
+use crate::access::Environment;
 use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
 use crate::cli::session::env_file;
 use crate::cli::terminal::Terminal;
 use crate::config::{
-    ConfigPath, Environment, Loaded, Overrides, Row, model_warnings, one_family, related_reviewers, schema, show,
-    starter,
+    ConfigPath, Loaded, Overrides, Row, capture_environment, load_settings, model_warnings, one_family,
+    related_reviewers, schema, show, starter, with_vocabulary,
 };
 use crate::error::Error;
 use crate::figures::counted;
-use crate::runner::{Services, load_settings, with_vocabulary};
+use crate::runner::Services;
 use crate::sanitize::one_line;
 use crate::trace::{Destination, TraceConfigError};
 
@@ -81,7 +82,7 @@ fn check(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(), Error> {
 }
 
 fn read(file: &ConfigFileArgs, terminal: &mut Terminal) -> Result<(Loaded, Environment), Error> {
-    let environment = Environment::capture(&env_file(file.env_file.as_ref()))?;
+    let environment = capture_environment(&env_file(file.env_file.as_ref()))?;
     let path = file.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
     let loaded = load_settings(&path, &environment, &Overrides::default())?;
     for warning in &loaded.warnings {

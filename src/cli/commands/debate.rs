@@ -9,11 +9,12 @@ use crate::cli::args::DebateArgs;
 use crate::cli::session::{Session, env_file, runner};
 use crate::cli::terminal::Terminal;
 use crate::config::{
-    ConfigPath, Environment, Loaded, ModelChoice, Overrides, PanelChoice, PanelName, Switch, model_warnings,
+    ConfigPath, Loaded, ModelChoice, Overrides, PanelChoice, PanelName, Switch, capture_environment, load_settings,
+    model_warnings,
 };
 use crate::debate::Settings;
 use crate::error::Error;
-use crate::runner::{Spec, load_settings};
+use crate::runner::Spec;
 
 use super::problem::{self, Sources};
 use super::{attachments, dry_run, protocols, serve};
@@ -26,7 +27,7 @@ pub(in crate::cli) fn run(args: &DebateArgs, terminal: &mut Terminal) -> Result<
         stdin_is_taken: args.attach.iter().any(|path| path.as_os_str() == "-"),
     };
     let problem = problem::read(&sources, terminal)?;
-    let environment = Environment::capture(&env_file(args.run.env_file.as_ref()))?;
+    let environment = capture_environment(&env_file(args.run.env_file.as_ref()))?;
     let path = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
     let Loaded { settings, warnings, provenance, choice, hooks, .. } =
         load_settings(&path, &environment, &overrides(args))?;

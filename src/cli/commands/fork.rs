@@ -3,15 +3,14 @@
 use crate::cli::args::{ForkArgs, ModelArgs};
 use crate::cli::session::{Session, debates, env_file, hooks, runner, vouched};
 use crate::cli::terminal::Terminal;
-use crate::config::{Environment, Overrides, Switch, model_warnings};
+use crate::config::{Overrides, Switch, capture_environment, change_settings, model_warnings};
 use crate::error::Error;
-use crate::runner::change_settings;
 
 use super::debate::today;
 
 pub(in crate::cli) fn run(args: &ForkArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = debates()?.find(&args.which.debate)?;
-    let environment = Environment::capture(&env_file(args.run.env_file.as_ref()))?;
+    let environment = capture_environment(&env_file(args.run.env_file.as_ref()))?;
     let runner = runner(environment.clone())?;
     let branch = runner.branch(&entry, &args.at)?;
     let parent = branch.parent().clone();

@@ -8,14 +8,12 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use crate::access::{Environment, Provenance, endpoint, key_variable, url_fault};
 use crate::cli::args::InitArgs;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::output::make_parent;
 use crate::cli::terminal::Terminal;
-use crate::config::{
-    ConfigError, Environment, NoKey, PanelName, Provenance, default_models, endpoint, key_variable, url_fault,
-    user_path,
-};
+use crate::config::{ConfigError, NoKey, PanelName, default_models, user_path, users_environment};
 use crate::debate::ProviderSettings;
 use crate::error::Error;
 use crate::llm::openai::{OpenAiClient, http_client};
@@ -41,7 +39,7 @@ struct Wanted {
 }
 
 pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let environment = Environment::of_user()?;
+    let environment = users_environment()?;
     let Some(path) = user_path(&environment) else {
         let message = "there is no directory for configurations of yours: HOME is not set".to_owned();
         return Err(ConfigError::Unmet { message }.into());
@@ -65,7 +63,7 @@ pub(in crate::cli) fn run(args: &InitArgs, terminal: &mut Terminal) -> Result<()
         && let Some(variable) = missing_variable(&wanted, &environment)
         && ask_key(&variable, &environment, dialogue, terminal)?
     {
-        environment = Environment::of_user()?;
+        environment = users_environment()?;
     }
     which_model(args, &mut wanted, &environment, dialogue.as_mut(), terminal)?;
     if let Some(dialogue) = &mut dialogue {

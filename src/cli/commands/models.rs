@@ -7,12 +7,13 @@ use std::time::Duration;
 use glob::Pattern;
 use serde::Serialize;
 
+use crate::access::{Environment, Provenance, endpoint, missing_keys_of};
 use crate::agent::{limits_of, price_of};
 use crate::cli::args::ModelsArgs;
 use crate::cli::dialogue::{Dialogue, NotAsked};
 use crate::cli::session::env_file;
 use crate::cli::terminal::Terminal;
-use crate::config::{ConfigError, ConfigPath, Environment, Loaded, Overrides, Provenance, endpoint, missing_keys_of};
+use crate::config::{ConfigError, ConfigPath, Loaded, Overrides, capture_environment, load_settings};
 use crate::debate::{AgentId, AgentSettings, Settings};
 use crate::display::{Cell, Layout, Table, TableColumn};
 use crate::error::Error;
@@ -22,7 +23,6 @@ use crate::llm::openai::{Offered, OpenAiClient, http_client};
 use crate::llm::{ChatModel, Listener, Live, ModelError, Request, Timeouts};
 use crate::money::Usd;
 use crate::provider::{DEFAULT_MODELS, OFFLINE};
-use crate::runner::load_settings;
 use crate::sanitize::one_line;
 
 use super::debate::today;
@@ -71,7 +71,7 @@ impl Listener for Nobody {
 }
 
 pub(in crate::cli) fn run(args: &ModelsArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let environment = Environment::capture(&env_file(args.file.env_file.as_ref()))?;
+    let environment = capture_environment(&env_file(args.file.env_file.as_ref()))?;
     let path = args.file.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
     let Loaded { settings, warnings, provenance, choice, .. } =
         load_settings(&path, &environment, &Overrides::default())?;

@@ -7,10 +7,9 @@ use crate::cli::args::ReportArgs;
 use crate::cli::output::{ReportFormat, detail, open_page, write_report};
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::config::{ConfigError, ConfigPath, Environment, Overrides};
+use crate::config::{ConfigError, ConfigPath, Overrides, load_settings, process_environment};
 use crate::debate::Settings;
 use crate::error::Error;
-use crate::runner::load_settings;
 use crate::store::Entry;
 
 pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<(), Error> {
@@ -34,7 +33,7 @@ pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<
     let output = args.output.as_deref().or(beside.as_deref());
     write_report(&entry, configured.as_ref(), output, detail(args.verbose), Some(format), terminal)?;
     if let Some(page) = output.filter(|_| args.open) {
-        open_page(page, &Environment::of_process(), terminal);
+        open_page(page, &process_environment(), terminal);
     }
     Ok(())
 }
@@ -55,7 +54,7 @@ fn configured(path: &Path, terminal: &mut Terminal) -> Result<Option<Settings>, 
         return Ok(None);
     }
     let path = ConfigPath::Named(path.to_owned());
-    let loaded = load_settings(&path, &Environment::of_process(), &Overrides::default())?;
+    let loaded = load_settings(&path, &process_environment(), &Overrides::default())?;
     for warning in &loaded.warnings {
         terminal.warning(warning);
     }

@@ -2,21 +2,22 @@
 
 mod newest;
 
+use crate::access::Environment;
 use crate::cli::args::ResumeArgs;
 use crate::cli::output::{detail, report_path, write_report};
 use crate::cli::session::{Session, debates, env_file, hooks, runner, vouched};
 use crate::cli::terminal::Terminal;
-use crate::config::{ConfigPath, DEFAULT_PATH, Environment, Overrides, model_warnings};
+use crate::config::{ConfigPath, DEFAULT_PATH, Overrides, capture_environment, load_settings, model_warnings};
 use crate::debate::{DebateId, Settings};
 use crate::error::Error;
 use crate::provider::OFFLINE;
-use crate::runner::{RunnerError, load_settings};
+use crate::runner::RunnerError;
 use crate::store::Entry;
 
 use super::debate::today;
 
 pub(in crate::cli) fn run(args: &ResumeArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let environment = Environment::capture(&env_file(args.run.env_file.as_ref()))?;
+    let environment = capture_environment(&env_file(args.run.env_file.as_ref()))?;
     let runner = runner(environment.clone())?;
     let entry = match &args.debate {
         Some(name) => debates()?.find(name)?,

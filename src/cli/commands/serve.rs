@@ -8,15 +8,15 @@ use tempfile::TempPath;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::oneshot;
 
+use crate::access::Environment;
 use crate::cli::args::ServeArgs;
 use crate::cli::interrupt::Interrupts;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
-use crate::config::{ConfigPath, Environment, Overrides};
+use crate::config::{ConfigPath, Overrides, capture_environment, load_settings};
 use crate::debate::DebateId;
 use crate::error::Error;
 use crate::money::Usd;
-use crate::runner::load_settings;
 use crate::serve::{Options, Server, Stage, Workplace};
 use crate::store::Directory;
 
@@ -24,7 +24,7 @@ use crate::store::Directory;
 const PLACES: usize = 3;
 
 pub(in crate::cli) fn run(args: &ServeArgs, terminal: &mut Terminal) -> Result<(), Error> {
-    let environment = Environment::capture(&env_file(args.env_file.as_ref()))?;
+    let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let config = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
     // A configuration that cannot be used is better found now than with the first debate.
     for warning in load_settings(&config, &environment, &Overrides::default())?.warnings {

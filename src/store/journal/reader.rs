@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::debate::Recorded;
 use crate::protocol::Upgrade;
+use crate::signals::EventLog;
 use crate::store::line::{read_line, unchecked};
 use crate::store::regular::open_regular;
 
@@ -52,5 +53,11 @@ impl JournalReader {
     #[must_use]
     pub fn is_between_lines(&self) -> bool {
         self.line.is_empty()
+    }
+}
+
+impl EventLog for JournalReader {
+    fn next_event(&mut self) -> io::Result<Option<Recorded>> {
+        JournalReader::next_event(self)
     }
 }

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use destination::Destination;
 use retries::Retries;
 
+use crate::access::{Environment, Provenance, is_elsewhere, missing_keys_of};
 use crate::agent::timeouts_of;
 use crate::cli::args::EvalArgs;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
 use crate::config::{
-    Environment, EvaluationSettings, EvaluatorSettings, Provenance, Switch, is_elsewhere, load_evaluators,
-    missing_keys_of, offline_evaluator,
+    EvaluationSettings, EvaluatorSettings, Switch, capture_environment, load_evaluators, offline_evaluator,
 };
 use crate::debate::default_settings;
 use crate::error::Error;
@@ -28,7 +28,7 @@ use crate::store::Wanted;
 
 pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<(), Error> {
     // Everything that can be checked is checked here, before anything is paid for.
-    let environment = Environment::capture(&env_file(args.env_file.as_ref()))?;
+    let environment = capture_environment(&env_file(args.env_file.as_ref()))?;
     let settings = settings(args, &environment)?;
     let subjects = subjects(args.debates(), terminal)?;
     let retries = if args.verbose { Retries::told(terminal.color())? } else { Retries::untold() };

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::access::Environment;
 use crate::cli::args::ResumeArgs;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::session::{debates, vouched};
 use crate::cli::terminal::Terminal;
-use crate::config::Environment;
 use crate::debate::{Debate, Forecast, Made, Span, Status};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::error::Error;

@@ -3,7 +3,7 @@
 use reqwest::header::{HeaderName, HeaderValue};
 use secrecy::SecretString;
 
-use super::env::Environment;
+use super::environment::Environment;
 
 /// A part of a header's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,8 @@ enum Piece<'a> {
 }
 
 /// What is wrong with a header as configured; never its value.
-pub(super) fn fault(name: &str, value: &str) -> Option<String> {
+#[must_use]
+pub fn fault(name: &str, value: &str) -> Option<String> {
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
         return Some("is not a name that a header can have".to_owned());
     }
@@ -50,7 +51,8 @@ pub(super) fn expand(value: &str, environment: &Environment) -> Result<SecretStr
 }
 
 /// Whether a text can be the name of an environment variable.
-pub(super) fn is_variable_name(name: &str) -> bool {
+#[must_use]
+pub fn is_variable_name(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')

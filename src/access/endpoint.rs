@@ -7,12 +7,11 @@ use secrecy::SecretString;
 use crate::debate::{ProviderSettings, Settings};
 use crate::diagnostic::{Blame, Diagnostic};
 use crate::llm::openai::Endpoint;
-use crate::llm::presets::{OPENROUTER, Preset, preset};
+use crate::llm::presets::{OPENROUTER, PRESETS, Preset, preset};
 use crate::provider::ApiKind;
 
-use super::env::Environment;
+use super::environment::Environment;
 use super::headers;
-use super::providers::url_fault;
 use super::stranger::{Provenance, StrangerError};
 
 /// A provider that cannot be called as configured.
@@ -62,24 +61,31 @@ impl Diagnostic for EndpointError {
 
 /// What a provider is made of, before the environment's values are filled in.
 #[derive(Debug, Clone)]
-pub(super) struct Outline<'a> {
-    pub(super) preset: Option<&'static Preset>,
-    pub(super) entry: Option<&'a ProviderSettings>,
+pub struct Outline<'a> {
+    /// The built-in provider of that name.
+    pub preset: Option<&'static Preset>,
+    /// What is configured.
+    pub entry: Option<&'a ProviderSettings>,
 }
 
 impl<'a> Outline<'a> {
-    pub(super) fn of(name: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<Self> {
+    /// The provider of that name; nothing where it is neither built in nor configured.
+    #[must_use]
+    pub fn of(name: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<Self> {
         let outline = Self { preset: preset(name), entry: providers.get(name) };
         (outline.preset.is_some() || outline.entry.is_some()).then_some(outline)
     }
 
-    pub(super) fn api_key_env(&self) -> Option<&'a str> {
+    /// The variable that holds its key.
+    #[must_use]
+    pub fn api_key_env(&self) -> Option<&'a str> {
         let configured = self.entry.and_then(|entry| entry.api_key_env.as_deref());
         configured.or(self.preset.and_then(|preset| preset.api_key_env))
     }
 
     /// The environment's endpoint over the file's over the preset's.
-    pub(super) fn base_url(&self, environment: &'a Environment) -> Option<&'a str> {
+    #[must_use]
+    pub fn base_url(&self, environment: &'a Environment) -> Option<&'a str> {
         let configured = self.entry.and_then(|entry| entry.base_url.as_deref());
         self.moved_by()
             .and_then(|name| environment.get(name))
@@ -88,16 +94,20 @@ impl<'a> Outline<'a> {
     }
 
     /// The environment variable that moves the endpoint.
-    pub(super) fn moved_by(&self) -> Option<&'static str> {
+    #[must_use]
+    pub fn moved_by(&self) -> Option<&'static str> {
         self.preset.and_then(|preset| preset.base_url_env)
     }
 
-    pub(super) fn api(&self) -> ApiKind {
+    /// Which API it speaks.
+    #[must_use]
+    pub fn api(&self) -> ApiKind {
         self.entry.map(|entry| entry.api).or(self.preset.map(|preset| preset.api)).unwrap_or_default()
     }
 
     /// The preset's headers unless the file has its own of that name, then the file's.
-    pub(super) fn headers(&self) -> Vec<(&'a str, &'a str)> {
+    #[must_use]
+    pub fn headers(&self) -> Vec<(&'a str, &'a str)> {
         let own: Vec<(&str, &str)> = self
             .entry
             .iter()
@@ -110,7 +120,7 @@ impl<'a> Outline<'a> {
     }
 
     /// The preset's headers that say for whom its key is used, with their environment variables.
-    pub(super) fn account_headers(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+    pub fn account_headers(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
         self.preset.map_or(&[][..], |preset| preset.account_headers).iter().copied()
     }
 }
@@ -156,7 +166,7 @@ pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTree
 ///
 /// # Errors
 /// The provider is unknown, its base URL cannot be used, a header's variable is unset, or what was found in the directory
-/// would have it sent what is not its own. [`load`](super::load()) and
+/// would have it sent what is not its own. Loading a configuration and
 /// [`missing_keys`](super::missing_keys()) have found all of that before, unless the environment changed since.
 pub fn endpoint(
     provider: &str,
@@ -196,6 +206,29 @@ pub fn endpoint(
 
 fn has(headers: &[(String, SecretString)], name: &str) -> bool {
     headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))
+}
+
+/// Why a text cannot be the base of a provider's URLs; the text is not quoted, it may hold a password.
+#[must_use]
+pub fn url_fault(text: &str) -> Option<&'static str> {
+    let Ok(url) = reqwest::Url::parse(text.trim()) else {
+        return Some("is not a URL, e.g. `http://127.0.0.1:8000/v1`");
+    };
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Some("must be an http or https URL");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Some("holds a user name or password: use `apiKeyEnv`, or a header with `${NAME}`");
+    }
+    (url.query().is_some() || url.fragment().is_some()).then_some("must end with its path, without `?` or `#`")
+}
+
+/// All names that an agent's `provider` may have, the built-in ones first.
+#[must_use]
+pub fn provider_names(configured: &BTreeMap<String, ProviderSettings>) -> Vec<&str> {
+    let built_in = PRESETS.iter().map(|preset| preset.name);
+    let own = configured.keys().map(String::as_str).filter(|name| preset(name).is_none());
+    built_in.chain(own).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::llm::presets::PRESETS;
 use crate::secrets::KnownKeys;
 
 use super::endpoint::Outline;
-use super::env::{Environment, TOKEN};
+use super::environment::{Environment, TOKEN};
 use super::headers;
 
 /// What opens the destinations of traces.

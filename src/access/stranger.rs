@@ -21,7 +21,7 @@ use crate::provider::OFFLINE;
 use crate::secrets::{is_same_file, may_hold_secrets};
 
 use super::endpoint::Outline;
-use super::env::Environment;
+use super::environment::Environment;
 use super::headers;
 
 /// Who said something.
@@ -187,7 +187,8 @@ impl Provenance {
     }
 
     /// The configuration was found in its directory.
-    pub(super) fn of_found_config(path: &Path) -> Self {
+    #[must_use]
+    pub fn of_found_config(path: &Path) -> Self {
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Self { author: Author::Config(path.into()), ..Self::of_user() }.and_directory(directory)
     }
@@ -226,7 +227,8 @@ impl Provenance {
 
     /// The user named a panel that lies in `directory`: the prompt files that its agents name may be read, wherever
     /// they are, and roles beside it.
-    pub(super) fn and_panel(mut self, settings: &Settings, directory: &Path) -> Self {
+    #[must_use]
+    pub fn and_panel(mut self, settings: &Settings, directory: &Path) -> Self {
         self = self.and_directory(&directory.join("prompts").join("roles"));
         for agent in settings.agents.iter().chain([&settings.judge]) {
             let paths = [&agent.system_prompt_path, &agent.summary_prompt_path, &agent.clarification_prompt_path];
@@ -274,7 +276,7 @@ impl Provenance {
     }
 
     /// Has a found configuration tighten the user's standing cost limits, but not raise them.
-    pub(super) fn tighten(&self, budget: &mut BudgetSettings) {
+    pub fn tighten(&self, budget: &mut BudgetSettings) {
         let tighter = |found: Option<Usd>, own| [found, own].into_iter().flatten().min();
         budget.max_cost_usd = tighter(budget.max_cost_usd, self.standing.max_cost_usd);
         budget.warn_cost_usd = tighter(budget.warn_cost_usd, self.standing.warn_cost_usd);
@@ -337,7 +339,8 @@ impl Provenance {
     }
 
     /// The found prices of models in use that do not count, a warning each.
-    pub(super) fn overruled_prices(&self, settings: &Settings) -> Vec<String> {
+    #[must_use]
+    pub fn overruled_prices(&self, settings: &Settings) -> Vec<String> {
         let Some(path) = self.author.file().map(Path::display) else { return Vec::new() };
         let used: BTreeSet<(&str, &str)> =
             settings.everybody().map(|agent| (agent.provider.as_str(), agent.model.as_str())).collect();
@@ -681,7 +684,8 @@ mod tests {
     #[test]
     fn a_variable_of_a_found_file_may_go_where_that_file_says() {
         let found = Author::EnvFile(Path::new(".env").into());
-        let environment = Environment::from_text("URL=x\nKEY=theirs", Path::new(".env"), &found);
+        let mut environment = Environment::default();
+        environment.extend([("URL", "x"), ("KEY", "theirs")].map(|(name, value)| (name.into(), value.into())), &found);
         let url = Url::parse("https://models.example/v1").unwrap();
         assert_eq!(environment.check_server("URL", &url, &["KEY", "UNSET"]), Ok(()));
         let others = Author::EnvFile(Path::new("other.env").into());

@@ -1,0 +1,18 @@
+//! How providers may be called: what settings and environment variables come to (addresses, headers, keys), and at whose
+//! word keys are sent and files are read.
+//!
+//! Nothing here reads a configuration or the process's environment: both come in as values. No secret is ever part of an
+//! error: headers keep `${NAME}` until [`endpoint`](endpoint()) builds what a client needs.
+
+mod endpoint;
+mod environment;
+pub mod headers;
+mod keys;
+mod stranger;
+
+pub use endpoint::{
+    EndpointError, Outline, elsewhere, endpoint, is_elsewhere, provider_names, routed_providers, url_fault,
+};
+pub use environment::{Environment, TOKEN, VariableError};
+pub use keys::{MissingKey, MissingKeys, key_variable, known_keys, missing_keys, missing_keys_of, secret_variables};
+pub use stranger::{Author, PromptFault, Provenance, StrangerError};
