@@ -1,4 +1,4 @@
-//! Makes `src/llm/models.json`, the table of models, from the table that the Python package `litellm` ships.
+//! Makes `crates/llm/src/models.json`, the table of models, from the table that the Python package `litellm` ships.
 //!
 //! ```sh
 //! cargo run --example models -- make     # write the table
@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 /// When the sources were chosen and the figures looked at.
 const AS_OF: &str = "2026-11-22";
 /// Where the result goes, from the root of the repository.
-const TABLE: &str = "src/llm/models.json";
+const TABLE: &str = "crates/llm/src/models.json";
 const PACKAGE: &str = "litellm";
 const FILE: &str = "model_prices_and_context_window_backup.json";
 

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::debate::{DebateId, ForkPoint};
-use crate::diagnostic::{Blame, Diagnostic};
-use crate::store::StoreError;
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_record::debate::{DebateId, ForkPoint};
+use dialectic_record::store::StoreError;
 
 /// Why the program ends without success.
 #[derive(Debug, thiserror::Error)]

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    dialectic::cli::main()
+    dialectic_cli::cli::main()
 }

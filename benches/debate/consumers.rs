@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use crate::Row;
 use crate::measured::{MemoryWatch, median};
 use crate::support::{Incoming, MockServer, Reply, Sandbox, default_reply};
-use dialectic::config::process_environment;
-use dialectic::debate::{TerminationKind, default_settings};
-use dialectic::protocol::DIALECTIC;
-use dialectic::runner::{Runner, Services, Spec};
-use dialectic::signals::{Subscription, Words};
-use dialectic::store::Directory;
+use dialectic_config::process_environment;
+use dialectic_engine::runner::{Runner, Services, Spec};
+use dialectic_record::debate::{TerminationKind, default_settings};
+use dialectic_record::protocol::DIALECTIC;
+use dialectic_record::signals::{Subscription, Words};
+use dialectic_record::store::Directory;
 
 /// How many watch, in the environment of the program that is started.
 pub(crate) const WATCHED_BY: &str = "DIALECTIC_BENCH_WATCHED_BY";

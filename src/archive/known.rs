@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::debate::{AgentSettings, AgentStanding, Material, MaterialSource, Settings, Standings};
-use crate::markdown::truncate;
-use crate::runner::Past;
-use crate::store::Directory;
+use dialectic_base::markdown::truncate;
+use dialectic_engine::runner::Past;
+use dialectic_record::debate::{AgentSettings, AgentStanding, Material, MaterialSource, Settings, Standings};
+use dialectic_record::store::Directory;
 
 use super::{Archive, ArchiveError, Memory, Player, Relevance, is_rehearsal};
 

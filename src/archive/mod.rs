@@ -21,10 +21,10 @@ use chrono::{DateTime, Utc};
 use past::Past;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use crate::debate::{Debate, Settings, Status, Timestamp};
-use crate::diagnostic::{Blame, Diagnostic};
-use crate::provider::OFFLINE;
-use crate::store::{Directory, Listed, StoreError, read_state};
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::provider::OFFLINE;
+use dialectic_record::debate::{Debate, Settings, Status, Timestamp};
+use dialectic_record::store::{Directory, Listed, StoreError, read_state};
 
 pub use known::PastDebates;
 pub use memory::{Found, Memory, Relevance};

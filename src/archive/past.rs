@@ -1,6 +1,6 @@
 //! What is remembered of a debate.
 
-use crate::debate::{Answered, Debate, Decision, Ledger, Objection};
+use dialectic_record::debate::{Answered, Debate, Decision, Ledger, Objection};
 
 use super::ratings::ballots;
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use rusqlite::{Transaction, params};
 use serde::Serialize;
 
-use crate::debate::{AgentId, AgentSettings, Contribution, Debate, Timestamp, Verdict, Yield};
-use crate::provider::OFFLINE;
+use dialectic_base::provider::OFFLINE;
+use dialectic_record::debate::{AgentId, AgentSettings, Contribution, Debate, Timestamp, Verdict, Yield};
 
 use super::elo::{START, brier, effects};
 use super::{Archive, ArchiveError};

@@ -3,8 +3,8 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::debate::AgentSettings;
-use crate::runner::Past as _;
+use dialectic_engine::runner::Past as _;
+use dialectic_record::debate::AgentSettings;
 
 use super::*;
 

@@ -8,10 +8,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 mod archive;
 mod handling;
 
-use crate::config::Change;
-use crate::debate::{DebateSettings, ForkPoint, TerminationKind};
-use crate::display::{ColorMode, Speed};
-use crate::money::Usd;
+use dialectic_base::money::Usd;
+use dialectic_config::Change;
+use dialectic_record::debate::{DebateSettings, ForkPoint, TerminationKind};
+use dialectic_report::display::{ColorMode, Speed};
 
 use super::output::ReportFormat;
 
@@ -28,7 +28,28 @@ pub(super) struct Cli {
     /// When to use colour; `auto` also honours `NO_COLOR` [default: auto]
     // Behind every command's own options: unset, its place would depend on how many commands there are.
     #[arg(long, global = true, value_enum, value_name = "WHEN", display_order = 900)]
-    pub(super) color: Option<ColorMode>,
+    pub(super) color: Option<When>,
+}
+
+/// When to use colour, as it is typed.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum When {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl From<When> for ColorMode {
+    fn from(when: When) -> Self {
+        match when {
+            When::Auto => Self::Auto,
+            When::Always => Self::Always,
+            When::Never => Self::Never,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -482,7 +503,7 @@ pub(super) enum ConfigCommand {
     /// Write a commented configuration to start from
     Init {
         /// Where to
-        #[arg(default_value = crate::config::DEFAULT_PATH, value_name = "PATH")]
+        #[arg(default_value = dialectic_config::DEFAULT_PATH, value_name = "PATH")]
         path: PathBuf,
     },
     /// Check a configuration and the keys it needs; call nothing

@@ -10,12 +10,12 @@ use clap_complete::engine::ValueCompleter;
 use clap_complete::env::CompleteEnv;
 use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter};
 
-use crate::debate::{Debate, DebateId};
-use crate::markdown::truncate;
-use crate::prompt::Role;
-use crate::protocol::PROTOCOLS;
-use crate::sanitize::{one_line, sanitize};
-use crate::store::{Entry, ShortNames, Wanted, read_state};
+use dialectic_base::markdown::truncate;
+use dialectic_base::sanitize::{one_line, sanitize};
+use dialectic_record::debate::{Debate, DebateId};
+use dialectic_record::prompt::Role;
+use dialectic_record::protocol::PROTOCOLS;
+use dialectic_record::store::{Entry, ShortNames, Wanted, read_state};
 
 use super::args::Cli;
 use super::session::debates as directory;

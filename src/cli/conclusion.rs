@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::access::key_variable;
-use crate::debate::{Debate, Failure, ForkPoint, OutcomeKind, Settled, StopReason};
-use crate::display::{Ended, StreamEnd, summary};
-use crate::engine::Ending;
 use crate::error::{Error, Said};
-use crate::store::Entry;
+use dialectic_engine::access::key_variable;
+use dialectic_engine::engine::Ending;
+use dialectic_record::debate::{Debate, Failure, ForkPoint, OutcomeKind, Settled, StopReason};
+use dialectic_record::store::Entry;
+use dialectic_report::display::{Ended, StreamEnd, summary};
 
 use super::args::{RunArgs, Watch};
 use super::output::{detail, is_stdout, write_output, write_report};
@@ -165,7 +165,8 @@ fn without_room_to_close(debate: &Debate) -> Option<ForkPoint> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::debate::fixture::{self, pitching};
+    use dialectic_record::debate::fixture;
+    use dialectic_record::debate::fixture::pitching;
 
     #[test]
     fn what_the_limit_kept_from_closing_is_forked_at_the_stage_that_closes() {

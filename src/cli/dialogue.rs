@@ -4,8 +4,8 @@ use std::io::{self, ErrorKind, IsTerminal};
 
 use console::Term;
 
-use crate::diagnostic::{Blame, Diagnostic};
 use crate::error::Error;
+use dialectic_base::diagnostic::{Blame, Diagnostic};
 
 use super::line::{LineReader, Typed};
 use super::terminal::Terminal;

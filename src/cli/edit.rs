@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::process::{Command, ExitStatus, Stdio};
 
-use crate::config::process_environment;
-use crate::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_config::process_environment;
 
 /// What is below this line is not part of the text. Lines that begin with `#` are: in Markdown they are headings.
 const SCISSORS: &str = "------------------------ >8 ------------------------";

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::display::View;
+use dialectic_report::display::View;
 
 use super::{modes, pager};
 

@@ -29,15 +29,14 @@ use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use args::{Cli, Command};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
+use terminal::Terminal;
 
 use crate::error::Error;
-use crate::sanitize::sanitize;
-
-use args::{Cli, Command};
-use terminal::Terminal;
+use dialectic_base::sanitize::sanitize;
 
 /// Runs the program with the process's arguments. Returns its exit code.
 #[must_use]
@@ -52,7 +51,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return refused(error),
     };
-    let mut terminal = Terminal::new(cli.color);
+    let mut terminal = Terminal::new(cli.color.map(Into::into));
     match run(&cli, &mut terminal) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use crate::access::Environment;
-use crate::config::ConfigError;
-use crate::debate::{Debate, DebateFile, Settings};
 use crate::error::Error;
-use crate::protocol::side;
-use crate::report::{Detail, View, decision_record, html, markdown};
-use crate::store::{Entry, Wanted};
+use dialectic_config::ConfigError;
+use dialectic_engine::access::Environment;
+use dialectic_record::debate::{Debate, DebateFile, Settings};
+use dialectic_record::protocol::side;
+use dialectic_record::store::{Entry, Wanted};
+use dialectic_report::report::{Detail, View, decision_record, html, markdown};
 
 use super::target::Target;
 use super::terminal::Terminal;

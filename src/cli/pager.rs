@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::access::Environment;
+use dialectic_engine::access::Environment;
 
 /// What pages where the user names nothing: it shows colours.
 const DEFAULT: &str = "less -R";

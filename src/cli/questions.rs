@@ -7,13 +7,13 @@ use std::io::{self, BufRead, IsTerminal};
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
-use crate::debate::{AgentId, Debate};
-use crate::display::Messages;
 use crate::error::Error;
-use crate::figures::list;
-use crate::problem::NO_ANSWER;
-use crate::runner::Run;
-use crate::sanitize::{one_line, sanitize};
+use dialectic_base::figures::list;
+use dialectic_base::problem::NO_ANSWER;
+use dialectic_base::sanitize::{one_line, sanitize};
+use dialectic_engine::runner::Run;
+use dialectic_record::debate::{AgentId, Debate};
+use dialectic_report::display::Messages;
 
 use super::edit::{EditError, edit};
 use super::line::{LineReader, Typed};

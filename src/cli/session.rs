@@ -9,21 +9,21 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{Environment, Provenance};
 use crate::archive::PastDebates;
-use crate::config::{
+use crate::error::Error;
+use crate::serve::{Server, Watched};
+use crate::trace::{Destination, TraceConfigError, Tracer};
+use dialectic_config::{
     ConfigError, ConfigPath, EnvFile, Overrides, debates_directory, load_settings, process_environment, user_settings,
     users_hooks, with_vocabulary,
 };
-use crate::debate::{Debate, Forecast, Settings};
-use crate::display::{EventSink, KeysMeaning, Messages, ProgressMode, StreamEnd, participants};
-use crate::engine::{Ending, EngineError, ForecastError};
-use crate::error::Error;
-use crate::llm::openai::http_client;
-use crate::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services};
-use crate::serve::{Server, Watched};
-use crate::store::{Directory, Entry};
-use crate::trace::{Destination, TraceConfigError, Tracer};
+use dialectic_engine::access::{Environment, Provenance};
+use dialectic_engine::engine::{Ending, EngineError, ForecastError};
+use dialectic_engine::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services};
+use dialectic_llm::openai::http_client;
+use dialectic_record::debate::{Debate, Forecast, Settings};
+use dialectic_record::store::{Directory, Entry};
+use dialectic_report::display::{EventSink, KeysMeaning, Messages, ProgressMode, StreamEnd, participants};
 
 use super::args::{RunArgs, VouchArgs};
 use super::commands::serve::Served;

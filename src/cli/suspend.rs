@@ -1,6 +1,6 @@
 //! Ctrl-Z: the terminal is the shell's while the program is suspended, and nothing of the debate is on it.
 
-use crate::display::Messages;
+use dialectic_report::display::Messages;
 
 use super::keys::Keyboard;
 

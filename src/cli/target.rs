@@ -7,8 +7,8 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::sanitize::sanitize;
-use crate::store::{Readers, StoreError, write_atomically};
+use dialectic_base::sanitize::sanitize;
+use dialectic_record::store::{Readers, StoreError, write_atomically};
 
 use super::output::make_parent;
 

@@ -9,14 +9,14 @@ use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use crate::config::{process_environment, usual_color};
-use crate::display::{
+use crate::error::Error;
+use dialectic_base::sanitize::{escaped_json, sanitize};
+use dialectic_config::{process_environment, usual_color};
+use dialectic_report::display::{
     ColorMode, Detail, DisplayOptions, Ended, Layout, Notices, ProgressMode, footer, render_markdown,
 };
-use crate::error::Error;
-use crate::sanitize::{escaped_json, sanitize};
 
-use super::args::Watch;
+use super::args::{Watch, When};
 use super::pager;
 
 /// The width of rendered Markdown where the terminal does not say, and the most that reads well.
@@ -39,8 +39,8 @@ impl Terminal {
             Some(ColorMode::Auto) | None if dumb || environment.get("NO_COLOR").is_some() => ColorMode::Never,
             Some(color) => color,
             None => usual_color(&environment)
-                .and_then(|name| ColorMode::from_str(name, true).ok())
-                .unwrap_or(ColorMode::Auto),
+                .and_then(|name| When::from_str(name, true).ok())
+                .map_or(ColorMode::Auto, Into::into),
         };
         Self { color, dumb }
     }

@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::display::{DisplayOptions, EventSink, EventStream, Messages, ProgressMode, StreamEnd, View};
 use crate::error::Error;
-use crate::signals::{Follower, Signals, Told, Words};
-use crate::store::JournalReader;
 use crate::trace::Tracer;
+use dialectic_record::signals::{Follower, Signals, Told, Words};
+use dialectic_record::store::JournalReader;
+use dialectic_report::display::{DisplayOptions, EventSink, EventStream, Messages, ProgressMode, StreamEnd, View};
 
 /// How long, after an interrupt, whoever watches may take for what is still to be shown.
 const GRACE: Duration = Duration::from_secs(1);

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde_json::{Map, Value};
 
-use crate::agent::{AnswerError, read_json};
+use dialectic_engine::agent::{AnswerError, read_json};
 
 use super::{Criterion, Scores};
 

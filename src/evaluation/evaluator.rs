@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
-use crate::llm::{Caller, Request};
-use crate::prompt::{SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user, read_whole_prompt};
-use crate::provider::OFFLINE;
+use dialectic_base::provider::OFFLINE;
+use dialectic_config::{EVALUATOR_TEMPERATURE, EvaluatorSettings};
+use dialectic_llm::{Caller, Request};
+use dialectic_record::prompt::{SOLUTION_PLACEHOLDER, evaluator_system, evaluator_user, read_whole_prompt};
 
 use super::Subject;
 use super::schema::EVALUATION;

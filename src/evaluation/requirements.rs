@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::debate::{AgentId, Contribution, Debate, Yield};
-use crate::problem::major_requirements;
+use dialectic_base::problem::major_requirements;
+use dialectic_record::debate::{AgentId, Contribution, Debate, Yield};
 
 /// The heading of the section in which agents say what they fulfil, in lower case.
 const COVERAGE: &str = "requirements coverage";

@@ -9,10 +9,10 @@ use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::agent::{AnswerError, Ask};
-use crate::call::Tokens;
-use crate::llm::FailedCall;
-use crate::money::Usd;
+use dialectic_base::call::Tokens;
+use dialectic_base::money::Usd;
+use dialectic_engine::agent::{AnswerError, Ask};
+use dialectic_llm::FailedCall;
 
 use super::statistics::mean;
 use super::{Answer, Criterion, Evaluator, Figure, Scores, Subject};

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::json;
 
-use crate::llm::{AnswerSchema, strict_object};
+use dialectic_llm::{AnswerSchema, strict_object};
 
 use super::Criterion;
 

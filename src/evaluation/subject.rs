@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::debate::{AgentClarifications, AgentId, Clarification, Debate};
-use crate::diagnostic::{Blame, Diagnostic};
-use crate::markdown;
-use crate::prompt::{
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::markdown;
+use dialectic_record::debate::{AgentClarifications, AgentId, Clarification, Debate};
+use dialectic_record::prompt::{
     self, AskedItem, Asker, EvaluatorClarifications, EvaluatorValues, Fill, PlainClarifications, PromptError,
 };
 

@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::debate::{AgentId, Debate, DebateFile, DebateId, Event, Status};
-use crate::problem::NO_ANSWER;
-use crate::protocol::side;
-use crate::report::{Detail, View, decision_record, html, markdown};
-use crate::runner::{Controls, SpendingLock};
-use crate::sanitize::escaped_json;
-use crate::store::{Entry, Wanted};
+use dialectic_base::problem::NO_ANSWER;
+use dialectic_base::sanitize::escaped_json;
+use dialectic_engine::runner::{Controls, SpendingLock};
+use dialectic_record::debate::{AgentId, Debate, DebateFile, DebateId, Event, Status};
+use dialectic_record::protocol::side;
+use dialectic_record::store::{Entry, Wanted};
+use dialectic_report::report::{Detail, View, decision_record, html, markdown};
 
 use super::catalogue::{Row, Standing, entry_of, row_of};
 use super::hall::Whereabouts;

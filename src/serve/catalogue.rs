@@ -8,9 +8,9 @@ use std::time::SystemTime;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::debate::{Debate, DebateId, Status, Timestamp};
-use crate::sanitize::one_line;
-use crate::store::{Directory, Entry, StateFileError, StoreError, Wanted, read_state};
+use dialectic_base::sanitize::one_line;
+use dialectic_record::debate::{Debate, DebateId, Status, Timestamp};
+use dialectic_record::store::{Directory, Entry, StateFileError, StoreError, Wanted, read_state};
 
 use super::hall::{Hall, Whereabouts};
 use super::problem::Problem;
@@ -164,7 +164,7 @@ fn of_debate(id: &str, debate: &Debate) -> Row {
     let cost = if debate.usage.is_empty() { None } else { debate.total_cost() };
     Row {
         id: id.to_owned(),
-        title: one_line(crate::markdown::truncate(title, TITLE)),
+        title: one_line(dialectic_base::markdown::truncate(title, TITLE)),
         status: match debate.status {
             // Whether it still does is asked anew each time.
             Status::Pending | Status::Running => Standing::Interrupted,
@@ -178,8 +178,10 @@ fn of_debate(id: &str, debate: &Debate) -> Row {
         outcome: debate.outcome.as_ref().map(|outcome| outcome.kind.name()),
         rounds: debate.rounds.len(),
         confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
-        cost_usd: cost.map(crate::money::Usd::dollars),
-        limit_usd: settings.and_then(|settings| settings.debate.budget.max_cost_usd).map(crate::money::Usd::dollars),
+        cost_usd: cost.map(dialectic_base::money::Usd::dollars),
+        limit_usd: settings
+            .and_then(|settings| settings.debate.budget.max_cost_usd)
+            .map(dialectic_base::money::Usd::dollars),
         offline: settings.is_some_and(super::settings::is_offline),
         winner: debate.winner().map(|winner| one_line(winner.agent_id.as_str())),
         created_at: debate.created_at,

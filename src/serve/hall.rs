@@ -14,10 +14,10 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::debate::DebateId;
-use crate::engine::Ending;
-use crate::runner::{After, Controls, Failed, Finished, HOOK_LIMIT, Ready, Run};
-use crate::signals::Signals;
+use dialectic_engine::engine::Ending;
+use dialectic_engine::runner::{After, Controls, Failed, Finished, HOOK_LIMIT, Ready, Run};
+use dialectic_record::debate::DebateId;
+use dialectic_record::signals::Signals;
 
 use super::problem::Problem;
 use super::settings::Admission;

@@ -1,4 +1,4 @@
-//! Debates in a browser, and the same for programs: an HTTP server over the [runner](crate::runner).
+//! Debates in a browser, and the same for programs: an HTTP server over the [runner](dialectic_engine::runner).
 //!
 //! The server is a client of the runner as the command line is. What a request asks for is laid over the server's own
 //! configuration and goes the same way to a debate, with the same checks; what is shown comes from the journal and from

@@ -5,12 +5,12 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::config::ConfigError;
-use crate::debate::{Debate, Failure, StopReason};
-use crate::diagnostic::{Blame, Diagnostic};
-use crate::runner::{RunnerError, ServicesError, SpendingError};
-use crate::sanitize::sanitize;
-use crate::store::{JournalError, StoreError};
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::sanitize::sanitize;
+use dialectic_config::ConfigError;
+use dialectic_engine::runner::{RunnerError, ServicesError, SpendingError};
+use dialectic_record::debate::{Debate, Failure, StopReason};
+use dialectic_record::store::{JournalError, StoreError};
 
 /// What kind of thing went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

@@ -11,13 +11,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::access::Environment;
-use crate::config::Change;
-use crate::debate::{
+use dialectic_base::diagnostic::Diagnostic as _;
+use dialectic_config::Change;
+use dialectic_engine::access::Environment;
+use dialectic_engine::runner::Attachments;
+use dialectic_record::debate::{
     AgentFailurePolicy, AgentSettings, AllCritics, Attachment, Position, Settings, SynthesisMethod, TerminationKind,
 };
-use crate::diagnostic::Diagnostic as _;
-use crate::runner::Attachments;
 
 use super::problem::Problem;
 

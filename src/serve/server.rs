@@ -11,11 +11,11 @@ use axum::{Router, middleware};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
 
-use crate::debate::DebateId;
-use crate::diagnostic::{Blame, Diagnostic};
-use crate::money::Usd;
-use crate::runner::{Run, spent_today};
-use crate::signals::Signals;
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::money::Usd;
+use dialectic_engine::runner::{Run, spent_today};
+use dialectic_record::debate::DebateId;
+use dialectic_record::signals::Signals;
 
 use super::access::{Access, Keys, LEAST_TOKEN, authority, guard};
 use super::catalogue::Catalogue;

@@ -7,20 +7,22 @@ use chrono::Utc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::access::{Environment, Provenance};
 use crate::archive::PastDebates;
-use crate::config::{
+use dialectic_base::diagnostic::Diagnostic as _;
+use dialectic_base::money::Usd;
+use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
+use dialectic_config::{
     ConfigPath, Loaded, Overrides, Switch, change_settings, load_settings, model_warnings, user_settings, users_hooks,
     with_vocabulary,
 };
-use crate::debate::{ForkPoint, Position, Settings};
-use crate::diagnostic::Diagnostic as _;
-use crate::engine::{check_prices, check_purchase, check_windows};
-use crate::money::Usd;
-use crate::protocol::{PROTOCOLS, Protocol};
-use crate::provider::{OFFLINE, OFFLINE_MODEL};
-use crate::runner::{After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, spent_by};
-use crate::store::{Directory, Entry};
+use dialectic_engine::access::{Environment, Provenance};
+use dialectic_engine::engine::{check_prices, check_purchase, check_windows};
+use dialectic_engine::runner::{
+    After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, spent_by,
+};
+use dialectic_record::debate::{ForkPoint, Position, Settings};
+use dialectic_record::protocol::{PROTOCOLS, Protocol};
+use dialectic_record::store::{Directory, Entry};
 
 use super::problem::Problem;
 use super::request::{Choices, Fork, MOST_AGENTS, NewDebate};
@@ -144,8 +146,8 @@ pub(super) fn is_offline(settings: &Settings) -> bool {
     settings.everybody().all(|agent| agent.provider == OFFLINE)
 }
 
-fn member(agent: &crate::debate::AgentSettings) -> MemberInfo {
-    let crate::debate::AgentSettings { id, name, role, model, provider, position, .. } = agent.clone();
+fn member(agent: &dialectic_record::debate::AgentSettings) -> MemberInfo {
+    let dialectic_record::debate::AgentSettings { id, name, role, model, provider, position, .. } = agent.clone();
     MemberInfo { id: id.to_string(), name, role, model, provider, position }
 }
 
@@ -166,7 +168,7 @@ fn models(settings: &Settings) -> Vec<ModelInfo> {
 /// The roles that requests may name: the built-in ones, those of the configuration's agents, and those that lie beside it
 /// as files.
 fn roles(settings: &Settings) -> Vec<String> {
-    let mut roles: Vec<String> = crate::config::role_names(settings.base_dir.as_deref());
+    let mut roles: Vec<String> = dialectic_config::role_names(settings.base_dir.as_deref());
     for agent in settings.agents.iter().chain([&settings.judge]) {
         if !roles.contains(&agent.role) {
             roles.push(agent.role.clone());
@@ -335,7 +337,8 @@ impl Workplace {
         if let Some(purchase) = &forecast.purchase {
             check_purchase(purchase).map_err(|error| RunnerError::Services(ServicesError::Budget(error)))?;
         }
-        let always = |call: &&crate::debate::PlannedCall| call.made == crate::debate::Made::Always;
+        let always =
+            |call: &&dialectic_record::debate::PlannedCall| call.made == dialectic_record::debate::Made::Always;
         let least = || forecast.calls.iter().filter(always);
         let low = least().map(|call| call.input.low + call.output.low).sum();
         let high = forecast.calls.iter().map(|call| call.input.high + call.output.high).sum();

@@ -17,10 +17,10 @@ use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use crate::debate::{AgentId, CallInFlight, CallKey, DebateId, Progress, Signal};
-use crate::display::{event_line, gap_line};
-use crate::signals::{Follower, Told, Words};
-use crate::store::{Entry, JournalReader};
+use dialectic_record::debate::{AgentId, CallInFlight, CallKey, DebateId, Progress, Signal};
+use dialectic_record::signals::{Follower, Told, Words};
+use dialectic_record::store::{Entry, JournalReader};
+use dialectic_report::display::{event_line, gap_line};
 
 use super::catalogue::{Row, Standing};
 use super::server::App;

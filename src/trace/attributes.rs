@@ -10,9 +10,9 @@ use opentelemetry::{Array, KeyValue, StringValue, Value};
 use serde::de::IgnoredAny;
 use serde_json::json;
 
-use crate::call::Tokens;
-use crate::debate::{AgentId, AgentSettings, Debate, Event, Settings};
-use crate::money::Usd;
+use dialectic_base::call::Tokens;
+use dialectic_base::money::Usd;
+use dialectic_record::debate::{AgentId, AgentSettings, Debate, Event, Settings};
 
 /// Of the root span, and of the trace.
 pub(super) const TRACE_NAME: &str = "dialectic debate";

@@ -8,9 +8,9 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 
-use crate::access::{Environment, StrangerError};
-use crate::debate::TraceTarget;
-use crate::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_engine::access::{Environment, StrangerError};
+use dialectic_record::debate::TraceTarget;
 
 const LANGFUSE_BASE_URL: &str = "LANGFUSE_BASE_URL";
 const LANGFUSE_PUBLIC_KEY: &str = "LANGFUSE_PUBLIC_KEY";

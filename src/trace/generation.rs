@@ -6,9 +6,9 @@ use opentelemetry::KeyValue;
 use opentelemetry::trace::{Event, SpanBuilder, SpanKind, Status};
 use serde_json::{Value, json};
 
-use crate::call::{CallRecord, Cut, Tokens};
-use crate::debate::{Asked, CallKey, Debate, Event as DebateEvent, Failure, Settings, Settled, StoredReply};
-use crate::money::Usd;
+use dialectic_base::call::{CallRecord, Cut, Tokens};
+use dialectic_base::money::Usd;
+use dialectic_record::debate::{Asked, CallKey, Debate, Event as DebateEvent, Failure, Settings, Settled, StoredReply};
 
 use super::attributes as names;
 

@@ -11,8 +11,8 @@ use opentelemetry::trace::{Span as _, SpanBuilder, Status as SpanStatus, TraceCo
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::{SdkTracer, Span};
 
-use crate::debate::{AgentId, Asked, CallKey, Debate, Event, Recorded, Settings, Signal, StageId, Status};
-use crate::tool_call::{ToolCall, ToolResult};
+use dialectic_base::tool_call::{ToolCall, ToolResult};
+use dialectic_record::debate::{AgentId, Asked, CallKey, Debate, Event, Recorded, Settings, Signal, StageId, Status};
 
 use super::attributes as names;
 use super::generation::{Ended, Generation};

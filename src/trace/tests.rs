@@ -6,18 +6,18 @@ use std::time::{Duration, SystemTime};
 use opentelemetry::trace::{SpanId, Status, TracerProvider as _};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 
-use crate::call::{CallRecord, Tokens};
-use crate::debate::fixture::{
+use dialectic_base::call::{CallRecord, Tokens};
+use dialectic_base::money::Usd;
+use dialectic_base::tool_call::{ToolCall, ToolResult};
+use dialectic_record::debate::fixture::{
     CLARIFICATION, CRITIQUE, EVALUATION, PROPOSAL, ROUND_MANAGER, SUMMARIZATION, key, pitching,
 };
-use crate::debate::{
+use dialectic_record::debate::{
     AgentId, Asked, CallKey, Contribution, Created, Debate, DebateId, Evaluation, Event, FORMAT_VERSION, Failure,
     JudgePromptSource, Metadata, PromptOrigin, PromptSources, Recorded, Signal, StageId, StageInfo, StoredReply,
     TerminationKind, Timestamp, default_settings,
 };
-use crate::money::Usd;
-use crate::protocol::DIALECTIC;
-use crate::tool_call::{ToolCall, ToolResult};
+use dialectic_record::protocol::DIALECTIC;
 
 use super::spans::Spans;
 

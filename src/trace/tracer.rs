@@ -8,7 +8,7 @@ use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, Sampler, SdkTracerProvider, SpanLimits};
 
-use crate::debate::{Debate, Signal};
+use dialectic_record::debate::{Debate, Signal};
 
 use super::destination::Destination;
 use super::exporter::{Exporter, Report};

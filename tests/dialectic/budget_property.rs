@@ -12,19 +12,19 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::in_process;
-use dialectic::call::Tokens;
-use dialectic::debate::{
-    AgentSettings, Debate, DebateId, EMBEDDER, Event, OutcomeKind, PanelInfo, Recorded, Settings, Status,
-    SynthesisMethod, TerminationKind, Timestamp, default_settings,
-};
-use dialectic::engine::{Ending, Engine, check_purchase, purchase};
-use dialectic::llm::{
+use dialectic_base::call::Tokens;
+use dialectic_base::money::{Price, Usd};
+use dialectic_engine::engine::{Ending, Engine, check_purchase, purchase};
+use dialectic_llm::{
     CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, ModelError, Reply, Request, Usage,
     request_bytes,
 };
-use dialectic::money::{Price, Usd};
-use dialectic::signals::Signals;
-use dialectic::store::{Contents, Directory, JournalError, Record, StoreError};
+use dialectic_record::debate::{
+    AgentSettings, Debate, DebateId, EMBEDDER, Event, OutcomeKind, PanelInfo, Recorded, Settings, Status,
+    SynthesisMethod, TerminationKind, Timestamp, default_settings,
+};
+use dialectic_record::signals::Signals;
+use dialectic_record::store::{Contents, Directory, JournalError, Record, StoreError};
 
 /// What a debate is like.
 #[derive(Debug, Clone)]

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 
 use crate::pitch::PITCHING;
 use crate::support::{Sandbox, TEST_KEY};
-use dialectic::debate::{Event, OutcomeKind, Status, Yield};
-use dialectic::llm::models::facts;
-use dialectic::llm::presets::PRESETS;
-use dialectic::prompt::Role;
-use dialectic::protocol::PROTOCOLS;
-use dialectic::provider::DEFAULT_MODELS;
+use dialectic_base::provider::DEFAULT_MODELS;
+use dialectic_llm::models::facts;
+use dialectic_llm::presets::PRESETS;
+use dialectic_record::debate::{Event, OutcomeKind, Status, Yield};
+use dialectic_record::prompt::Role;
+use dialectic_record::protocol::PROTOCOLS;
 
 const ARCHITECTURE: &str = "docs/architecture.md";
 const COMMANDS: &str = "docs/commands.md";
@@ -104,7 +104,7 @@ fn help_at_width(command: &mut Command, path: &str, markdown: &mut String) {
 
 #[test]
 fn the_command_reference_is_the_help() {
-    let mut command = dialectic::cli::command().term_width(100);
+    let mut command = dialectic_cli::cli::command().term_width(100);
     command.build();
     let mut markdown = String::new();
     help(&mut command, "dialectic", &mut markdown);
@@ -191,7 +191,7 @@ fn the_presets_are_those_of_the_program() {
 
 #[test]
 fn the_models_are_those_of_the_program() {
-    let table: Value = serde_json::from_str(&read("src/llm/models.json")).unwrap();
+    let table: Value = serde_json::from_str(&read("crates/llm/src/models.json")).unwrap();
     let mut source =
         format!("The table is of {}, from {}:\n\n", table["asOf"].as_str().unwrap(), table["source"].as_str().unwrap());
     source.push_str("| version | SHA-256 of the file | provider | models |\n| --- | --- | --- | --- |\n");
@@ -415,7 +415,7 @@ fn every_command_line_can_be_typed() {
         for block in blocks(&read(&document), "sh") {
             for line in commands(&block) {
                 tried += 1;
-                let parsed = dialectic::cli::command().try_get_matches_from(&line);
+                let parsed = dialectic_cli::cli::command().try_get_matches_from(&line);
                 // `--version` and `--help` end parsing without being errors.
                 if let Err(error) = parsed.map_err(|error| (error.exit_code(), error.to_string())) {
                     assert_eq!(error.0, 0, "{}: {line:?}\n{}", document.display(), error.1);

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use dialectic::debate::Debate;
 use serde_json::{Value, json};
+
+use dialectic_record::debate::Debate;
 
 /// The saved states under `tests/fixtures`, sorted by name.
 pub(crate) fn states() -> Vec<(PathBuf, String)> {

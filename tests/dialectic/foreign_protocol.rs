@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use crate::pitch::PITCHING;
 use crate::support::{Incoming, MockServer, Reply, Sandbox, Screen, Terminal, answer, by_task};
 use crate::timing::without_times;
-use dialectic::access::{Environment, Provenance};
-use dialectic::debate::{Debate, Made, Settings, Status, default_settings, go_offline};
-use dialectic::engine::{Ending, forecast};
-use dialectic::money::Price;
-use dialectic::runner::{Finished, Prepared, Runner, Services, Spec};
-use dialectic::signals::{Follower, Told, Words};
-use dialectic::store::{Directory, read_journal};
+use dialectic_base::money::Price;
+use dialectic_engine::access::{Environment, Provenance};
+use dialectic_engine::engine::{Ending, forecast};
+use dialectic_engine::runner::{Finished, Prepared, Runner, Services, Spec};
+use dialectic_record::debate::{Debate, Made, Settings, Status, default_settings, go_offline};
+use dialectic_record::signals::{Follower, Told, Words};
+use dialectic_record::store::{Directory, read_journal};
 
 fn reply(request: &Incoming) -> Reply {
     let assessment = json!({
@@ -157,9 +157,9 @@ fn it_is_forecast_to_the_call() {
         &PITCHING,
         &settings(),
         &std::collections::BTreeSet::new(),
-        &dialectic::debate::Span {
-            low: dialectic::debate::Gathered::default(),
-            high: dialectic::debate::Gathered::default(),
+        &dialectic_record::debate::Span {
+            low: dialectic_record::debate::Gathered::default(),
+            high: dialectic_record::debate::Gathered::default(),
         },
         |_, _| created.clone(),
     )
@@ -179,7 +179,7 @@ fn it_keeps_a_cost_limit() {
     let sandbox = Sandbox::new();
     let limited = |limit: f64| {
         let mut settings = settings();
-        settings.debate.budget.max_cost_usd = Some(dialectic::money::Usd::from_dollars(limit));
+        settings.debate.budget.max_cost_usd = Some(dialectic_base::money::Usd::from_dollars(limit));
         runner(&server, &sandbox).prepare(spec(settings)).unwrap()
     };
     let refused = limited(0.000_1).check_limit().unwrap_err().to_string();
@@ -196,7 +196,7 @@ fn it_keeps_a_cost_limit() {
         .filter(|event| event["type"] == "cost-reserved")
         .collect();
     assert_eq!(reserved.len(), 13, "each attempt is set aside for before it is sent");
-    assert!(finished.debate.total_cost().unwrap() < dialectic::money::Usd::from_dollars(0.30));
+    assert!(finished.debate.total_cost().unwrap() < dialectic_base::money::Usd::from_dollars(0.30));
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn kind(event: &Value) -> &str {
 async fn next(follower: &mut Follower) -> Option<Value> {
     loop {
         if let Told::Signal(signal) = follower.next().await.unwrap()?
-            && let dialectic::debate::Signal::Recorded(recorded) = &*signal
+            && let dialectic_record::debate::Signal::Recorded(recorded) = &*signal
         {
             return Some(json!(**recorded));
         }

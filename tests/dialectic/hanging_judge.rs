@@ -9,10 +9,12 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::support::in_process;
-use dialectic::call::Tokens;
-use dialectic::debate::{AgentSettings, Debate, OutcomeKind, Settings, Status, TerminationKind, default_settings};
-use dialectic::engine::Ending;
-use dialectic::llm::{CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request};
+use dialectic_base::call::Tokens;
+use dialectic_engine::engine::Ending;
+use dialectic_llm::{CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request};
+use dialectic_record::debate::{
+    AgentSettings, Debate, OutcomeKind, Settings, Status, TerminationKind, default_settings,
+};
 
 const MAX_RETRIES: u32 = 2;
 

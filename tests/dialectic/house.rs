@@ -1,51 +1,66 @@
-//! Rules of the house that the compiler does not hold anybody to: who may know whom, where stages are named, and that
-//! nothing takes what it does not know for something else.
+//! Rules of the house that the compiler does not hold anybody to: the graph of crates is the documented one, stages are
+//! named where they are declared, and nothing takes what it does not know for something else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use dialectic::protocol::PROTOCOLS;
+use serde_json::Value;
+
+use dialectic_record::protocol::PROTOCOLS;
 
 mod matches;
 
 /// Words that are written like a stage and mean something else, with what they mean.
 const NO_STAGES: &[(&str, &str, &str)] = &[
-    ("store/older.rs", "evaluation", "a key of a round in states of format 1"),
-    ("trace/attributes.rs", "verdict", "a key of the attributes of a trace"),
-    ("display/result.rs", "verdict", "what a result is called when its stage is not known"),
-    ("report/markdown/verdict.rs", "verdict", "what a result is called when its stage is not known"),
-    ("report/markdown/run.rs", "vote", "what a ballot is called when its stage is not known"),
-    ("report/html/mod.rs", "vote", "the place in the page of the picture of a vote"),
-    ("trace/attributes.rs", "judgement", "a key of the attributes of a trace"),
-    ("report/html/mod.rs", "judgement", "the place in the page of the verdict"),
-    ("agent/reply.rs", "judgement", "the name of a schema in requests"),
-    ("agent/compare.rs", "challenge", "the name of a schema in requests"),
-    ("debate/settings.rs", "convergence", "the name of an ending condition"),
-    ("debate/agreement.rs", "rebuttal", "the name of a kind of argument"),
-    ("debate/agreement.rs", "synthesis", "the name of a kind of argument"),
-    ("debate/reading/points.rs", "critique", "a word that models put over their points"),
-    ("agent/reply.rs", "evaluation", "the name of a schema in requests"),
-    ("evaluation/answer.rs", "evaluation", "a key of the answer of `eval`"),
-    ("evaluation/schema.rs", "evaluation", "a key of the answer of `eval`"),
+    ("crates/record/src/store/older.rs", "evaluation", "a key of a round in states of format 1"),
+    ("src/trace/attributes.rs", "verdict", "a key of the attributes of a trace"),
+    ("crates/report/src/display/result.rs", "verdict", "what a result is called when its stage is not known"),
+    ("crates/report/src/report/markdown/verdict.rs", "verdict", "what a result is called when its stage is not known"),
+    ("crates/report/src/report/markdown/run.rs", "vote", "what a ballot is called when its stage is not known"),
+    ("crates/report/src/report/html/mod.rs", "vote", "the place in the page of the picture of a vote"),
+    ("src/trace/attributes.rs", "judgement", "a key of the attributes of a trace"),
+    ("crates/report/src/report/html/mod.rs", "judgement", "the place in the page of the verdict"),
+    ("crates/engine/src/agent/reply.rs", "judgement", "the name of a schema in requests"),
+    ("crates/engine/src/agent/compare.rs", "challenge", "the name of a schema in requests"),
+    ("crates/record/src/debate/settings.rs", "convergence", "the name of an ending condition"),
+    ("crates/record/src/debate/agreement.rs", "rebuttal", "the name of a kind of argument"),
+    ("crates/record/src/debate/agreement.rs", "synthesis", "the name of a kind of argument"),
+    ("crates/record/src/debate/reading/points.rs", "critique", "a word that models put over their points"),
+    ("crates/engine/src/agent/reply.rs", "evaluation", "the name of a schema in requests"),
+    ("src/evaluation/answer.rs", "evaluation", "a key of the answer of `eval`"),
+    ("src/evaluation/schema.rs", "evaluation", "a key of the answer of `eval`"),
 ];
 
 /// Arms and fallbacks that stand for what they do not name, by the file and how they begin, with the reason.
 const CATCH_ALLS: &[(&str, &str, &str)] = &[
-    ("debate/fork.rs", "rposition(..)", "a protocol without rounds: there is none to be within"),
-    ("display/plain.rs", "Event: _ => result_line", "shows the result of whatever event has one"),
-    ("engine/budget/ledger.rs", "Event: event =>", "books the call of whatever event has one"),
-    ("report/html/calls.rs", "Event: (_, Some((key, settled)))", "shows whatever event ends a call, by its key"),
-    ("protocol/format1.rs", "unwrap_or(&DIALECTIC)", "records of format 1 were all made by this protocol"),
-    ("protocol/mod.rs", "Trigger: other =>", "looks it up in the stage's table, and fails where that lacks it"),
+    ("crates/record/src/debate/fork.rs", "rposition(..)", "a protocol without rounds: there is none to be within"),
+    ("crates/report/src/display/plain.rs", "Event: _ => result_line", "shows the result of whatever event has one"),
+    ("crates/engine/src/engine/budget/ledger.rs", "Event: event =>", "books the call of whatever event has one"),
+    (
+        "crates/report/src/report/html/calls.rs",
+        "Event: (_, Some((key, settled)))",
+        "shows whatever event ends a call, by its key",
+    ),
+    (
+        "crates/record/src/protocol/format1.rs",
+        "unwrap_or(&DIALECTIC)",
+        "records of format 1 were all made by this protocol",
+    ),
+    (
+        "crates/record/src/protocol/mod.rs",
+        "Trigger: other =>",
+        "looks it up in the stage's table, and fails where that lacks it",
+    ),
 ];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The source files of a module, tests left out.
-fn sources(module: &str) -> Vec<PathBuf> {
+/// The source files below a directory of the repository, tests left out.
+fn sources(directory: &str) -> Vec<PathBuf> {
     fn walk(path: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(path).unwrap() {
             let path = entry.unwrap().path();
@@ -61,13 +76,20 @@ fn sources(module: &str) -> Vec<PathBuf> {
         }
     }
     let mut found = Vec::new();
-    let file = root().join("src").join(format!("{module}.rs"));
-    if file.is_file() {
-        found.push(file);
-    } else {
-        walk(&root().join("src").join(module), &mut found);
-    }
+    walk(&root().join(directory), &mut found);
     found
+}
+
+/// The directories of source of all crates.
+fn all_sources() -> Vec<String> {
+    let crates = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().file_name());
+    let crates = crates.map(|name| format!("crates/{}/src", name.to_str().unwrap()));
+    crates.chain(["src".to_owned()]).collect()
+}
+
+/// The path of a file from the top of the repository.
+fn shown(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap().to_str().unwrap().replace('\\', "/")
 }
 
 /// What is compiled of a file outside of tests, without comments.
@@ -81,56 +103,97 @@ fn code(path: &Path) -> String {
     code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
-/// The modules that a text of code names.
-fn known(code: &str) -> BTreeSet<String> {
-    let names = code
-        .split("crate::")
-        .skip(1)
-        .map(|behind| behind.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect::<String>());
-    names.filter(|name| !name.is_empty()).collect()
+/// What a row of the table of crates says: its name, which others it knows, and what it does without.
+struct Row {
+    name: String,
+    knows: BTreeSet<String>,
+    without: BTreeSet<String>,
 }
 
 /// Who may know whom, as the documentation says.
-fn allowed() -> BTreeMap<String, BTreeSet<String>> {
+fn documented() -> Vec<Row> {
     let text = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
-    let (_, table) = text.split_once("| module | may know |").expect("the table of who may know whom");
-    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
-    let cells = rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>());
+    let (_, table) = text.split_once("| crate | holds | knows | does without |").expect("the table of crates");
     let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<BTreeSet<_>>();
-    let mut allowed = BTreeMap::new();
-    let mut of_all = BTreeSet::new();
-    for cells in cells {
-        if cells[0] == "every module" {
-            of_all = names(cells[1]);
-        }
-        for module in names(cells[0]) {
-            allowed.insert(module, names(cells[1]));
-        }
-    }
-    for of_one in allowed.values_mut() {
-        of_one.extend(of_all.iter().cloned());
-    }
-    allowed
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
+        let name = names(cells[0]).pop_first().expect("the name of a crate");
+        Row { name, knows: names(cells[2]), without: names(cells[3]) }
+    };
+    rows.map(row).collect()
+}
+
+/// What cargo says of the workspace: with `--no-deps` of its own packages, else of all.
+fn metadata(more: &[&str]) -> Value {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--format-version", "1", "--offline", "--locked"]).args(more).current_dir(root());
+    let output = cargo.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The dependencies of a package that are compiled into it: what its tests need is none.
+fn normal(package: &Value) -> impl Iterator<Item = &Value> {
+    package["dependencies"].as_array().unwrap().iter().filter(|dependency| dependency["kind"].is_null())
 }
 
 #[test]
-fn modules_know_only_whom_the_documentation_says() {
-    let allowed = allowed();
-    let lib = fs::read_to_string(root().join("src/lib.rs")).unwrap();
-    let modules = lib.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
-    let modules: BTreeSet<String> = modules.map(str::to_owned).collect();
-    assert_eq!(allowed.keys().cloned().collect::<BTreeSet<_>>(), modules, "the table has a row for each module");
-    let mut broken = Vec::new();
-    for module in &modules {
-        for file in sources(module) {
-            for other in known(&code(&file)) {
-                if modules.contains(&other) && other != *module && !allowed[module].contains(&other) {
-                    broken.push(format!("{} knows {other}", file.strip_prefix(root()).unwrap().display()));
-                }
-            }
-        }
+fn crates_know_only_whom_the_documentation_says() {
+    let metadata = metadata(&["--no-deps"]);
+    let packages = metadata["packages"].as_array().unwrap();
+    let mut known = BTreeMap::new();
+    for package in packages {
+        let ours = normal(package).filter(|dependency| dependency["path"].is_string());
+        let ours: BTreeSet<String> = ours.map(|one| one["name"].as_str().unwrap().to_owned()).collect();
+        known.insert(package["name"].as_str().unwrap().to_owned(), ours);
     }
-    assert!(broken.is_empty(), "{}", broken.join("\n"));
+    let documented = documented().into_iter().map(|row| (row.name, row.knows)).collect();
+    assert_eq!(known, documented);
+}
+
+#[test]
+fn crates_do_without_what_the_documentation_says() {
+    let metadata = metadata(&[]);
+    let name_of = |id: &Value| {
+        let of_id = metadata["packages"].as_array().unwrap().iter().find(|package| package["id"] == *id);
+        of_id.unwrap()["name"].as_str().unwrap().to_owned()
+    };
+    let mut behind: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for node in metadata["resolve"]["nodes"].as_array().unwrap() {
+        let compiled =
+            node["deps"].as_array().unwrap().iter().filter(|dependency| {
+                dependency["dep_kinds"].as_array().unwrap().iter().any(|kind| kind["kind"].is_null())
+            });
+        behind.entry(name_of(&node["id"])).or_default().extend(compiled.map(|one| name_of(&one["pkg"])));
+    }
+    for row in documented() {
+        let (mut found, mut ahead) = (BTreeSet::new(), vec![row.name.clone()]);
+        while let Some(name) = ahead.pop() {
+            ahead.extend(behind[&name].iter().filter(|one| found.insert((*one).clone())).cloned());
+        }
+        let broken: Vec<_> = found.intersection(&row.without).collect();
+        assert!(broken.is_empty(), "{} is built with {broken:?}", row.name);
+    }
+}
+
+#[test]
+fn the_record_takes_only_channels_tasks_and_time_of_tokio() {
+    let metadata = metadata(&["--no-deps"]);
+    let packages = metadata["packages"].as_array().unwrap();
+    let record = packages.iter().find(|package| package["name"] == "dialectic-record").unwrap();
+    let tokio = normal(record).find(|dependency| dependency["name"] == "tokio").unwrap();
+    let features = tokio["features"].as_array().unwrap().iter().map(|feature| feature.as_str().unwrap());
+    assert_eq!(features.collect::<BTreeSet<_>>(), BTreeSet::from(["rt", "sync", "time"]));
+    assert_eq!(tokio["uses_default_features"], Value::Bool(true), "tokio has no default features");
+}
+
+#[test]
+fn the_environment_is_read_in_one_place() {
+    let reads = ["env::var(", "env::var_os(", "env::vars(", "env::vars_os("];
+    let files = all_sources().into_iter().flat_map(|directory| sources(&directory));
+    let readers = files.filter(|file| reads.iter().any(|read| code(file).contains(read)));
+    assert_eq!(readers.map(|file| shown(&file)).collect::<Vec<_>>(), ["crates/config/src/env.rs"]);
 }
 
 #[test]
@@ -139,12 +202,23 @@ fn no_stage_is_named_outside_of_the_protocols() {
         PROTOCOLS.iter().flat_map(|protocol| protocol.stages).map(|stage| stage.info.id.as_str()).collect();
     assert!(ids.contains("critique") && ids.contains("rebuttal"));
     let mut named = Vec::new();
-    for module in ["engine", "store", "display", "trace", "llm", "runner", "report", "agent", "debate", "evaluation"] {
-        for file in sources(module) {
-            let path = file.strip_prefix(root().join("src")).unwrap().to_str().unwrap().to_owned();
+    for directory in [
+        "crates/engine/src/engine",
+        "crates/record/src/store",
+        "crates/report/src/display",
+        "src/trace",
+        "crates/llm/src",
+        "crates/engine/src/runner",
+        "crates/report/src/report",
+        "crates/engine/src/agent",
+        "crates/record/src/debate",
+        "src/evaluation",
+    ] {
+        for file in sources(directory) {
+            let path = shown(&file);
             // It tells what it is asked for by the heading of the task, as a model does; some tasks are called like
             // their stage.
-            if path.starts_with("llm/offline") {
+            if path.starts_with("crates/llm/src/offline") {
                 continue;
             }
             let code = code(&file);
@@ -156,16 +230,14 @@ fn no_stage_is_named_outside_of_the_protocols() {
     }
     assert!(named.is_empty(), "{named:?}");
     for (path, word, why) in NO_STAGES {
-        let text = fs::read_to_string(root().join("src").join(path)).unwrap();
+        let text = fs::read_to_string(root().join(path)).unwrap();
         assert!(text.contains(&format!("\"{word}\"")), "{path} has no \"{word}\" any more: {why}");
     }
 }
 
 #[test]
 fn nothing_unknown_is_taken_for_something_known() {
-    let lib = fs::read_to_string(root().join("src/lib.rs")).unwrap();
-    let modules = lib.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
-    let files: Vec<PathBuf> = modules.flat_map(sources).collect();
+    let files: Vec<PathBuf> = all_sources().iter().flat_map(|directory| sources(directory)).collect();
     let constants = |kind| files.iter().flat_map(move |file| matches::constants(&code(file), kind));
     let ids = PROTOCOLS.iter().flat_map(|protocol| protocol.stages).map(|stage| format!("\"{}\"", stage.info.id));
     let stages: BTreeSet<String> = constants("StageId").chain(ids).collect();
@@ -179,9 +251,10 @@ fn nothing_unknown_is_taken_for_something_known() {
     let mut unused: Vec<_> = CATCH_ALLS.to_vec();
     let mut found = Vec::new();
     for file in &files {
-        let path = file.strip_prefix(root().join("src")).unwrap().to_str().unwrap();
+        let path = shown(file);
+        let path = path.as_str();
         // It goes by the headings of tasks, as above.
-        if path.starts_with("llm/offline") {
+        if path.starts_with("crates/llm/src/offline") {
             continue;
         }
         let code = code(file);

@@ -8,11 +8,11 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::in_process;
-use dialectic::debate::{PanelInfo, default_settings};
-use dialectic::engine::Ending;
-use dialectic::llm::{CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply, Request};
-use dialectic::protocol::DIALECTIC;
-use dialectic::signals::Signals;
+use dialectic_engine::engine::Ending;
+use dialectic_llm::{CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply, Request};
+use dialectic_record::debate::{PanelInfo, default_settings};
+use dialectic_record::protocol::DIALECTIC;
+use dialectic_record::signals::Signals;
 
 /// A model that is interrupted together with its answer of that number.
 struct Interrupting {

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use dialectic::debate::{Point, Raised, ReadAnswers, ReadCritique, Response, Standing, read_answers, read_critique};
-use dialectic::severity::Severity;
+use dialectic_base::severity::Severity;
+use dialectic_record::debate::{
+    Point, Raised, ReadAnswers, ReadCritique, Response, Standing, read_answers, read_critique,
+};
 
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]

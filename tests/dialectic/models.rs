@@ -29,7 +29,7 @@ fn each_single_key_is_enough_for_a_debate_with_a_current_model() {
             assert_eq!(request.model(), model, "{provider}");
             assert_eq!(request.header("authorization"), Some(&*format!("Bearer {TEST_KEY}")), "{provider}");
         }
-        let facts = dialectic::llm::models::facts(provider, model).expect("the table lists it");
+        let facts = dialectic_llm::models::facts(provider, model).expect("the table lists it");
         assert!(!facts.is_retired(chrono::Utc::now().date_naive()), "{model}");
         let first = ran.stderr.lines().next().unwrap_or_default();
         assert_eq!(first, format!("No model is configured: {model} of {provider} is used ({variable} is set)."));

@@ -1,8 +1,7 @@
 //! What the program says about itself: help, version, protocols, completions, manual.
 
-use dialectic::protocol::PROTOCOLS;
-
 use crate::support::Sandbox;
+use dialectic_record::protocol::PROTOCOLS;
 
 #[test]
 fn the_version_is_the_packages() {

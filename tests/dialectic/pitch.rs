@@ -1,8 +1,8 @@
 //! A protocol that the program does not know: everybody pitches in turn, all vote, and the judge writes.
 
-use dialectic::debate::{AgentId, Debate, StageId, StageInfo, Yield};
-use dialectic::prompt::{Focus, Prompt};
-use dialectic::protocol::{
+use dialectic_record::debate::{AgentId, Debate, StageId, StageInfo, Yield};
+use dialectic_record::prompt::{Focus, Prompt};
+use dialectic_record::protocol::{
     Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, all_clear, answers,
     clarification, complete_or_fallback, initialization, is_last_round, key, keys, nothing,
 };

@@ -6,14 +6,15 @@ mod hostile;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use dialectic::debate::{Debate, Ledger, Recorded, fold};
-use dialectic::report::{View, html};
-use dialectic::store::read_state;
 use serde_json::{Value, json};
+
+use crate::support::{Plan, Sandbox, Tag, assert_nested, config, tags};
+use dialectic_record::debate::{Debate, Ledger, Recorded, fold};
+use dialectic_record::store::read_state;
+use dialectic_report::report::{View, html};
 
 use self::browser::{Listener, Measure, count_visible, document, measure, unescaped};
 use self::hostile::Hostile;
-use crate::support::{Plan, Sandbox, Tag, assert_nested, config, tags};
 
 /// The page of a debate with that journal.
 fn page(debate: &Debate, events: &[Recorded]) -> String {
@@ -288,7 +289,7 @@ fn figures_add_up_and_what_is_unknown_is_called_so() {
     assert_eq!(debate.total_cost(), None);
     let page = page(&debate, &events);
     assert!(page.contains("<dt>Cost</dt><dd>unknown</dd>"));
-    let total = dialectic::figures::thousands(debate.total_tokens());
+    let total = dialectic_base::figures::thousands(debate.total_tokens());
     // One of its calls came back without token counts.
     assert!(page.contains(&format!("<dt>Tokens</dt><dd>at least {total}</dd>")));
     assert!(

@@ -1,11 +1,11 @@
 //! Sections of ordinary texts reach everybody whole; what authors answer to critics, where they were asked to, is taken
 //! out of what others read.
 
-use dialectic::debate::ANSWERS_HEADING;
 use serde_json::{Value, json};
 
 use crate::arena;
 use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, answer, config};
+use dialectic_record::debate::ANSWERS_HEADING;
 
 /// Headings of designs that sound like answers to critics.
 const HEADINGS: [&str; 30] = [

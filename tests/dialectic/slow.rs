@@ -8,9 +8,9 @@ use futures_util::future::BoxFuture;
 use serde_json::json;
 
 use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, default_reply, in_process, short_reply};
-use dialectic::debate::{OutcomeKind, Settings, default_settings};
-use dialectic::engine::Ending;
-use dialectic::llm::{CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply as Said, Request};
+use dialectic_engine::engine::Ending;
+use dialectic_llm::{CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply as Said, Request};
+use dialectic_record::debate::{OutcomeKind, Settings, default_settings};
 
 /// A model that answers at once, but for one critique: a word a second, for a quarter of an hour.
 struct Slow(AtomicU32);

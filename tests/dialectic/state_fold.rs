@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use dialectic::debate::{Debate, Event, Recorded, Status, fold};
 use proptest::prelude::*;
 use rand::Rng;
 use rand::SeedableRng as _;
@@ -13,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::fixtures;
 use crate::support::Plan;
+use dialectic_record::debate::{Debate, Event, Recorded, Status, fold};
 
 fn plans() -> impl Strategy<Value = Plan> {
     (2_usize..=5, 1_u32..=3, any::<[bool; 3]>(), 0_u64..6, 0_u64..30, any::<u64>()).prop_map(

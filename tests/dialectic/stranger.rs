@@ -4,11 +4,11 @@
 
 use std::os::unix::fs::symlink;
 
-use dialectic::debate::{Created, Event, Recorded};
-use dialectic::store::{Directory, Record};
 use serde_json::{Value, json};
 
 use crate::support::{Finished, Incoming, MockServer, Reply, Sandbox, TEST_KEY, config, short_reply};
+use dialectic_record::debate::{Created, Event, Recorded};
+use dialectic_record::store::{Directory, Record};
 
 const DEBATE: [&str; 2] = ["debate", "Design a queue"];
 

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use crate::support::in_process;
 use crate::timing::without_times;
-use dialectic::agent::{Panel, timeouts_of};
-use dialectic::call::Tokens;
-use dialectic::debate::{Event, PanelInfo, Settings, Signal, TerminationKind, default_settings};
-use dialectic::engine::Ending;
-use dialectic::llm::{Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request};
-use dialectic::protocol::DIALECTIC;
-use dialectic::signals::{News, Signals, Subscription, Words};
+use dialectic_base::call::Tokens;
+use dialectic_engine::agent::{Panel, timeouts_of};
+use dialectic_engine::engine::Ending;
+use dialectic_llm::{Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request};
+use dialectic_record::debate::{Event, PanelInfo, Settings, Signal, TerminationKind, default_settings};
+use dialectic_record::protocol::DIALECTIC;
+use dialectic_record::signals::{News, Signals, Subscription, Words};
 
 /// A model that writes for half a minute, and keeps what it was asked.
 #[derive(Default)]

@@ -151,7 +151,7 @@ fn made_older(sandbox: &Sandbox, id: &str) {
     let mut previous = String::new();
     let mut journal = String::new();
     for line in sandbox.journal(id) {
-        let event: dialectic::debate::Recorded = serde_json::from_str(&line).unwrap();
+        let event: dialectic_record::debate::Recorded = serde_json::from_str(&line).unwrap();
         let event = serde_json::to_string(&event).unwrap();
         let line = format!("{},\"prev\":\"{previous}\"}}", event.strip_suffix('}').unwrap());
         previous = Sha256::digest(&line).iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));

@@ -7,8 +7,8 @@ use chrono::{Days, Local, NaiveDate};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
-use crate::money::Usd;
-use crate::sanitize::sanitize;
+use dialectic_base::money::Usd;
+use dialectic_base::sanitize::sanitize;
 
 use super::{VouchArgs, WatchArgs, dollars};
 

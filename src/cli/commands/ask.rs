@@ -12,15 +12,15 @@ use crate::cli::session::{debates, env_file, runner, vouched};
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
-use crate::config::capture_environment;
-use crate::debate::Debate;
-use crate::diagnostic::{Blame, Diagnostic};
-use crate::display::{DisplayOptions, ProgressMode};
-use crate::engine::FollowUpError;
 use crate::error::Error;
-use crate::figures::{clock, named_cost};
-use crate::money::Usd;
-use crate::runner::Question;
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::figures::{clock, named_cost};
+use dialectic_base::money::Usd;
+use dialectic_config::capture_environment;
+use dialectic_engine::engine::FollowUpError;
+use dialectic_engine::runner::Question;
+use dialectic_record::debate::Debate;
+use dialectic_report::display::{DisplayOptions, ProgressMode};
 
 /// Why there is no question to ask.
 #[derive(Debug, thiserror::Error)]

@@ -5,14 +5,14 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::access::Environment;
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
-use crate::debate::{Attachment, Settings};
-use crate::diagnostic::{Blame, Diagnostic};
-use crate::figures::counted;
-use crate::runner::{AttachmentError, Attachments};
-use crate::secrets::{is_same_file, may_hold_secrets};
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::figures::counted;
+use dialectic_base::secrets::{is_same_file, may_hold_secrets};
+use dialectic_engine::access::Environment;
+use dialectic_engine::runner::{AttachmentError, Attachments};
+use dialectic_record::debate::{Attachment, Settings};
 
 /// What standard input is called.
 const STANDARD_INPUT: &str = "standard input";

@@ -6,19 +6,19 @@ use std::path::Path;
 
 use console::{Alignment, measure_text_width, pad_str};
 
-use crate::access::Environment;
 use crate::cli::args::{ConfigArgs, ConfigCommand, ConfigFileArgs};
 use crate::cli::session::env_file;
 use crate::cli::terminal::Terminal;
-use crate::config::{
+use crate::error::Error;
+use crate::trace::{Destination, TraceConfigError};
+use dialectic_base::figures::counted;
+use dialectic_base::sanitize::one_line;
+use dialectic_config::{
     ConfigPath, Loaded, Overrides, Row, capture_environment, load_settings, model_warnings, one_family,
     related_reviewers, schema, show, starter, with_vocabulary,
 };
-use crate::error::Error;
-use crate::figures::counted;
-use crate::runner::Services;
-use crate::sanitize::one_line;
-use crate::trace::{Destination, TraceConfigError};
+use dialectic_engine::access::Environment;
+use dialectic_engine::runner::Services;
 
 use super::debate::today;
 use super::protocols;

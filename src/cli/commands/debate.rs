@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use chrono::{NaiveDate, Utc};
 
-use crate::agent::price_of;
 use crate::cli::args::DebateArgs;
 use crate::cli::session::{Session, env_file, runner};
 use crate::cli::terminal::Terminal;
-use crate::config::{
+use crate::error::Error;
+use dialectic_config::{
     ConfigPath, Loaded, ModelChoice, Overrides, PanelChoice, PanelName, Switch, capture_environment, load_settings,
     model_warnings,
 };
-use crate::debate::Settings;
-use crate::error::Error;
-use crate::runner::Spec;
+use dialectic_engine::agent::price_of;
+use dialectic_engine::runner::Spec;
+use dialectic_record::debate::Settings;
 
 use super::problem::{self, Sources};
 use super::{attachments, dry_run, protocols, serve};

@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::cli::args::DiffArgs;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::debate::Debate;
-use crate::display::{Cell, ComparedLine, Layout, Table, TableColumn, compared};
 use crate::error::Error;
-use crate::figures::{cost, score, sum_of_tokens, thousands};
-use crate::report::{Comparison, Decided, Figures, Line, Side};
-use crate::sanitize::one_line;
-use crate::store::Wanted;
+use dialectic_base::figures::{cost, score, sum_of_tokens, thousands};
+use dialectic_base::sanitize::one_line;
+use dialectic_record::debate::Debate;
+use dialectic_record::store::Wanted;
+use dialectic_report::display::{Cell, ComparedLine, Layout, Table, TableColumn, compared};
+use dialectic_report::report::{Comparison, Decided, Figures, Line, Side};
 
 /// What stands where a debate has nothing.
 const NOTHING: &str = "-";

@@ -1,10 +1,10 @@
 //! `dialectic debate --dry-run`: what the debate would take, without a call and without a key.
 
 use crate::cli::terminal::Terminal;
-use crate::display;
-use crate::engine::{check_prices, check_purchase, check_windows};
 use crate::error::Error;
-use crate::runner::{Runner, Spec};
+use dialectic_engine::engine::{check_prices, check_purchase, check_windows};
+use dialectic_engine::runner::{Runner, Spec};
+use dialectic_report::display;
 
 pub(super) fn run(spec: &Spec, runner: &Runner, terminal: &mut Terminal) -> Result<(), Error> {
     let settings = &spec.settings;

@@ -3,8 +3,8 @@
 use crate::cli::args::{ForkArgs, ModelArgs};
 use crate::cli::session::{Session, debates, env_file, hooks, runner, vouched};
 use crate::cli::terminal::Terminal;
-use crate::config::{Overrides, Switch, capture_environment, change_settings, model_warnings};
 use crate::error::Error;
+use dialectic_config::{Overrides, Switch, capture_environment, change_settings, model_warnings};
 
 use super::debate::today;
 

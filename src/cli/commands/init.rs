@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use crate::access::{Environment, Provenance, endpoint, key_variable, url_fault};
 use crate::cli::args::InitArgs;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::output::make_parent;
 use crate::cli::terminal::Terminal;
-use crate::config::{ConfigError, NoKey, PanelName, default_models, user_path, users_environment};
-use crate::debate::ProviderSettings;
 use crate::error::Error;
-use crate::llm::openai::{OpenAiClient, http_client};
-use crate::llm::presets::{PRESETS, preset};
-use crate::provider::OFFLINE;
+use dialectic_base::provider::OFFLINE;
+use dialectic_config::{ConfigError, NoKey, PanelName, default_models, user_path, users_environment};
+use dialectic_engine::access::{Environment, Provenance, endpoint, key_variable, url_fault};
+use dialectic_llm::openai::{OpenAiClient, http_client};
+use dialectic_llm::presets::{PRESETS, preset};
+use dialectic_record::debate::ProviderSettings;
 
 /// What a server of the user's own is called.
 const OWN: &str = "local";

@@ -11,14 +11,14 @@ use serde::Serialize;
 use crate::cli::args::ListArgs;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::debate::{Debate, DebateId, ModelUsage, Timestamp};
-use crate::display::{Cell, Table, TableColumn};
 use crate::error::Error;
-use crate::figures::{score, short_cost};
-use crate::money::Usd;
-use crate::protocol::DIALECTIC;
-use crate::sanitize::one_line;
-use crate::store::{Entry, ShortNames, StateFileError, read_journal, read_state};
+use dialectic_base::figures::{score, short_cost};
+use dialectic_base::money::Usd;
+use dialectic_base::sanitize::one_line;
+use dialectic_record::debate::{Debate, DebateId, ModelUsage, Timestamp};
+use dialectic_record::protocol::DIALECTIC;
+use dialectic_record::store::{Entry, ShortNames, StateFileError, read_journal, read_state};
+use dialectic_report::display::{Cell, Table, TableColumn};
 
 /// The least of a problem that is worth showing, in columns.
 const LEAST_PROBLEM: usize = 16;
@@ -82,7 +82,7 @@ fn row(entry: &Entry, args: &ListArgs) -> Option<Row> {
     let is_newer = matches!(state, Err(StateFileError::Newer { .. }));
     let read = state.ok().or_else(|| {
         let contents = read_journal(entry.journal.as_deref()?).ok()?;
-        crate::debate::fold(&contents.events).ok()
+        dialectic_record::debate::fold(&contents.events).ok()
     });
     let row = match &read {
         Some(debate) => of_debate(debate),

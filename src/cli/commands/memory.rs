@@ -8,12 +8,12 @@ use crate::archive::{Archive, FORGOTTEN, Found, Memory, Relevance, Update};
 use crate::cli::args::{MemoryArgs, MemoryCommand};
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::debate::DebateId;
 use crate::error::Error;
-use crate::figures::counted;
-use crate::markdown::truncate;
-use crate::sanitize::one_line;
-use crate::store::{Directory, ShortNames, Wanted};
+use dialectic_base::figures::counted;
+use dialectic_base::markdown::truncate;
+use dialectic_base::sanitize::one_line;
+use dialectic_record::debate::DebateId;
+use dialectic_record::store::{Directory, ShortNames, Wanted};
 
 /// Characters of a problem's first line.
 const PROBLEM: usize = 80;

@@ -7,23 +7,23 @@ use std::time::Duration;
 use glob::Pattern;
 use serde::Serialize;
 
-use crate::access::{Environment, Provenance, endpoint, missing_keys_of};
-use crate::agent::{limits_of, price_of};
 use crate::cli::args::ModelsArgs;
 use crate::cli::dialogue::{Dialogue, NotAsked};
 use crate::cli::session::env_file;
 use crate::cli::terminal::Terminal;
-use crate::config::{ConfigError, ConfigPath, Loaded, Overrides, capture_environment, load_settings};
-use crate::debate::{AgentId, AgentSettings, Settings};
-use crate::display::{Cell, Layout, Table, TableColumn};
 use crate::error::Error;
-use crate::figures::{counted, named_cost, thousands};
-use crate::llm::models::current;
-use crate::llm::openai::{Offered, OpenAiClient, http_client};
-use crate::llm::{ChatModel, Listener, Live, ModelError, Request, Timeouts};
-use crate::money::Usd;
-use crate::provider::{DEFAULT_MODELS, OFFLINE};
-use crate::sanitize::one_line;
+use dialectic_base::figures::{counted, named_cost, thousands};
+use dialectic_base::money::Usd;
+use dialectic_base::provider::{DEFAULT_MODELS, OFFLINE};
+use dialectic_base::sanitize::one_line;
+use dialectic_config::{ConfigError, ConfigPath, Loaded, Overrides, capture_environment, load_settings};
+use dialectic_engine::access::{Environment, Provenance, endpoint, missing_keys_of};
+use dialectic_engine::agent::{limits_of, price_of};
+use dialectic_llm::models::current;
+use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
+use dialectic_llm::{ChatModel, Listener, Live, ModelError, Request, Timeouts};
+use dialectic_record::debate::{AgentId, AgentSettings, Settings};
+use dialectic_report::display::{Cell, Layout, Table, TableColumn};
 
 use super::debate::today;
 

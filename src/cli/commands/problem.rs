@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::cli::edit::{EditError, edit};
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
-use crate::diagnostic::{Blame, Diagnostic};
-use crate::encoding::{NotUtf8, decode};
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::encoding::{NotUtf8, decode};
 
 /// What standard input is called.
 const STANDARD_INPUT: &str = "standard input";

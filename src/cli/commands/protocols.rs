@@ -4,10 +4,10 @@ use anstream::ColorChoice;
 
 use crate::cli::args::{ProtocolsArgs, ProtocolsCommand};
 use crate::cli::terminal::Terminal;
-use crate::config::ConfigError;
-use crate::display::render_markdown;
 use crate::error::Error;
-use crate::protocol::{PROTOCOLS, Protocol, Trigger};
+use dialectic_config::ConfigError;
+use dialectic_record::protocol::{PROTOCOLS, Protocol, Trigger};
+use dialectic_report::display::render_markdown;
 
 /// The width of a drawing, whatever the terminal, as it cannot be broken; nothing else is wider.
 const WIDTH: usize = 80;

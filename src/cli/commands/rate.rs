@@ -3,8 +3,8 @@
 use crate::cli::args::RateArgs;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::debate::Event;
 use crate::error::Error;
+use dialectic_record::debate::Event;
 
 pub(in crate::cli) fn run(args: &RateArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;

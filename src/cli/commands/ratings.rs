@@ -4,9 +4,9 @@ use crate::archive::{Archive, Rating, Step};
 use crate::cli::args::RatingsArgs;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::display::{Cell, Table, TableColumn};
 use crate::error::Error;
-use crate::sanitize::one_line;
+use dialectic_base::sanitize::one_line;
+use dialectic_report::display::{Cell, Table, TableColumn};
 
 /// Steps of a plot, the lowest first.
 const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

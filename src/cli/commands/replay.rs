@@ -13,11 +13,13 @@ use crate::cli::session::{debates, event_sink};
 use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
-use crate::debate::{Debate, Forecast, Made, Moment, PanelInfo, PlannedCall, Signal, Span, Status, fold, timeline};
-use crate::display::{DisplayOptions, EventSink, ProgressMode, Speed, StreamEnd, play};
 use crate::error::Error;
-use crate::signals::Signals;
-use crate::store::{StoreError, read_journal};
+use dialectic_record::debate::{
+    Debate, Forecast, Made, Moment, PanelInfo, PlannedCall, Signal, Span, Status, fold, timeline,
+};
+use dialectic_record::signals::Signals;
+use dialectic_record::store::{StoreError, read_journal};
+use dialectic_report::display::{DisplayOptions, EventSink, ProgressMode, Speed, StreamEnd, play};
 
 pub(in crate::cli) fn run(args: &ReplayArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = debates()?.find(&args.which.debate)?;

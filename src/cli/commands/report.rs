@@ -7,10 +7,10 @@ use crate::cli::args::ReportArgs;
 use crate::cli::output::{ReportFormat, detail, open_page, write_report};
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::config::{ConfigError, ConfigPath, Overrides, load_settings, process_environment};
-use crate::debate::Settings;
 use crate::error::Error;
-use crate::store::Entry;
+use dialectic_config::{ConfigError, ConfigPath, Overrides, load_settings, process_environment};
+use dialectic_record::debate::Settings;
+use dialectic_record::store::Entry;
 
 pub(in crate::cli) fn run(args: &ReportArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = debates()?.find(args.debate())?;

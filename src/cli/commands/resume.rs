@@ -2,17 +2,17 @@
 
 mod newest;
 
-use crate::access::Environment;
 use crate::cli::args::ResumeArgs;
 use crate::cli::output::{detail, report_path, write_report};
 use crate::cli::session::{Session, debates, env_file, hooks, runner, vouched};
 use crate::cli::terminal::Terminal;
-use crate::config::{ConfigPath, DEFAULT_PATH, Overrides, capture_environment, load_settings, model_warnings};
-use crate::debate::{DebateId, Settings};
 use crate::error::Error;
-use crate::provider::OFFLINE;
-use crate::runner::RunnerError;
-use crate::store::Entry;
+use dialectic_base::provider::OFFLINE;
+use dialectic_config::{ConfigPath, DEFAULT_PATH, Overrides, capture_environment, load_settings, model_warnings};
+use dialectic_engine::access::Environment;
+use dialectic_engine::runner::RunnerError;
+use dialectic_record::debate::{DebateId, Settings};
+use dialectic_record::store::Entry;
 
 use super::debate::today;
 

@@ -4,14 +4,14 @@ use crate::cli::args::RmArgs;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::debate::Debate;
-use crate::diagnostic::{Blame, Diagnostic};
 use crate::error::Error;
-use crate::figures::counted;
-use crate::markdown::truncate;
-use crate::runner::remove;
-use crate::sanitize::one_line;
-use crate::store::{Entry, Wanted};
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::figures::counted;
+use dialectic_base::markdown::truncate;
+use dialectic_base::sanitize::one_line;
+use dialectic_engine::runner::remove;
+use dialectic_record::debate::Debate;
+use dialectic_record::store::{Entry, Wanted};
 
 /// How much of a problem's first line is shown, in characters.
 const PROBLEM_WIDTH: usize = 60;

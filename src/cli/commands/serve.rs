@@ -8,17 +8,17 @@ use tempfile::TempPath;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::oneshot;
 
-use crate::access::Environment;
 use crate::cli::args::ServeArgs;
 use crate::cli::interrupt::Interrupts;
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
-use crate::config::{ConfigPath, Overrides, capture_environment, load_settings};
-use crate::debate::DebateId;
 use crate::error::Error;
-use crate::money::Usd;
 use crate::serve::{Options, Server, Stage, Workplace};
-use crate::store::Directory;
+use dialectic_base::money::Usd;
+use dialectic_config::{ConfigPath, Overrides, capture_environment, load_settings};
+use dialectic_engine::access::Environment;
+use dialectic_record::debate::DebateId;
+use dialectic_record::store::Directory;
 
 /// How many debates run at once.
 const PLACES: usize = 3;

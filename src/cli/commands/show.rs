@@ -2,18 +2,17 @@
 
 mod choice;
 
+use choice::{Choice, ChoiceError};
 use serde::Serialize;
 
 use crate::cli::args::{Part, ShowArgs};
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::debate::{Debate, DebateFile, Ledger, Move, Objection, Shown};
-use crate::display::objections;
 use crate::error::Error;
-use crate::report::{Said, View, overview, readable, said};
-use crate::store::Wanted;
-
-use choice::{Choice, ChoiceError};
+use dialectic_record::debate::{Debate, DebateFile, Ledger, Move, Objection, Shown};
+use dialectic_record::store::Wanted;
+use dialectic_report::display::objections;
+use dialectic_report::report::{Said, View, overview, readable, said};
 
 pub(in crate::cli) fn run(args: &ShowArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let directory = debates()?;

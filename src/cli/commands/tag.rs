@@ -3,9 +3,9 @@
 use crate::cli::args::TagArgs;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
-use crate::debate::Debate;
 use crate::error::Error;
-use crate::store::Wanted;
+use dialectic_record::debate::Debate;
+use dialectic_record::store::Wanted;
 
 pub(in crate::cli) fn run(args: &TagArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = debates()?.find(&args.which.debate)?;

@@ -8,9 +8,9 @@ use crate::cli::args::VerifyArgs;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use crate::figures::counted;
-use crate::sanitize::one_line;
-use crate::store::{Entry, Flaw, StateFile, Verification, verify};
+use dialectic_base::figures::counted;
+use dialectic_base::sanitize::one_line;
+use dialectic_record::store::{Entry, Flaw, StateFile, Verification, verify};
 
 pub(in crate::cli) fn run(args: &VerifyArgs, terminal: &mut Terminal) -> Result<(), Error> {
     let entry = debates()?.find(&args.which.debate)?;

@@ -6,9 +6,9 @@ use std::num::NonZeroU32;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::debate::AgentId;
 use crate::evaluation::statistics::rounded;
 use crate::evaluation::{Criterion, Evaluated, Figure, Run};
+use dialectic_record::debate::AgentId;
 
 /// The averages and what each evaluator returned; null where nothing was scored. One debate is an object, several are
 /// a list of such objects, each with the name of its `debate`. Of repetitions each score has its standard deviation as

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use crate::evaluation::statistics::{mean, two_decimals};
 use crate::evaluation::{Criterion, Evaluated, Figure};
-use crate::markdown::cell;
+use dialectic_base::markdown::cell;
 
 use super::NOT_SCORED;
 

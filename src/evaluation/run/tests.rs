@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::config::EvaluatorSettings;
-use crate::debate::AgentId;
 use crate::evaluation::evaluators;
-use crate::llm::{Caller, CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply, Request, Timeouts};
-use crate::money::Price;
+use dialectic_base::money::Price;
+use dialectic_config::EvaluatorSettings;
+use dialectic_llm::{Caller, CallerLimits, ChatModel, FailedAttempt, InFlight, Live, Reply, Request, Timeouts};
+use dialectic_record::debate::AgentId;
 
 use super::*;
 

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dialectic::debate::{Debate, Ledger, Objection, Recorded, fold};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::support::Plan;
+use dialectic_record::debate::{Debate, Ledger, Objection, Recorded, fold};
 
 /// How long a line can be.
 const LONG: usize = 200_000;

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Serving, journal, recorded, sandbox};
 use crate::support::{MockServer, Sandbox, short_reply};
+
+use super::client::{Serving, journal, recorded, sandbox};
 
 #[test]
 fn a_debate_is_run_by_the_api_alone() {
@@ -270,7 +271,7 @@ fn the_description_of_the_api_is_what_the_server_does() {
     let serving = Serving::start(&Sandbox::new().env("DIALECTIC_TOKEN", super::client::TOKEN), &[]);
     let document = serving.raw("GET", "/api/v1/openapi.json", &[], b"").expect(200).json();
     assert_eq!(document["openapi"], "3.1.0");
-    assert_eq!(document, dialectic::serve::openapi());
+    assert_eq!(document, dialectic_cli::serve::openapi());
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let path = path.strip_prefix("/api/v1").unwrap().replace("{id}", "deb-none");
@@ -293,7 +294,7 @@ fn the_description_of_the_api_is_valid() {
         assert!(std::env::var_os("CI").is_none(), "OPENAPI_VALIDATOR is not set, and nothing was checked");
         return;
     };
-    let sandbox = Sandbox::new().file("openapi.json", dialectic::serve::openapi().to_string());
+    let sandbox = Sandbox::new().file("openapi.json", dialectic_cli::serve::openapi().to_string());
     let validator = validator.into_string().unwrap();
     let mut words = validator.split_whitespace();
     let program = words.next().unwrap();
@@ -306,7 +307,7 @@ fn the_description_of_the_api_is_valid() {
         String::from_utf8_lossy(&output.stderr)
     );
     // It can tell.
-    let mut wrong: Value = dialectic::serve::openapi();
+    let mut wrong: Value = dialectic_cli::serve::openapi();
     wrong["paths"]["/api/v1/debates"]["get"]["responses"] = json!({"200": {}});
     sandbox.write("openapi.json", wrong.to_string());
     let output =
@@ -322,7 +323,7 @@ fn a_client_made_of_the_description_runs_a_debate() {
         return;
     };
     let sandbox = Sandbox::new().env("DIALECTIC_TOKEN", super::client::TOKEN);
-    sandbox.write("openapi.json", dialectic::serve::openapi().to_string());
+    sandbox.write("openapi.json", dialectic_cli::serve::openapi().to_string());
     let run = |arguments: &[&str]| {
         let command = std::process::Command::new(&python)
             .args(arguments)

@@ -6,14 +6,14 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-use dialectic::agent::{Panel, timeouts_of};
-use dialectic::debate::{Created, Debate, DebateId, FORMAT_VERSION, PanelInfo, Settings};
-use dialectic::engine::{Command, Ending, Engine};
-use dialectic::llm::{Caller, CallerLimits, ChatModel, Request};
-use dialectic::money::Price;
-use dialectic::protocol::Protocol;
-use dialectic::signals::Signals;
-use dialectic::store::{Directory, Record};
+use dialectic_base::money::Price;
+use dialectic_engine::agent::{Panel, timeouts_of};
+use dialectic_engine::engine::{Command, Ending, Engine};
+use dialectic_llm::{Caller, CallerLimits, ChatModel, Request};
+use dialectic_record::debate::{Created, Debate, DebateId, FORMAT_VERSION, PanelInfo, Settings};
+use dialectic_record::protocol::Protocol;
+use dialectic_record::signals::Signals;
+use dialectic_record::store::{Directory, Record};
 
 /// The protocol that the settings name.
 pub(crate) fn protocol(settings: &Settings) -> &'static Protocol {

@@ -5,10 +5,10 @@ use rand::seq::SliceRandom as _;
 use rand_chacha::ChaCha12Rng;
 use serde_json::{Value, json};
 
-use dialectic::call::{CallRecord, Tokens};
-use dialectic::debate::{Event, Recorded, Settings, Timestamp};
-use dialectic::money::Usd;
-use dialectic::protocol::DIALECTIC;
+use dialectic_base::call::{CallRecord, Tokens};
+use dialectic_base::money::Usd;
+use dialectic_record::debate::{Event, Recorded, Settings, Timestamp};
+use dialectic_record::protocol::DIALECTIC;
 
 use super::prose;
 

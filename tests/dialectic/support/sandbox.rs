@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use dialectic::debate::{Debate, DebateFile, Recorded, fold};
 use serde_json::Value;
 use tempfile::TempDir;
+
+use dialectic_record::debate::{Debate, DebateFile, Recorded, fold};
 
 use super::{Finished, MockServer, Running};
 

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use crate::cli::target::Target;
 use crate::cli::terminal::Terminal;
-use crate::display::{Cell, Layout, Table, TableColumn};
 use crate::error::Error;
 use crate::evaluation::Evaluated;
 use crate::evaluation::output::{LineEnd, csv_rows, is_csv_header, json, markdown, table};
-use crate::sanitize::one_line;
+use dialectic_base::sanitize::one_line;
+use dialectic_report::display::{Cell, Layout, Table, TableColumn};
 
 /// Columns that a score takes, with its deviation.
 const SCORE: usize = 11;

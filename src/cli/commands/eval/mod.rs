@@ -9,22 +9,22 @@ use std::sync::Arc;
 use destination::Destination;
 use retries::Retries;
 
-use crate::access::{Environment, Provenance, is_elsewhere, missing_keys_of};
-use crate::agent::timeouts_of;
 use crate::cli::args::EvalArgs;
 use crate::cli::interrupt::{Interrupts, end_on_interrupt};
 use crate::cli::session::{debates, env_file};
 use crate::cli::terminal::Terminal;
-use crate::config::{
-    EvaluationSettings, EvaluatorSettings, Switch, capture_environment, load_evaluators, offline_evaluator,
-};
-use crate::debate::default_settings;
 use crate::error::Error;
 use crate::evaluation::{Evaluated, Evaluator, Subject, SubjectError, evaluate, evaluators, indistinct};
-use crate::llm::{Caller, CallerLimits, InFlight, Timeouts, built_in_price};
-use crate::provider::OFFLINE;
-use crate::runner::Models;
-use crate::store::Wanted;
+use dialectic_base::provider::OFFLINE;
+use dialectic_config::{
+    EvaluationSettings, EvaluatorSettings, Switch, capture_environment, load_evaluators, offline_evaluator,
+};
+use dialectic_engine::access::{Environment, Provenance, is_elsewhere, missing_keys_of};
+use dialectic_engine::agent::timeouts_of;
+use dialectic_engine::runner::Models;
+use dialectic_llm::{Caller, CallerLimits, InFlight, Timeouts, built_in_price};
+use dialectic_record::debate::default_settings;
+use dialectic_record::store::Wanted;
 
 pub(in crate::cli) fn run(args: &EvalArgs, terminal: &mut Terminal) -> Result<(), Error> {
     // Everything that can be checked is checked here, before anything is paid for.

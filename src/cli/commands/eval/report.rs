@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::evaluation::{Attempt, Evaluated, Evaluator, Usage};
-use crate::figures::{cost, counted, duration, sum_of_tokens, thousands};
-use crate::sanitize::one_line;
+use dialectic_base::figures::{cost, counted, duration, sum_of_tokens, thousands};
+use dialectic_base::sanitize::one_line;
 
 /// Each evaluator with its provider, model, limit and prompts.
 pub(super) fn roster(evaluators: &[Evaluator]) -> String {

@@ -4,11 +4,11 @@ use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::debate::AgentId;
-use crate::display::{ColorMode, Notices};
 use crate::error::Error;
-use crate::figures::duration;
-use crate::llm::{CallObserver, ModelError};
+use dialectic_base::figures::duration;
+use dialectic_llm::{CallObserver, ModelError};
+use dialectic_record::debate::AgentId;
+use dialectic_report::display::{ColorMode, Notices};
 
 /// Tells of them, where somebody wants to know, on a thread of its own: whoever reads standard error may stop, and the
 /// evaluation goes on.

@@ -6,12 +6,12 @@ use anstyle::Style;
 use serde::Serialize;
 
 use crate::cli::terminal::Terminal;
-use crate::debate::ModelUsage;
-use crate::display::{Cell, Table, TableColumn};
 use crate::error::Error;
-use crate::figures::{UNKNOWN, sum_of_tokens, thousands};
-use crate::money::Usd;
-use crate::sanitize::one_line;
+use dialectic_base::figures::{UNKNOWN, sum_of_tokens, thousands};
+use dialectic_base::money::Usd;
+use dialectic_base::sanitize::one_line;
+use dialectic_record::debate::ModelUsage;
+use dialectic_report::display::{Cell, Table, TableColumn};
 
 use super::{NOTHING, Row, local};
 

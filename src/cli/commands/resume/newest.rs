@@ -2,20 +2,20 @@
 
 use std::path::PathBuf;
 
-use crate::access::Environment;
 use crate::cli::args::ResumeArgs;
 use crate::cli::dialogue::Dialogue;
 use crate::cli::session::{debates, vouched};
 use crate::cli::terminal::Terminal;
-use crate::debate::{Debate, Forecast, Made, Span, Status};
-use crate::diagnostic::{Blame, Diagnostic};
 use crate::error::Error;
-use crate::figures::{counted, short_cost};
-use crate::markdown::truncate;
-use crate::money::Usd;
-use crate::runner::{Runner, RunnerError, Saved};
-use crate::sanitize::one_line;
-use crate::store::{Directory, Entry, JournalError, StoreError, read_state};
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::figures::{counted, short_cost};
+use dialectic_base::markdown::truncate;
+use dialectic_base::money::Usd;
+use dialectic_base::sanitize::one_line;
+use dialectic_engine::access::Environment;
+use dialectic_engine::runner::{Runner, RunnerError, Saved};
+use dialectic_record::debate::{Debate, Forecast, Made, Span, Status};
+use dialectic_record::store::{Directory, Entry, JournalError, StoreError, read_state};
 
 /// How much of a problem's first line is shown, in characters.
 const PROBLEM_WIDTH: usize = 100;

@@ -1,9 +1,9 @@
 //! Which texts of a debate are meant.
 
 use crate::cli::args::Part;
-use crate::debate::{AgentId, Debate, DebateId, StageId, Yield};
-use crate::diagnostic::{Blame, Diagnostic};
-use crate::report::{Said, View};
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_record::debate::{AgentId, Debate, DebateId, StageId, Yield};
+use dialectic_report::report::{Said, View};
 
 /// Which texts of a debate are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use dialectic::debate::fold;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
 use crate::support::{MockServer, Plan, Sandbox, TEST_KEY};
+use dialectic_record::debate::fold;
 
 /// A sandbox whose program is the shell.
 fn shell() -> Sandbox {

@@ -1,0 +1,77 @@
+//! What the user should know of the models in use before the first call.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::NaiveDate;
+
+use dialectic_base::provider::OFFLINE;
+use dialectic_engine::agent::{facts_of, limits_of};
+use dialectic_llm::models::{current_near, family, named};
+use dialectic_record::debate::{AgentSettings, Settings};
+use dialectic_record::protocol::{REVIEW, author_and_reviewers};
+
+/// Models that no longer answer on `day`, and output limits above what a model can write.
+#[must_use]
+pub fn model_warnings(settings: &Settings, day: NaiveDate) -> Vec<String> {
+    let mut retired: BTreeMap<(&str, &str), (NaiveDate, Vec<&str>)> = BTreeMap::new();
+    let mut warnings = Vec::new();
+    for agent in everybody(settings) {
+        let since = facts_of(agent, settings).and_then(|facts| facts.retires).filter(|since| *since <= day);
+        if let Some(since) = since {
+            let of_model = retired.entry((&agent.provider, &agent.model)).or_insert((since, Vec::new()));
+            of_model.1.push(agent.id.as_str());
+        }
+        if let Some((asked, most)) = agent.max_tokens.zip(limits_of(agent, settings).max_output)
+            && asked > most
+        {
+            let AgentSettings { id, model, .. } = agent;
+            warnings
+                .push(format!("`{id}` may write {asked} tokens (`maxTokens`), and `{model}` writes {most} at most"));
+        }
+    }
+    for ((provider, model), (since, users)) in retired {
+        let near = named(&current_near(provider, model, day));
+        let instead = if near.is_empty() { String::new() } else { format!("; near it and current: {near}") };
+        let users = users.join(", ");
+        warnings.push(format!(
+            "`{model}` was retired by {provider} on {since}: its calls will fail (used by {users}){instead}"
+        ));
+    }
+    warnings
+}
+
+/// That all agents and the judge are of one family of models, and what to do about it; nothing where they are not,
+/// where that cannot be told from their names, or where no model is called.
+#[must_use]
+pub fn one_family(settings: &Settings) -> Option<String> {
+    let called = everybody(settings).filter(|agent| agent.provider != OFFLINE);
+    let families: Option<BTreeSet<&str>> = called.map(|agent| family(&agent.model)).collect();
+    let families: Vec<&str> = families?.into_iter().collect();
+    let [family] = families.as_slice() else { return None };
+    Some(format!(
+        "All agents and the judge are of one family of models ({family}). Mixed panels debate better than uniform ones: \
+         give one agent, or the judge, a `provider` and `model` of another family."
+    ))
+}
+
+/// Which reviewers of a debate by the protocol `review` are of the author's family of models, and share its blind spots
+/// then; nothing where none is, or where the protocol is another.
+#[must_use]
+pub fn related_reviewers(settings: &Settings) -> Option<String> {
+    if settings.debate.protocol != REVIEW.name {
+        return None;
+    }
+    let (author, reviewers) = author_and_reviewers(settings)?;
+    let related = reviewers.iter().filter(|one| one.provider != OFFLINE && family(&one.model) == family(&author.model));
+    let related: Vec<&str> = related.filter(|one| family(&one.model).is_some()).map(|one| one.id.as_str()).collect();
+    (!related.is_empty()).then(|| {
+        let (author, reviewers) = (&author.id, related.join(", "));
+        format!(
+            "{reviewers}: of the same family of models as the author, {author}. A reviewer of another one finds more."
+        )
+    })
+}
+
+fn everybody(settings: &Settings) -> impl Iterator<Item = &AgentSettings> {
+    settings.agents.iter().chain([&settings.judge])
+}

@@ -1,0 +1,309 @@
+//! Changes to settings that are saved already: `debate.rounds=4`.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use serde_json::{Map, Value};
+
+use dialectic_base::key_path::{KeyPath, Segment};
+use dialectic_engine::access::Environment;
+use dialectic_record::debate::Settings;
+
+use super::error::ConfigError;
+use super::file::ConfigFile;
+use super::findings::Findings;
+use super::load::role_files;
+use super::overrides::{Overrides, Vocabulary};
+use super::place::Place;
+use super::read::parse;
+use super::resolve::{Layers, Usual, resolve};
+use super::schema::{keys_at, plain_schema};
+use super::sources::same;
+use super::suggest::suggestion;
+
+/// A setting, by its path as in the configuration, and its new value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    path: KeyPath,
+    value: Value,
+}
+
+/// Settings after changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changed {
+    /// The settings.
+    pub settings: Settings,
+    /// What the user should know of the changes.
+    pub warnings: Vec<String>,
+}
+
+/// The key is the way to a value (`agents[1].model`, or `agents.<id>.model`), the value JSON or else a text.
+impl FromStr for Change {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (key, value) = text.split_once('=').ok_or("expected `<key>=<value>`, such as `debate.rounds=4`")?;
+        let path = KeyPath::parse(key.trim()).ok_or_else(|| format!("`{key}` is no key; write `debate.rounds`"))?;
+        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+        Ok(Self { path, value })
+    }
+}
+
+/// Changes settings by the rules of a configuration file. What inherits its value, as an agent's summarization does
+/// from the debate's, follows a change of that.
+///
+/// # Errors
+/// A key is unknown, or a value cannot be used or would change nothing.
+pub fn change(
+    settings: &Settings,
+    changes: &[Change],
+    overrides: &Overrides,
+    environment: &Environment,
+    vocabulary: &Vocabulary,
+) -> Result<Changed, ConfigError> {
+    let mut own_roles = settings.base_dir.as_deref().map(role_files).unwrap_or_default();
+    for agent in settings.agents.iter().chain([&settings.judge]) {
+        // A role whose file is gone is missed when the panel is built; it must not become another one here.
+        if !vocabulary.roles.contains(&agent.role.as_str()) && !own_roles.contains(&agent.role) {
+            own_roles.push(agent.role.clone());
+        }
+    }
+    let usual = Usual::default();
+    let own_roles = own_roles.as_slice();
+    let layers =
+        Layers { environment, overrides, vocabulary, own_roles, panel: None, usual: &usual, has_project: true };
+    let before = as_file(settings);
+    let schema = plain_schema::<ConfigFile>();
+    let mut file = before.clone();
+    let mut paths = Vec::new();
+    for change in changes {
+        let path = known_path(&schema, &file, &change.path)?;
+        put(&mut file, &path, &change.value)?;
+        paths.push((path, &change.value));
+    }
+    let known = resolved(&before, &layers)?.1.warnings;
+    let (new, findings) = resolved(&file, &layers)?;
+    let warnings: Vec<String> = findings.warnings.into_iter().filter(|warning| !known.contains(warning)).collect();
+    let effective = serde_json::to_value(&new).unwrap_or_default();
+    for (path, value) in paths {
+        if has_no_effect(&effective, &file, &path, value) {
+            let why = if warnings.is_empty() { String::new() } else { format!(": {}", warnings.join("; ")) };
+            return Err(fault(format!("{path} has no effect as {value}{why}")));
+        }
+    }
+    let settings = Settings { base_dir: settings.base_dir.clone(), context_dir: settings.context_dir.clone(), ..new };
+    Ok(Changed { settings, warnings })
+}
+
+fn fault(message: String) -> ConfigError {
+    ConfigError::Argument { option: "--set", message }
+}
+
+/// Settings in the form of a configuration file that leads to them.
+fn as_file(settings: &Settings) -> Value {
+    let mut file = serde_json::to_value(settings).unwrap_or_default();
+    if let Some(keys) = file.as_object_mut() {
+        keys.remove("baseDir");
+        keys.remove("contextDir");
+        // It follows from the settings of convergence.
+        keys.remove("embedder");
+    }
+    let inherited = file["debate"]["summarization"].clone();
+    let inherit = |agent: &mut Value| {
+        let own = agent.get_mut("summarization").and_then(Value::as_object_mut);
+        if let Some(own) = own {
+            own.retain(|key, value| inherited.get(key) != Some(value));
+        }
+    };
+    file.get_mut("agents").and_then(Value::as_array_mut).into_iter().flatten().for_each(inherit);
+    file.get_mut("judge").into_iter().for_each(inherit);
+    file
+}
+
+/// The path with agents' ids as their places; an error when it leads to a key that does not exist.
+fn known_path(schema: &Value, file: &Value, path: &KeyPath) -> Result<KeyPath, ConfigError> {
+    let mut known = KeyPath::root();
+    for segment in &path.0 {
+        let here = known.0.iter().try_fold(file, |value, segment| at(value, segment));
+        known = match (segment, here) {
+            (Segment::Key(id), Some(Value::Array(agents))) if known.to_string() == "agents" => {
+                let ids: Vec<&str> = agents.iter().filter_map(|agent| agent["id"].as_str()).collect();
+                let place = ids.iter().position(|known| known == id);
+                known.index(place.ok_or_else(|| {
+                    fault(format!("{path}: there is no agent `{id}` {}", suggestion(id, ids.iter().copied())))
+                })?)
+            }
+            (Segment::Key(key), _) => {
+                let keys = keys_at(schema, &known);
+                if !keys.is_empty() && !keys.contains(key) {
+                    let near = suggestion(key, keys.iter().map(String::as_str));
+                    return Err(fault(format!("{path}: unknown key `{key}` {near}")));
+                }
+                known.key(key)
+            }
+            (Segment::Index(index), Some(Value::Array(elements))) if *index < elements.len() => known.index(*index),
+            (Segment::Index(index), _) => return Err(fault(format!("{path}: {known} has no element {index}"))),
+        };
+    }
+    Ok(known)
+}
+
+fn at<'a>(value: &'a Value, segment: &Segment) -> Option<&'a Value> {
+    match segment {
+        Segment::Key(key) => value.get(key),
+        Segment::Index(index) => value.get(index),
+    }
+}
+
+fn put(file: &mut Value, path: &KeyPath, new: &Value) -> Result<(), ConfigError> {
+    let mut place = file;
+    for segment in &path.0 {
+        if place.is_null() {
+            *place = Value::Object(Map::new());
+        }
+        let next = match (segment, place) {
+            (Segment::Key(key), Value::Object(entries)) => Some(entries.entry(key).or_insert(Value::Null)),
+            (Segment::Index(index), Value::Array(elements)) => elements.get_mut(*index),
+            _ => None,
+        };
+        place = next.ok_or_else(|| fault(format!("{path}: there is no such place")))?;
+    }
+    *place = new.clone();
+    Ok(())
+}
+
+fn resolved(file: &Value, layers: &Layers) -> Result<(Settings, Findings), ConfigError> {
+    let document = parse::<ConfigFile>(Path::new("--set"), file.to_string().as_bytes());
+    let document = document.map_err(|error| match error {
+        ConfigError::WrongType { key, expected, found, .. } => {
+            fault(format!("{key}: expected {expected}, found {found}"))
+        }
+        other => other,
+    })?;
+    if !document.warnings.is_empty() {
+        return Err(fault(document.warnings.join("; ").replace(" is ignored", "")));
+    }
+    let resolved = resolve(Some(document.content), layers);
+    let problems: Vec<String> = resolved
+        .findings
+        .problems
+        .iter()
+        .map(|problem| match &problem.place {
+            Place::Key { path, .. } => format!("{path}: {}", problem.message),
+            Place::Variable(_) => problem.to_string(),
+        })
+        .collect();
+    if let Some(refusal) = resolved.findings.refusal {
+        return Err(refusal);
+    }
+    if problems.is_empty() { Ok((resolved.settings, resolved.findings)) } else { Err(fault(problems.join("; "))) }
+}
+
+/// Whether a value that was set is another one in the settings: a role that nobody knows, a model of a provider that
+/// has but one.
+fn has_no_effect(effective: &Value, file: &Value, path: &KeyPath, value: &Value) -> bool {
+    let mut path = path.clone();
+    if let [Segment::Key(section), Segment::Index(index), ..] = path.0.as_mut_slice()
+        && section == "agents"
+    {
+        let id = &file["agents"][*index]["id"];
+        let agents = effective["agents"].as_array();
+        // An agent that was switched off is no part of the settings.
+        let Some(place) = agents.into_iter().flatten().position(|agent| agent["id"] == *id) else { return false };
+        *index = place;
+    }
+    let effective = path.0.iter().try_fold(effective, at);
+    let is_leaf = value.is_string() || value.is_number() || value.is_boolean();
+    is_leaf && !effective.is_some_and(|effective| same(value, effective))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dialectic_record::debate::default_settings;
+
+    const VOCABULARY: Vocabulary<'static> = Vocabulary {
+        roles: &["architect", "performance", "kiss", "generalist", "security"],
+        tools: &["file_read"],
+        protocols: &["dialectic"],
+        summarization_methods: &["length-based"],
+    };
+
+    fn changed(changes: &[&str]) -> Result<Changed, String> {
+        let changes: Result<Vec<Change>, String> = changes.iter().map(|text| text.parse()).collect();
+        let (overrides, environment) = (Overrides::default(), Environment::default());
+        change(&default_settings(), &changes?, &overrides, &environment, &VOCABULARY).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn without_changes_nothing_changes() {
+        let same = changed(&[]).unwrap();
+        assert_eq!((same.settings, same.warnings), (default_settings(), Vec::new()));
+    }
+
+    #[test]
+    fn values_are_set_by_their_path_and_what_inherits_follows() {
+        let mut expected = default_settings();
+        expected.debate.rounds = 4;
+        expected.debate.summarization.threshold = 99;
+        for agent in expected.agents.iter_mut().chain([&mut expected.judge]) {
+            agent.summarization.threshold = 99;
+        }
+        expected.agents[1].temperature = 0.2;
+        expected.agents[2].model = "4".to_owned();
+        expected.judge.model = "gpt-4o".to_owned();
+        let changes = [
+            "debate.rounds=4",
+            "debate.summarization.threshold=99",
+            "agents[1].temperature=0.2",
+            "agents.agent-kiss.model=\"4\"",
+            "judge.model=gpt-4o",
+        ];
+        assert_eq!(changed(&changes).unwrap().settings, expected);
+        let priced = changed(&["prices[\"m.1\"]={\"inputPerMTok\": 1, \"outputPerMTok\": 2}"]).unwrap().settings;
+        assert_eq!(priced.prices.len(), 1);
+        assert_eq!(changed(&["agents.agent-kiss.enabled=false"]).unwrap().settings.agents.len(), 2);
+        assert_eq!(changed(&["agents.agent-kiss.temperature=1.5"]).unwrap().warnings.len(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_set_is_said_with_its_place() {
+        let said = [
+            "debate.round=4",
+            "debates.rounds=4",
+            "debate.rounds=many",
+            "debate.rounds=0",
+            "debate.rounds.x=1",
+            "debate.terminationCondition={\"typ\": \"fixed\"}",
+            "debate.terminationCondition.type=sometimes",
+            "agents.agent-kis.model=x",
+            "agents[9].model=x",
+            "agents.agent-kiss.temperature=3",
+            "agents.agent-kiss.role=alchemist",
+            "agents.agent-kiss.id=agent-architect",
+            "judge.model=4",
+            "baseDir=/",
+            "debate.rounds",
+            "=4",
+        ];
+        let said = said.map(|text| changed(&[text]).unwrap_err());
+        insta::assert_snapshot!(said.join("\n"), @r#"
+        --set debate.round: unknown key `round` (did you mean `rounds`?)
+        --set debates.rounds: unknown key `debates` (did you mean `debate`?)
+        --set debate.rounds: expected a number, found a string
+        --set debate.rounds: must be a whole number of at least 1, not 0
+        --set debate.rounds.x: there is no such place
+        --set unknown key `debate.terminationCondition.typ` (did you mean `type`?)
+        --set debate.terminationCondition.type: expected one of `fixed`, `convergence`, `quality`, `resolved`, found `sometimes`
+        --set agents.agent-kis.model: there is no agent `agent-kis` (did you mean `agent-kiss`?)
+        --set agents[9].model: agents has no element 9
+        --set agents[2].temperature: must be from 0 to 2, not 3
+        --set agents[2].role has no effect as "alchemist": unknown role `alchemist` (known: `architect`, `performance`, `kiss`, `generalist`, `security`) at `agents[2].role`; architect is used
+        --set agents[2].id: `agent-architect` is already the id of `agents[0]`
+        --set judge.model: expected a string, found a number
+        --set baseDir: unknown key `baseDir` (known: `agents`, `debate`, `hooks`, `judge`, `models`, `prices`, `providers`)
+        expected `<key>=<value>`, such as `debate.rounds=4`
+        `` is no key; write `debate.rounds`
+        "#);
+    }
+}

@@ -1,0 +1,359 @@
+//! Which models are asked where no agent and no judge of a file says it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::PathBuf;
+
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::provider::{DEFAULT_MODELS, OFFLINE};
+use dialectic_engine::access::{Environment, Outline, provider_names};
+use dialectic_llm::models::facts;
+use dialectic_llm::presets::{CHEAP_MODELS, OPENROUTER, PRESETS, ROUTED_MODELS, STRONG_MODELS, preset};
+use dialectic_record::debate::{AgentSettings, ProviderSettings};
+
+use super::findings::{Findings, unknown};
+use super::overrides::PanelName;
+
+/// The environment variable with the model to ask where no file says which.
+pub(super) const MODEL_VARIABLE: &str = "DIALECTIC_MODEL";
+/// The environment variable with the provider to ask where no file says which.
+pub(super) const PROVIDER_VARIABLE: &str = "DIALECTIC_PROVIDER";
+
+/// The models of agents and judge whose configuration names none, and why these.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelChoice {
+    /// Provider and model: one pair for everybody, or several that are dealt out in turn. Never empty.
+    pub models: Vec<(String, String)>,
+    /// The panel that they make, if one was asked for.
+    pub panel: Option<PanelName>,
+    /// Why.
+    pub because: Because,
+}
+
+/// Why models were chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Because {
+    /// The keys of their providers are there, in these environment variables.
+    KeyIsSet(Vec<String>),
+    /// No key of any is there: it is the first in the order.
+    NoKeyIsSet,
+    /// An environment variable names them.
+    Variable(&'static str),
+    /// The user's own configuration names them.
+    File(PathBuf),
+    /// An option of the command line names them.
+    Option(&'static str),
+}
+
+impl ModelChoice {
+    /// As an error, where no key is there to make a call with.
+    ///
+    /// # Errors
+    /// The variables of which one is needed.
+    pub fn callable(&self) -> Result<(), NoKey> {
+        match self.because {
+            Because::KeyIsSet(_) | Because::Variable(_) | Because::File(_) | Because::Option(_) => Ok(()),
+            Because::NoKeyIsSet => Err(NoKey),
+        }
+    }
+
+    /// What the `place`th of those has who are given a model.
+    pub(super) fn dealt(&self, place: usize) -> Served {
+        let (provider, model) = &self.models[place % self.models.len()];
+        Served { provider: provider.clone(), model: model.clone() }
+    }
+}
+
+/// Why, to be read after what was chosen.
+impl fmt::Display for Because {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::KeyIsSet(variables) if variables.len() == 1 => write!(f, "{} is set", variables[0]),
+            Self::KeyIsSet(variables) => write!(f, "{} are set", variables.join(", ")),
+            Self::NoKeyIsSet => f.write_str("assumed, as no API key is set"),
+            Self::File(path) => write!(f, "{} says so", path.display()),
+            Self::Variable(name) | Self::Option(name) => write!(f, "{name} says so"),
+        }
+    }
+}
+
+/// The first line of a run.
+impl fmt::Display for ModelChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let models: Vec<String> =
+            self.models.iter().map(|(provider, model)| format!("{model} of {provider}")).collect();
+        let because = &self.because;
+        let models = models.join(", ");
+        match (self.panel, because) {
+            (Some(panel), _) => write!(f, "Panel {}: {models} ({because}).", panel.name()),
+            (None, Because::KeyIsSet(_) | Because::NoKeyIsSet) => {
+                write!(f, "No model is configured: {models} is used ({because}).")
+            }
+            (None, Because::Variable(_) | Because::File(_) | Because::Option(_)) => {
+                write!(f, "{models} is used ({because}).")
+            }
+        }
+    }
+}
+
+/// No model is configured, and there is no key to ask one with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no API key is set, and nothing says which model to ask")]
+pub struct NoKey;
+
+impl Diagnostic for NoKey {
+    fn blame(&self) -> Blame {
+        Blame::Configuration
+    }
+
+    fn hint(&self) -> Option<String> {
+        let none = BTreeMap::new();
+        let variables = DEFAULT_MODELS.iter().filter_map(|(name, _)| Outline::of(name, &none)?.api_key_env());
+        let variables: Vec<&str> = variables.collect();
+        Some(format!(
+            "put one of {} into the environment or a `.env` file; or try `--offline`, which needs no key; or answer \
+             the questions of `dialectic init`",
+            variables.join(", ")
+        ))
+    }
+}
+
+/// Provider and model, for agents that are given them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Served {
+    pub(super) provider: String,
+    pub(super) model: String,
+}
+
+impl Served {
+    /// The same as an agent.
+    pub(super) fn like(agent: &AgentSettings) -> Self {
+        Self { provider: agent.provider.clone(), model: agent.model.clone() }
+    }
+
+    /// What the list of default models names for a provider.
+    pub(super) fn by(provider: &str) -> Option<Self> {
+        named(DEFAULT_MODELS, provider)
+    }
+
+    /// An agent with these.
+    pub(super) fn lent_to(&self, agent: AgentSettings) -> AgentSettings {
+        AgentSettings { provider: self.provider.clone(), model: self.model.clone(), ..agent }
+    }
+}
+
+fn named(models: &[(&str, &str)], provider: &str) -> Option<Served> {
+    let (provider, model) = models.iter().find(|(name, _)| *name == provider)?;
+    Some(Served { provider: (*provider).to_owned(), model: (*model).to_owned() })
+}
+
+/// One layer's word on which model is asked.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Wish {
+    pub(super) provider: Option<String>,
+    pub(super) model: Option<String>,
+}
+
+impl Wish {
+    fn is_none(&self) -> bool {
+        self.provider.is_none() && self.model.is_none()
+    }
+}
+
+/// What a choice is made from.
+pub(super) struct Choosing<'a> {
+    pub(super) providers: &'a BTreeMap<String, ProviderSettings>,
+    pub(super) environment: &'a Environment,
+    /// What the command line says.
+    pub(super) asked: Wish,
+    /// What the user's own configuration says, and where that is.
+    pub(super) usual: Wish,
+    pub(super) usual_path: Option<PathBuf>,
+    /// The panel that was asked for, and by whom: the command line, or else the user's own configuration.
+    pub(super) panel: Option<(PanelName, Because)>,
+    /// Whether no model is called anyway, so that no key has to be there.
+    pub(super) is_offline: bool,
+}
+
+impl Choosing<'_> {
+    /// The models for those whose configuration names none. What cannot be used is a finding.
+    pub(super) fn choose(&self, findings: &mut Findings) -> ModelChoice {
+        match &self.panel {
+            Some((PanelName::Mixed, by)) => self.mixed(by, findings),
+            Some((PanelName::Cheap, _)) => self.of_panel(CHEAP_MODELS, PanelName::Cheap, findings),
+            Some((PanelName::Strong, _)) => self.of_panel(STRONG_MODELS, PanelName::Strong, findings),
+            None => self.one(findings),
+        }
+    }
+
+    /// One model for all: the one that the highest layer names, else that of the first provider whose key is there.
+    /// Nothing is sent to a second provider because its key happens to be there as well.
+    fn one(&self, findings: &mut Findings) -> ModelChoice {
+        let variables = Wish { provider: self.variable(PROVIDER_VARIABLE), model: self.variable(MODEL_VARIABLE) };
+        let named_by = |wish: &Wish, model, provider| if wish.model.is_some() { model } else { provider };
+        let layers = [
+            (&self.asked, Because::Option(named_by(&self.asked, "--model", "--provider"))),
+            (&variables, Because::Variable(named_by(&variables, MODEL_VARIABLE, PROVIDER_VARIABLE))),
+            (&self.usual, Because::File(self.usual_path.clone().unwrap_or_default())),
+        ];
+        let Some(place) = layers.iter().position(|(wish, _)| !wish.is_none()) else {
+            return self.first(DEFAULT_MODELS);
+        };
+        let (wish, because) = &layers[place];
+        let below = || layers[place + 1..].iter().map(|(wish, _)| *wish);
+        let served = match (&wish.provider, &wish.model) {
+            (Some(provider), Some(model)) => Ok(Served { provider: provider.clone(), model: model.clone() }),
+            (None, Some(model)) => match below().find_map(|wish| wish.provider.clone()) {
+                Some(provider) => Ok(Served { provider, model: model.clone() }),
+                None => self.provider_of(model).map(|provider| Served { provider, model: model.clone() }),
+            },
+            (Some(provider), None) => {
+                let usual = below().find(|wish| wish.provider.as_ref() == Some(provider) && wish.model.is_some());
+                let model = usual.and_then(|wish| wish.model.clone());
+                let served = model.map(|model| Served { provider: provider.clone(), model });
+                served.or_else(|| Served::by(provider)).ok_or_else(|| self.no_default_model(provider))
+            }
+            (None, None) => return self.first(DEFAULT_MODELS),
+        };
+        match served.and_then(|served| self.known(served)) {
+            Ok(Served { provider, model }) => {
+                ModelChoice { models: vec![(provider, model)], panel: None, because: because.clone() }
+            }
+            Err(fault) => {
+                match because {
+                    Because::Variable(name) => findings.variable_problem(name, fault),
+                    Because::Option(name) => findings.argument(name, fault),
+                    Because::File(_) | Because::KeyIsSet(_) | Because::NoKeyIsSet => {
+                        findings.problem(dialectic_base::key_path::KeyPath::root().key("provider"), fault);
+                    }
+                }
+                self.first(DEFAULT_MODELS)
+            }
+        }
+    }
+
+    fn of_panel(&self, models: &[(&str, &str)], panel: PanelName, findings: &mut Findings) -> ModelChoice {
+        let provider = self.asked.provider.clone().map(|name| (name, Because::Option("--provider")));
+        let provider = provider
+            .or_else(|| Some((self.variable(PROVIDER_VARIABLE)?, Because::Variable(PROVIDER_VARIABLE))))
+            .or_else(|| Some((self.usual.provider.clone()?, Because::File(self.usual_path.clone()?))));
+        let Some((provider, because)) = provider else {
+            return ModelChoice { panel: Some(panel), ..self.first(models) };
+        };
+        if let Some(Served { provider, model }) = named(models, &provider) {
+            return ModelChoice { models: vec![(provider, model)], panel: Some(panel), because };
+        }
+        let known: Vec<&str> = models.iter().map(|(name, _)| *name).collect();
+        let fault = format!(
+            "cannot be `{}` with the provider `{provider}`: panels are made from the models of {}",
+            panel.name(),
+            known.join(", ")
+        );
+        findings.argument("--panel", fault);
+        ModelChoice { panel: Some(panel), ..self.first(models) }
+    }
+
+    /// A model of each provider whose key is there, or of several families behind a router.
+    fn mixed(&self, by: &Because, findings: &mut Findings) -> ModelChoice {
+        if let Some(provider) = self.asked.provider.as_ref().filter(|name| *name != OPENROUTER) {
+            findings
+                .argument("--panel", format!("`mixed` takes several providers, and `--provider {provider}` is one"));
+        }
+        let with_key = |(provider, model): &(&str, &str)| {
+            let variable = self.key_of(provider)?;
+            Some(((*provider).to_owned(), (*model).to_owned(), variable))
+        };
+        let own = |(provider, _): &&(&str, &str)| *provider != OPENROUTER && self.asked.provider.is_none();
+        let mut found: Vec<_> = DEFAULT_MODELS.iter().filter(own).filter_map(with_key).collect();
+        if found.len() < 2 {
+            let taken: BTreeSet<String> = found.iter().map(|(provider, ..)| provider.clone()).collect();
+            let is_other = |(_, model): &&(&str, &str)| !taken.iter().any(|vendor| model.starts_with(vendor.as_str()));
+            found.extend(ROUTED_MODELS.iter().filter(is_other).filter_map(with_key));
+        }
+        if found.len() < 2 && self.is_offline {
+            return ModelChoice { panel: Some(PanelName::Mixed), ..self.first(DEFAULT_MODELS) };
+        }
+        if found.len() < 2 {
+            let set: Vec<&str> = found.iter().map(|(_, _, variable)| variable.as_str()).collect();
+            let set = if set.is_empty() { "none is set".to_owned() } else { format!("only {} is set", set.join(", ")) };
+            findings.unmet(format!(
+                "the panel `mixed`, which {} asks for, needs the keys of two providers, or OPENROUTER_API_KEY; {set}",
+                match by {
+                    Because::File(path) => path.display().to_string(),
+                    Because::KeyIsSet(_) | Because::NoKeyIsSet | Because::Variable(_) | Because::Option(_) =>
+                        "--panel".to_owned(),
+                }
+            ));
+            return ModelChoice { panel: Some(PanelName::Mixed), ..self.first(DEFAULT_MODELS) };
+        }
+        let mut variables: Vec<String> = found.iter().map(|(_, _, variable)| variable.clone()).collect();
+        variables.dedup();
+        let models = found.into_iter().map(|(provider, model, _)| (provider, model)).collect();
+        ModelChoice { models, panel: Some(PanelName::Mixed), because: Because::KeyIsSet(variables) }
+    }
+
+    /// The first of `models` whose provider's key is there, else the first of all.
+    fn first(&self, models: &[(&str, &str)]) -> ModelChoice {
+        let with_key = models.iter().find_map(|served| Some((served, self.key_of(served.0)?)));
+        let ((provider, model), because) = match with_key {
+            Some((served, variable)) => (served, Because::KeyIsSet(vec![variable])),
+            None => (&models[0], Because::NoKeyIsSet),
+        };
+        ModelChoice { models: vec![((*provider).to_owned(), (*model).to_owned())], panel: None, because }
+    }
+
+    /// Who serves a model that was named without its provider: whoever is known to, those with a key first; else the
+    /// only one that can be called.
+    pub(super) fn provider_of(&self, model: &str) -> Result<String, String> {
+        let known = || DEFAULT_MODELS.iter().map(|(name, _)| *name);
+        let listing = || known().filter(|name| facts(name, model).is_some());
+        if let Some(name) = listing().find(|name| self.key_of(name).is_some()).or_else(|| listing().next()) {
+            return Ok(name.to_owned());
+        }
+        let own = self.providers.keys().map(String::as_str).filter(|name| preset(name).is_none());
+        let callable: Vec<&str> = known().filter(|name| self.key_of(name).is_some()).chain(own).collect();
+        match callable.as_slice() {
+            [one] => Ok((*one).to_owned()),
+            [] => Err(format!("names `{model}`, which no provider is known to serve: say with `--provider` who does")),
+            several => Err(format!(
+                "names `{model}`, which no provider is known to serve: say with `--provider` which of {} does",
+                several.join(", ")
+            )),
+        }
+    }
+
+    fn known(&self, served: Served) -> Result<Served, String> {
+        let names = provider_names(self.providers);
+        if names.contains(&served.provider.as_str()) {
+            return Ok(served);
+        }
+        Err(format!("names an {}", unknown("provider", &served.provider, &names)))
+    }
+
+    /// Why a provider alone does not say which model to ask.
+    pub(super) fn no_default_model(&self, provider: &str) -> String {
+        let names = provider_names(self.providers);
+        if names.contains(&provider) {
+            format!("names `{provider}`, for which no model is listed: name one, too, with `--model`")
+        } else {
+            format!("names an {}", unknown("provider", provider, &names))
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        self.environment.get(name).map(str::to_owned)
+    }
+
+    /// The variable with the key of a provider, where it is there.
+    fn key_of(&self, provider: &str) -> Option<String> {
+        let variable = Outline::of(provider, self.providers)?.api_key_env()?;
+        self.environment.has(variable).then(|| variable.to_owned())
+    }
+}
+
+/// The built-in providers that call a server and have a model that is asked by default.
+#[must_use]
+pub fn default_models() -> Vec<(&'static str, &'static str, Option<&'static str>)> {
+    let of = |name: &str| PRESETS.iter().find(|preset| preset.name == name && name != OFFLINE);
+    DEFAULT_MODELS.iter().filter_map(|(name, model)| Some((*name, *model, of(name)?.api_key_env))).collect()
+}

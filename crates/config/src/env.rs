@@ -1,0 +1,245 @@
+//! Capturing the environment: the process's variables over those of an environment file, over the user's own keys. The
+//! only place that reads any of them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy;
+
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::encoding::{NotUtf8, decode};
+use dialectic_engine::access::{Author, Environment, TOKEN};
+use dialectic_llm::openai::CERTIFICATE_FILE;
+
+use super::dotenv::{Fault, parse};
+
+/// The file that is read when none is named.
+const DEFAULT_FILE: &str = ".env";
+
+/// Which environment file to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EnvFile {
+    /// `.env` in the working directory, if there is one.
+    Default,
+    /// This one, which must be there.
+    Named(PathBuf),
+}
+
+/// An environment that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum EnvError {
+    /// The file is missing or cannot be read.
+    #[error("cannot read the environment file `{}`", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is not text.
+    #[error("the environment file `{}` is not UTF-8 text", path.display())]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        fault: NotUtf8,
+    },
+}
+
+impl Diagnostic for EnvError {
+    fn blame(&self) -> Blame {
+        Blame::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotUtf8 { fault, .. } => Some(fault.hint()),
+            Self::Unreadable { .. } => None,
+        }
+    }
+}
+
+/// Reads the process's variables, those of the environment file, and the user's own keys. The process wins, then the
+/// file; an empty variable counts as unset. The process's own environment is not changed.
+///
+/// # Errors
+/// The file cannot be read: only a default one may be missing, or be a directory (as virtual environments of other tools
+/// are).
+pub fn capture_environment(file: &EnvFile) -> Result<Environment, EnvError> {
+    let default = Path::new(DEFAULT_FILE);
+    let mut environment = with_own_keys()?;
+    match file {
+        EnvFile::Named(path) => add_file(&mut environment, path, &Author::User)?,
+        EnvFile::Default if default.is_file() => {
+            add_file(&mut environment, default, &Author::EnvFile(default.into()))?;
+        }
+        EnvFile::Default => {}
+    }
+    environment.extend(process_variables(), &Author::User);
+    Ok(environment)
+}
+
+/// The process's variables over the user's own keys, without the environment file of any directory.
+///
+/// # Errors
+/// The file with the keys cannot be read.
+pub fn users_environment() -> Result<Environment, EnvError> {
+    let mut environment = with_own_keys()?;
+    environment.extend(process_variables(), &Author::User);
+    Ok(environment)
+}
+
+/// The process's variables alone, for what concerns the terminal.
+#[must_use]
+pub fn process_environment() -> Environment {
+    let mut environment = places();
+    environment.extend(process_variables(), &Author::User);
+    environment
+}
+
+/// The user's own keys, below everything else.
+fn with_own_keys() -> Result<Environment, EnvError> {
+    let mut environment = places();
+    let keys = environment.keys_path().filter(|path| path.is_file());
+    let Some(path) = keys else { return Ok(environment) };
+    let (pairs, warnings) = read(&path)?;
+    environment.extend(pairs, &Author::User);
+    environment.warn(warnings);
+    if let Some(mode) = open_to_others(&path) {
+        let path = path.display();
+        environment.warn([format!("others can read your keys in {path} (mode {mode:04o}): chmod 600 {path}")]);
+    }
+    Ok(environment)
+}
+
+/// An environment without variables that knows its places on this machine.
+fn places() -> Environment {
+    let strategy = etcetera::choose_base_strategy().ok();
+    let user_directory = strategy.as_ref().map(|strategy| strategy.config_dir().join("dialectic"));
+    let home = strategy.map(|strategy| strategy.home_dir().to_owned());
+    let certificates = std::env::var_os(CERTIFICATE_FILE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    Environment::default().with_places(user_directory, home, certificates)
+}
+
+fn add_file(environment: &mut Environment, path: &Path, author: &Author) -> Result<(), EnvError> {
+    let (mut pairs, warnings) = read(path)?;
+    // Whoever wrote a file that was found would be let in by a token of theirs.
+    if *author != Author::User && pairs.iter().any(|(name, value)| name == TOKEN && !value.trim().is_empty()) {
+        pairs.retain(|(name, _)| name != TOKEN);
+        environment.note_ignored_token(path);
+    }
+    environment.extend(pairs, author);
+    environment.warn(warnings);
+    environment.set_file(path);
+    Ok(())
+}
+
+/// The pairs of an environment file, in their order, and what was odd about it.
+type Read = (Vec<(String, String)>, Vec<String>);
+
+fn read(path: &Path) -> Result<Read, EnvError> {
+    let bytes = std::fs::read(path).map_err(|source| EnvError::Unreadable { path: path.to_owned(), source })?;
+    let text = decode(&bytes).map_err(|fault| EnvError::NotUtf8 { path: path.to_owned(), fault })?;
+    Ok(read_text(text, path))
+}
+
+/// Lines that are not `NAME=value` become warnings, not errors: the file may belong to other tools too.
+fn read_text(text: &str, path: &Path) -> Read {
+    let parsed = parse(text);
+    // No line is quoted: it may hold a key.
+    let warning = |(line, fault)| {
+        let what = match fault {
+            Fault::NoPair => "is not `NAME=value` and is ignored",
+            Fault::OpenQuote => "has a quote that is closed nowhere; the value is taken as it is written",
+        };
+        format!("line {line} of the environment file `{}` {what}", path.display())
+    };
+    (parsed.pairs, parsed.faults.into_iter().map(warning).collect())
+}
+
+/// The mode of a file that others than its owner can read.
+#[cfg(unix)]
+fn open_to_others(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o7777;
+    (mode & 0o077 != 0).then_some(mode)
+}
+
+#[cfg(not(unix))]
+fn open_to_others(_: &Path) -> Option<u32> {
+    None
+}
+
+/// A variable that is not Unicode can be neither a name nor a value that we know.
+fn process_variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from_text(text: &str) -> Environment {
+        let (pairs, warnings) = read_text(text, Path::new("my.env"));
+        let mut environment = Environment::default();
+        environment.extend(pairs, &Author::User);
+        environment.warn(warnings);
+        environment
+    }
+
+    #[test]
+    fn the_file_is_read_as_other_tools_read_it() {
+        let environment =
+            from_text("\u{feff}# note\nA=1\nexport B=\"two words\"\r\nC='$A' # why\nA=3\nEMPTY=\nLAST=x  ");
+        assert_eq!(environment.get("A"), Some("3"));
+        assert_eq!(environment.get("B"), Some("two words"));
+        assert_eq!(environment.get("C"), Some("$A"));
+        assert_eq!(environment.get("LAST"), Some("x"));
+        assert!(!environment.has("EMPTY"));
+        assert!(environment.warnings().is_empty());
+    }
+
+    #[test]
+    fn bad_lines_are_named_by_number_and_never_quoted() {
+        let environment = from_text("A=1\nsk-secret-key\nB=2\nsk-secret-key\n");
+        assert_eq!(environment.get("B"), Some("2"));
+        assert_eq!(
+            environment.warnings(),
+            [
+                "line 2 of the environment file `my.env` is not `NAME=value` and is ignored",
+                "line 4 of the environment file `my.env` is not `NAME=value` and is ignored"
+            ]
+        );
+        let open = from_text("A=1\nB='open\nC=3\n");
+        assert_eq!((open.get("B"), open.get("C")), (Some("'open"), Some("3")));
+        assert_eq!(
+            open.warnings(),
+            [
+                "line 2 of the environment file `my.env` has a quote that is closed nowhere; the value is taken as it is written"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_process_wins_over_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("named.env");
+        std::fs::write(&path, "PATH=from-the-file\nDIALECTIC_TEST_ONLY_IN_FILE=yes\n").unwrap();
+        let environment = capture_environment(&EnvFile::Named(path)).unwrap();
+        assert_eq!(environment.get("PATH"), std::env::var("PATH").ok().as_deref());
+        assert_eq!(environment.get("DIALECTIC_TEST_ONLY_IN_FILE"), Some("yes"));
+        assert!(std::env::var("DIALECTIC_TEST_ONLY_IN_FILE").is_err(), "the process is left alone");
+    }
+
+    #[test]
+    fn a_named_file_must_be_readable_text() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = EnvFile::Named(directory.path().join("no.env"));
+        assert!(matches!(capture_environment(&missing), Err(EnvError::Unreadable { .. })));
+        let folder = EnvFile::Named(directory.path().to_owned());
+        assert!(matches!(capture_environment(&folder), Err(EnvError::Unreadable { .. })));
+        let binary = directory.path().join("binary.env");
+        std::fs::write(&binary, [b'A', b'=', 0xff]).unwrap();
+        assert!(matches!(capture_environment(&EnvFile::Named(binary)), Err(EnvError::NotUtf8 { .. })));
+    }
+}

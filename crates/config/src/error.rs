@@ -1,0 +1,259 @@
+//! How loading a configuration can fail.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::encoding::NotUtf8;
+use dialectic_base::key_path::KeyPath;
+
+use super::place::{Location, Place};
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// It is there but cannot be read.
+    #[error("cannot read the configuration `{}`", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is a directory.
+    #[error("the configuration `{}` is a directory", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// It is not text.
+    #[error("the configuration `{}` is not UTF-8 text ({location})", path.display())]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// The first byte that is not.
+        location: Location,
+        /// What it is instead.
+        fault: NotUtf8,
+    },
+    /// It is not JSON.
+    #[error("the configuration `{}` is not JSON ({location}): {fault}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// Where the parser stopped.
+        location: Location,
+        /// Why it did.
+        fault: SyntaxFault,
+    },
+    /// A value has the wrong type.
+    #[error("the configuration `{}` has a wrong value at {key} ({location}): expected {expected}, found {found}", path.display())]
+    WrongType {
+        /// The file.
+        path: PathBuf,
+        /// Where the value begins.
+        location: Location,
+        /// The value's key.
+        key: KeyPath,
+        /// What belongs there.
+        expected: Expected,
+        /// What is there.
+        found: Found,
+    },
+    /// Values that cannot be used, all of them.
+    #[error("the configuration `{}` cannot be used{}", path.display(), Listed(problems))]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, at least one.
+        problems: Vec<Problem>,
+    },
+    /// It was named and is not there.
+    #[error("there is no configuration `{}`", path.display())]
+    Missing {
+        /// The path, as given.
+        path: PathBuf,
+    },
+    /// What was asked for needs something that is not there.
+    #[error("{message}")]
+    Unmet {
+        /// What is needed, and by whom.
+        message: String,
+    },
+    /// An option of the command line has a value that cannot be used.
+    #[error("{option} {message}")]
+    Argument {
+        /// The option, as typed.
+        option: &'static str,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// `--context` names something that cannot be opened.
+    #[error("cannot use the context directory `{}`", path.display())]
+    ContextDir {
+        /// As given.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Why a text is not JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SyntaxFault {
+    /// There is nothing in it.
+    Empty,
+    /// There is a comment, which JSON has not.
+    Comment,
+    /// What the parser said.
+    Other(String),
+}
+
+impl fmt::Display for SyntaxFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "the file is empty",
+            Self::Comment => "there is a comment",
+            Self::Other(message) => message,
+        })
+    }
+}
+
+/// What belongs at a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+    /// An array.
+    Array,
+    /// A key that is there once only.
+    Once,
+    /// Anything else, in the words of the type: an object, a string, one of some names.
+    Other(String),
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Number => "a number",
+            Self::Boolean => "true or false",
+            Self::Array => "an array",
+            Self::Once => "each key once",
+            Self::Other(words) => words,
+        })
+    }
+}
+
+/// What is at a place instead. Only the kind of a value is kept: the value may be a secret that somebody put into the
+/// wrong place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// A text.
+    String,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+    /// `null`.
+    Null,
+    /// An object.
+    Object,
+    /// An array.
+    Array,
+    /// A name that is not among those there are, in backquotes.
+    Name(String),
+    /// A second key of this name, in backquotes.
+    Again(String),
+    /// Something that has no name.
+    Other,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::String => "a string",
+            Self::Number => "a number",
+            Self::Boolean => "true or false",
+            Self::Null => "null",
+            Self::Object => "an object",
+            Self::Array => "an array",
+            Self::Name(name) => name,
+            Self::Again(key) => return write!(f, "{key} twice"),
+            Self::Other => "something else",
+        })
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where.
+    pub place: Place,
+    /// What, to be read after the place; never a secret.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+impl Diagnostic for ConfigError {
+    fn blame(&self) -> Blame {
+        match self {
+            Self::Argument { .. } | Self::ContextDir { .. } => Blame::Arguments,
+            Self::Unreadable { .. }
+            | Self::Missing { .. }
+            | Self::Unmet { .. }
+            | Self::Directory { .. }
+            | Self::NotUtf8 { .. }
+            | Self::Syntax { .. }
+            | Self::WrongType { .. }
+            | Self::Invalid { .. } => Blame::Configuration,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Directory { .. } => "give the path of a JSON file, e.g. `--config ./debate-config.json`",
+            Self::NotUtf8 { fault, .. } => return Some(fault.hint()),
+            Self::Missing { .. } => "see that the path is right, or write one with `dialectic config init <path>`",
+            Self::Syntax { fault: SyntaxFault::Empty, .. } => "write a starter with `dialectic config init`",
+            Self::Syntax { fault: SyntaxFault::Comment, .. } => {
+                "JSON has no comments; keys named `$comment` or `//` are not read and can hold remarks"
+            }
+            Self::WrongType { found: Found::String, expected: Expected::Number, .. } => {
+                "write the number without quotes"
+            }
+            Self::WrongType { found: Found::String, expected: Expected::Boolean, .. } => {
+                "write true or false without quotes"
+            }
+            Self::WrongType { .. } | Self::Invalid { .. } => {
+                "`dialectic config schema` prints every key with its type; `dialectic config check` checks a file"
+            }
+            Self::Unreadable { .. }
+            | Self::Unmet { .. }
+            | Self::Syntax { .. }
+            | Self::Argument { .. }
+            | Self::ContextDir { .. } => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// One problem in the same line, several in a line each.
+struct Listed<'a>(&'a [Problem]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [problem] = self.0 {
+            return write!(f, ": {problem}");
+        }
+        write!(f, ", {} problems:", self.0.len())?;
+        self.0.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
+    }
+}

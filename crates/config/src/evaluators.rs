@@ -1,0 +1,375 @@
+//! The configuration of `dialectic eval`: who scores solutions, and where their models are.
+//!
+//! A file of its own with the shapes, places and checks of the debate's. Unlike there nothing stands in for a missing
+//! file or an empty list: whoever names evaluators wants these.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::key_path::KeyPath;
+use dialectic_base::money::Price;
+use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
+use dialectic_engine::access::{Environment, provider_names};
+use dialectic_record::debate::{AgentId, ProviderSettings, defaults};
+
+use super::agents::file_path;
+use super::error::{ConfigError, SyntaxFault};
+use super::file::{PriceEntry, ProviderEntry};
+use super::findings::Findings;
+use super::load::parent;
+use super::overrides::Switch;
+use super::read::{Document, read};
+use super::shapes::{Label, Named, Object, Whole};
+use super::{providers, resolve};
+
+/// How long an evaluator's first token may take where its entry does not say, in milliseconds.
+const DEFAULT_TIMEOUT: u64 = 600_000;
+/// The default that configurations of the older program were written with, which never enforced it: taken at its word,
+/// it would cut off evaluators that worked.
+const OLD_DEFAULT_TIMEOUT: u64 = 30_000;
+/// Every evaluator is asked with this sampling temperature: scores should repeat.
+pub const EVALUATOR_TEMPERATURE: f64 = 0.1;
+
+/// The evaluators of a file, every value decided.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EvaluationSettings {
+    /// Those that are switched on, in the file's order; at least one.
+    pub evaluators: Vec<EvaluatorSettings>,
+    /// Providers beyond the built-in ones, and changes to those.
+    pub providers: BTreeMap<String, ProviderSettings>,
+    /// Prices by model, over the built-in table.
+    pub prices: BTreeMap<String, Price>,
+    /// What the user should know: environment file, unknown keys, values.
+    pub warnings: Vec<String>,
+}
+
+/// One evaluator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvaluatorSettings {
+    /// Unique among those switched on.
+    pub id: AgentId,
+    /// What people call it.
+    pub name: String,
+    /// The model, as its provider names it.
+    pub model: String,
+    /// The provider.
+    pub provider: String,
+    /// A file in place of the built-in system prompt, absolute.
+    pub system_prompt_path: Option<PathBuf>,
+    /// A file in place of the built-in message, absolute.
+    pub user_prompt_path: Option<PathBuf>,
+    /// How long its first token may take; of an answer that does not stream, all of it.
+    pub timeout: Duration,
+    /// The output limit of its answers, in tokens; the provider's own where there is none.
+    pub max_tokens: Option<u32>,
+}
+
+/// Evaluators that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum EvaluatorsError {
+    /// There is no such file.
+    #[error("there is no evaluator configuration `{}`", path.display())]
+    Missing {
+        /// As given.
+        path: PathBuf,
+    },
+    /// Nobody is left to ask.
+    #[error("the evaluator configuration `{}` {fault}", path.display())]
+    Nobody {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        fault: &'static str,
+    },
+    /// The file cannot be read, or has values that cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+}
+
+impl Diagnostic for EvaluatorsError {
+    // Evaluators are named for one command: their file is one of its arguments.
+    fn blame(&self) -> Blame {
+        Blame::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        const SMALLEST: &str = "the smallest one is {\"agents\":[{\"id\":\"one\",\"model\":\"gpt-4.1\"}]}";
+        match self {
+            // The hints of the debate's configuration name commands that know that one only.
+            Self::Missing { .. }
+            | Self::Nobody { .. }
+            | Self::Config(
+                ConfigError::WrongType { .. }
+                | ConfigError::Invalid { .. }
+                | ConfigError::Syntax { fault: SyntaxFault::Empty, .. },
+            ) => Some(SMALLEST.to_owned()),
+            Self::Config(error) => error.hint(),
+        }
+    }
+}
+
+/// The file as it is written: every key may be absent, and `null` means the same.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+struct EvaluatorsFile {
+    agents: Option<Vec<Option<Object<EvaluatorEntry>>>>,
+    providers: Option<Named<Object<ProviderEntry>>>,
+    prices: Option<Named<Object<PriceEntry>>>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct EvaluatorEntry {
+    id: Option<Label>,
+    name: Option<String>,
+    /// From files that were copied from a debate's; evaluators have none.
+    #[expect(dead_code, reason = "accepted without a warning, and without effect")]
+    role: Option<String>,
+    model: Option<String>,
+    provider: Option<String>,
+    temperature: Option<f64>,
+    system_prompt_path: Option<String>,
+    user_prompt_path: Option<String>,
+    timeout: Option<Whole>,
+    max_tokens: Option<Whole>,
+    enabled: Option<bool>,
+}
+
+/// Reads the evaluators of a file. With `offline` each of them is the offline provider's. API keys are asked for by
+/// [`missing_keys_of`](dialectic_engine::access::missing_keys_of).
+///
+/// # Errors
+/// The file is missing, names nobody, or cannot be used (all its problems in one error).
+pub fn load_evaluators(
+    path: &Path,
+    environment: &Environment,
+    offline: Switch,
+) -> Result<EvaluationSettings, EvaluatorsError> {
+    let missing = || EvaluatorsError::Missing { path: path.to_owned() };
+    let document = read::<EvaluatorsFile>(path)?.ok_or_else(missing)?;
+    let mut settings = resolved(path, document)?;
+    if offline == Switch::On {
+        for evaluator in &mut settings.evaluators {
+            OFFLINE.clone_into(&mut evaluator.provider);
+            OFFLINE_MODEL.clone_into(&mut evaluator.model);
+        }
+    }
+    settings.warnings.splice(0..0, environment.warnings().iter().cloned());
+    Ok(settings)
+}
+
+/// One evaluator of the offline provider, for `--offline` without a file.
+#[must_use]
+pub fn offline_evaluator(environment: &Environment) -> EvaluationSettings {
+    let evaluator = EvaluatorSettings {
+        id: AgentId::new(OFFLINE_MODEL),
+        name: "Rehearsal".to_owned(),
+        model: OFFLINE_MODEL.to_owned(),
+        provider: OFFLINE.to_owned(),
+        system_prompt_path: None,
+        user_prompt_path: None,
+        timeout: Duration::from_millis(DEFAULT_TIMEOUT),
+        max_tokens: None,
+    };
+    EvaluationSettings {
+        evaluators: vec![evaluator],
+        providers: BTreeMap::new(),
+        prices: BTreeMap::new(),
+        warnings: environment.warnings().to_vec(),
+    }
+}
+
+fn resolved(path: &Path, document: Document<EvaluatorsFile>) -> Result<EvaluationSettings, EvaluatorsError> {
+    let nobody = |fault| EvaluatorsError::Nobody { path: path.to_owned(), fault };
+    let file = document.content.clone();
+    let entries: Vec<(usize, EvaluatorEntry)> = match file.agents {
+        None => return Err(nobody("has no `agents`")),
+        Some(entries) => entries.into_iter().enumerate().filter_map(|(index, entry)| Some((index, entry?.0))).collect(),
+    };
+    if entries.is_empty() {
+        return Err(nobody("has an empty list of `agents`"));
+    }
+    let enabled: Vec<_> = entries.into_iter().filter(|(_, entry)| entry.enabled != Some(false)).collect();
+    if enabled.is_empty() {
+        return Err(nobody("has no agent that is switched on: each has `enabled: false`"));
+    }
+    let mut findings = Findings::default();
+    let providers = providers::resolve(file.providers, &mut findings);
+    let prices = resolve::prices(file.prices, &mut findings);
+    let names = provider_names(&providers);
+    let base = parent(path);
+    let evaluators: Vec<(usize, EvaluatorSettings)> = enabled
+        .into_iter()
+        .map(|(index, entry)| (index, evaluator(entry, index, &base, &names, &mut findings)))
+        .collect();
+    check_ids(&evaluators, &mut findings);
+    if !findings.problems.is_empty() {
+        findings.locate(|key| document.locate(key));
+        return Err(ConfigError::Invalid { path: path.to_owned(), problems: findings.problems }.into());
+    }
+    let mut warnings = document.warnings;
+    warnings.append(&mut findings.warnings);
+    let evaluators = evaluators.into_iter().map(|(_, evaluator)| evaluator).collect();
+    Ok(EvaluationSettings { evaluators, providers, prices, warnings })
+}
+
+fn evaluator(
+    entry: EvaluatorEntry,
+    index: usize,
+    base: &Path,
+    providers: &[&str],
+    findings: &mut Findings,
+) -> EvaluatorSettings {
+    let path = KeyPath::root().key("agents").index(index);
+    let mut filled = |key: &str, raw: Option<String>, default: Option<&str>| match (raw, default) {
+        (Some(text), _) if text.trim().is_empty() => {
+            findings.problem(path.key(key), "is empty");
+            text
+        }
+        (Some(text), _) => text,
+        (None, Some(default)) => default.to_owned(),
+        (None, None) => {
+            findings.problem(path.key(key), "is missing");
+            format!("{path}")
+        }
+    };
+    let id = filled("id", entry.id.map(|Label(id)| id), None);
+    let name = filled("name", entry.name, Some(&id));
+    // Without a server there is no model to choose.
+    let is_offline = entry.provider.as_deref() == Some(OFFLINE);
+    let model = filled("model", entry.model, is_offline.then_some(OFFLINE_MODEL));
+    let provider = findings.known(path.key("provider"), entry.provider, "provider", providers, defaults::PROVIDER);
+    if entry.temperature.is_some_and(|temperature| temperature.to_bits() != EVALUATOR_TEMPERATURE.to_bits()) {
+        findings.warn(format!("`{path}.temperature` has no effect: evaluators are asked with {EVALUATOR_TEMPERATURE}"));
+    }
+    let mut timeout = findings.whole(path.key("timeout"), entry.timeout, 1, DEFAULT_TIMEOUT);
+    if timeout <= OLD_DEFAULT_TIMEOUT {
+        findings.warn(format!(
+            "`{path}.timeout` is {timeout} ms, too short for a model to think: {DEFAULT_TIMEOUT} ms count until its first token"
+        ));
+        timeout = DEFAULT_TIMEOUT;
+    }
+    let max_tokens = entry.max_tokens.map(|tokens| findings.whole(path.key("maxTokens"), Some(tokens), 1, 1));
+    let below_base = |configured| file_path(configured).map(|path| base.join(path));
+    EvaluatorSettings {
+        id: AgentId::new(id),
+        name,
+        model: if provider == OFFLINE { OFFLINE_MODEL.to_owned() } else { model },
+        provider,
+        system_prompt_path: below_base(entry.system_prompt_path),
+        user_prompt_path: below_base(entry.user_prompt_path),
+        timeout: Duration::from_millis(timeout),
+        max_tokens,
+    }
+}
+
+fn check_ids(evaluators: &[(usize, EvaluatorSettings)], findings: &mut Findings) {
+    let agents = KeyPath::root().key("agents");
+    for (position, (index, evaluator)) in evaluators.iter().enumerate() {
+        let first = evaluators.iter().take(position).find(|(_, earlier)| earlier.id == evaluator.id);
+        if let Some((first, _)) = first {
+            let message = format!("`{}` is already the id of `{}`", evaluator.id, agents.index(*first));
+            findings.problem(agents.index(*index).key("id"), message);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str) -> Result<EvaluationSettings, EvaluatorsError> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("eval.json");
+        std::fs::write(&path, text).unwrap();
+        let loaded = load_evaluators(&path, &Environment::default(), Switch::AsConfigured);
+        if let Ok(settings) = &loaded {
+            for path in settings.evaluators.iter().filter_map(|one| one.system_prompt_path.as_ref()) {
+                assert!(path.starts_with(directory.path()), "{}", path.display());
+            }
+        }
+        loaded
+    }
+
+    #[test]
+    fn the_smallest_file_has_the_defaults() {
+        let loaded = load(r#"{"agents":[{"id":"one","model":"gpt-4.1"}]}"#).unwrap();
+        let [one] = <[EvaluatorSettings; 1]>::try_from(loaded.evaluators).unwrap();
+        assert_eq!((one.name.as_str(), one.provider.as_str()), ("one", "openai"));
+        assert_eq!((one.timeout, one.max_tokens), (Duration::from_mins(10), None));
+        assert_eq!(loaded.warnings, Vec::<String>::new());
+    }
+
+    #[test]
+    fn those_switched_off_are_left_out_and_never_checked() {
+        let loaded = load(
+            r#"{"agents":[{"enabled":false},{"id":"a","model":"m","role":"judge","temperature":0.1,
+                "provider":"local","timeout":5e4,"systemPromptPath":"p/s.md"},{"id":"b","provider":"offline"}],
+                "providers":{"local":{"baseUrl":"http://127.0.0.1:1/v1"}},
+                "prices":{"m":{"inputPerMTok":1,"outputPerMTok":2}}}"#,
+        )
+        .unwrap();
+        let ids: Vec<&str> = loaded.evaluators.iter().map(|one| one.id.as_str()).collect();
+        assert_eq!(ids, ["a", "b"]);
+        assert_eq!(loaded.evaluators[0].timeout, Duration::from_secs(50));
+        assert_eq!(loaded.evaluators[1].model, OFFLINE_MODEL);
+        assert!(loaded.prices.contains_key("m") && loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+    }
+
+    #[test]
+    fn a_file_without_evaluators_is_a_wrong_argument() {
+        for (text, fault) in [
+            ("{}", "has no `agents`"),
+            (r#"{"agents":null}"#, "has no `agents`"),
+            (r#"{"agents":[]}"#, "empty list"),
+            (r#"{"agents":[null]}"#, "empty list"),
+            (r#"{"agents":[{"id":"a","model":"m","enabled":false}]}"#, "switched on"),
+        ] {
+            let error = load(text).unwrap_err();
+            assert!(error.to_string().contains(fault), "{error}");
+        }
+        let missing = load_evaluators(Path::new("none.json"), &Environment::default(), Switch::AsConfigured);
+        assert!(matches!(missing, Err(EvaluatorsError::Missing { .. })));
+    }
+
+    #[test]
+    fn all_problems_are_told_with_their_places() {
+        let error = load(
+            "{\"agents\":[\n{\"id\":\"a\",\"model\":\"m\"},\n{\"id\":\"a\",\"model\":\" \",\"timeout\":0,\"maxTokens\":0.5},\n{\"provider\":\"opnai\"}]}",
+        )
+        .unwrap_err();
+        let said = error.to_string();
+        for part in [
+            "agents[1].id (line 3, column 7): `a` is already the id of `agents[0]`",
+            "agents[1].model (line 3, column 19): is empty",
+            "agents[1].timeout (line 3, column 33): must be a whole number of at least 1, not 0",
+            "agents[1].maxTokens (line 3, column 47): must be a whole number of at least 1, not 0.5",
+            "agents[2].id (line 4, column 1): is missing",
+            "agents[2].model (line 4, column 1): is missing",
+            "did you mean `openai`?",
+        ] {
+            assert!(said.contains(part), "{part}\n{said}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_effect_is_a_warning() {
+        let loaded = load(r#"{"agents":[{"id":"a","model":"m","temperature":0.7,"timeOut":1}]}"#).unwrap();
+        assert_eq!(
+            loaded.warnings,
+            [
+                "unknown key `agents[0].timeOut` is ignored (did you mean `timeout`?)",
+                "`agents[0].temperature` has no effect: evaluators are asked with 0.1"
+            ]
+        );
+        for old in [1, 30_000] {
+            let loaded = load(&format!(r#"{{"agents":[{{"id":"a","model":"m","timeout":{old}}}]}}"#)).unwrap();
+            assert_eq!(loaded.evaluators[0].timeout, Duration::from_mins(10));
+            assert!(loaded.warnings[0].contains("`agents[0].timeout`"), "{:?}", loaded.warnings);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What other layers hand in: the command line's values, and the names that other modules know.
+
+use std::path::PathBuf;
+
+use dialectic_base::money::Usd;
+use dialectic_record::debate::TerminationKind;
+
+/// Whether an option of the command line was given that has no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Switch {
+    /// It was not: the configuration decides.
+    #[default]
+    AsConfigured,
+    /// It was.
+    On,
+}
+
+/// A ready panel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PanelName {
+    /// Inexpensive models of one provider.
+    Cheap,
+    /// The best models of one provider.
+    Strong,
+    /// Models of several providers.
+    Mixed,
+}
+
+impl PanelName {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Cheap, Self::Strong, Self::Mixed];
+
+    /// The name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cheap => "cheap",
+            Self::Strong => "strong",
+            Self::Mixed => "mixed",
+        }
+    }
+
+    /// The panel of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|panel| panel.name() == name)
+    }
+}
+
+/// What `--panel` names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PanelChoice {
+    /// A ready one.
+    Named(PanelName),
+    /// A file of the user's with agents and judge.
+    File(PathBuf),
+}
+
+/// The command line's layer. What is absent there is absent here.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Overrides {
+    /// `--agents`: roles to keep.
+    pub agents: Option<Vec<String>>,
+    /// `--model`.
+    pub model: Option<String>,
+    /// `--judge-model`.
+    pub judge_model: Option<String>,
+    /// `--provider`.
+    pub provider: Option<String>,
+    /// `--panel`.
+    pub panel: Option<PanelChoice>,
+    /// `--rounds`.
+    pub rounds: Option<u32>,
+    /// `--protocol`.
+    pub protocol: Option<String>,
+    /// `--until`.
+    pub until: Option<TerminationKind>,
+    /// `--clarify`.
+    pub clarify: Switch,
+    /// `--offline`.
+    pub offline: Switch,
+    /// `--max-cost`.
+    pub max_cost: Option<Usd>,
+    /// `--warn-cost`.
+    pub warn_cost: Option<Usd>,
+    /// `--seed`.
+    pub seed: Option<u32>,
+    /// `--context`.
+    pub context_dir: Option<PathBuf>,
+}
+
+/// The names that mean something in this program. Known to the modules that implement them.
+#[derive(Debug, Clone, Copy)]
+pub struct Vocabulary<'a> {
+    /// The built-in roles.
+    pub roles: &'a [&'a str],
+    /// The tools.
+    pub tools: &'a [&'a str],
+    /// The protocols.
+    pub protocols: &'a [&'a str],
+    /// The methods of summarization.
+    pub summarization_methods: &'a [&'a str],
+}

@@ -1,0 +1,110 @@
+//! Every rule of loading, on whole configurations.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::money::Usd;
+use dialectic_base::provider::{ApiKind, OFFLINE_MODEL};
+use dialectic_engine::access::{Environment, Provenance, endpoint, missing_keys};
+use dialectic_record::debate::{Position, Settings, SynthesisMethod, TerminationKind, TraceTarget, default_settings};
+
+use super::file::ConfigFile;
+use super::load::assemble;
+use super::read::parse;
+use super::resolve::{Layers, Usual};
+use super::*;
+
+mod damage;
+mod files;
+mod rules;
+
+const VOCABULARY: Vocabulary<'static> = Vocabulary {
+    roles: &["architect", "performance", "security", "testing", "kiss", "datamodeling", "generalist"],
+    tools: &["context_search", "file_read", "list_files"],
+    protocols: &["dialectic", "arena"],
+    summarization_methods: &["length-based"],
+};
+
+/// Loads from bytes, with a command line and an environment.
+fn load_with(bytes: &[u8], overrides: &Overrides, environment: &Environment) -> Result<Loaded, ConfigError> {
+    let path = ConfigPath::Named("c.json".into());
+    let document = parse::<ConfigFile>(path.as_path(), bytes)?;
+    let own_roles = ["skeptic".to_owned()];
+    let layers = Layers {
+        environment,
+        overrides,
+        vocabulary: &VOCABULARY,
+        own_roles: &own_roles,
+        panel: None,
+        usual: &Usual::default(),
+        has_project: true,
+    };
+    assemble(&path, Some(document), None, &layers)
+}
+
+fn load_text(text: &str) -> Result<Loaded, ConfigError> {
+    load_with(text.as_bytes(), &Overrides::default(), &Environment::default())
+}
+
+fn load_value(value: &Value) -> Result<Loaded, ConfigError> {
+    load_text(&value.to_string())
+}
+
+/// A configuration without warnings; `agent`, `debate` and `more` are laid over it.
+fn minimal(agent: &Value, debate: &Value, more: &Value) -> Value {
+    let mut first = json!({"id": "a1", "name": "A", "role": "architect", "model": "m", "provider": "openai"});
+    merge(&mut first, agent);
+    let mut config = json!({
+        "agents": [first, {"id": "a2", "name": "B", "role": "kiss", "model": "m", "provider": "ollama"}],
+        "judge": {"id": "j", "name": "J", "role": "generalist", "model": "m", "provider": "openai"},
+        "debate": debate
+    });
+    merge(&mut config, more);
+    config
+}
+
+fn merge(base: &mut Value, over: &Value) {
+    for (key, value) in over.as_object().into_iter().flatten() {
+        base[key] = value.clone();
+    }
+}
+
+fn with_agent(agent: &Value) -> Value {
+    minimal(agent, &json!({}), &json!({}))
+}
+
+fn with_debate(debate: &Value) -> Value {
+    minimal(&json!({}), debate, &json!({}))
+}
+
+fn with(more: &Value) -> Value {
+    minimal(&json!({}), &json!({}), more)
+}
+
+/// The problems' places without positions, and their messages.
+fn problems(config: &Value) -> Vec<String> {
+    match load_value(config) {
+        Err(ConfigError::Invalid { problems, .. }) => problems
+            .into_iter()
+            .map(|Problem { place, message }| match place {
+                Place::Key { path, location } => {
+                    assert!(location.is_some(), "{path} has a position");
+                    format!("{path}: {message}")
+                }
+                Place::Variable(name) => format!("{name}: {message}"),
+            })
+            .collect(),
+        Err(other) => panic!("another error: {other}"),
+        Ok(_) => Vec::new(),
+    }
+}
+
+fn warnings(config: &Value) -> Vec<String> {
+    load_value(config).unwrap().warnings
+}
+
+fn ids(settings: &Settings) -> Vec<&str> {
+    settings.agents.iter().map(|agent| agent.id.as_str()).collect()
+}

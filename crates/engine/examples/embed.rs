@@ -1,0 +1,35 @@
+//! Runs a debate from a program of your own: `cargo run -p dialectic-engine --example embed`. No key is needed:
+//! nobody but the offline provider is asked.
+
+#![expect(clippy::print_stdout, reason = "a program of its own says what it has to say")]
+
+use dialectic_engine::access::Environment;
+use dialectic_engine::runner::{Runner, Services, Spec};
+use dialectic_record::debate::{Event, Signal, default_settings, go_offline};
+use dialectic_record::protocol::DIALECTIC;
+use dialectic_record::signals::{News, Words};
+use dialectic_record::store::Directory;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let runner = Runner::new(Directory::at("./debates"), Services::new(Environment::default()));
+    let mut settings = default_settings();
+    settings.agents.iter_mut().chain([&mut settings.judge]).for_each(go_offline);
+    let problem = "Design a rate limiter. It must survive a restart.";
+    let run = runner.start(Spec::new(problem, &DIALECTIC, settings))?;
+    let (_, mut live) = run.subscribe(Words::Unwanted);
+    let watching = tokio::spawn(async move {
+        while let Some(news) = live.next().await {
+            if let News::Signal(signal) = news
+                && let Signal::Recorded(recorded) = &*signal
+                && let Event::Contributed { key, .. } = &recorded.event
+            {
+                println!("round {}: {} of {}", key.round, key.stage, key.agent_id);
+            }
+        }
+    });
+    let finished = run.wait().await?;
+    watching.await?;
+    println!("{}", finished.debate.final_solution.map(|solution| solution.description).unwrap_or_default());
+    Ok(())
+}

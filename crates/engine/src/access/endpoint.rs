@@ -1,0 +1,333 @@
+//! Where a provider's calls go and what they carry: preset, configured entry and environment put together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use secrecy::SecretString;
+
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::provider::ApiKind;
+use dialectic_llm::openai::Endpoint;
+use dialectic_llm::presets::{OPENROUTER, PRESETS, Preset, preset};
+use dialectic_record::debate::{ProviderSettings, Settings};
+
+use super::environment::Environment;
+use super::headers;
+use super::stranger::{Provenance, StrangerError};
+
+/// A provider that cannot be called as configured.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// Neither built in nor configured.
+    #[error("unknown provider `{name}`")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// It has no base URL, or not one that can be used.
+    #[error("the base URL of the provider `{name}` {fault}")]
+    BaseUrl {
+        /// The provider.
+        name: String,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
+    /// A header needs an environment variable that is not set.
+    #[error("the header `{header}` of the provider `{name}` needs the environment variable {variable}")]
+    UnsetVariable {
+        /// The provider.
+        name: String,
+        /// The header.
+        header: String,
+        /// The variable.
+        variable: String,
+    },
+    /// It was found, and would be sent what is not its own.
+    #[error(transparent)]
+    Stranger(#[from] StrangerError),
+}
+
+impl Diagnostic for EndpointError {
+    fn blame(&self) -> Blame {
+        Blame::Configuration
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Stranger(error) => error.hint(),
+            Self::Unknown { .. } | Self::BaseUrl { .. } | Self::UnsetVariable { .. } => None,
+        }
+    }
+}
+
+/// What a provider is made of, before the environment's values are filled in.
+#[derive(Debug, Clone)]
+pub struct Outline<'a> {
+    /// The built-in provider of that name.
+    pub preset: Option<&'static Preset>,
+    /// What is configured.
+    pub entry: Option<&'a ProviderSettings>,
+}
+
+impl<'a> Outline<'a> {
+    /// The provider of that name; nothing where it is neither built in nor configured.
+    #[must_use]
+    pub fn of(name: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<Self> {
+        let outline = Self { preset: preset(name), entry: providers.get(name) };
+        (outline.preset.is_some() || outline.entry.is_some()).then_some(outline)
+    }
+
+    /// The variable that holds its key.
+    #[must_use]
+    pub fn api_key_env(&self) -> Option<&'a str> {
+        let configured = self.entry.and_then(|entry| entry.api_key_env.as_deref());
+        configured.or(self.preset.and_then(|preset| preset.api_key_env))
+    }
+
+    /// The environment's endpoint over the file's over the preset's.
+    #[must_use]
+    pub fn base_url(&self, environment: &'a Environment) -> Option<&'a str> {
+        let configured = self.entry.and_then(|entry| entry.base_url.as_deref());
+        self.moved_by()
+            .and_then(|name| environment.get(name))
+            .or(configured)
+            .or(self.preset.map(|preset| preset.base_url))
+    }
+
+    /// The environment variable that moves the endpoint.
+    #[must_use]
+    pub fn moved_by(&self) -> Option<&'static str> {
+        self.preset.and_then(|preset| preset.base_url_env)
+    }
+
+    /// Which API it speaks.
+    #[must_use]
+    pub fn api(&self) -> ApiKind {
+        self.entry.map(|entry| entry.api).or(self.preset.map(|preset| preset.api)).unwrap_or_default()
+    }
+
+    /// The preset's headers unless the file has its own of that name, then the file's.
+    #[must_use]
+    pub fn headers(&self) -> Vec<(&'a str, &'a str)> {
+        let own: Vec<(&str, &str)> = self
+            .entry
+            .iter()
+            .flat_map(|entry| &entry.headers)
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        let preset = self.preset.map_or(&[][..], |preset| preset.headers).iter().copied();
+        let inherited = preset.filter(|(name, _)| !own.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)));
+        inherited.chain(own.iter().copied()).collect()
+    }
+
+    /// The preset's headers that say for whom its key is used, with their environment variables.
+    pub fn account_headers(&self) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+        self.preset.map_or(&[][..], |preset| preset.account_headers).iter().copied()
+    }
+}
+
+/// The built-in providers among those that `settings` use whose calls go to another host than the provider's own:
+/// what is known of a provider's models (prices, limits, retirement) says nothing about a server elsewhere.
+#[must_use]
+pub fn elsewhere(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
+    let everybody = settings.everybody();
+    let used = everybody
+        .map(|agent| agent.provider.as_str())
+        .filter(|provider| is_elsewhere(provider, &settings.providers, environment));
+    used.map(str::to_owned).collect()
+}
+
+/// Whether the calls of a built-in provider go to another host than its own.
+#[must_use]
+pub fn is_elsewhere(
+    provider: &str,
+    configured: &BTreeMap<String, ProviderSettings>,
+    environment: &Environment,
+) -> bool {
+    let Some(outline) = Outline::of(provider, configured) else { return false };
+    let Some(own) = outline.preset.map(|preset| preset.base_url).filter(|url| !url.is_empty()) else { return false };
+    let host = |url: &str| Some(reqwest::Url::parse(url.trim()).ok()?.host_str()?.to_owned());
+    outline.base_url(environment).and_then(host) != host(own)
+}
+
+/// The providers in use whose servers may ask other prices than the list: routers, and every server that is not its
+/// vendor's own.
+#[must_use]
+pub fn routed_providers(settings: &Settings, environment: &Environment) -> BTreeSet<String> {
+    let used = settings.everybody().map(|agent| agent.provider.as_str());
+    let routed = used.filter(|provider| {
+        *provider == OPENROUTER
+            || preset(provider).is_none()
+            || is_elsewhere(provider, &settings.providers, environment)
+    });
+    routed.map(str::to_owned).collect()
+}
+
+/// Puts together where and how `provider` is called.
+///
+/// # Errors
+/// The provider is unknown, its base URL cannot be used, a header's variable is unset, or what was found in the directory
+/// would have it sent what is not its own. Loading a configuration and
+/// [`missing_keys`](super::missing_keys()) have found all of that before, unless the environment changed since.
+pub fn endpoint(
+    provider: &str,
+    providers: &BTreeMap<String, ProviderSettings>,
+    environment: &Environment,
+    provenance: &Provenance,
+) -> Result<Endpoint, EndpointError> {
+    let name = provider.to_owned();
+    let Some(outline) = Outline::of(provider, providers) else { return Err(EndpointError::Unknown { name }) };
+    provenance.check_provider(provider, &outline, environment)?;
+    let base_url = outline.base_url(environment).unwrap_or_default().trim().trim_end_matches('/').to_owned();
+    let calls_a_server = outline.preset.is_none_or(|preset| !preset.base_url.is_empty());
+    if let Some(fault) = url_fault(&base_url).filter(|_| calls_a_server) {
+        return Err(EndpointError::BaseUrl { name, fault });
+    }
+    let mut headers = Vec::new();
+    for (header, value) in outline.headers() {
+        let value = headers::expand(value, environment).map_err(|variable| EndpointError::UnsetVariable {
+            name: name.clone(),
+            header: header.to_owned(),
+            variable,
+        })?;
+        headers.push((header.to_owned(), value));
+    }
+    let unnamed = outline.account_headers().filter(|(header, _)| !has(&headers, header));
+    let of_account: Vec<_> = unnamed
+        .filter(|(_, variable)| provenance.lets_identify(provider, &outline, variable, environment))
+        .filter_map(|(header, variable)| Some((header.to_owned(), environment.secret(variable)?)))
+        .collect();
+    headers.extend(of_account);
+    let api_key = outline.api_key_env().and_then(|variable| environment.secret(variable));
+    let streams = outline.entry.and_then(|entry| entry.stream).unwrap_or(true);
+    let takes_schemas = outline.entry.and_then(|entry| entry.schemas).unwrap_or(true);
+    let name = name.into();
+    Ok(Endpoint { name, base_url, api_key, headers, api: outline.api(), streams, takes_schemas })
+}
+
+fn has(headers: &[(String, SecretString)], name: &str) -> bool {
+    headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))
+}
+
+/// Why a text cannot be the base of a provider's URLs; the text is not quoted, it may hold a password.
+#[must_use]
+pub fn url_fault(text: &str) -> Option<&'static str> {
+    let Ok(url) = reqwest::Url::parse(text.trim()) else {
+        return Some("is not a URL, e.g. `http://127.0.0.1:8000/v1`");
+    };
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Some("must be an http or https URL");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Some("holds a user name or password: use `apiKeyEnv`, or a header with `${NAME}`");
+    }
+    (url.query().is_some() || url.fragment().is_some()).then_some("must end with its path, without `?` or `#`")
+}
+
+/// All names that an agent's `provider` may have, the built-in ones first.
+#[must_use]
+pub fn provider_names(configured: &BTreeMap<String, ProviderSettings>) -> Vec<&str> {
+    let built_in = PRESETS.iter().map(|preset| preset.name);
+    let own = configured.keys().map(String::as_str).filter(|name| preset(name).is_none());
+    built_in.chain(own).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    fn providers(name: &str, settings: ProviderSettings) -> BTreeMap<String, ProviderSettings> {
+        BTreeMap::from([(name.to_owned(), settings)])
+    }
+
+    #[test]
+    fn a_preset_needs_only_its_key() {
+        let environment = Environment::from_pairs([("OPENROUTER_API_KEY", "or-1")]);
+        let endpoint = endpoint("openrouter", &BTreeMap::new(), &environment, &Provenance::of_user()).unwrap();
+        assert_eq!(endpoint.base_url, "https://openrouter.ai/api/v1");
+        assert_eq!(endpoint.api_key.as_ref().unwrap().expose_secret(), "or-1");
+        assert_eq!(endpoint.headers.len(), 2);
+        assert!(!format!("{endpoint:?}").contains("or-1"));
+    }
+
+    #[test]
+    fn the_environment_moves_an_endpoint_over_the_file() {
+        let entry = ProviderSettings { base_url: Some("https://file.example/v1".to_owned()), ..Default::default() };
+        let providers = providers("openai", entry);
+        let moved = Environment::from_pairs([("OPENAI_BASE_URL", "http://127.0.0.1:9/v1/")]);
+        assert_eq!(
+            endpoint("openai", &providers, &moved, &Provenance::of_user()).unwrap().base_url,
+            "http://127.0.0.1:9/v1"
+        );
+        let unmoved = Environment::default();
+        assert_eq!(
+            endpoint("openai", &providers, &unmoved, &Provenance::of_user()).unwrap().base_url,
+            "https://file.example/v1"
+        );
+    }
+
+    #[test]
+    fn an_entry_of_a_preset_changes_only_what_it_names() {
+        let headers = BTreeMap::from([("x-title".to_owned(), "team ${TEAM}".to_owned())]);
+        let entry = ProviderSettings { headers, api: ApiKind::Chat, ..Default::default() };
+        let providers = providers("openrouter", entry);
+        let environment = Environment::from_pairs([("TEAM", "blue"), ("OPENROUTER_API_KEY", "k")]);
+        let endpoint = endpoint("openrouter", &providers, &environment, &Provenance::of_user()).unwrap();
+        let headers: Vec<_> =
+            endpoint.headers.iter().map(|(name, value)| (name.as_str(), value.expose_secret())).collect();
+        assert_eq!(headers[0].0, "HTTP-Referer");
+        assert_eq!(headers[1], ("x-title", "team blue"));
+        assert_eq!(headers.len(), 2);
+        assert_eq!(endpoint.api, ApiKind::Chat);
+        assert!(endpoint.api_key.is_some() && endpoint.streams && endpoint.takes_schemas);
+    }
+
+    #[test]
+    fn who_uses_a_key_is_said_to_openai_alone() {
+        let account = [("OPENAI_ORG_ID", "org-1"), ("OPENAI_PROJECT_ID", "")];
+        let said = |provider: &str, entry: Option<ProviderSettings>, moved: Option<&'static str>| {
+            let providers = entry.map(|entry| providers(provider, entry)).unwrap_or_default();
+            let moved = moved.map(|url| ("OPENAI_BASE_URL", url));
+            let environment = Environment::from_pairs(account.into_iter().chain(moved));
+            let endpoint = endpoint(provider, &providers, &environment, &Provenance::of_user()).unwrap();
+            let headers = endpoint.headers.iter().map(|(name, value)| format!("{name}: {}", value.expose_secret()));
+            headers.collect::<Vec<_>>()
+        };
+        let at = |url: &str| Some(ProviderSettings { base_url: Some(url.to_owned()), ..Default::default() });
+        let own = "OpenAI-Organization: org-1";
+        assert_eq!(said("openai", None, None), [own]);
+        assert_eq!(said("openai", at("https://gateway.example/v1"), None), [own]);
+        assert_eq!(said("openai", None, Some("https://gateway.example/v1")), [own]);
+        for elsewhere in ["https://openrouter.ai/api/v1", "http://localhost:11434/v1"] {
+            assert_eq!(said("openai", None, Some(elsewhere)), [""; 0], "{elsewhere}");
+        }
+        for provider in ["mistral", "ollama", "offline"] {
+            assert_eq!(said(provider, None, None), [""; 0], "{provider}");
+        }
+        assert_eq!(said("mine", at("https://api.openai.com/v1"), None), [""; 0]);
+        // What the file says of a header holds.
+        let headers = BTreeMap::from([("openai-organization".to_owned(), "other".to_owned())]);
+        let entry = ProviderSettings { headers, ..Default::default() };
+        assert_eq!(said("openai", Some(entry), None), ["openai-organization: other"]);
+    }
+
+    #[test]
+    fn what_cannot_be_called_is_an_error() {
+        let nothing = Environment::default();
+        assert!(matches!(
+            endpoint("nobody", &BTreeMap::new(), &nothing, &Provenance::of_user()),
+            Err(EndpointError::Unknown { .. })
+        ));
+        let bad = Environment::from_pairs([("OPENAI_BASE_URL", "localhost:8000")]);
+        assert!(matches!(
+            endpoint("openai", &BTreeMap::new(), &bad, &Provenance::of_user()),
+            Err(EndpointError::BaseUrl { .. })
+        ));
+        let headers = BTreeMap::from([("X-A".to_owned(), "${GONE}".to_owned())]);
+        let providers = providers("ollama", ProviderSettings { headers, ..Default::default() });
+        let error = endpoint("ollama", &providers, &nothing, &Provenance::of_user()).unwrap_err();
+        assert_eq!(error.to_string(), "the header `X-A` of the provider `ollama` needs the environment variable GONE");
+        assert!(endpoint("offline", &BTreeMap::new(), &nothing, &Provenance::of_user()).unwrap().base_url.is_empty());
+    }
+}

@@ -1,0 +1,192 @@
+//! Whether the environment holds what the providers in use need, before anything is paid for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::secrets::KnownKeys;
+use dialectic_llm::presets::PRESETS;
+use dialectic_record::debate::{ProviderSettings, Settings};
+
+use super::endpoint::Outline;
+use super::environment::{Environment, TOKEN};
+use super::headers;
+
+/// What opens the destinations of traces.
+const OF_TRACES: [&str; 4] =
+    ["LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
+
+/// Environment variables that are needed and unset.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", Sentence(missing))]
+pub struct MissingKeys {
+    /// All of them, at least one.
+    pub missing: Vec<MissingKey>,
+}
+
+/// One environment variable that is needed and unset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingKey {
+    /// The provider that needs it.
+    pub provider: String,
+    /// The variable.
+    pub variable: String,
+    /// The ids of the agents that use the provider, and the judge's.
+    pub agents: Vec<String>,
+}
+
+impl Diagnostic for MissingKeys {
+    fn blame(&self) -> Blame {
+        Blame::Configuration
+    }
+
+    fn hint(&self) -> Option<String> {
+        let names: Vec<String> = self.missing.iter().map(|key| format!("{}=...", key.variable)).collect();
+        Some(format!(
+            "put {} into the environment or a `.env` file, or try `--offline`, which needs no key",
+            names.join(" and ")
+        ))
+    }
+}
+
+impl fmt::Display for MissingKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { provider, variable, agents } = self;
+        write!(f, "{variable} (provider `{provider}`, needed by {})", agents.join(", "))
+    }
+}
+
+struct Sentence<'a>(&'a [MissingKey]);
+
+impl fmt::Display for Sentence<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [key] = self.0 {
+            return write!(f, "missing environment variable {key}");
+        }
+        write!(f, "missing environment variables:")?;
+        self.0.iter().try_for_each(|key| write!(f, "\n  {key}"))
+    }
+}
+
+/// Checks that every provider in use has its key and the variables of its headers.
+///
+/// # Errors
+/// Everything that is missing.
+pub fn missing_keys(settings: &Settings, environment: &Environment) -> Result<(), MissingKeys> {
+    let everybody = settings.everybody();
+    let users = everybody.map(|agent| (agent.id.as_str(), agent.provider.as_str()));
+    missing_keys_of(users, &settings.providers, environment)
+}
+
+/// The variable that the key of a provider is in; nothing where it needs none.
+#[must_use]
+pub fn key_variable<'a>(provider: &str, providers: &'a BTreeMap<String, ProviderSettings>) -> Option<&'a str> {
+    Outline::of(provider, providers)?.api_key_env()
+}
+
+/// The variables that hold what a program of the user's has no business with: keys of providers, what their headers
+/// carry, and what opens the destinations of traces.
+#[must_use]
+pub fn secret_variables(providers: &BTreeMap<String, ProviderSettings>) -> BTreeSet<String> {
+    let presets = PRESETS.iter().filter_map(|preset| preset.api_key_env).map(str::to_owned);
+    let configured = providers.values().flat_map(|provider| {
+        let in_headers = provider.headers.values().flat_map(|value| headers::variables(value)).map(str::to_owned);
+        provider.api_key_env.clone().into_iter().chain(in_headers)
+    });
+    presets.chain(configured).chain(OF_TRACES.map(str::to_owned)).collect()
+}
+
+/// The values that no text may show: those of [`secret_variables`], and the token of the server.
+#[must_use]
+pub fn known_keys(configured: &BTreeMap<String, ProviderSettings>, environment: &Environment) -> KnownKeys {
+    let variables = secret_variables(configured).into_iter().chain([TOKEN.to_owned()]);
+    KnownKeys::new(variables.filter_map(|variable| {
+        let value = environment.secret(&variable)?;
+        Some((variable, value))
+    }))
+}
+
+/// Like [`missing_keys`], for any users of providers: pairs of an id and the provider it uses.
+///
+/// # Errors
+/// Everything that is missing.
+pub fn missing_keys_of<'a>(
+    users: impl IntoIterator<Item = (&'a str, &'a str)>,
+    providers: &BTreeMap<String, ProviderSettings>,
+    environment: &Environment,
+) -> Result<(), MissingKeys> {
+    let mut by_provider: Vec<(&str, Vec<String>)> = Vec::new();
+    for (id, provider) in users {
+        match by_provider.iter_mut().find(|(name, _)| *name == provider) {
+            Some((_, ids)) => ids.push(id.to_owned()),
+            None => by_provider.push((provider, vec![id.to_owned()])),
+        }
+    }
+    let mut missing: Vec<MissingKey> = Vec::new();
+    for (provider, agents) in by_provider {
+        let Some(outline) = Outline::of(provider, providers) else { continue };
+        let headers = outline.headers();
+        let of_headers = headers.iter().flat_map(|(_, value)| headers::variables(value));
+        for variable in outline.api_key_env().into_iter().chain(of_headers) {
+            let known = missing.iter().any(|key| key.variable == variable && key.provider == provider);
+            if !environment.has(variable) && !known {
+                missing.push(MissingKey {
+                    provider: provider.to_owned(),
+                    variable: variable.to_owned(),
+                    agents: agents.clone(),
+                });
+            }
+        }
+    }
+    if missing.is_empty() { Ok(()) } else { Err(MissingKeys { missing }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dialectic_record::debate::default_settings;
+
+    #[test]
+    fn all_missing_keys_are_named_with_those_who_need_them() {
+        let mut settings = default_settings();
+        settings.agents[1].provider = "anthropic".to_owned();
+        let error = missing_keys(&settings, &Environment::default()).unwrap_err();
+        insta::assert_snapshot!(error, @r"
+        missing environment variables:
+          OPENAI_API_KEY (provider `openai`, needed by agent-architect, agent-kiss, judge-main)
+          ANTHROPIC_API_KEY (provider `anthropic`, needed by agent-performance)
+        ");
+        let one = Environment::from_pairs([("OPENAI_API_KEY", "sk-1")]);
+        let error = missing_keys(&settings, &one).unwrap_err();
+        insta::assert_snapshot!(error, @"missing environment variable ANTHROPIC_API_KEY (provider `anthropic`, needed by agent-performance)");
+        assert!(error.hint().unwrap().contains("ANTHROPIC_API_KEY"));
+    }
+
+    #[test]
+    fn a_key_that_is_set_to_nothing_is_missing() {
+        let empty = Environment::from_pairs([("OPENAI_API_KEY", "\n")]);
+        assert_eq!(missing_keys(&default_settings(), &empty).unwrap_err().missing.len(), 1);
+    }
+
+    #[test]
+    fn providers_without_a_key_need_none_and_unused_ones_are_not_asked() {
+        let mut settings = default_settings();
+        for agent in settings.agents.iter_mut().chain([&mut settings.judge]) {
+            agent.provider = "ollama".to_owned();
+        }
+        settings.judge.provider = "offline".to_owned();
+        let unused = ProviderSettings { api_key_env: Some("UNUSED_KEY".to_owned()), ..Default::default() };
+        settings.providers.insert("unused".to_owned(), unused);
+        assert_eq!(missing_keys(&settings, &Environment::default()), Ok(()));
+    }
+
+    #[test]
+    fn the_variables_of_headers_are_needed_too() {
+        let mut settings = default_settings();
+        let headers = BTreeMap::from([("X-Team".to_owned(), "${TEAM}".to_owned())]);
+        settings.providers.insert("openai".to_owned(), ProviderSettings { headers, ..Default::default() });
+        let environment = Environment::from_pairs([("OPENAI_API_KEY", "sk-1")]);
+        let error = missing_keys(&settings, &environment).unwrap_err();
+        assert_eq!(error.missing[0].variable, "TEAM");
+    }
+}

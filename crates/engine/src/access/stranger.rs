@@ -1,0 +1,699 @@
+//! What a stranger's directory may do.
+//!
+//! A directory that was cloned or unpacked can hold a configuration, an environment file and records of debates, and a
+//! run in it goes by them. What was only *found* there, and not named on the command line, must not turn the user's
+//! keys and files over to somebody: keys go to the servers that the user chose, or to well-known ones; prompts and
+//! tools read what lies in the directory itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use reqwest::Url;
+
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::money::{Price, Usd};
+use dialectic_base::provider::OFFLINE;
+use dialectic_base::secrets::{is_same_file, may_hold_secrets};
+use dialectic_llm::built_in_price;
+use dialectic_llm::presets::{PRESETS, Preset};
+use dialectic_record::debate::{AgentId, BudgetSettings, PromptSources, ProviderSettings, Settings, Terms};
+
+use super::endpoint::Outline;
+use super::environment::Environment;
+use super::headers;
+
+/// Who said something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Author {
+    /// The user: on the command line, in the process's environment, or in a file that the command line names.
+    User,
+    /// Whoever wrote the environment file that was found.
+    EnvFile(Arc<Path>),
+    /// Whoever wrote the configuration that was found.
+    Config(Arc<Path>),
+    /// Whoever made the record that is gone on with.
+    Record(Arc<Path>),
+}
+
+impl Author {
+    /// The file, unless it is the user's.
+    fn file(&self) -> Option<&Path> {
+        match self {
+            Self::User => None,
+            Self::EnvFile(path) | Self::Config(path) | Self::Record(path) => Some(path),
+        }
+    }
+}
+
+/// Who wrote the settings of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Provenance {
+    author: Author,
+    /// What a file says that the user named beside a record.
+    vouched: BTreeMap<String, ProviderSettings>,
+    /// The user's own prices by model.
+    prices: BTreeMap<String, Price>,
+    /// The cost limits that hold wherever the user says nothing else.
+    standing: BudgetSettings,
+    /// The cost limit of the command line, which beats all others.
+    max_cost: Option<Usd>,
+    /// Where prompt files may lie, and, of a record, what tools may read.
+    directories: Vec<PathBuf>,
+    /// What a record knows of the prompts it was made with.
+    recorded: Option<PromptSources>,
+}
+
+/// Something that was found would send or read what is not its own.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StrangerError {
+    /// A key would go to a server that the user did not choose.
+    #[error(
+        "{variable} would go to {host}, because `{}` says so, which was found and not named",
+        file(author).display()
+    )]
+    Key {
+        /// The environment variable.
+        variable: String,
+        /// Scheme, host and port.
+        host: String,
+        /// Who says so.
+        author: Author,
+    },
+    /// A header would carry an environment variable that is not its provider's key.
+    #[error(
+        "{variable} would go into the header `{header}` of the provider `{provider}`, because `{}` says so, which was \
+         found and not named",
+        file(author).display()
+    )]
+    Header {
+        /// The environment variable.
+        variable: String,
+        /// The header.
+        header: String,
+        /// The provider.
+        provider: String,
+        /// Who says so.
+        author: Author,
+    },
+    /// A model would be sent a file as a prompt that is none of the directory's.
+    #[error(
+        "the prompt file `{}` of {agent} {fault}, and `{}`, which names it, was found and not named",
+        path.display(),
+        file(author).display()
+    )]
+    Prompt {
+        /// The file, without links.
+        path: PathBuf,
+        /// Whose prompt it would be.
+        agent: AgentId,
+        /// Why it is not read.
+        fault: PromptFault,
+        /// Who says so.
+        author: Author,
+    },
+    /// Tools would read a directory that the user did not name.
+    #[error("tools would read `{}`, because `{}` says so, which was found and not named", path.display(), file(author).display())]
+    Context {
+        /// The directory.
+        path: PathBuf,
+        /// Who says so.
+        author: Author,
+    },
+}
+
+/// Why a prompt file is not sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptFault {
+    /// It is somewhere else, or a link leads there.
+    Outside,
+    /// It is of a kind that holds secrets.
+    Secret,
+}
+
+impl fmt::Display for PromptFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Outside => "lies outside the directory",
+            Self::Secret => "may hold secrets",
+        })
+    }
+}
+
+fn file(author: &Author) -> &Path {
+    author.file().unwrap_or(Path::new(""))
+}
+
+impl Diagnostic for StrangerError {
+    fn blame(&self) -> Blame {
+        Blame::Configuration
+    }
+
+    // How the user allows it.
+    fn hint(&self) -> Option<String> {
+        let (Self::Key { author, .. }
+        | Self::Header { author, .. }
+        | Self::Prompt { author, .. }
+        | Self::Context { author, .. }) = self;
+        let path = file(author).display();
+        Some(match (self, author) {
+            (Self::Context { path, .. }, _) => {
+                format!("if you want it, name the directory: --context {}", path.display())
+            }
+            (_, Author::EnvFile(_)) => format!("if you trust that file, name it: --env-file {path}"),
+            (_, Author::Config(_)) => format!("if you trust that file, name it: --config {path}"),
+            (_, Author::Record(_) | Author::User) => {
+                "if you trust the record, name the configuration that the debate was begun with: --config <path>"
+                    .to_owned()
+            }
+        })
+    }
+}
+
+impl Provenance {
+    /// All of it is the user's.
+    #[must_use]
+    pub fn of_user() -> Self {
+        Self {
+            author: Author::User,
+            vouched: BTreeMap::new(),
+            prices: BTreeMap::new(),
+            standing: BudgetSettings::default(),
+            max_cost: None,
+            directories: Vec::new(),
+            recorded: None,
+        }
+    }
+
+    /// The configuration was found in its directory.
+    #[must_use]
+    pub fn of_found_config(path: &Path) -> Self {
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Self { author: Author::Config(path.into()), ..Self::of_user() }.and_directory(directory)
+    }
+
+    /// The settings are those of a record, which was made with the prompts of these sources.
+    #[must_use]
+    pub fn of_record(path: &Path, recorded: Option<&PromptSources>) -> Self {
+        let of_record = Self { author: Author::Record(path.into()), recorded: recorded.cloned(), ..Self::of_user() };
+        of_record.and_directory(Path::new("."))
+    }
+
+    /// The user named a configuration with these settings, too: what it says of providers, prices and cost limits is
+    /// the user's, and so are the prompt files that lie beside it.
+    #[must_use]
+    pub fn and_config(mut self, settings: &Settings) -> Self {
+        self = self.and_own(settings);
+        let directory = settings.base_dir.clone();
+        directory.map_or(self.clone(), |directory| self.and_directory(&directory))
+    }
+
+    /// What the user's own configuration says of providers, prices and cost limits is the user's.
+    #[must_use]
+    pub fn and_own(mut self, user: &Settings) -> Self {
+        self.vouched.extend(user.providers.clone());
+        self.prices.extend(user.prices.clone());
+        self.standing = user.debate.budget;
+        self
+    }
+
+    /// The command line sets a cost limit.
+    #[must_use]
+    pub fn and_max_cost(mut self, max_cost: Option<Usd>) -> Self {
+        self.max_cost = max_cost.or(self.max_cost);
+        self
+    }
+
+    /// The user named a panel that lies in `directory`: the prompt files that its agents name may be read, wherever
+    /// they are, and roles beside it.
+    #[must_use]
+    pub fn and_panel(mut self, settings: &Settings, directory: &Path) -> Self {
+        self = self.and_directory(&directory.join("prompts").join("roles"));
+        for agent in settings.agents.iter().chain([&settings.judge]) {
+            let paths = [&agent.system_prompt_path, &agent.summary_prompt_path, &agent.clarification_prompt_path];
+            for path in paths.into_iter().flatten() {
+                self = self.and_directory(&directory.join(path));
+            }
+        }
+        self
+    }
+
+    /// The user named a directory or a file that may be read, too.
+    #[must_use]
+    pub fn and_directory(mut self, directory: &Path) -> Self {
+        self.directories.extend(directory.canonicalize());
+        self
+    }
+
+    /// The user changed these settings into the others on the command line: servers, prices and a cost limit that they
+    /// did not have are the user's.
+    #[must_use]
+    pub fn and_changes(mut self, before: &Settings, after: &Settings) -> Self {
+        let url = |entry: Option<&ProviderSettings>| entry.and_then(|entry| entry.base_url.clone());
+        let moved = after
+            .providers
+            .iter()
+            .filter(|(name, entry)| entry.base_url.is_some() && url(before.providers.get(*name)) != entry.base_url);
+        self.vouched.extend(moved.map(|(name, entry)| (name.clone(), entry.clone())));
+        let priced = after.prices.iter().filter(|(model, price)| before.prices.get(*model) != Some(price));
+        self.prices.extend(priced.map(|(model, price)| (model.clone(), *price)));
+        let (old, new) = (before.debate.budget.max_cost_usd, after.debate.budget.max_cost_usd);
+        self.and_max_cost(new.filter(|_| new != old))
+    }
+
+    /// The command line sets what debates may cost.
+    #[must_use]
+    pub fn with_standing_limit(mut self, limit: Option<Usd>) -> Self {
+        self.standing.max_cost_usd = limit.or(self.standing.max_cost_usd);
+        self
+    }
+
+    /// What a debate may cost where the user says nothing else.
+    #[must_use]
+    pub fn standing_limit(&self) -> Option<Usd> {
+        self.standing.max_cost_usd
+    }
+
+    /// Has a found configuration tighten the user's standing cost limits, but not raise them.
+    pub fn tighten(&self, budget: &mut BudgetSettings) {
+        let tighter = |found: Option<Usd>, own| [found, own].into_iter().flatten().min();
+        budget.max_cost_usd = tighter(budget.max_cost_usd, self.standing.max_cost_usd);
+        budget.warn_cost_usd = tighter(budget.warn_cost_usd, self.standing.warn_cost_usd);
+    }
+
+    /// Sets the terms of a run with these settings: the prices that count, and of a record the cost limit.
+    pub fn set_terms(&self, settings: &mut Settings, environment: &Environment) {
+        let max_cost = match &self.author {
+            Author::Record(_) => self.max_cost.or_else(|| {
+                let mut budget = settings.debate.budget;
+                self.tighten(&mut budget);
+                budget.max_cost_usd
+            }),
+            // Loading the configuration decided it.
+            Author::User | Author::EnvFile(_) | Author::Config(_) => None,
+        };
+        settings.terms = Terms { prices: self.prices(settings, environment), max_cost };
+    }
+
+    /// The prices that count where they were found. A server that is sent a key of the user's bills the user, whatever
+    /// the file says: what counts is the user's own price or the list price of that host, or what the file says where
+    /// that is more.
+    fn prices(&self, settings: &Settings, environment: &Environment) -> BTreeMap<(String, String), Option<Price>> {
+        if self.author == Author::User {
+            return BTreeMap::new();
+        }
+        let providers: BTreeSet<&str> = settings.everybody().map(|agent| agent.provider.as_str()).collect();
+        let used: BTreeSet<&String> = settings.everybody().map(|agent| &agent.model).collect();
+        let models: BTreeSet<&String> = settings.prices.keys().chain(used).collect();
+        let mut prices = BTreeMap::new();
+        for provider in providers.into_iter().filter(|provider| *provider != OFFLINE) {
+            let Some(outline) = Outline::of(provider, &settings.providers) else { continue };
+            if !self.sends_users_key(provider, &outline, environment) {
+                continue;
+            }
+            let url = outline.base_url(environment).and_then(|text| Url::parse(text.trim()).ok());
+            for model in &models {
+                let known = self.prices.get(*model).copied().or_else(|| list_price(url.as_ref()?, model));
+                let price = match settings.prices.get(*model) {
+                    Some(found) => known.map(|known| found.at_least(known)),
+                    None => known,
+                };
+                prices.insert((provider.to_owned(), (*model).clone()), price);
+            }
+        }
+        prices
+    }
+
+    /// Whether a provider's server is sent something that opens an account of the user's.
+    fn sends_users_key(&self, name: &str, outline: &Outline, environment: &Environment) -> bool {
+        let headers = outline.headers();
+        let in_headers = headers.iter().flat_map(|(_, value)| headers::variables(value));
+        let mut variables = outline.api_key_env().into_iter().chain(in_headers);
+        // The user may have written a key into a header as it is.
+        let has_own_headers = outline
+            .entry
+            .is_some_and(|entry| !entry.headers.is_empty() && *self.of_provider(name, entry) == Author::User);
+        has_own_headers
+            || variables.any(|variable| environment.author(variable).is_some_and(|author| *author != self.author))
+    }
+
+    /// The found prices of models in use that do not count, a warning each.
+    #[must_use]
+    pub fn overruled_prices(&self, settings: &Settings) -> Vec<String> {
+        let Some(path) = self.author.file().map(Path::display) else { return Vec::new() };
+        let used: BTreeSet<(&str, &str)> =
+            settings.everybody().map(|agent| (agent.provider.as_str(), agent.model.as_str())).collect();
+        let warning = |(provider, model): (&str, &str)| {
+            let found = *settings.prices.get(model)?;
+            let held = settings.terms.prices.get(&(provider.to_owned(), model.to_owned()))?;
+            let instead = match held {
+                Some(held) if *held == found.at_least(found) => return None,
+                Some(_) => "where it is lower, the known price holds",
+                None => "no other price is known",
+            };
+            Some(format!(
+                "`{path}` was found and not named, and {provider} is sent your key: its price of {model} does not count; \
+                 {instead}. If you trust the file, name it: --config {path}"
+            ))
+        };
+        used.into_iter().filter_map(warning).collect()
+    }
+
+    /// Who wrote the entry of a provider.
+    fn of_provider(&self, name: &str, entry: &ProviderSettings) -> &Author {
+        // What is sent where; how it is said is nobody's secret.
+        let sends_alike = |vouched: &ProviderSettings| {
+            (&vouched.base_url, &vouched.api_key_env, &vouched.headers)
+                == (&entry.base_url, &entry.api_key_env, &entry.headers)
+        };
+        if self.vouched.get(name).is_some_and(sends_alike) { &Author::User } else { &self.author }
+    }
+
+    /// Who says where the calls of a provider go.
+    fn of_server<'a>(&'a self, name: &str, outline: &Outline, environment: &'a Environment) -> &'a Author {
+        let moved_by = outline.moved_by().filter(|variable| environment.has(variable));
+        let own_url = outline.entry.filter(|entry| entry.base_url.is_some());
+        match (moved_by.and_then(|variable| environment.author(variable)), own_url) {
+            (Some(author), _) => author,
+            (None, Some(entry)) => self.of_provider(name, entry),
+            (None, None) => &Author::User,
+        }
+    }
+
+    /// Whether a variable that says for whom a key is used may go to a provider's server: to its own, and to one that is
+    /// named by whoever set the variable and is not another provider's. No call is refused for lack of it, so that it
+    /// is left out where a key would be an error.
+    pub(super) fn lets_identify(
+        &self,
+        name: &str,
+        outline: &Outline,
+        variable: &str,
+        environment: &Environment,
+    ) -> bool {
+        let Some(url) = outline.base_url(environment).and_then(|text| Url::parse(text.trim()).ok()) else {
+            return false;
+        };
+        let known: Vec<_> = preset_at(&url).collect();
+        if known.is_empty() {
+            environment.author(variable) == Some(self.of_server(name, outline, environment))
+        } else {
+            known.into_iter().any(|owner| outline.preset == Some(owner))
+        }
+    }
+
+    /// Holds what a provider is sent against who said so.
+    pub(super) fn check_provider(
+        &self,
+        name: &str,
+        outline: &Outline,
+        environment: &Environment,
+    ) -> Result<(), StrangerError> {
+        let entry_author = outline.entry.map_or(&Author::User, |entry| self.of_provider(name, entry));
+        let url_author = self.of_server(name, outline, environment);
+        let key = outline.api_key_env();
+        let own_headers = outline.entry.iter().flat_map(|entry| &entry.headers);
+        let mut foreign = own_headers.filter_map(|(header, value)| {
+            let variable = headers::variables(value).into_iter().find(|variable| Some(*variable) != key)?;
+            Some((header, variable))
+        });
+        if let Some((header, variable)) = foreign.next().filter(|_| *entry_author != Author::User) {
+            return Err(StrangerError::Header {
+                variable: variable.to_owned(),
+                header: header.clone(),
+                provider: name.to_owned(),
+                author: entry_author.clone(),
+            });
+        }
+        let Some(url) = outline.base_url(environment).and_then(|text| Url::parse(text.trim()).ok()) else {
+            return Ok(());
+        };
+        let headers = outline.headers();
+        let in_headers = headers.iter().flat_map(|(_, value)| headers::variables(value));
+        let sent = key.into_iter().chain(in_headers);
+        check_url(url_author, &url, sent, environment)?;
+        // A well-known server is a wrong one for the key of another.
+        let names_key = outline.entry.is_some_and(|entry| entry.api_key_env.is_some());
+        let responsible = [url_author, if names_key { entry_author } else { &Author::User }];
+        let responsible = responsible.into_iter().find(|author| **author != Author::User);
+        match (responsible, key.and_then(|key| Some((key, environment.author(key)?)))) {
+            (Some(author), Some((variable, set_by)))
+                if set_by != author && !is_loopback(&url) && is_key_of_another(variable, &url) =>
+            {
+                Err(StrangerError::Key { variable: variable.to_owned(), host: origin(&url), author: author.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Holds the prompt files of a panel against who named them. What a record knows by its hash is no secret to whoever
+    /// made it.
+    ///
+    /// # Errors
+    /// A model would be sent a file that lies elsewhere, or that may hold secrets.
+    pub fn check_prompts(
+        &self,
+        settings: &Settings,
+        environment: &Environment,
+        now: &PromptSources,
+    ) -> Result<(), StrangerError> {
+        if self.author == Author::User {
+            return Ok(());
+        }
+        let base = settings.base_dir.clone().unwrap_or_default();
+        for agent in settings.agents.iter().chain([&settings.judge]) {
+            let configured = [
+                &agent.system_prompt_path,
+                &agent.summary_prompt_path,
+                &agent.clarification_prompt_path,
+                &agent.summarization.prompt_path,
+            ];
+            let role = base.join("prompts").join("roles").join(format!("{}.md", agent.role));
+            let files = configured.into_iter().flatten().map(|path| base.join(path)).chain([role]);
+            // What is not there is not sent either.
+            for path in files.filter_map(|path| path.canonicalize().ok()) {
+                let fault = self.prompt_fault(&path, environment);
+                let is_known = || {
+                    let recorded = self.recorded.as_ref();
+                    recorded.is_some_and(|before| before.has_same_texts(now, &agent.id))
+                };
+                if let Some(fault) = fault.filter(|fault| *fault == PromptFault::Secret || !is_known()) {
+                    return Err(StrangerError::Prompt {
+                        path,
+                        agent: agent.id.clone(),
+                        fault,
+                        author: self.author.clone(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn prompt_fault(&self, path: &Path, environment: &Environment) -> Option<PromptFault> {
+        let is_env_file = environment.file().is_some_and(|file| is_same_file(file, path));
+        if is_env_file || may_hold_secrets(path) {
+            return Some(PromptFault::Secret);
+        }
+        let is_inside = self.directories.iter().any(|directory| path.starts_with(directory));
+        (!is_inside).then_some(PromptFault::Outside)
+    }
+
+    /// Holds the directory that tools may read against who named it.
+    ///
+    /// # Errors
+    /// It is the record's, and neither the working directory, nor inside it, nor named.
+    pub fn check_context(&self, settings: &Settings) -> Result<(), StrangerError> {
+        let has_tools = settings.agents.iter().chain([&settings.judge]).any(|agent| !agent.tools.is_empty());
+        if has_tools { self.check_reading(settings) } else { Ok(()) }
+    }
+
+    /// Why commands of the settings are not run; nothing where they are the user's own.
+    #[must_use]
+    pub fn forbids_commands(&self) -> Option<String> {
+        match &self.author {
+            Author::User => None,
+            Author::EnvFile(path) | Author::Config(path) => Some(format!(
+                "`{}` was found and not named, and such a file runs no commands; if you trust it, name it: --config {}",
+                path.display(),
+                path.display()
+            )),
+            Author::Record(_) => Some("the commands of a saved debate are not run".to_owned()),
+        }
+    }
+
+    /// Holds the context directory against who named it, where it is read without a tool.
+    ///
+    /// # Errors
+    /// It is the record's, and neither the working directory, nor inside it, nor named.
+    pub fn check_reading(&self, settings: &Settings) -> Result<(), StrangerError> {
+        let Some(path) = &settings.context_dir else { return Ok(()) };
+        let Author::Record(_) = self.author else { return Ok(()) };
+        let Ok(real) = path.canonicalize() else { return Ok(()) };
+        if self.directories.iter().any(|directory| real.starts_with(directory)) {
+            return Ok(());
+        }
+        Err(StrangerError::Context { path: path.clone(), author: self.author.clone() })
+    }
+}
+
+impl Environment {
+    /// Holds a server that a variable names, with the variables that it is sent, against who set them.
+    ///
+    /// # Errors
+    /// A key would go to a server that the user did not choose.
+    pub fn check_server(&self, variable: &str, url: &Url, keys: &[&str]) -> Result<(), StrangerError> {
+        let author = self.author(variable).unwrap_or(&Author::User);
+        check_url(author, url, keys.iter().copied(), self)
+    }
+}
+
+/// What is sent to a server that was found has to be of the same file, unless the server is a well-known one.
+fn check_url<'a>(
+    author: &Author,
+    url: &Url,
+    keys: impl IntoIterator<Item = &'a str>,
+    environment: &Environment,
+) -> Result<(), StrangerError> {
+    if *author == Author::User || is_loopback(url) || preset_at(url).next().is_some() {
+        return Ok(());
+    }
+    let diverted = |variable: &&str| environment.author(variable).is_some_and(|set_by| set_by != author);
+    match keys.into_iter().find(diverted) {
+        Some(variable) => {
+            Err(StrangerError::Key { variable: variable.to_owned(), host: origin(url), author: author.clone() })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether a variable holds the key of a built-in provider that is not the one at `url`.
+fn is_key_of_another(variable: &str, url: &Url) -> bool {
+    let owner = |preset: &&Preset| preset.api_key_env == Some(variable);
+    PRESETS.iter().any(|preset| owner(&preset)) && !preset_at(url).any(|preset| owner(&preset))
+}
+
+/// The built-in providers whose server it is.
+fn preset_at(url: &Url) -> impl Iterator<Item = &'static Preset> {
+    let origin = url.origin();
+    PRESETS.iter().filter(move |preset| Url::parse(preset.base_url).is_ok_and(|known| known.origin() == origin))
+}
+
+/// The list price of a model at a server of a built-in provider, whatever the configuration calls that. Models of this
+/// machine have none: a server there that takes a key may pass requests on.
+fn list_price(url: &Url, model: &str) -> Option<Price> {
+    let is_here = |preset: &&Preset| Url::parse(preset.base_url).is_ok_and(|known| known.host_str() == url.host_str());
+    let mut presets = PRESETS.iter().filter(|preset| preset.api_key_env.is_some()).filter(is_here);
+    presets.find_map(|preset| built_in_price(preset.name, model))
+}
+
+/// Whether the server is on this machine.
+fn is_loopback(url: &Url) -> bool {
+    url.host_str().is_some_and(|host| {
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    })
+}
+
+/// Scheme, host and port.
+fn origin(url: &Url) -> String {
+    url.origin().ascii_serialization()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_known_by_its_addresses() {
+        for (url, expected) in [
+            ("http://localhost:1/v1", true),
+            ("http://LOCALHOST/v1", true),
+            ("http://127.0.0.1", true),
+            ("http://127.1:1", true),
+            ("http://127.200.3.4:1", true),
+            ("http://[::1]:1", true),
+            ("http://0.0.0.0:1", false),
+            ("http://10.0.0.1", false),
+            ("http://[::ffff:10.0.0.1]", false),
+            ("http://localhost.example", false),
+            ("http://127.0.0.1.example", false),
+        ] {
+            assert_eq!(is_loopback(&Url::parse(url).unwrap()), expected, "{url}");
+        }
+    }
+
+    /// The host decides what a model costs, and not what a found configuration calls the provider.
+    #[test]
+    fn a_found_price_is_held_against_the_list_of_the_host() {
+        let mut settings = dialectic_record::debate::default_settings();
+        for agent in settings.agents.iter_mut().chain([&mut settings.judge]) {
+            (agent.provider, agent.model) = ("alias".to_owned(), "gpt-4.1".to_owned());
+        }
+        settings.agents[0].provider = "ollama".to_owned();
+        settings.agents[1].model = "nobody-knows-this".to_owned();
+        settings.prices.insert("gpt-4.1".to_owned(), Price::flat(0.0, Some(0.0), 1000.0));
+        settings.prices.insert("nobody-knows-this".to_owned(), Price::flat(9.0, None, 9.0));
+        let at = |url: &str| ProviderSettings {
+            base_url: Some(url.to_owned()),
+            api_key_env: Some("OPENAI_API_KEY".to_owned()),
+            ..Default::default()
+        };
+        settings.providers.insert("alias".to_owned(), at("https://api.openai.com/v1"));
+        settings.providers.insert("ollama".to_owned(), at("http://localhost:4000/v1"));
+        let key = Environment::from_pairs([("OPENAI_API_KEY", "sk-1")]);
+        let found = Provenance::of_found_config(Path::new("./debate-config.json"));
+        let price = |settings: &Settings, provider: &str, model: &str| {
+            settings.terms.prices.get(&(provider.to_owned(), model.to_owned())).copied()
+        };
+        found.set_terms(&mut settings, &key);
+        let listed = built_in_price("openai", "gpt-4.1").unwrap();
+        let held = price(&settings, "alias", "gpt-4.1").flatten().unwrap();
+        assert!(listed.input_per_m_tok > 0.0 && held.input_per_m_tok == listed.input_per_m_tok);
+        assert_eq!(held.cached_input_per_m_tok, listed.cached_input_per_m_tok, "each component by itself");
+        assert_eq!(held.output_per_m_tok, 1000.0, "what is higher counts");
+        assert_eq!(price(&settings, "alias", "nobody-knows-this"), Some(None), "unpriced");
+        assert_eq!(price(&settings, "ollama", "gpt-4.1"), Some(None), "no server that takes a key is free by its name");
+        // What the user says of a price counts wherever the server is.
+        let mut own = dialectic_record::debate::default_settings();
+        own.prices.insert("gpt-4.1".to_owned(), Price::flat(5.0, None, 6.0));
+        found.clone().and_own(&own).set_terms(&mut settings, &key);
+        let held = price(&settings, "ollama", "gpt-4.1").flatten().unwrap();
+        assert_eq!(held, Price::flat(5.0, Some(5.0), 1000.0));
+        // Without a key, and by the user's own word, the file counts.
+        found.set_terms(&mut settings, &Environment::default());
+        assert!(settings.terms.prices.is_empty());
+        Provenance::of_user().set_terms(&mut settings, &key);
+        assert!(settings.terms.prices.is_empty());
+    }
+
+    #[test]
+    fn a_built_in_providers_server_is_scheme_host_and_port() {
+        for (url, expected) in [
+            ("https://api.openai.com/v1", true),
+            ("https://API.openai.com:443/else", true),
+            ("http://api.openai.com/v1", false),
+            ("https://api.openai.com:8443/v1", false),
+            ("https://api.openai.com.example/v1", false),
+            ("https://eu.api.openai.com/v1", false),
+        ] {
+            assert_eq!(preset_at(&Url::parse(url).unwrap()).next().is_some(), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_variable_of_a_found_file_may_go_where_that_file_says() {
+        let found = Author::EnvFile(Path::new(".env").into());
+        let mut environment = Environment::default();
+        environment.extend([("URL", "x"), ("KEY", "theirs")].map(|(name, value)| (name.into(), value.into())), &found);
+        let url = Url::parse("https://models.example/v1").unwrap();
+        assert_eq!(environment.check_server("URL", &url, &["KEY", "UNSET"]), Ok(()));
+        let others = Author::EnvFile(Path::new("other.env").into());
+        let error = check_url(&others, &url, ["KEY"], &environment).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "KEY would go to https://models.example, because `other.env` says so, which was found and not named"
+        );
+        assert_eq!(error.hint().unwrap(), "if you trust that file, name it: --env-file other.env");
+    }
+}

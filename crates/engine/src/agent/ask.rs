@@ -1,0 +1,489 @@
+//! A question to a model up to a usable answer: one call, or more where what comes back cannot be read.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
+
+use crate::tools::Toolbox;
+use dialectic_base::call::{CallRecord, Cut};
+use dialectic_base::tool_call::{ToolCall, ToolResult};
+use dialectic_llm::{Caller, FailedCall, ModelError, Request, Turn};
+use dialectic_record::debate::{
+    AgentId, Challenge, Judgement, Metadata, Observation, Reading, Relations, Similarities, Solution, StoredReply,
+};
+use dialectic_record::prompt::{Fill, NoSolution, PromptError, SecondChance};
+use dialectic_record::protocol::{Answer, Authorship};
+
+use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
+use super::reply::{Ballot, Cast, Questions, RawJudgement, Score};
+use super::{AnswerError, Assessment, Call, Written};
+
+/// Told of each reply that is paid for but not yet a result, so that it can be kept before anything else happens.
+pub type OnReply = Arc<dyn Fn(StoredReply, CallRecord) + Send + Sync>;
+
+/// A reply that an earlier run of the debate already paid for.
+pub type Past = (StoredReply, CallRecord);
+
+/// A question, with what it needs on its way to an answer.
+pub struct Ask {
+    /// Whom.
+    pub caller: Caller,
+    /// What.
+    pub request: Request,
+    /// Replies to it from an earlier run, oldest first; they are not paid again.
+    pub past: Vec<Past>,
+    /// Told of each further reply that is not yet a result.
+    pub on_reply: OnReply,
+    /// The tools that the model may call; none for JSON answers.
+    pub tools: Option<Tools>,
+}
+
+/// Tools on their way to a model.
+#[derive(Clone)]
+pub struct Tools {
+    /// The tools.
+    pub toolbox: Arc<Toolbox>,
+    /// How often the model may go on after tool results; failed calls count.
+    pub limit: u32,
+}
+
+/// What the calls of one answer came to.
+#[derive(Default)]
+struct ToolLog {
+    iterations: u32,
+    calls: Vec<ToolCall>,
+    results: Vec<ToolResult>,
+    records: Vec<CallRecord>,
+}
+
+impl ToolLog {
+    fn note(&mut self, reply: &StoredReply, record: CallRecord) {
+        self.iterations += 1;
+        self.calls.extend(reply.tool_calls.iter().cloned());
+        self.results.extend(reply.tool_results.iter().cloned());
+        self.records.push(record);
+    }
+
+    fn into_metadata(self) -> Metadata {
+        Metadata {
+            tool_calls: self.calls,
+            tool_results: self.results,
+            tool_call_iterations: (self.iterations > 0).then_some(self.iterations),
+            ..Metadata::of_calls(&self.records)
+        }
+    }
+}
+
+/// Runs the tools that a reply calls, one after the other, away from the engine's thread: they read files.
+async fn run_all(toolbox: Arc<Toolbox>, calls: &[ToolCall]) -> Vec<ToolResult> {
+    let wanted = calls.to_vec();
+    let run = spawn_blocking(move || wanted.iter().map(|call| toolbox.run(call)).collect());
+    // A tool that panics must not take the debate with it; the model is told.
+    run.await.unwrap_or_else(|_| calls.iter().map(|call| ToolResult::error(call, "the tool failed")).collect())
+}
+
+/// An answer in text.
+#[derive(Debug, Clone)]
+struct Said {
+    /// The text.
+    pub text: Arc<str>,
+    /// What the last call took; calls before it were told to [`Ask::on_reply`].
+    pub call: CallRecord,
+    /// How it came about, all calls together.
+    pub metadata: Metadata,
+}
+
+/// An answer that stayed unreadable after a second chance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The first answer, as it came: the second is often but an apology.
+    pub raw: String,
+    /// Why the last could not be read.
+    pub error: AnswerError,
+}
+
+/// What a call brought, with what it took beside it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// What it brought.
+    pub value: Value,
+    /// What its last request took; those before it were told to [`Ask::on_reply`].
+    pub call: CallRecord,
+    /// How it came about, all requests together.
+    pub metadata: Metadata,
+    /// What its text says of objections, where it says anything.
+    pub reading: Option<Box<Reading>>,
+}
+
+/// What a call can bring.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A text.
+    Text(Arc<str>),
+    /// Questions to the user.
+    Questions(Vec<String>),
+    /// A score, 0 to 100.
+    Score(f64),
+    /// A vote for somebody's text.
+    Choice(Cast<AgentId>),
+    /// A vote for a word.
+    Word(Cast<&'static str>),
+    /// How decisions relate.
+    Relations(Relations),
+    /// How alike texts are.
+    Similarities(Similarities),
+    /// What stands against an agreement.
+    Challenge(Challenge),
+    /// The kinds of argument in texts.
+    Kinds(Vec<Observation>),
+    /// Scores of the debaters, or of their texts.
+    Judgement(Judgement),
+    /// The answer of the debate. Some of its assessment may be missing, which it says.
+    Solution(Box<Solution>),
+    /// JSON that could not be read, also when it was asked for once more.
+    Unreadable(AnswerError),
+}
+
+/// Makes a call, up to a usable answer.
+///
+/// # Errors
+/// The failure of the last request that could not be made good.
+pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
+    let answered = value(ask, call, judge).await?;
+    let text = match &answered.value {
+        Value::Text(text) if call.step.answer == Answer::Text => Some(text.as_ref()),
+        Value::Word(cast) => Some(cast.reason.as_str()),
+        Value::Text(_)
+        | Value::Questions(_)
+        | Value::Score(_)
+        | Value::Choice(_)
+        | Value::Relations(_)
+        | Value::Similarities(_)
+        | Value::Challenge(_)
+        | Value::Kinds(_)
+        | Value::Judgement(_)
+        | Value::Solution(_)
+        | Value::Unreadable(_) => None,
+    };
+    let reading = text.zip(call.reads.as_ref()).map(|(text, reads)| reads.read(text));
+    Ok(Answered { reading: reading.filter(Reading::says_something).map(Box::new), ..answered })
+}
+
+async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
+    let labels = &call.labels;
+    match &call.step.answer {
+        Answer::Text | Answer::Summary | Answer::FollowUp => {
+            let Said { text, call, metadata } = ask.text().await?;
+            Ok(Answered { value: Value::Text(text), call, metadata, reading: None })
+        }
+        Answer::Questions { .. } => ask.value(Questions::read, Value::Questions).await,
+        Answer::Score(_) => ask.value(Score::read, Value::Score).await,
+        Answer::Choice => ask.value(|text| Ballot::read(text, labels), Value::Choice).await,
+        Answer::Word(words) => ask.value(|text| Ballot::read_word(text, words), Value::Word).await,
+        Answer::Judgement => {
+            let (pass, criteria) = (call.step.key.pass, call.criteria.iter().map(String::as_str).collect::<Vec<_>>());
+            ask.value(|text| RawJudgement::read(text, labels, &criteria, pass), Value::Judgement).await
+        }
+        Answer::Embeddings => {
+            let answered = ask.caller.call(&ask.request).await?;
+            let similarities = Similarities::of(call.numbered.clone(), &answered.reply.embeddings);
+            let (value, call) = (Value::Similarities(similarities), answered.record);
+            Ok(Answered { value, metadata: Metadata::of_calls(std::slice::from_ref(&call)), call, reading: None })
+        }
+        Answer::Relations => {
+            let read = |text: &str| RawRelations::read(text, &call.decisions, &call.requirements);
+            ask.value(read, Value::Relations).await
+        }
+        Answer::Challenge => ask.value(|text| RawChallenge::read(text, &call.listed), Value::Challenge).await,
+        Answer::Kinds => ask.value(|text| RawKinds::read(text, &call.numbered), Value::Kinds).await,
+        Answer::Scores(_) => {
+            let (pass, criteria) = (call.step.key.pass, call.criteria.iter().map(String::as_str).collect::<Vec<_>>());
+            ask.value(|text| RawScores::read(text, labels, &criteria, pass), Value::Judgement).await
+        }
+        Answer::Solution(Authorship::Kept(key)) => {
+            let read = |text: &str| match Assessment::read(text) {
+                (assessment, None) => Ok(assessment),
+                (_, Some(missing)) => Err(missing),
+            };
+            let (assessed, record) = ask.json(read).await?;
+            let (assessment, missing) = match assessed {
+                Ok(assessment) => (assessment, None),
+                Err(unreadable) => (Assessment::read(&unreadable.raw).0, Some(unreadable.error)),
+            };
+            let written = Written { solution: call.kept.to_string(), assessment, missing };
+            let author = Some(key.agent_id.clone());
+            let solution =
+                Solution { base: author.clone(), synthesized_by: author, ..written.into_solution(judge, &call.listed) };
+            Ok(Answered::of(Value::Solution(Box::new(solution)), record))
+        }
+        Answer::Solution(authorship) => {
+            let is_amended = *authorship == Authorship::Amended;
+            let assess = |solution: &str| call.assess.as_ref().map(|assess| assess(solution)).transpose();
+            let check = |assessment: &Assessment| match (is_amended, &assessment.base) {
+                (false, _) => Ok(()),
+                (true, Some(base)) => labels.author(base).map(drop),
+                (true, None) => Err(AnswerError::Unfit { message: "it has no `base`".to_owned() }),
+            };
+            let (Solved { mut written, cut }, record) = ask.written(assess, check).await?;
+            let is_amended = if let Authorship::Based(base) = authorship {
+                let label = labels.iter().find(|(_, author)| **author == base.agent_id);
+                written.assessment.base = label.map(|(label, _)| label.to_owned());
+                true
+            } else {
+                is_amended
+            };
+            let solution = if is_amended {
+                written.into_amended_solution(judge, labels, &call.listed)
+            } else {
+                written.into_solution(judge, &call.listed)
+            };
+            Ok(Answered::of(Value::Solution(Box::new(Solution { cut, ..solution })), record))
+        }
+    }
+}
+
+impl Answered {
+    fn of(value: Value, call: CallRecord) -> Self {
+        Self { value, metadata: Metadata::of_calls([&call]), call, reading: None }
+    }
+}
+
+impl Ask {
+    /// Asks for text. While the model calls tools, runs them and asks again, up to `tools.limit` times; the last
+    /// call offers none, so that text comes back.
+    ///
+    /// # Errors
+    /// When a call fails for good.
+    async fn text(mut self) -> Result<Said, FailedCall> {
+        let mut log = ToolLog::default();
+        for (reply, record) in std::mem::take(&mut self.past) {
+            log.note(&reply, record);
+            self.go_on(reply);
+        }
+        loop {
+            let offered = self.tools.as_ref().filter(|tools| log.iterations < tools.limit);
+            self.request.tools = offered.map(|tools| tools.toolbox.specs()).unwrap_or_default();
+            let toolbox = offered.map(|tools| Arc::clone(&tools.toolbox));
+            let answered = match self.caller.call(&self.request).await {
+                // What the answer itself needs is kept free, what it might look up is not.
+                Err(failed) if matches!(failed.error, ModelError::OverBudget { .. }) && toolbox.is_some() => {
+                    self.tools = None;
+                    continue;
+                }
+                answered => answered?,
+            };
+            let (reply, call) = (answered.reply, answered.record);
+            let Some(toolbox) = toolbox.filter(|_| !reply.tool_calls.is_empty()) else {
+                if reply.text.trim().is_empty() {
+                    let (error, attempts) = (ModelError::Empty, call.attempts);
+                    let spent = self.caller.discard(&error, call);
+                    return Err(FailedCall { error, attempts, spent });
+                }
+                log.records.push(call.clone());
+                return Ok(Said { text: reply.text.into(), call, metadata: log.into_metadata() });
+            };
+            let tool_results = run_all(toolbox, &reply.tool_calls).await;
+            let stored =
+                StoredReply { text: reply.text, tool_calls: reply.tool_calls, tool_results, parse_error: None };
+            (self.on_reply)(stored.clone(), call.clone());
+            log.note(&stored, call);
+            self.go_on(stored);
+        }
+    }
+
+    /// Puts a reply that called tools, and what they answered, behind the question.
+    fn go_on(&mut self, reply: StoredReply) {
+        self.request.turns.push(Turn::Assistant { text: reply.text, calls: reply.tool_calls });
+        self.request.turns.push(Turn::ToolResults(reply.tool_results));
+    }
+
+    async fn value<T>(
+        self,
+        read: impl Fn(&str) -> Result<T, AnswerError>,
+        wrap: impl Fn(T) -> Value,
+    ) -> Result<Answered, FailedCall> {
+        let (value, call) = self.json(read).await?;
+        Ok(Answered::of(value.map_or_else(|unreadable| Value::Unreadable(unreadable.error), wrap), call))
+    }
+
+    /// Asks for JSON that `read` understands, and once more with the reason when it does not. Whatever becomes of the
+    /// second call, the first answer was paid for and is kept.
+    ///
+    /// # Errors
+    /// When the first call fails for good.
+    pub async fn json<T>(
+        self,
+        read: impl Fn(&str) -> Result<T, AnswerError>,
+    ) -> Result<(Result<T, Unreadable>, CallRecord), FailedCall> {
+        let (mut replies, mut request) = self.replies();
+        let first = replies.next(&request).await?;
+        let error = match read(&first.text) {
+            Ok(value) => return Ok((Ok(value), first.call)),
+            Err(error) => error.of_answer(first.call.cut()),
+        };
+        let raw = first.text.clone();
+        // The template is tested with every value; were it defective, the bare reason says enough.
+        let reason = error.to_string();
+        let again = SecondChance { error: &reason }.render().unwrap_or_else(|_| reason.clone());
+        go_on(&mut request, &first.text, again);
+        replies.keep(first, &error);
+        Ok(match replies.next(&request).await {
+            Ok(second) => {
+                let unreadable = |error: AnswerError| Unreadable { raw, error: error.of_answer(second.call.cut()) };
+                (read(&second.text).map_err(unreadable), second.call)
+            }
+            // What was said is kept: it is asked again when the server is back.
+            Err(failed) if failed.is_server_gone() => return Err(failed),
+            Err(failed) => {
+                let error = AnswerError::NoSecondChance { error: reason, message: failed.error.to_string() };
+                (Err(Unreadable { raw, error }), replies.failed(&request, &failed))
+            }
+        })
+    }
+
+    /// Asks the judge for a solution with its assessment. Where the solution is missing, for all of it once more;
+    /// where the assessment is missing or `check` does not accept it, for that alone, with the request that `assess`
+    /// makes of the solution. The solution stands whatever becomes of that.
+    ///
+    /// # Errors
+    /// When the first call fails for good.
+    async fn written(
+        self,
+        assess: impl Fn(&str) -> Result<Option<Request>, PromptError> + Send,
+        check: impl Fn(&Assessment) -> Result<(), AnswerError> + Send,
+    ) -> Result<(Solved, CallRecord), FailedCall> {
+        let (mut replies, mut request) = self.replies();
+        let mut answer = replies.next(&request).await?;
+        let mut written = Written::read(&answer.text);
+        if written.solution.is_empty() {
+            let raw = answer.text.clone();
+            let again = NoSolution {}.render().unwrap_or_else(|_| AnswerError::NoSolution.to_string());
+            go_on(&mut request, &raw, again);
+            replies.keep(answer, &AnswerError::NoSolution);
+            let without = |missing| Solved {
+                written: Written { solution: raw.clone(), assessment: Assessment::default(), missing: Some(missing) },
+                cut: None,
+            };
+            match replies.next(&request).await {
+                Ok(second) => {
+                    written = Written::read(&second.text);
+                    if written.solution.is_empty() {
+                        return Ok((without(AnswerError::NoSolution), second.call));
+                    }
+                    answer = second;
+                }
+                Err(failed) if failed.is_server_gone() => return Err(failed),
+                Err(failed) => {
+                    let (error, message) = (AnswerError::NoSolution.to_string(), failed.error.to_string());
+                    let missing = AnswerError::NoSecondChance { error, message };
+                    return Ok((without(missing), replies.failed(&request, &failed)));
+                }
+            }
+        }
+        let cut = answer.call.cut();
+        let accepted = |assessment: &Assessment, missing: Option<AnswerError>| match missing {
+            Some(missing) => Some(missing),
+            None => check(assessment).err(),
+        };
+        written.missing = accepted(&written.assessment, written.missing);
+        let Some(error) = written.missing.clone() else {
+            return Ok((Solved { written, cut }, answer.call));
+        };
+        let Ok(Some(assessing)) = assess(&written.solution) else {
+            return Ok((Solved { written, cut }, answer.call));
+        };
+        replies.keep(answer, &error);
+        let call = match replies.next(&assessing).await {
+            Ok(second) => {
+                let (mut assessment, missing) = Assessment::read(&second.text);
+                if assessment.rulings.is_empty() {
+                    assessment.rulings.clone_from(&written.assessment.rulings);
+                }
+                let missing = accepted(&assessment, missing).map(|error| error.of_answer(second.call.cut()));
+                // Half an assessment is no better than the half that was there.
+                if missing.is_none() || written.assessment == Assessment::default() {
+                    written = Written { assessment, missing, ..written };
+                }
+                second.call
+            }
+            Err(failed) if failed.is_server_gone() => return Err(failed),
+            Err(failed) => {
+                let message = failed.error.to_string();
+                written.missing = Some(AnswerError::NoSecondChance { error: error.to_string(), message });
+                replies.failed(&assessing, &failed)
+            }
+        };
+        Ok((Solved { written, cut }, call))
+    }
+
+    fn replies(self) -> (Replies, Request) {
+        let Self { caller, request, past, on_reply, tools: _ } = self;
+        (Replies { caller, past: past.into(), on_reply }, request)
+    }
+}
+
+/// The judge's answer, with what it took to get all of it.
+#[derive(Debug, Clone, PartialEq)]
+struct Solved {
+    /// The answer.
+    written: Written,
+    /// How the solution was cut, if it was.
+    cut: Option<Cut>,
+}
+
+/// Replies to the requests of one question, one after the other: those of an earlier run, then new ones.
+struct Replies {
+    caller: Caller,
+    past: VecDeque<Past>,
+    on_reply: OnReply,
+}
+
+/// One of them.
+struct Heard {
+    text: String,
+    call: CallRecord,
+    /// Whether it is on record already.
+    is_kept: bool,
+}
+
+impl Replies {
+    async fn next(&mut self, request: &Request) -> Result<Heard, FailedCall> {
+        if let Some((reply, call)) = self.past.pop_front() {
+            return Ok(Heard { text: reply.text, call, is_kept: true });
+        }
+        let answered = self.caller.call(request).await?;
+        Ok(Heard { text: answered.reply.text, call: answered.record, is_kept: false })
+    }
+
+    /// Sees to it that a reply which is no result yet is on record before the next call is made.
+    fn keep(&self, heard: Heard, error: &AnswerError) {
+        if !heard.is_kept {
+            let reply = StoredReply {
+                text: heard.text,
+                tool_calls: Vec::new(),
+                tool_results: Vec::new(),
+                parse_error: Some(error.to_string()),
+            };
+            (self.on_reply)(reply, heard.call);
+        }
+    }
+
+    /// What a call took that failed for good.
+    fn failed(&self, request: &Request, failed: &FailedCall) -> CallRecord {
+        let unsent = self.caller.unsent(request);
+        match failed.spent.as_deref() {
+            Some(spent) => {
+                CallRecord { tokens: spent.tokens, cost_usd: spent.cost_usd, attempts: failed.attempts, ..unsent }
+            }
+            // It was never sent, or what its attempts took is in the books.
+            None => unsent,
+        }
+    }
+}
+
+/// Puts an answer, and what is said to it, behind a question.
+fn go_on(request: &mut Request, text: &str, said: String) {
+    request.turns.push(Turn::Assistant { text: text.to_owned(), calls: Vec::new() });
+    request.turns.push(Turn::User(said));
+}

@@ -1,0 +1,503 @@
+//! From a step to a call: what is asked, and what is needed to read the answer.
+
+use std::sync::Arc;
+
+use dialectic_base::problem::major_requirements;
+use dialectic_llm::{AnswerSchema, Request};
+use dialectic_record::debate::{AgentId, CallKey, Contribution, Debate, Objection, Position, Reads};
+use dialectic_record::prompt::{
+    self, Assess, Attached, Authored, Beginning, Candidate, Clarification, Entry, Fill, History, MaterialPart,
+    OwnHistory, PromptError, Values,
+};
+use dialectic_record::protocol::motion::debaters;
+use dialectic_record::protocol::{Answer, Authorship, Shows, Step, criteria, criteria_or, side};
+
+use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
+use super::dispute::dispute;
+use super::excerpt::{Titled, bounded, length, shorten, total};
+use super::points::Listed;
+use super::reply::{self, Ballot, Questions, RawJudgement, Score};
+use super::texts::{
+    Earlier, anonymous, anonymous_transcript, earlier_answers, earlier_texts, final_texts, history, material,
+    newest_summary, own_rounds, transcript, who_is_who, whole_length,
+};
+use super::{Agent, Labels, Panel, shuffled};
+
+/// Characters that texts may take which are only mentioned.
+const MENTIONS: usize = 8000;
+/// Characters of a text that is looked through for its kinds of argument, and of all of them together.
+const OBSERVED: usize = 24_000;
+/// Where the texts belong in a summary prompt of the user's.
+const CONTENT: &str = "{content}";
+
+/// What every prompt of a debate begins with. The same bytes for all, so that providers can cache them.
+#[derive(Debug, Clone)]
+pub struct SharedPrompt {
+    system: Arc<str>,
+    beginning: Arc<str>,
+}
+
+/// A call, ready to be made.
+#[derive(Clone)]
+pub struct Call {
+    /// Which step it is.
+    pub step: Step,
+    /// What is sent.
+    pub request: Request,
+    /// Who is behind the labels in it.
+    pub labels: Labels,
+    /// Characters of the debate's texts that it shows when nothing is shortened.
+    pub length: usize,
+    /// The text that the judge assesses, where that is the solution as it stands.
+    pub(super) kept: Arc<str>,
+    /// What the answer is read for beside what it is.
+    pub(super) reads: Option<Reads>,
+    /// The decisions that are shown, in their order.
+    pub(super) decisions: Vec<String>,
+    /// The major requirements that are shown, in their order.
+    pub(super) requirements: Vec<String>,
+    /// The calls whose texts are shown under numbers, in their order.
+    pub(super) numbered: Vec<CallKey>,
+    /// What is scored.
+    pub(super) criteria: Vec<String>,
+    /// The open points that the judge rules on, in the order of its list.
+    pub(super) listed: Vec<Objection>,
+    /// Makes the request for the assessment alone of a solution that came without one.
+    pub(super) assess: Option<MakeAssessment>,
+}
+
+/// Makes a request from a solution.
+pub(super) type MakeAssessment = Arc<dyn Fn(&str) -> Result<Request, PromptError> + Send + Sync>;
+
+impl SharedPrompt {
+    /// With what the debate has been told until now.
+    ///
+    /// # Errors
+    /// A defect of the template.
+    pub fn of(debate: &Debate) -> Result<Self, PromptError> {
+        let groups = || debate.clarifications.iter().flatten();
+        let answered = groups().flat_map(|group| group.items.iter().map(move |item| (group, item)));
+        let clarifications: Vec<_> = answered
+            .filter(|(_, item)| !item.answer.is_empty())
+            .map(|(group, item)| Clarification {
+                agent: &group.agent_name,
+                question: &item.question,
+                answer: &item.answer,
+            })
+            .collect();
+        let context_dir = debate.settings.as_ref().and_then(|settings| settings.context_dir.as_ref());
+        let context_dir = context_dir.map(|path| path.display().to_string());
+        let attachments: Vec<_> = debate
+            .attachments
+            .iter()
+            .map(|one| Attached { name: &one.name, sha256: &one.sha256, text: &one.text })
+            .collect();
+        let material = material(debate);
+        let gathered: Vec<_> = material.iter().map(Titled::entry).collect();
+        let beginning = Beginning {
+            problem: &debate.problem,
+            attachments: &attachments,
+            context_dir: context_dir.as_deref(),
+            gathered: &gathered,
+            clarifications: &clarifications,
+        };
+        Ok(Self { system: prompt::system(), beginning: beginning.render()?.into() })
+    }
+
+    fn request(&self, agent: &Agent, history: Option<&str>, body: &str, answer: Option<Arc<AnswerSchema>>) -> Request {
+        let (own_system, settings) = (agent.role.own_system.as_deref(), &agent.settings);
+        Request {
+            model: settings.model.as_str().into(),
+            temperature: settings.temperature,
+            max_tokens: settings.max_tokens,
+            // Equal beginnings are cached, so what is of one agent comes behind what is everybody's.
+            system: own_system
+                .map_or_else(|| Arc::clone(&self.system), |own| format!("{}\n\n{own}", self.system).into()),
+            prompt: prompt::compose(&self.beginning, history, body),
+            turns: Vec::new(),
+            answer,
+            tools: Arc::new([]),
+            embeds: Arc::new([]),
+        }
+    }
+}
+
+/// The texts that a call shows.
+#[derive(Default)]
+struct Shown<'a> {
+    inputs: Vec<&'a Arc<Contribution>>,
+    points: Option<Listed>,
+    labels: Labels,
+    candidates: Vec<Titled<'a>>,
+    own_summary: Option<&'a str>,
+    history: Option<String>,
+    rounds: Vec<prompt::OwnRound<'a>>,
+    entries: Vec<Titled<'a>>,
+    parts: Vec<(&'static str, Vec<Titled<'a>>)>,
+    question: Option<&'a str>,
+    dispute: Option<String>,
+    decisions: Vec<String>,
+    requirements: Vec<String>,
+    numbered: Vec<CallKey>,
+    length: usize,
+}
+
+impl<'a> Shown<'a> {
+    /// What `step` shows. Of the texts that can be shortened there is room for so many characters.
+    fn of(debate: &'a Debate, step: &Step, room: usize) -> Result<Self, PromptError> {
+        let (agent, round) = (&step.key.agent_id, step.key.round);
+        let inputs: Vec<&Arc<Contribution>> = step.inputs.iter().filter_map(|key| debate.contribution(key)).collect();
+        let own_summary = || newest_summary(debate, agent).map(|(_, summary)| summary.summary.as_ref());
+        let points = |label: &dyn Fn(&AgentId) -> Option<String>| Listed::of(debate, step, label);
+        Ok(match step.shows {
+            Shows::Inputs => Self { inputs: unread(inputs, step), points: points(&|_| None), ..Self::default() },
+            Shows::InputsAndHistory => {
+                let (texts, limit) = history(debate, agent, round);
+                let history = if texts.is_empty() {
+                    None
+                } else {
+                    let texts = bounded(texts, limit);
+                    let entries: Vec<_> = texts.iter().map(Titled::entry).collect();
+                    Some(History { entries: &entries }.render()?)
+                };
+                let inputs = unread(inputs, step);
+                Self { inputs, points: points(&|_| None), own_summary: own_summary(), history, ..Self::default() }
+            }
+            Shows::InputsAndDispute => Self {
+                inputs: unread(inputs, step),
+                points: points(&|_| None),
+                dispute: dispute(debate, agent, round),
+                ..Self::default()
+            },
+            Shows::Decisions => Self::of_decisions(debate, step),
+            Shows::Numbered => Self::of_numbered(debate, step, room),
+            Shows::Candidates { salt } | Shows::CandidatesReversed { salt } => {
+                let mut order = shuffled(inputs, debate.seed.unwrap_or_default(), salt);
+                if matches!(step.shows, Shows::CandidatesReversed { .. }) {
+                    order.reverse();
+                }
+                let labels = Labels::of(order.iter().map(|one| one.agent_id.clone()));
+                let named = labels.iter().map(|(label, _)| label.to_owned()).zip(&order);
+                let mut candidates: Vec<_> = named.map(|(label, one)| Titled::new(label, &*one.content)).collect();
+                let length = total(&candidates);
+                shorten(&mut candidates, room);
+                let label = |author: &AgentId| {
+                    let (letter, _) = labels.iter().find(|(_, known)| *known == author)?;
+                    Some(format!("Candidate {letter}"))
+                };
+                let points = points(&label);
+                Self { points, labels, candidates, length, ..Self::default() }
+            }
+            Shows::OwnTexts => {
+                let rounds = own_rounds(debate, agent, round);
+                let length = debate.own_text_length(agent, round);
+                Self { rounds, own_summary: own_summary(), length, ..Self::default() }
+            }
+            Shows::Transcript => {
+                let entries = transcript(debate, &inputs, round);
+                Self { inputs, entries, ..Self::default() }
+            }
+            Shows::AnonymousTranscript { reversed } => {
+                let debaters = debaters(debate, reversed);
+                let speakers: Vec<_> = debaters.iter().map(|agent| agent.id.clone()).collect();
+                let mut entries = anonymous_transcript(debate, &speakers);
+                let length = total(&entries);
+                shorten(&mut entries, room);
+                Self { labels: Labels::of_agents(debaters), entries, length, ..Self::default() }
+            }
+            Shows::EarlierRounds => {
+                let mut entries = earlier_texts(debate, Earlier::ToBeCondensed);
+                entries.reverse();
+                Self { entries, length: debate.earlier_text_length(), ..Self::default() }
+            }
+            Shows::WholeDebate => {
+                let points = points(&|author| Some(anonymous(debate, author)));
+                Self { points, parts: whole_debate(debate, room), length: whole_length(debate), ..Self::default() }
+            }
+            Shows::Record => {
+                let mut behind = vec![("Who is who", vec![Titled::new("The agents", who_is_who(debate))])];
+                if let Some(solution) = &debate.final_solution {
+                    behind.push(("The solution", vec![Titled::new("As the user has it", &*solution.description)]));
+                }
+                let number = usize::from(step.key.pass);
+                let (earlier, asked) =
+                    debate.follow_ups.split_at(number.saturating_sub(1).min(debate.follow_ups.len()));
+                behind.push(("What the user asked before", earlier_answers(earlier)));
+                behind.retain(|(_, texts)| !texts.is_empty());
+                let taken: usize = behind.iter().map(|(_, texts)| total(texts)).sum();
+                let mut parts = whole_debate(debate, room.saturating_sub(taken));
+                parts.extend(behind);
+                let question = asked.first().map(|asked| &*asked.question);
+                Self { question, parts, length: whole_length(debate) + taken, ..Self::default() }
+            }
+        })
+    }
+
+    /// What the inputs of a step decide.
+    fn of_decisions(debate: &'a Debate, step: &Step) -> Self {
+        let wordings = debate.decisions_of(&step.inputs).wordings;
+        let decisions: Vec<String> = wordings.into_iter().map(|wording| wording.decision).collect();
+        let length = decisions.iter().map(|decision| length(decision)).sum();
+        Self { decisions, requirements: major_requirements(&debate.problem), length, ..Self::default() }
+    }
+
+    /// The inputs of a step under numbers.
+    fn of_numbered(debate: &'a Debate, step: &Step, room: usize) -> Self {
+        let there: Vec<_> = step.inputs.iter().filter_map(|key| Some((key, debate.contribution(key)?))).collect();
+        let title = |(number, (_, one)): (usize, &(&CallKey, &'a Arc<Contribution>))| {
+            Titled::new(format!("Text {number}: {}", debate.words(one.stage).noun), one.without_answers())
+        };
+        let mut entries: Vec<_> = (1..).zip(&there).map(title).collect();
+        let length = total(&entries);
+        shorten(&mut entries, OBSERVED.min(room));
+        let numbered = there.iter().map(|(key, _)| (*key).clone()).collect();
+        Self { entries, numbered, length, ..Self::default() }
+    }
+
+    fn listed(&self) -> Option<&str> {
+        self.points.as_ref().map(|listed| listed.text.as_str())
+    }
+
+    fn entries(&self) -> Vec<Entry<'_>> {
+        self.entries.iter().map(Titled::entry).collect()
+    }
+
+    /// The texts of a summary as they stand in a prompt.
+    fn content(&self) -> Result<String, PromptError> {
+        if self.rounds.is_empty() {
+            History { entries: &self.entries() }.render()
+        } else {
+            OwnHistory { rounds: &self.rounds, own_summary: self.own_summary }.render()
+        }
+    }
+}
+
+impl Call {
+    /// The same, with its answer to be read for what it says of objections.
+    #[must_use]
+    pub fn to_be_read(self, debate: &Debate) -> Self {
+        let reads = Reads::of(debate, &self.step.key, &self.step.inputs);
+        Self { reads, ..self }
+    }
+}
+
+/// Makes the call of `agent` that `step` asks for. Of the debate's texts there is room for `room` characters, where they can be
+/// shortened.
+///
+/// # Errors
+/// A defect of a template.
+pub fn prepare(
+    panel: &Panel,
+    agent: &Agent,
+    shared: &SharedPrompt,
+    debate: &Debate,
+    step: &Step,
+    room: usize,
+) -> Result<Call, PromptError> {
+    if step.answer == Answer::Embeddings {
+        Ok(embedding(agent, debate, step))
+    } else {
+        question(panel, agent, shared, debate, step, room)
+    }
+}
+
+/// The call that asks what a step's prompt says.
+fn question(
+    panel: &Panel,
+    agent: &Agent,
+    shared: &SharedPrompt,
+    debate: &Debate,
+    step: &Step,
+    room: usize,
+) -> Result<Call, PromptError> {
+    let shown = Shown::of(debate, step, room)?;
+    let mut role = agent.role.focusing(step.prompt.focus);
+    let focus;
+    // A summary prompt of the user's may say where the texts belong; then they stand there and nowhere else.
+    let places_texts = step.answer == Answer::Summary && role.focus.contains(CONTENT);
+    if places_texts {
+        focus = role.focus.replace(CONTENT, &shown.content()?);
+        role.focus = &focus;
+    }
+    let target = step.key.target_agent_id.as_ref().and_then(|id| panel.agent(id)).map(|one| one.settings.name.as_str());
+    let criteria = debate.settings.as_ref().map(|settings| {
+        if let Answer::Scores(default) = &step.answer { criteria_or(settings, default) } else { criteria(settings) }
+    });
+    let criteria = criteria.unwrap_or_default();
+    let texts: Vec<_> = shown.inputs.iter().map(|one| (one.agent_id.as_str(), one.without_answers())).collect();
+    let values = Values {
+        role,
+        inputs: texts.iter().map(|(author, text)| Authored { author, text }).collect(),
+        candidates: shown.candidates.iter().map(|one| Candidate { label: &one.title, text: &one.text }).collect(),
+        own_summary: shown.own_summary.filter(|_| !places_texts),
+        rounds: if places_texts { Vec::new() } else { shown.rounds.clone() },
+        entries: if places_texts { Vec::new() } else { shown.entries() },
+        material: shown
+            .parts
+            .iter()
+            .map(|(heading, texts)| MaterialPart { heading, entries: texts.iter().map(Titled::entry).collect() })
+            .collect(),
+        points: shown.listed(),
+        question: shown.question,
+        dispute: shown.dispute.as_deref(),
+        decisions: shown.decisions.iter().map(String::as_str).collect(),
+        requirements: shown.requirements.clone(),
+        base: base_of(step, &shown.labels),
+        side: debate.settings.as_ref().map_or(Position::Neutral, |settings| side(settings, &agent.settings.id)).name(),
+        target,
+        debaters: shown.labels.iter().map(|(label, _)| label).collect(),
+        criteria: criteria.clone(),
+        max_questions: if let Answer::Questions { most } = step.answer { most } else { 0 },
+        max_length: agent.settings.summarization.max_length,
+    };
+    let body = step.prompt.render(&values)?;
+    let answer = match &step.answer {
+        Answer::Text
+        | Answer::Summary
+        | Answer::FollowUp
+        | Answer::Embeddings
+        | Answer::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => None,
+        // The judge adds its assessment to a text that stands as it is.
+        Answer::Solution(Authorship::Kept(_)) => Some(reply::assessment(false, shown.points.is_some())),
+        Answer::Questions { .. } => Some(Arc::new(Questions::schema())),
+        Answer::Score(_) => Some(Arc::new(Score::schema())),
+        Answer::Choice => Some(Arc::new(Ballot::schema())),
+        Answer::Word(words) => Some(Arc::new(Ballot::schema_of(words))),
+        Answer::Relations => Some(Arc::new(RawRelations::schema(!shown.requirements.is_empty()))),
+        Answer::Challenge => Some(Arc::new(RawChallenge::schema())),
+        Answer::Kinds => Some(Arc::new(RawKinds::schema())),
+        Answer::Judgement => Some(Arc::new(RawJudgement::schema(&shown.labels, &criteria))),
+        Answer::Scores(_) => Some(Arc::new(RawScores::schema(&shown.labels, &criteria))),
+    };
+    let request = shared.request(agent, shown.history.as_deref(), &body, answer);
+    let (kept, assess) = match &step.answer {
+        Answer::Solution(Authorship::Kept(key)) => {
+            (debate.contribution(key).map(|text| text.without_answers().into()), None)
+        }
+        Answer::Solution(authorship) => (None, Some(assessing(shared, agent, authorship, &shown))),
+        Answer::Text
+        | Answer::Summary
+        | Answer::FollowUp
+        | Answer::Questions { .. }
+        | Answer::Score(_)
+        | Answer::Choice
+        | Answer::Word(_)
+        | Answer::Relations
+        | Answer::Embeddings
+        | Answer::Challenge
+        | Answer::Kinds
+        | Answer::Judgement
+        | Answer::Scores(_) => (None, None),
+    };
+    let kept = kept.unwrap_or_default();
+    let is_solution = matches!(step.answer, Answer::Solution(_) | Answer::Challenge);
+    let criteria = criteria.into_iter().map(str::to_owned).collect();
+    let listed = shown.points.as_ref().filter(|_| is_solution).map(|listed| listed.points.clone()).unwrap_or_default();
+    let Shown { labels, length, decisions, requirements, numbered, .. } = shown;
+    Ok(Call {
+        step: step.clone(),
+        request,
+        labels,
+        length,
+        kept,
+        reads: None,
+        decisions,
+        requirements,
+        numbered,
+        criteria,
+        listed,
+        assess,
+    })
+}
+
+/// The label of the candidate that a step builds its solution on.
+fn base_of<'a>(step: &Step, labels: &'a Labels) -> Option<&'a str> {
+    let Answer::Solution(Authorship::Based(key)) = &step.answer else { return None };
+    labels.iter().find(|(_, author)| **author == key.agent_id).map(|(label, _)| label)
+}
+
+/// The call that has the inputs of a step embedded.
+fn embedding(agent: &Agent, debate: &Debate, step: &Step) -> Call {
+    let there = step.inputs.iter().filter_map(|key| Some((key.clone(), debate.contribution(key)?)));
+    let (numbered, texts): (Vec<CallKey>, Vec<Arc<str>>) =
+        there.map(|(key, one)| (key, one.without_answers().into())).unzip();
+    let request = Request {
+        model: agent.settings.model.as_str().into(),
+        temperature: agent.settings.temperature,
+        max_tokens: agent.settings.max_tokens,
+        system: Arc::default(),
+        prompt: Arc::default(),
+        turns: Vec::new(),
+        answer: None,
+        tools: Arc::new([]),
+        embeds: texts.into(),
+    };
+    Call {
+        step: step.clone(),
+        length: request.embeds.iter().map(|text| length(text)).sum(),
+        request,
+        labels: Labels::default(),
+        kept: Arc::default(),
+        reads: None,
+        decisions: Vec::new(),
+        requirements: Vec::new(),
+        numbered,
+        criteria: Vec::new(),
+        listed: Vec::new(),
+        assess: None,
+    }
+}
+
+/// The last round and what came before it, in parts. There is room for so many characters.
+fn whole_debate(debate: &Debate, room: usize) -> Vec<(&'static str, Vec<Titled<'_>>)> {
+    let mut last = final_texts(debate);
+    let left = room.saturating_sub(total(&last));
+    shorten(&mut last, room);
+    let limit = debate.settings.as_ref().map_or(usize::MAX, |settings| settings.debate.history_limit);
+    let earlier = match &debate.judge_summary {
+        Some(summary) if length(&summary.summary) <= left => {
+            vec![Titled::new("Your summary of them", &*summary.summary)]
+        }
+        None if left > MENTIONS => bounded(earlier_texts(debate, Earlier::Whole), limit.min(left - MENTIONS)),
+        Some(_) | None => Vec::new(),
+    };
+    let mut parts = vec![("Earlier rounds", earlier), ("The final round", last)];
+    parts.retain(|(_, texts)| !texts.is_empty());
+    parts
+}
+
+/// The texts of a step without the earlier critiques that its list of points says everything of: a critic looks at
+/// points, not at old texts.
+fn unread<'a>(mut inputs: Vec<&'a Arc<Contribution>>, step: &Step) -> Vec<&'a Arc<Contribution>> {
+    let Some(target) = &step.key.target_agent_id else { return inputs };
+    let has_points = |one: &Contribution| {
+        one.reading.as_ref().and_then(|reading| reading.points.as_ref()).is_some_and(|points| !points.is_empty())
+    };
+    inputs.retain(|one| one.target_agent_id.as_ref() != Some(target) || !has_points(one));
+    inputs
+}
+
+/// What asks for the assessment of a solution alone.
+fn assessing(shared: &SharedPrompt, agent: &Agent, authorship: &Authorship, shown: &Shown<'_>) -> MakeAssessment {
+    let (shared, agent) = (shared.clone(), agent.clone());
+    let is_amended = *authorship == Authorship::Amended;
+    let labels = if is_amended { shown.labels.clone() } else { Labels::default() };
+    let texts: Vec<String> = shown.candidates.iter().map(|one| one.text.clone().into_owned()).collect();
+    let points = shown.listed().map(str::to_owned);
+    Arc::new(move |solution| assess(&shared, &agent, solution, &labels, &texts, points.as_deref()))
+}
+
+/// Asks for an assessment of `solution`, which may amend one of `candidates`.
+fn assess(
+    shared: &SharedPrompt,
+    judge: &Agent,
+    solution: &str,
+    labels: &Labels,
+    candidates: &[String],
+    points: Option<&str>,
+) -> Result<Request, PromptError> {
+    let candidates: Vec<_> =
+        labels.iter().zip(candidates).map(|((label, _), text)| Candidate { label, text }).collect();
+    let body = Assess { candidates: &candidates, points, solution, role: judge.role.persona() }.render()?;
+    Ok(shared.request(judge, None, &body, Some(reply::assessment(!candidates.is_empty(), points.is_some()))))
+}

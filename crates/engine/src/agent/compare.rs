@@ -1,0 +1,326 @@
+//! Answers of the judge that compare texts: how decisions relate, what stands against an agreement, scores by criterion,
+//! and kinds of argument.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use dialectic_llm::AnswerSchema;
+use dialectic_record::debate::{
+    AgentId, Argument, CallKey, Challenge, Judgement, NeglectedPoint, Objection, Observation, RelatedPair, Relation,
+    Relations,
+};
+
+use super::solution::percentage;
+use super::{AnswerError, Labels, read_json};
+
+fn unfit(message: impl Into<String>) -> AnswerError {
+    AnswerError::Unfit { message: message.into() }
+}
+
+/// How decisions relate: a row for each, by their numbers in the prompt.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+pub(super) struct RawRelations {
+    #[schemars(length(max = 200))]
+    decisions: Vec<RelationRow>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+struct RelationRow {
+    decision: usize,
+    #[schemars(length(max = 200))]
+    same: Vec<usize>,
+    #[schemars(length(max = 200))]
+    opposite: Vec<usize>,
+    /// The number of a major requirement, or 0.
+    #[serde(default)]
+    requirement: Option<usize>,
+}
+
+impl RawRelations {
+    pub(super) fn schema(has_requirements: bool) -> AnswerSchema {
+        let mut answer = AnswerSchema::of::<Self>("relations");
+        let row = answer.schema.pointer_mut("/properties/decisions/items").or(None);
+        if let Some(row) = row
+            && let Some(properties) = row["properties"].as_object_mut()
+        {
+            if has_requirements {
+                properties.insert("requirement".to_owned(), json!({ "type": "integer", "minimum": 0 }));
+            } else {
+                properties.shift_remove("requirement");
+            }
+            let names: Vec<String> = properties.keys().cloned().collect();
+            row["required"] = json!(names);
+        }
+        answer
+    }
+
+    /// Every decision has to have a row, so that two which are in none are unrelated by the judge's word.
+    pub(super) fn read(text: &str, decisions: &[String], requirements: &[String]) -> Result<Relations, AnswerError> {
+        let Self { decisions: rows } = read_json(text)?;
+        let name = |number: usize| {
+            let place = number.checked_sub(1).and_then(|place| decisions.get(place));
+            place.ok_or_else(|| unfit(format!("there is no decision {number}")))
+        };
+        let mut related: BTreeMap<(usize, usize), Relation> = BTreeMap::new();
+        let mut on = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        for row in rows {
+            let decision = name(row.decision)?;
+            seen.insert(row.decision);
+            // Of two that are said to be both, the doubt counts: it comes last.
+            for (others, relation) in [(&row.same, Relation::Same), (&row.opposite, Relation::Opposite)] {
+                for other in others.iter().filter(|other| **other != row.decision) {
+                    name(*other)?;
+                    let pair = (row.decision.min(*other), row.decision.max(*other));
+                    let known = related.entry(pair).or_insert(relation);
+                    if relation == Relation::Opposite {
+                        *known = relation;
+                    }
+                }
+            }
+            if let Some(number) = row.requirement.filter(|number| *number > 0) {
+                let requirement = requirements.get(number - 1);
+                let requirement = requirement.ok_or_else(|| unfit(format!("there is no requirement {number}")))?;
+                on.insert(decision.clone(), requirement.clone());
+            }
+        }
+        if let Some(number) = (1..=decisions.len()).find(|number| !seen.contains(number)) {
+            return Err(unfit(format!("`decisions` has no row for decision {number}")));
+        }
+        let pairs = related.into_iter().map(|((first, second), relation)| RelatedPair {
+            first: decisions[first - 1].clone(),
+            second: decisions[second - 1].clone(),
+            relation,
+        });
+        Ok(Relations { decisions: decisions.to_vec(), pairs: pairs.collect(), requirements: on })
+    }
+}
+
+/// What stands against an agreement.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+pub(super) struct RawChallenge {
+    #[schemars(length(max = 6), inner(length(max = 600)))]
+    claims: Vec<String>,
+    /// Numbers of listed points.
+    #[serde(default)]
+    #[schemars(length(max = 30))]
+    points: Vec<usize>,
+}
+
+impl RawChallenge {
+    pub(super) fn schema() -> AnswerSchema {
+        AnswerSchema::of::<Self>("challenge")
+    }
+
+    pub(super) fn read(text: &str, listed: &[Objection]) -> Result<Challenge, AnswerError> {
+        let Self { claims, points } = read_json(text)?;
+        let mut neglected: Vec<NeglectedPoint> = Vec::new();
+        for number in points {
+            let place = number.checked_sub(1).and_then(|place| listed.get(place));
+            let point = place.ok_or_else(|| unfit(format!("there is no point {number}")))?;
+            if !neglected.iter().any(|known| known.point == point.id) {
+                neglected.push(NeglectedPoint {
+                    point: point.id.clone(),
+                    target_agent_id: point.target_id.clone(),
+                    text: point.point.in_words().into_owned(),
+                });
+            }
+        }
+        let claims = claims.iter().map(|claim| claim.trim().to_owned()).filter(|claim| !claim.is_empty());
+        Ok(Challenge { claims: claims.collect(), points: neglected })
+    }
+}
+
+/// Scores of candidates on each criterion.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+pub(super) struct RawScores {
+    #[schemars(length(max = 30))]
+    candidates: Vec<CandidateScores>,
+    #[serde(default)]
+    #[schemars(length(max = 3000))]
+    reasoning: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+struct CandidateScores {
+    candidate: String,
+    #[schemars(length(max = 20))]
+    scores: Vec<CriterionScore>,
+    #[serde(default)]
+    #[schemars(length(max = 12), inner(length(max = 600)))]
+    missing: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+struct CriterionScore {
+    criterion: String,
+    #[serde(deserialize_with = "percentage")]
+    #[schemars(range(min = 0, max = 100))]
+    score: f64,
+}
+
+impl RawScores {
+    pub(super) fn schema(labels: &Labels, criteria: &[&str]) -> AnswerSchema {
+        let mut answer = AnswerSchema::of::<Self>("scores");
+        let candidates: Vec<&str> = labels.iter().map(|(label, _)| label).collect();
+        let row = &mut answer.schema["properties"]["candidates"]["items"]["properties"];
+        row["candidate"] = json!({ "type": "string", "enum": candidates });
+        row["scores"]["items"]["properties"]["criterion"] = json!({ "type": "string", "enum": criteria });
+        // A model that rambles is held to as many as there are, where its server heeds that.
+        row["scores"]["maxItems"] = json!(criteria.len());
+        answer.schema["properties"]["candidates"]["maxItems"] = json!(candidates.len());
+        answer
+    }
+
+    /// Every candidate has to have a score on every criterion; what counts is their mean.
+    pub(super) fn read(text: &str, labels: &Labels, criteria: &[&str], pass: u8) -> Result<Judgement, AnswerError> {
+        let Self { candidates, reasoning } = read_json(text)?;
+        let mut by_criterion: BTreeMap<AgentId, BTreeMap<String, f64>> = BTreeMap::new();
+        let mut missing = BTreeMap::new();
+        for row in candidates {
+            let author = labels.author(&row.candidate)?.clone();
+            for CriterionScore { criterion, score } in &row.scores {
+                let known = criteria.iter().find(|known| known.eq_ignore_ascii_case(criterion.trim()));
+                let known = known.ok_or_else(|| unfit(format!("`{criterion}` is none of the criteria")))?;
+                let scores = by_criterion.entry(author.clone()).or_default();
+                if scores.insert((*known).to_owned(), *score).is_some() {
+                    return Err(unfit(format!("candidate {} has two scores on {known}", row.candidate)));
+                }
+            }
+            let lacks = row.missing.iter().map(|one| one.trim().to_owned()).filter(|one| !one.is_empty());
+            let lacks: Vec<String> = lacks.collect();
+            if !lacks.is_empty() {
+                missing.insert(author, lacks);
+            }
+        }
+        for (label, author) in labels.iter() {
+            let given = by_criterion.get(author);
+            let lacking = criteria.iter().find(|known| given.is_none_or(|given| !given.contains_key(**known)));
+            if let Some(criterion) = lacking {
+                return Err(unfit(format!("candidate {label} has no score on {criterion}")));
+            }
+        }
+        #[expect(clippy::cast_precision_loss, reason = "there are few criteria")]
+        let mean = |given: &BTreeMap<String, f64>| given.values().sum::<f64>() / given.len().max(1) as f64;
+        let scores: BTreeMap<AgentId, f64> =
+            by_criterion.iter().map(|(author, given)| (author.clone(), mean(given))).collect();
+        let highest = scores.values().copied().fold(0.0, f64::max);
+        let mut leading = scores.iter().filter(|(_, score)| **score >= highest).map(|(id, _)| id);
+        let winner = leading.next().filter(|_| leading.next().is_none()).cloned();
+        let reasoning = labels.reveal("candidate", &labels.reveal("Candidate", &reasoning));
+        let (criteria, lacking) = (BTreeMap::new(), Vec::new());
+        Ok(Judgement { pass, winner, scores, criteria, reasoning, by_criterion, missing, lacking })
+    }
+}
+
+/// The kinds of argument in texts, by their numbers in the prompt.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+pub(super) struct RawKinds {
+    #[schemars(length(max = 100))]
+    texts: Vec<KindsOf>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+struct KindsOf {
+    text: usize,
+    #[schemars(length(max = 7))]
+    kinds: Vec<Argument>,
+}
+
+impl RawKinds {
+    pub(super) fn schema() -> AnswerSchema {
+        AnswerSchema::of::<Self>("kinds")
+    }
+
+    pub(super) fn read(text: &str, shown: &[CallKey]) -> Result<Vec<Observation>, AnswerError> {
+        let Self { texts } = read_json(text)?;
+        let mut kinds: BTreeMap<usize, BTreeSet<Argument>> = BTreeMap::new();
+        for row in texts {
+            if row.text == 0 || row.text > shown.len() {
+                return Err(unfit(format!("there is no text {}", row.text)));
+            }
+            kinds.entry(row.text - 1).or_default().extend(row.kinds);
+        }
+        if let Some(place) = (0..shown.len()).find(|place| !kinds.contains_key(place)) {
+            return Err(unfit(format!("`texts` has no row for text {}", place + 1)));
+        }
+        Ok(kinds.into_iter().map(|(place, kinds)| Observation { of: shown[place].clone(), kinds }).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decisions() -> Vec<String> {
+        ["Use Postgres", "Store: PostgreSQL", "Use SQLite"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn each_pair_has_one_relation_and_a_doubt_counts() {
+        let answer = r#"{"decisions":[{"decision":1,"same":[2,1],"opposite":[]},{"decision":2,"same":[1],"opposite":[]},
+            {"decision":3,"same":[1],"opposite":[1,2],"requirement":1}]}"#;
+        let relations = RawRelations::read(answer, &decisions(), &["It must last".to_owned()]).unwrap();
+        let pairs: Vec<_> =
+            relations.pairs.iter().map(|pair| (pair.first.as_str(), pair.second.as_str(), pair.relation)).collect();
+        assert_eq!(
+            pairs,
+            [
+                ("Use Postgres", "Store: PostgreSQL", Relation::Same),
+                ("Use Postgres", "Use SQLite", Relation::Opposite),
+                ("Store: PostgreSQL", "Use SQLite", Relation::Opposite),
+            ]
+        );
+        assert_eq!(relations.requirements["Use SQLite"], "It must last");
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_read() {
+        let read = |answer: &str| RawRelations::read(answer, &decisions(), &[]).unwrap_err().to_string();
+        let rows = |rows: &str| format!(r#"{{"decisions":[{rows}]}}"#);
+        let row = |number: usize| format!(r#"{{"decision":{number},"same":[],"opposite":[]}}"#);
+        assert_eq!(read(&rows(&row(1))), "`decisions` has no row for decision 2");
+        assert_eq!(read(&rows(&row(4))), "there is no decision 4");
+        assert_eq!(read(&rows(r#"{"decision":1,"same":[9],"opposite":[]}"#)), "there is no decision 9");
+        let on = r#"{"decision":1,"same":[],"opposite":[],"requirement":1}"#;
+        assert_eq!(read(&rows(on)), "there is no requirement 1");
+        let kinds = |answer: &str| RawKinds::read(answer, &[CallKey::new(1, "x".to_owned().into(), &"a".into())]);
+        assert!(kinds(r#"{"texts":[{"text":1,"kinds":["evidence","evidence"]}]}"#).is_ok());
+        assert!(kinds(r#"{"texts":[]}"#).is_err());
+        assert!(kinds(r#"{"texts":[{"text":2,"kinds":[]}]}"#).is_err());
+        assert!(RawChallenge::read(r#"{"claims":[" "],"points":[1]}"#, &[]).is_err());
+        assert!(RawChallenge::read(r#"{"claims":[" "]}"#, &[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn scores_are_means_and_every_one_has_to_be_there() {
+        let labels = Labels::of(["ann", "bob"].map(AgentId::new));
+        let criteria = ["soundness", "clarity"];
+        let answer = r#"{"candidates":[
+            {"candidate":"A","scores":[{"criterion":"soundness","score":80},{"criterion":"Clarity","score":"70%"}]},
+            {"candidate":"B","scores":[{"criterion":"soundness","score":90},{"criterion":"clarity","score":20}],
+             "missing":["EU only"]}],"reasoning":"Candidate A is clear."}"#;
+        let judgement = RawScores::read(answer, &labels, &criteria, 2).unwrap();
+        assert_eq!(judgement.scores.values().copied().collect::<Vec<_>>(), [75.0, 55.0]);
+        assert_eq!(judgement.winner, Some(AgentId::new("ann")));
+        assert_eq!(judgement.missing[&AgentId::new("bob")], ["EU only"]);
+        assert_eq!((judgement.reasoning.as_str(), judgement.pass), ("ann is clear.", 2));
+        let half = r#"{"candidates":[{"candidate":"A","scores":[{"criterion":"soundness","score":80}]}]}"#;
+        let error = RawScores::read(half, &labels, &criteria, 1).unwrap_err().to_string();
+        assert_eq!(error, "candidate A has no score on clarity");
+        let twice = answer.replace("Clarity", "soundness");
+        let error = RawScores::read(&twice, &labels, &criteria, 1).unwrap_err().to_string();
+        assert_eq!(error, "candidate A has two scores on soundness");
+    }
+
+    #[test]
+    fn schemas_name_what_can_be_said() {
+        let schema = RawScores::schema(&Labels::of(["ann"].map(AgentId::new)), &["soundness"]).schema.to_string();
+        assert!(schema.contains(r#""enum":["A"]"#) && schema.contains(r#""enum":["soundness"]"#), "{schema}");
+        let schema = |has| RawRelations::schema(has).schema.to_string();
+        assert!(schema(true).contains("requirement") && !schema(false).contains("requirement"), "{}", schema(false));
+    }
+}

@@ -1,0 +1,225 @@
+//! Texts for a prompt that has no room for all of them: newest first up to a bound, long ones as their points, or all
+//! cut to one length.
+
+use std::borrow::Cow;
+
+use dialectic_base::figures::thousands;
+use dialectic_base::markdown::truncate;
+use dialectic_record::prompt::Entry;
+
+/// Characters that are shown of a text that does not get a place of its own.
+const SKETCH: usize = 120;
+/// Lines of texts that are only mentioned; still older ones are counted, or the cost of a debate would grow with the
+/// square of its rounds.
+const MOST_LINES: usize = 40;
+/// The title under which texts are only mentioned.
+const OVERVIEW: &str = "Older texts, one line each";
+
+/// A text under a title.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Titled<'a> {
+    pub(super) title: String,
+    pub(super) text: Cow<'a, str>,
+}
+
+impl<'a> Titled<'a> {
+    pub(super) fn new(title: impl Into<String>, text: impl Into<Cow<'a, str>>) -> Self {
+        Self { title: title.into(), text: text.into() }
+    }
+
+    pub(super) fn entry(&self) -> Entry<'_> {
+        Entry { title: &self.title, text: &self.text }
+    }
+}
+
+/// How many characters a text has.
+pub(super) fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// How many characters texts have together.
+pub(super) fn total(texts: &[Titled<'_>]) -> usize {
+    texts.iter().map(|one| length(&one.text)).sum()
+}
+
+/// As many of `texts`, which come newest first, as fit into `limit` characters; the others as a line each. The newest
+/// is shown in any case, cut where it has to be.
+pub(super) fn bounded(texts: Vec<Titled<'_>>, limit: usize) -> Vec<Titled<'_>> {
+    let mut room = limit;
+    let fitting = texts.iter().take_while(|one| {
+        let left = room.checked_sub(length(&one.text));
+        room = left.unwrap_or(0);
+        left.is_some()
+    });
+    let fitting = fitting.count();
+    let mut shown = texts;
+    let mut older = shown.split_off(fitting);
+    if fitting == 0 && limit > 0 && !older.is_empty() {
+        let newest = older.remove(0);
+        shown.push(Titled { text: cut(&newest.text, limit).into(), ..newest });
+    }
+    if !older.is_empty() {
+        let mut lines: Vec<String> = older.iter().take(MOST_LINES).map(sketch).collect();
+        if let Some(more @ 1..) = older.len().checked_sub(MOST_LINES) {
+            lines.push(format!("- and {} before these", thousands(more as u64)));
+        }
+        shown.push(Titled::new(OVERVIEW, lines.join("\n")));
+    }
+    shown
+}
+
+fn sketch(one: &Titled<'_>) -> String {
+    let words = one.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let ellipsis = if length(&words) > SKETCH { "…" } else { "" };
+    let size = thousands(length(&one.text) as u64);
+    format!("- {} ({size} characters): {}{ellipsis}", one.title, truncate(&words, SKETCH))
+}
+
+/// The first `chars` characters of a text, and how much is left out. A text that fits is as it was.
+pub(super) fn cut(text: &str, chars: usize) -> String {
+    let left_out = length(text).saturating_sub(chars);
+    if left_out == 0 {
+        return text.to_owned();
+    }
+    format!(
+        "{}\n[… {} more characters are left out here]",
+        truncate(text, chars).trim_end(),
+        thousands(left_out as u64)
+    )
+}
+
+/// Cuts the longest of `texts` to one length, so that together they have `room` characters at most.
+pub(super) fn shorten(texts: &mut [Titled<'_>], room: usize) {
+    let mut lengths: Vec<usize> = texts.iter().map(|one| length(&one.text)).collect();
+    lengths.sort_unstable();
+    let (mut left, mut most) = (room, usize::MAX);
+    for (index, length) in lengths.iter().enumerate() {
+        let share = left / (lengths.len() - index);
+        if *length > share {
+            most = share;
+            break;
+        }
+        left -= length;
+    }
+    for one in texts.iter_mut().filter(|one| length(&one.text) > most) {
+        one.text = cut(&one.text, most).into();
+    }
+}
+
+/// A critique of more than `limit` characters as its numbered points, each cut to an equal share; one without such
+/// points is cut as a whole.
+pub(super) fn as_points(critique: &str, limit: usize) -> Cow<'_, str> {
+    if length(critique) <= limit {
+        return Cow::Borrowed(critique);
+    }
+    let points = points(critique);
+    if points.len() < 2 {
+        return cut(critique, limit).into();
+    }
+    let mut points: Vec<Titled<'_>> = points.into_iter().map(|point| Titled::new("", point)).collect();
+    // Room for the line that says how much of a point is left out.
+    let marks = points.len() * 48;
+    shorten(&mut points, limit.saturating_sub(marks));
+    let points: Vec<&str> = points.iter().map(|one| one.text.as_ref()).collect();
+    points.join("\n").into()
+}
+
+/// The numbered points of a critique with what belongs to each, whatever stands before the first.
+fn points(critique: &str) -> Vec<&str> {
+    let mut starts = Vec::new();
+    let (mut at, mut in_code, mut next) = (0, false, 1_u32);
+    for line in critique.split_inclusive('\n') {
+        in_code ^= line.trim_start().starts_with("```");
+        // Lists inside a point begin again at 1; the points themselves count on.
+        if !in_code && number_of(line).is_some_and(|number| number == next) {
+            starts.push(at);
+            next += 1;
+        }
+        at += line.len();
+    }
+    let ends = starts.iter().skip(1).copied().chain([critique.len()]);
+    starts.iter().zip(ends).map(|(start, end)| critique[*start..end].trim_end()).collect()
+}
+
+/// The number that a line begins with: `1.`, `**1.`, `### 1)`, `Point 1:`.
+fn number_of(line: &str) -> Option<u32> {
+    let plain = line.trim_start_matches(['#', '*', ' ', '_']);
+    let plain = plain.strip_prefix("Point ").unwrap_or(plain);
+    let rest = plain.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_numbered = rest.starts_with(['.', ')', ':']) && rest[1..].starts_with([' ', '*', '_']);
+    plain[..plain.len() - rest.len()].parse().ok().filter(|_| is_numbered)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn texts(lengths: &[usize]) -> Vec<Titled<'static>> {
+        (1..).zip(lengths).map(|(number, length)| Titled::new(format!("T{number}"), "x".repeat(*length))).collect()
+    }
+
+    #[test]
+    fn the_newest_are_shown_and_the_others_mentioned() {
+        assert_eq!(bounded(texts(&[10, 20]), 30), texts(&[10, 20]));
+        let shown = bounded(texts(&[10, 200, 5]), 30);
+        assert_eq!(shown[..1], texts(&[10]));
+        let lines = format!("- T2 (200 characters): {}…\n- T3 (5 characters): xxxxx", "x".repeat(SKETCH));
+        assert_eq!(shown[1..], [Titled::new(OVERVIEW, lines)]);
+    }
+
+    #[test]
+    fn the_newest_is_shown_in_part_rather_than_not_at_all() {
+        let shown = bounded(texts(&[100, 5]), 30);
+        assert_eq!(shown[0].text, format!("{}\n[… 70 more characters are left out here]", "x".repeat(30)));
+        assert_eq!(shown[1].text, "- T2 (5 characters): xxxxx");
+        assert!(bounded(Vec::new(), 30).is_empty());
+    }
+
+    #[test]
+    fn mentions_are_bounded_too() {
+        let shown = bounded(texts(&[10; 100]), 10);
+        let lines: Vec<&str> = shown[1].text.lines().collect();
+        assert_eq!((lines.len(), lines[MOST_LINES]), (MOST_LINES + 1, "- and 59 before these"));
+    }
+
+    #[test]
+    fn the_longest_are_shortened_first() {
+        let mut some = texts(&[10, 500, 40, 300]);
+        shorten(&mut some, 250);
+        let kept: Vec<usize> = some.iter().map(|one| one.text.matches('x').count()).collect();
+        assert_eq!(kept, [10, 100, 40, 100]);
+        let mut enough = texts(&[10, 20]);
+        shorten(&mut enough, 30);
+        assert_eq!(enough, texts(&[10, 20]));
+    }
+
+    #[test]
+    fn a_long_critique_is_shown_as_its_points() {
+        let long = |point: u32| format!("{point}. **Gap {point}.** {}\n   1. detail\n", "why ".repeat(500));
+        let critique = format!("Coverage first.\n\n{}\n{}\n{}", long(1), long(2), long(3));
+        let shown = as_points(&critique, 3000);
+        assert!(length(&shown) <= 3000, "{}", length(&shown));
+        for point in ["1. **Gap 1.** why", "2. **Gap 2.** why", "3. **Gap 3.** why"] {
+            assert!(shown.contains(point), "{point}");
+        }
+        assert!(shown.starts_with("1. "));
+        assert_eq!(as_points("1. Short.\n2. Too.", 3000), "1. Short.\n2. Too.");
+        assert!(as_points(&"prose ".repeat(1000), 3000).starts_with("prose "));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shortened_fits(lengths in prop::collection::vec(0_usize..400, 0..8), room in 0_usize..1000) {
+            let mut some = texts(&lengths);
+            shorten(&mut some, room);
+            let kept: usize = some.iter().map(|one| one.text.matches('x').count()).sum();
+            prop_assert!(kept <= room);
+            let all: usize = lengths.iter().sum();
+            prop_assert!(all > room || kept == all);
+            // No more is lost than rounding takes.
+            prop_assert!(all <= room || kept + lengths.len() >= room);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The panel: every agent and the judge, built from the settings.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::secrets::KnownKeys;
+use dialectic_llm::Caller;
+use dialectic_record::debate::{
+    AgentId, AgentPromptSource, AgentSettings, JudgePromptSource, PromptOrigin, PromptSources, Settings,
+};
+use dialectic_record::prompt::{PromptFileError, Role, RoleError, read_prompt, version};
+use dialectic_record::protocol::Protocol;
+
+/// A debater or the judge.
+#[derive(Clone)]
+pub struct Agent {
+    /// Its settings.
+    pub settings: AgentSettings,
+    /// Its role.
+    pub role: Arc<Role>,
+    /// Its model.
+    pub caller: Caller,
+}
+
+/// Every agent and the judge.
+#[derive(Clone)]
+pub struct Panel {
+    /// The agents, in configuration order.
+    pub agents: Vec<Agent>,
+    /// The judge.
+    pub judge: Agent,
+    /// The model of embeddings, where texts are compared by these.
+    pub embedder: Option<Agent>,
+    /// Where each prompt came from.
+    pub sources: PromptSources,
+    /// A file that holds keys and that tools never show, absolute.
+    pub withheld: Option<PathBuf>,
+    /// The keys whose values tools never show.
+    pub keys: KnownKeys,
+    /// The providers whose servers may ask other prices than the list; all of them, until somebody knows better.
+    pub routed: BTreeSet<String>,
+    /// Prompt files that could not be used; the built-in prompts are in their place.
+    pub warnings: Vec<String>,
+}
+
+/// Why the panel cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum PanelError {
+    /// A role file of the user's cannot be read.
+    #[error("the role `{role}` cannot be read")]
+    Unreadable {
+        /// The role.
+        role: String,
+        /// Why.
+        source: PromptFileError,
+    },
+    /// A role file of the user's is not a role.
+    #[error("the role file {path} is not a role")]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: RoleError,
+    },
+}
+
+impl Diagnostic for PanelError {
+    fn blame(&self) -> Blame {
+        Blame::Configuration
+    }
+}
+
+/// Reads the user's prompt files; what cannot be used becomes a warning.
+struct PromptFiles<'a> {
+    base: &'a Path,
+    warnings: Vec<String>,
+}
+
+impl PromptFiles<'_> {
+    /// The text of a configured prompt file and where it is; nothing when there is none, or none that can be used.
+    fn read(&mut self, configured: Option<&PathBuf>, owner: &AgentSettings) -> Option<(Arc<str>, PathBuf)> {
+        let path = self.base.join(configured?);
+        match read_prompt(&path) {
+            Ok(text) => Some((text.into(), path)),
+            Err(error) => {
+                self.warnings.push(format!("{}: {error}; the built-in prompt is used", owner.id));
+                None
+            }
+        }
+    }
+
+    /// Puts the user's files in place of a role's prompts. Returns the files of the system and the summary prompt.
+    fn apply(&mut self, role: &mut Role, owner: &AgentSettings) -> (Option<PathBuf>, Option<PathBuf>) {
+        let system = self.read(owner.system_prompt_path.as_ref(), owner).map(|(text, path)| {
+            role.own_system = Some(text);
+            path
+        });
+        let summary = owner.summary_prompt_path.as_ref().or(owner.summarization.prompt_path.as_ref());
+        let summary = self.read(summary, owner).map(|(text, path)| {
+            role.summarize = text;
+            path
+        });
+        if let Some((text, _)) = self.read(owner.clarification_prompt_path.as_ref(), owner) {
+            role.clarify = text;
+        }
+        (system, summary)
+    }
+}
+
+impl Panel {
+    /// Builds the panel of a debate by `protocol`. `caller` makes the model of an agent or the judge.
+    ///
+    /// # Errors
+    /// When a role file of the user's is damaged.
+    pub fn build(
+        protocol: &Protocol,
+        settings: &Settings,
+        caller: impl Fn(&AgentSettings) -> Caller,
+    ) -> Result<Self, PanelError> {
+        let base = settings.base_dir.clone().unwrap_or_default();
+        let mut files = PromptFiles { base: &base, warnings: Vec::new() };
+        let mut agents = Vec::new();
+        let mut sources = Vec::new();
+        for agent in &settings.agents {
+            let mut role = role_named(&agent.role, &base)?;
+            let (path, _) = files.apply(&mut role, agent);
+            sources.push(AgentPromptSource {
+                agent_id: agent.id.clone(),
+                role: agent.role.clone(),
+                source: origin(path.as_ref()),
+                path,
+                sha256: Some(role.sha256()),
+            });
+            agents.push(Agent { settings: agent.clone(), role: Arc::new(role), caller: caller(agent) });
+        }
+        let mut role = Role::judge().as_ref().clone();
+        let (path, summary_path) = files.apply(&mut role, &settings.judge);
+        let judge_source = JudgePromptSource {
+            id: settings.judge.id.clone(),
+            source: origin(path.as_ref()),
+            path,
+            summary_source: Some(origin(summary_path.as_ref())),
+            summary_path,
+            sha256: Some(role.sha256()),
+        };
+        let judge = Agent { settings: settings.judge.clone(), role: Arc::new(role), caller: caller(&settings.judge) };
+        let embedder = settings.embedder.as_ref().map(|embedder| Agent {
+            settings: embedder.clone(),
+            // It is told nothing of itself.
+            role: Arc::new(Role::judge().as_ref().clone()),
+            caller: caller(embedder),
+        });
+        let routed = settings.everybody().map(|agent| agent.provider.clone()).collect();
+        let sources = PromptSources { version: Some(version(protocol.prompts)), agents: sources, judge: judge_source };
+        Ok(Self {
+            agents,
+            judge,
+            embedder,
+            sources,
+            withheld: None,
+            keys: KnownKeys::default(),
+            routed,
+            warnings: files.warnings,
+        })
+    }
+
+    /// The agent or judge of that id.
+    #[must_use]
+    pub fn agent(&self, id: &AgentId) -> Option<&Agent> {
+        self.agents.iter().chain([&self.judge]).chain(&self.embedder).find(|agent| agent.settings.id == *id)
+    }
+}
+
+fn origin(path: Option<&PathBuf>) -> PromptOrigin {
+    if path.is_some() { PromptOrigin::File } else { PromptOrigin::BuiltIn }
+}
+
+/// Where a role of the user's is looked for, relative to the configuration file.
+#[must_use]
+fn role_path(base: &Path, role: &str) -> PathBuf {
+    base.join("prompts").join("roles").join(format!("{role}.md"))
+}
+
+fn role_named(name: &str, base: &Path) -> Result<Role, PanelError> {
+    if let Some(role) = Role::built_in(name) {
+        return Ok(role.as_ref().clone());
+    }
+    let path = role_path(base, name);
+    let text = read_prompt(&path).map_err(|source| PanelError::Unreadable { role: name.to_owned(), source })?;
+    Role::parse(name, &text).map_err(|source| PanelError::Invalid { path, source })
+}

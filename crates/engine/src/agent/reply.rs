@@ -1,0 +1,302 @@
+//! What comes back as JSON: its schema, and how it is read.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use dialectic_llm::AnswerSchema;
+use dialectic_record::debate::{AgentId, Decision, Judgement};
+
+use super::labels::chosen;
+use super::solution::{percentage, percentage_if_any};
+use super::{AnswerError, Labels, read_json};
+
+/// The questions of an agent. Its ids are not used: they are unique at most for itself.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+pub(super) struct Questions {
+    #[schemars(length(max = 20), with = "Vec<QuestionSchema>")]
+    questions: Vec<Question>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "expected an object with a `text`")]
+enum Question {
+    Full {
+        #[serde(alias = "question")]
+        text: String,
+    },
+    Bare(String),
+}
+
+/// A question as it is asked for; what is read is more than that.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only the schema matters")]
+struct QuestionSchema {
+    #[schemars(length(max = 20))]
+    id: String,
+    #[schemars(length(max = 600))]
+    text: String,
+}
+
+impl Questions {
+    pub(super) fn schema() -> AnswerSchema {
+        AnswerSchema::of::<Self>("questions")
+    }
+
+    /// The questions' texts, blank ones left out.
+    pub(super) fn read(text: &str) -> Result<Vec<String>, AnswerError> {
+        let questions: Self = read_json(text)?;
+        let texts = questions.questions.iter().map(|question| match question {
+            Question::Full { text } | Question::Bare(text) => text.trim(),
+        });
+        Ok(texts.filter(|text| !text.is_empty()).map(str::to_owned).collect())
+    }
+}
+
+/// The judge's score of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+pub(super) struct Score {
+    /// 0 to 100.
+    #[serde(deserialize_with = "percentage")]
+    #[schemars(range(min = 0, max = 100))]
+    confidence: f64,
+}
+
+impl Score {
+    pub(super) fn schema() -> AnswerSchema {
+        AnswerSchema::of::<Self>("evaluation")
+    }
+
+    pub(super) fn read(text: &str) -> Result<f64, AnswerError> {
+        Ok(read_json::<Self>(text)?.confidence)
+    }
+}
+
+/// A choice with its reason.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+pub(super) struct Ballot {
+    #[schemars(length(max = 20))]
+    choice: String,
+    #[serde(default, deserialize_with = "percentage_if_any")]
+    #[schemars(with = "f64", range(min = 0, max = 100))]
+    confidence: Option<f64>,
+    #[serde(default)]
+    #[schemars(length(max = 1500))]
+    reason: String,
+}
+
+/// A ballot, read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cast<T> {
+    /// What was chosen.
+    pub choice: T,
+    /// How sure the voter is, 0 to 100, where it says so.
+    pub confidence: Option<f64>,
+    /// Why.
+    pub reason: String,
+}
+
+/// A reason that is a text of its own, with numbered points.
+const LONG_REASON: u64 = 8000;
+
+impl Ballot {
+    pub(super) fn schema() -> AnswerSchema {
+        AnswerSchema::of::<Self>("ballot")
+    }
+
+    /// Of a ballot for one of `words`.
+    pub(super) fn schema_of(words: &[&str]) -> AnswerSchema {
+        let mut answer = Self::schema();
+        answer.schema["properties"]["choice"] = json!({ "type": "string", "enum": words });
+        answer.schema["properties"]["reason"]["maxLength"] = json!(LONG_REASON);
+        answer
+    }
+
+    /// The choice of one of the texts under `labels`.
+    pub(super) fn read(text: &str, labels: &Labels) -> Result<Cast<AgentId>, AnswerError> {
+        let Self { choice, confidence, reason } = read_json(text)?;
+        Ok(Cast { choice: labels.author(&choice)?.clone(), confidence, reason })
+    }
+
+    /// The choice of one of `words`.
+    pub(super) fn read_word(text: &str, words: &[&'static str]) -> Result<Cast<&'static str>, AnswerError> {
+        let Self { choice, confidence, reason } = read_json(text)?;
+        let found = chosen(&choice, words).and_then(|place| words.get(place));
+        let unfit = || AnswerError::Unfit { message: format!("`{choice}` is not one of {}", words.join(", ")) };
+        Ok(Cast { choice: found.copied().ok_or_else(unfit)?, confidence, reason })
+    }
+}
+
+/// The judge's scores of the debaters.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+pub(super) struct RawJudgement {
+    #[schemars(length(max = 20))]
+    criteria: Vec<Criterion>,
+    #[schemars(length(max = 20))]
+    scores: Vec<DebaterScore>,
+    #[serde(default)]
+    #[schemars(length(max = 3000))]
+    reasoning: String,
+    /// A label, or `none`.
+    #[serde(default)]
+    winner: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+struct Criterion {
+    name: String,
+    #[schemars(length(max = 1200))]
+    assessment: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+struct DebaterScore {
+    debater: String,
+    #[serde(deserialize_with = "percentage")]
+    #[schemars(range(min = 0, max = 100))]
+    score: f64,
+}
+
+/// What stands before the labels of those who debated, where they are shown to the judge.
+pub(super) const DEBATER: &str = "Debater";
+
+/// The winner of a debate that nobody won.
+const NOBODY: &str = "none";
+
+impl RawJudgement {
+    pub(super) fn schema(labels: &Labels, criteria: &[&str]) -> AnswerSchema {
+        let mut answer = AnswerSchema::of::<Self>("judgement");
+        let debaters: Vec<&str> = labels.iter().map(|(label, _)| label).collect();
+        let winners: Vec<&str> = debaters.iter().copied().chain([NOBODY]).collect();
+        let properties = &mut answer.schema["properties"];
+        properties["criteria"]["items"]["properties"]["name"] = json!({ "type": "string", "enum": criteria });
+        properties["scores"]["items"]["properties"]["debater"] = json!({ "type": "string", "enum": debaters });
+        properties["winner"] = json!({ "type": "string", "enum": winners });
+        answer
+    }
+
+    /// Every debater has to have one score. Of what was said on criteria that which was `asked` counts, and what was not
+    /// said is noted: the scores stand without it. The winner is the one with the highest score, whatever the answer says
+    /// besides: two statements of one thing must not contradict each other in the record.
+    pub(super) fn read(text: &str, labels: &Labels, asked: &[&str], pass: u8) -> Result<Judgement, AnswerError> {
+        let unfit = |message: String| AnswerError::Unfit { message };
+        let Self { criteria: assessed, scores: given, reasoning, .. } = read_json(text)?;
+        let mut scores = BTreeMap::new();
+        for DebaterScore { debater, score } in &given {
+            if scores.insert(labels.author(debater)?.clone(), *score).is_some() {
+                return Err(unfit(format!("`scores` has two of debater {debater}")));
+            }
+        }
+        let mut criteria = BTreeMap::new();
+        for Criterion { name, assessment } in &assessed {
+            let Some(known) = asked.iter().find(|known| known.eq_ignore_ascii_case(name.trim())) else { continue };
+            if criteria.insert((*known).to_owned(), assessment.as_str()).is_some() {
+                return Err(unfit(format!("`criteria` has {known} twice")));
+            }
+        }
+        if let Some((label, _)) = labels.iter().find(|(_, author)| !scores.contains_key(*author)) {
+            return Err(AnswerError::Unfit { message: format!("`scores` has none of debater {label}") });
+        }
+        let highest = scores.values().copied().fold(0.0, f64::max);
+        let mut leading = scores.iter().filter(|(_, score)| **score >= highest).map(|(id, _)| id);
+        let winner = leading.next().filter(|_| leading.next().is_none()).cloned();
+        let named = |text: &str| labels.reveal("debater", &labels.reveal(DEBATER, text));
+        let lacking = asked.iter().filter(|known| !criteria.contains_key(**known)).map(|known| (*known).to_owned());
+        let lacking = lacking.collect();
+        let criteria = criteria.into_iter().map(|(name, assessment)| (name, named(assessment))).collect();
+        let reasoning = named(&reasoning);
+        let (by_criterion, missing) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Judgement { pass, winner, scores, criteria, reasoning, by_criterion, missing, lacking })
+    }
+}
+
+/// What the judge thinks of a solution, as it is asked for: the confidence last, when all it rests on is there. What is
+/// read is an [`Assessment`](super::Assessment), as far as an answer goes.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only the schema matters")]
+struct AssessmentSchema {
+    // Without bounds small models fill a list until their output limit.
+    #[schemars(length(max = 12), inner(length(max = 600)))]
+    tradeoffs: Vec<String>,
+    #[schemars(length(max = 12), inner(length(max = 600)))]
+    recommendations: Vec<String>,
+    #[schemars(length(max = 12), inner(length(max = 600)))]
+    unfulfilled_major_requirements: Vec<String>,
+    #[schemars(length(max = 12), inner(length(max = 600)))]
+    open_questions: Vec<String>,
+    #[schemars(length(max = 60))]
+    rulings: Vec<RulingSchema>,
+    #[schemars(range(min = 0, max = 100))]
+    confidence: f64,
+}
+
+/// A ruling on an open point.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only the schema matters")]
+struct RulingSchema {
+    point: u32,
+    decision: Decision,
+    #[schemars(length(max = 200))]
+    handled_in: String,
+    #[schemars(length(max = 600))]
+    reason: String,
+}
+
+/// The same of a text that amends a candidate, which it names first.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only the schema matters")]
+struct AmendedSchema {
+    #[schemars(length(max = 20))]
+    base: String,
+    #[serde(flatten)]
+    assessment: AssessmentSchema,
+}
+
+/// The schema of an assessment that is asked for alone, with rulings where there are points to rule on.
+pub(super) fn assessment(is_amended: bool, has_points: bool) -> Arc<AnswerSchema> {
+    let mut answer = if is_amended {
+        AnswerSchema::of::<AmendedSchema>("merge_assessment")
+    } else {
+        AnswerSchema::of::<AssessmentSchema>("assessment")
+    };
+    if let Some(properties) = answer.schema["properties"].as_object_mut().filter(|_| !has_points) {
+        properties.shift_remove("rulings");
+        let names: Vec<String> = properties.keys().cloned().collect();
+        answer.schema["required"] = json!(names);
+    }
+    Arc::new(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_judgement_has_one_score_of_each_debater_and_says_something_on_each_criterion() {
+        let labels = Labels::of(["ann", "bob"].map(AgentId::new));
+        let read = |scores: &[(&str, u32)], criteria: &[&str]| {
+            let scores = scores.iter().map(|(debater, score)| json!({"debater": debater, "score": score}));
+            let criteria = criteria.iter().map(|name| json!({"name": name, "assessment": format!("{name} of A")}));
+            let answer = json!({
+                "scores": scores.collect::<Vec<_>>(), "criteria": criteria.collect::<Vec<_>>(), "reasoning": "",
+                "winner": "A",
+            });
+            RawJudgement::read(&answer.to_string(), &labels, &["logic", "charm"], 1).map_err(|error| error.to_string())
+        };
+        let both = [("A", 10), ("B", 20)];
+        let judgement = read(&both, &["Logic", "charm ", "vibes"]).unwrap();
+        assert_eq!(judgement.winner, Some(AgentId::new("bob")));
+        assert_eq!(judgement.criteria.keys().collect::<Vec<_>>(), ["charm", "logic"]);
+        assert!(judgement.lacking.is_empty());
+        assert_eq!(read(&both, &["logic"]).unwrap().lacking, ["charm"]);
+        assert_eq!(read(&both, &["logic", "charm", "LOGIC"]).unwrap_err(), "`criteria` has logic twice");
+        let doubled = [("A", 10), ("B", 20), ("A", 90)];
+        assert_eq!(read(&doubled, &["logic", "charm"]).unwrap_err(), "`scores` has two of debater A");
+        assert_eq!(read(&both[..1], &["logic", "charm"]).unwrap_err(), "`scores` has none of debater B");
+    }
+}

@@ -1,0 +1,163 @@
+//! From the judge's answer to the solution that the user reads.
+
+use std::fmt::Write;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use dialectic_record::debate::{AgentId, Objection, Solution};
+
+use super::points::{RawRuling, unmet};
+use super::{Assessment, Labels, Written};
+
+/// With an unfulfilled major requirement the judge's confidence counts as this at most.
+const UNFULFILLED_CAP: f64 = 40.0;
+/// So does it with a blocking objection that was maintained, is right, and is met nowhere.
+const UNMET_CAP: f64 = 60.0;
+
+/// What a number is asked for that cannot be read as a percentage.
+pub(super) const EXPECTED: &str = "expected a number from 0 to 100 (82, not 0.82)";
+
+/// A number from 0 to 100, as a number or as a text such as `82`, `82%` and `82/100`. Nothing else is read as one, a number
+/// between 0 and 1 neither: nobody knows whether 0.82 means 82.
+pub(super) fn percentage_of(value: &Value) -> Option<f64> {
+    let number = match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => {
+            let text = text.trim();
+            text.strip_suffix('%').or_else(|| text.strip_suffix("/100")).unwrap_or(text).trim().parse().ok()
+        }
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    number.filter(|number| *number == 0.0 || (1.0..=100.0).contains(number))
+}
+
+/// [`percentage_of`] for types that derive the rest.
+pub(super) fn percentage<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    percentage_of(&value).ok_or_else(|| serde::de::Error::custom(EXPECTED))
+}
+
+/// The same where it may be missing: a number that cannot be read is none.
+pub(super) fn percentage_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    Ok(percentage_of(&Value::deserialize(deserializer)?))
+}
+
+impl Written {
+    /// The solution, with the judge's assessment behind it as far as there is one. `listed` are the points that it was
+    /// to rule on.
+    #[must_use]
+    pub fn into_solution(self, judge: &AgentId, listed: &[Objection]) -> Solution {
+        let Self { solution, assessment, missing } = self;
+        let Assessment {
+            base: _,
+            tradeoffs,
+            recommendations,
+            unfulfilled_major_requirements,
+            mut open_questions,
+            rulings,
+            confidence,
+        } = assessment;
+        let rulings = RawRuling::on(&rulings, listed);
+        let mut cap = if unfulfilled_major_requirements.is_empty() { 100.0 } else { UNFULFILLED_CAP };
+        for (objection, counts) in unmet(listed, &rulings) {
+            let (target, words) = (&objection.target_id, objection.point.in_words());
+            open_questions.push(format!("A blocking objection to the text of {target} is met nowhere: {words}"));
+            if counts {
+                cap = cap.min(UNMET_CAP);
+            }
+        }
+        let confidence = confidence.map(|confidence| confidence.min(cap));
+        let lists = [
+            ("⚠️ Unfulfilled Major Requirements", &unfulfilled_major_requirements),
+            ("Open Questions", &open_questions),
+            ("Recommendations", &recommendations),
+            ("Trade-offs", &tradeoffs),
+        ];
+        let mut description = solution.trim_end().to_owned();
+        if confidence.is_some() || lists.iter().any(|(_, items)| !items.is_empty()) {
+            description.push_str("\n\n---\n\n## Judge Assessment\n\n");
+        }
+        if let Some(confidence) = confidence {
+            // Writing to a String cannot fail.
+            let _ = write!(description, "**Confidence Score**: {confidence}/100\n\n");
+        }
+        for (heading, items) in lists {
+            if !items.is_empty() {
+                let _ = write!(description, "### {heading}\n\n");
+                description.extend(items.iter().map(|item| bullet(item)));
+                description.push('\n');
+            }
+        }
+        Solution {
+            description,
+            tradeoffs,
+            recommendations,
+            confidence,
+            synthesized_by: Some(judge.clone()),
+            unfulfilled_major_requirements,
+            open_questions,
+            rulings,
+            parse_error: missing.map(|error| error.to_string()),
+            ..Solution::default()
+        }
+    }
+
+    /// The solution that amends a candidate, with the judge's assessment and the names behind the labels.
+    #[must_use]
+    pub fn into_amended_solution(self, judge: &AgentId, labels: &Labels, listed: &[Objection]) -> Solution {
+        let base = self.assessment.base.as_deref().and_then(|label| labels.author(label).ok().cloned());
+        let mut solution = self.into_solution(judge, listed);
+        if !solution.description.ends_with("\n\n") {
+            solution.description.push_str("\n\n");
+        }
+        solution.description.push_str("### Candidates\n\n");
+        for (label, author) in labels.iter() {
+            let is_base = if base.as_ref() == Some(author) { " (the base)" } else { "" };
+            // Writing to a String cannot fail.
+            let _ = writeln!(solution.description, "- Candidate {label}: {author}{is_base}");
+        }
+        solution.description.push('\n');
+        Solution { base, ..solution }
+    }
+}
+
+/// An item of several lines stays one item: its further lines are indented.
+fn bullet(item: &str) -> String {
+    format!("- {}\n", item.replace('\n', "\n  "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_description_has_the_form_of_existing_debates() {
+        let answer = "# Solution\n\nUse a {token} bucket and a \"ledger\".\n\n```json\n{\"tradeoffs\":[\"memory\"],\
+            \"recommendations\":[\"measure\"],\"unfulfilledMajorRequirements\":[],\"openQuestions\":[\"which region?\"],\
+            \"confidence\":82}\n```";
+        let solution = Written::read(answer).into_solution(&"judge-main".into(), &[]);
+        let fixture: dialectic_record::debate::Debate =
+            serde_json::from_str(include_str!("../../../../tests/fixtures/simple.json")).unwrap();
+        assert_eq!(Some(solution), fixture.final_solution);
+    }
+
+    #[test]
+    fn an_unfulfilled_major_requirement_caps_the_confidence() {
+        let answer = r#"x {"unfulfilledMajorRequirements":"300 ms","confidence":"90%","tradeoffs":null}"#;
+        let solution = Written::read(answer).into_solution(&"j".into(), &[]);
+        assert_eq!(solution.confidence, Some(40.0));
+        assert!(solution.description.contains("### ⚠️ Unfulfilled Major Requirements\n\n- 300 ms\n"));
+    }
+
+    #[test]
+    fn a_solution_without_an_assessment_claims_none() {
+        let solution = Written::read("Use a ring.").into_solution(&"j".into(), &[]);
+        assert_eq!((solution.description.as_str(), solution.confidence), ("Use a ring.", None));
+        assert_eq!(solution.parse_error.as_deref(), Some("it has no assessment"));
+        let answer = "Use a ring.\n\n```json\n{\"tradeoffs\":[\"memory\"],\"recommendations\":[";
+        let solution = Written::read(answer).into_solution(&"j".into(), &[]);
+        assert_eq!(solution.description, "Use a ring.\n\n---\n\n## Judge Assessment\n\n### Trade-offs\n\n- memory\n\n");
+        assert_eq!((solution.confidence, solution.tradeoffs.len()), (None, 1));
+    }
+}

@@ -1,0 +1,283 @@
+//! What a debate with a cost limit has spent, and what its calls have shown about their prices: a fold of the journal,
+//! so that a run that takes the debate up again knows what the one before knew, however that ended.
+
+use std::collections::{BTreeMap, HashMap};
+
+use dialectic_base::call::{CallRecord, Tokens};
+use dialectic_base::money::{Price, Usd};
+use dialectic_record::debate::{CallKey, Event, Recorded};
+
+/// Tokens for each byte of a prompt, until a provider's own figures show more. Prose has about 0.25, code 0.35,
+/// Chinese and Japanese 0.4.
+const TOKENS_PER_BYTE: f64 = 0.5;
+/// Tokens that a request has beyond its texts: roles, separators.
+const FRAME_TOKENS: u64 = 64;
+/// How many times its list price an attempt may cost at most, until its model has answered once and where the provider
+/// states costs of its own: a router may go to a dearer server for any call.
+pub(super) const STATED_FACTOR: f64 = 4.0;
+
+/// Who is paid: a provider's model.
+pub(super) type ModelId = (String, String);
+
+/// What is spent of a limit, and what is set aside.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    spent: Usd,
+    open: BTreeMap<u64, Reservation>,
+    models: HashMap<ModelId, Measures>,
+}
+
+/// What was set aside for an attempt.
+#[derive(Debug, Clone)]
+struct Reservation {
+    key: CallKey,
+    usd: Usd,
+    factor: f64,
+    bytes: u64,
+    max_tokens: u32,
+}
+
+/// What a model's answers have shown about what the next one can cost.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Measures {
+    /// Whether it has answered at all.
+    pub(super) answered: bool,
+    /// Whether its provider states costs.
+    states: bool,
+    /// How many times the list price was stated at most.
+    ratio: f64,
+    tokens_per_byte: f64,
+    /// How many times its output limit an answer had at most.
+    overrun: f64,
+}
+
+impl Default for Measures {
+    fn default() -> Self {
+        Self { answered: false, states: false, ratio: 1.0, tokens_per_byte: TOKENS_PER_BYTE, overrun: 1.0 }
+    }
+}
+
+impl Ledger {
+    /// Takes notice of an event.
+    pub fn apply(&mut self, recorded: &Recorded, price_of: impl Fn(&CallRecord) -> Option<Price>) {
+        match &recorded.event {
+            Event::CostReserved { key, usd, factor, bytes, max_tokens } => {
+                let (key, usd, factor, bytes, max_tokens) = (key.clone(), *usd, *factor, *bytes, *max_tokens);
+                self.open.insert(recorded.seq, Reservation { key, usd, factor, bytes, max_tokens });
+            }
+            Event::CostAssumed { usd } => self.spent += *usd,
+            // What was in flight when the run before ended may be on the bill.
+            Event::Resumed => self.abandon(),
+            event => {
+                let Some(call) = event.call().filter(|call| !call.copied) else { return };
+                let failed = matches!(event, Event::AttemptFailed { .. });
+                let reserved = call.reservation.and_then(|number| self.open.remove(&number));
+                self.spent +=
+                    call.cost_usd.unwrap_or_else(|| reserved.as_ref().map_or(Usd::ZERO, |of| of.unsaid(failed)));
+                if let Some(reserved) = reserved {
+                    self.learn(&reserved, call, price_of(call), failed);
+                }
+            }
+        }
+    }
+
+    /// Nothing more will be heard of what is in flight: it counts as spent.
+    pub(super) fn abandon(&mut self) {
+        self.spent += std::mem::take(&mut self.open).into_values().map(|of| of.usd).sum();
+    }
+
+    /// The same, of the attempts of these calls.
+    pub(super) fn abandon_calls(&mut self, keys: &[CallKey]) {
+        let lost: Vec<u64> =
+            self.open.iter().filter(|(_, of)| keys.contains(&of.key)).map(|(number, _)| *number).collect();
+        for number in lost {
+            self.spent += self.open.remove(&number).map_or(Usd::ZERO, |of| of.usd);
+        }
+    }
+
+    /// What is spent or set aside.
+    #[must_use]
+    pub fn taken(&self) -> Usd {
+        self.spent + self.open.values().map(|of| of.usd).sum()
+    }
+
+    /// Whether an attempt is in flight that may yet cost less than was set aside for it.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.open.values().any(|of| of.usd > Usd::ZERO)
+    }
+
+    /// Whether one of those attempts is of a call for which `is_one` holds.
+    pub(super) fn has_in_flight(&self, is_one: impl Fn(&CallKey) -> bool) -> bool {
+        self.open.values().any(|of| is_one(&of.key))
+    }
+
+    pub(super) fn measures(&self, model: &ModelId) -> Measures {
+        self.models.get(model).copied().unwrap_or_default()
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "token and byte counts are far below 2^53")]
+    fn learn(&mut self, reserved: &Reservation, call: &CallRecord, price: Option<Price>, failed: bool) {
+        let measures = self.models.entry((call.provider.clone(), call.model.clone())).or_default();
+        measures.answered |= !failed || call.tokens.is_some();
+        measures.states |= call.cost_stated;
+        let Some(tokens) = call.tokens else { return };
+        let input = tokens.input_tokens.saturating_sub(FRAME_TOKENS) as f64;
+        measures.tokens_per_byte = measures.tokens_per_byte.max(input / reserved.bytes.max(1) as f64);
+        let output = tokens.output_tokens as f64;
+        measures.overrun = measures.overrun.max(output / f64::from(reserved.max_tokens.max(1)));
+        let list = price.map_or(0.0, |price| price.cost(tokens).dollars());
+        if let Some(stated) = call.cost_usd.filter(|_| call.cost_stated && list > 0.0) {
+            measures.ratio = measures.ratio.max(stated.dollars() / list);
+        }
+    }
+}
+
+impl Reservation {
+    /// What it counts as when nobody says what the attempt cost: an answer goes by the list price, since a provider
+    /// that states no cost asks for that; one that broke off may be on the bill with all that was set aside.
+    fn unsaid(&self, failed: bool) -> Usd {
+        if failed { self.usd } else { self.usd.times(1.0 / self.factor.max(1.0)) }
+    }
+}
+
+impl Measures {
+    /// How many times the list price an attempt can cost.
+    pub(super) fn factor(&self) -> f64 {
+        match (self.answered, self.states) {
+            (true, false) => 1.0,
+            (false, _) | (true, true) => self.ratio.max(STATED_FACTOR),
+        }
+    }
+
+    /// The same of an attempt that is not the model's first. `routed` is whether its server may ask other prices than
+    /// the list.
+    pub(super) fn planned_factor(&self, routed: bool) -> f64 {
+        if self.answered || routed { self.factor() } else { self.ratio }
+    }
+
+    /// How many times the list price it is likely to cost.
+    pub(super) fn likely_factor(&self) -> f64 {
+        self.ratio
+    }
+
+    /// What a request could cost at most at the list price. `answer` is its output limit in tokens.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "prompts are far below 2^53 bytes, and ratios of counts are not negative"
+    )]
+    pub(super) fn bound(&self, bytes: usize, answer: u32, price: Price) -> Usd {
+        price.cost(Tokens {
+            input_tokens: ((bytes as f64 * self.tokens_per_byte).ceil() as u64).saturating_add(FRAME_TOKENS),
+            cached_input_tokens: 0,
+            output_tokens: (f64::from(answer) * self.overrun).ceil() as u64,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use dialectic_record::debate::{StageId, Timestamp};
+
+    const PRICE: Price =
+        Price { input_per_m_tok: 1.0, cached_input_per_m_tok: None, output_per_m_tok: 1.0, long: None };
+
+    /// The books after these events, which are numbered from 1.
+    fn ledger(events: impl IntoIterator<Item = Event>) -> Ledger {
+        let mut ledger = Ledger::default();
+        for (seq, event) in (1..).zip(events) {
+            ledger.apply(&Recorded { seq, at: Timestamp::now(), event }, |_| Some(PRICE));
+        }
+        ledger
+    }
+
+    fn usd(dollars: f64) -> Usd {
+        Usd::from_dollars(dollars)
+    }
+
+    fn key() -> CallKey {
+        CallKey::new(1, StageId::new("proposal"), &"a".into())
+    }
+
+    fn reserved(dollars: f64) -> Event {
+        Event::CostReserved { key: key(), usd: usd(dollars), factor: 4.0, bytes: 1000, max_tokens: 100 }
+    }
+
+    fn call(reservation: Option<u64>, cost: Option<f64>, more: &serde_json::Value) -> CallRecord {
+        let mut call = json!({"model": "m", "provider": "p", "latencyMs": 0, "attempts": 1});
+        call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let call: CallRecord = serde_json::from_value(call).unwrap();
+        CallRecord { reservation, cost_usd: cost.map(usd), ..call }
+    }
+
+    fn failed(call: CallRecord) -> Event {
+        Event::AttemptFailed { key: key(), error: "broken".to_owned(), call }
+    }
+
+    fn answered(call: CallRecord) -> Event {
+        let reply = serde_json::from_value(json!({"text": "yes"})).unwrap();
+        Event::Replied { key: key(), reply, call }
+    }
+
+    #[test]
+    fn what_an_attempt_cost_takes_the_place_of_what_was_set_aside() {
+        let none = json!({});
+        for (settled, taken) in [
+            (failed(call(Some(1), Some(0.5), &none)), 0.5),
+            (failed(call(Some(1), Some(0.0), &none)), 0.0),
+            (failed(call(Some(1), None, &none)), 4.0),
+            (answered(call(Some(1), Some(2.0), &none)), 2.0),
+            // Whoever states no cost asks for the list price.
+            (answered(call(Some(1), None, &none)), 1.0),
+            (failed(call(Some(7), Some(0.5), &none)), 4.5),
+            (answered(call(None, Some(3.0), &json!({"copied": true}))), 4.0),
+            (Event::CostAssumed { usd: usd(1.5) }, 5.5),
+            (Event::Resumed, 4.0),
+        ] {
+            let ledger = ledger([reserved(4.0), settled.clone()]);
+            assert_eq!(ledger.taken(), usd(taken), "{settled:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_waited_for_that_a_run_before_left_in_flight() {
+        let before = ledger([reserved(4.0)]);
+        assert!(before.is_waiting() && before.has_in_flight(|of| *of == key()));
+        let after = ledger([reserved(4.0), Event::Resumed, reserved(1.0), failed(call(Some(3), None, &json!({})))]);
+        assert!(!after.is_waiting());
+        assert_eq!(after.taken(), usd(5.0));
+    }
+
+    #[test]
+    fn a_model_costs_four_times_its_price_until_it_has_answered() {
+        let tokens = json!({"tokens": {"inputTokens": 364, "cachedInputTokens": 0, "outputTokens": 200}});
+        let stated = json!({"tokens": tokens["tokens"], "costStated": true});
+        let model = ("p".to_owned(), "m".to_owned());
+        let of = |books: Ledger| usd(1.0).times(books.measures(&model).factor());
+        let cost = |event| of(ledger([reserved(4.0), event]));
+        let price = PRICE.cost(call(None, None, &tokens).tokens.unwrap()).dollars();
+        assert_eq!(of(ledger([])), usd(4.0));
+        assert_eq!(cost(failed(call(Some(1), Some(0.0), &json!({})))), usd(4.0));
+        assert_eq!(cost(answered(call(Some(1), Some(price), &tokens))), usd(1.0));
+        assert_eq!(cost(answered(call(Some(1), Some(price), &stated))), usd(4.0));
+        assert!(cost(answered(call(Some(1), Some(price * 6.0), &stated))) > usd(5.9));
+    }
+
+    #[test]
+    fn bounds_learn_from_what_answers_took_and_do_not_overflow() {
+        let of = |input: u64, output: u64| {
+            let tokens = json!({"tokens": {"inputTokens": input, "cachedInputTokens": 0, "outputTokens": output}});
+            let ledger = ledger([reserved(4.0), answered(call(Some(1), Some(0.1), &tokens))]);
+            ledger.measures(&("p".to_owned(), "m".to_owned())).bound(1000, 100, PRICE)
+        };
+        let usual = usd(f64::from(500 + 64 + 100) / 1e6);
+        assert_eq!(of(100, 50), usual);
+        assert_eq!(of(1064, 50), usd(f64::from(1000 + 64 + 100) / 1e6));
+        assert_eq!(of(100, 300), usd(f64::from(500 + 64 + 300) / 1e6));
+        assert!(of(u64::MAX, u64::MAX) > usd(1_000_000.0));
+    }
+}

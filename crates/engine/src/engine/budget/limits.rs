@@ -1,0 +1,347 @@
+//! Who is paid what, and how long answers may be.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::RangeInclusive;
+
+use crate::agent::price_of;
+use crate::engine::rehearsal::Foreseen;
+use dialectic_base::call::CallRecord;
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::figures::list;
+use dialectic_base::money::{Price, Usd};
+use dialectic_llm::ANSWER_LIMIT;
+use dialectic_llm::models::facts;
+use dialectic_record::debate::{AgentId, AgentSettings, CallKey, Purchase, Settings};
+
+use super::ledger::{Ledger, Measures, ModelId};
+use super::{Budget, Outlook, Views};
+
+/// The output limit, in tokens, of an agent without `maxTokens` in a debate with a cost limit, and below which it is
+/// not brought to fit that.
+const ANSWERS: RangeInclusive<u32> = 1024..=ANSWER_LIMIT;
+/// The same, of a model that thinks before it answers: its thoughts are part of the output.
+const REASONED_ANSWERS: RangeInclusive<u32> = 4096..=16_384;
+/// How finely output limits are lowered.
+const STEPS: u16 = 16;
+
+/// Why a cost limit cannot be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum BudgetError {
+    /// Models have no known price.
+    #[error("the cost limit of {limit} cannot be kept: no price is known of {}", models.join(", "))]
+    Unpriced {
+        /// The limit.
+        limit: Usd,
+        /// The models.
+        models: Vec<String>,
+        /// Whether a price was found that does not count.
+        is_found: bool,
+    },
+    /// The limit buys no debate.
+    #[error(
+        "the cost limit of {} buys no debate: one round and the answer: likely {}, at most {}{}",
+        _0.limit, _0.likely_round, _0.one_round, all_rounds(_0)
+    )]
+    TooLow(Box<Purchase>),
+}
+
+/// What more than one round and the answer costs; nothing where there is no more.
+fn all_rounds(purchase: &Purchase) -> String {
+    let Purchase { rounds, left_out, likely_all, all_rounds, .. } = purchase;
+    let what = match (rounds, left_out.is_empty()) {
+        (1, true) => return String::new(),
+        (1, false) => format!("with {}", list(left_out)),
+        (_, true) => format!("all {rounds} rounds"),
+        (_, false) => format!("all {rounds} rounds with {}", list(left_out)),
+    };
+    format!("; {what}: likely {likely_all}, at most {all_rounds}")
+}
+
+impl Diagnostic for BudgetError {
+    fn blame(&self) -> Blame {
+        match self {
+            Self::Unpriced { .. } => Blame::Configuration,
+            Self::TooLow(_) => Blame::Arguments,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Unpriced { is_found: true, .. } => {
+                "a price that was found and not named does not count for a server that is sent your key: name the \
+                 configuration with --config, or put the price into your own (docs/configuration.md)"
+                    .to_owned()
+            }
+            Self::Unpriced { is_found: false, .. } => {
+                "give each model a price under `prices` in the configuration (docs/configuration.md)".to_owned()
+            }
+            Self::TooLow(_) => {
+                "a limit has to cover the most that a round can cost: raise it, take fewer agents, or cheaper models"
+                    .to_owned()
+            }
+        })
+    }
+}
+
+/// Sees to it that a cost limit can be kept: every model has a price.
+///
+/// # Errors
+/// The models that have none.
+pub fn check_prices(settings: &Settings) -> Result<(), BudgetError> {
+    let Some(limit) = settings.max_cost() else { return Ok(()) };
+    let everybody = settings.everybody();
+    let unpriced = everybody.filter(|agent| price_of(agent, settings).is_none());
+    let models: BTreeSet<String> = unpriced.map(|agent| agent.model.clone()).collect();
+    if models.is_empty() {
+        return Ok(());
+    }
+    let is_found = models.iter().any(|model| settings.prices.contains_key(model));
+    Err(BudgetError::Unpriced { limit, models: models.into_iter().collect(), is_found })
+}
+
+/// How long answers are, from the shortest output limit of each agent to its longest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Level(u16);
+
+impl Level {
+    pub(super) const LEAST: Self = Self(0);
+    pub(super) const FULL: Self = Self(STEPS);
+
+    /// This level and those below it, from the top.
+    pub(super) fn and_below(self) -> impl Iterator<Item = Self> {
+        (0..=self.0).rev().map(Self)
+    }
+
+    /// What lies so far between two figures, rounded up.
+    fn between(self, least: u64, full: u64) -> u64 {
+        least + (full.saturating_sub(least) * u64::from(self.0)).div_ceil(u64::from(STEPS))
+    }
+}
+
+/// Who answers, and for what.
+#[derive(Debug, Clone)]
+pub(super) struct Payee {
+    pub(super) model: ModelId,
+    pub(super) price: Price,
+    /// Whether its server may ask other prices than the list.
+    routed: bool,
+    least: u32,
+    most: u32,
+}
+
+impl Payee {
+    fn of(agent: &AgentSettings, price: Price, routed: bool) -> Self {
+        // A user's own limit is not touched.
+        let (least, most) = if let Some(own) = agent.max_tokens {
+            (own, own)
+        } else {
+            let facts = facts(&agent.provider, &agent.model);
+            let limits = if facts.is_some_and(|facts| facts.reasons) { REASONED_ANSWERS } else { ANSWERS };
+            let most = facts.and_then(|facts| facts.max_output).map_or(*limits.end(), |own| own.min(*limits.end()));
+            (most.min(*limits.start()), most)
+        };
+        Self { model: (agent.provider.clone(), agent.model.clone()), price, routed, least, most }
+    }
+
+    /// The output limit of its answers, in tokens.
+    pub(super) fn answer(&self, level: Level) -> u32 {
+        u32::try_from(level.between(u64::from(self.least), u64::from(self.most))).unwrap_or(self.most)
+    }
+
+    pub(super) fn is_free(&self) -> bool {
+        self.price.is_free()
+    }
+}
+
+/// Agents and judge.
+#[derive(Debug)]
+pub(super) struct Payees(HashMap<AgentId, Payee>);
+
+impl Payees {
+    pub(super) fn of(settings: &Settings, routed: &BTreeSet<String>) -> Self {
+        let everybody = settings.everybody();
+        // All have a price: that is checked before the panel is built.
+        let priced = everybody.filter_map(|agent| {
+            let price = price_of(agent, settings)?;
+            Some((agent.id.clone(), Payee::of(agent, price, routed.contains(&agent.provider))))
+        });
+        Self(priced.collect())
+    }
+
+    pub(super) fn get(&self, id: &AgentId) -> Option<&Payee> {
+        self.0.get(id)
+    }
+
+    pub(super) fn price_of(&self, call: &CallRecord) -> Option<Price> {
+        let of_call = |payee: &&Payee| payee.model.0 == call.provider && payee.model.1 == call.model;
+        self.0.values().find(of_call).map(|payee| payee.price)
+    }
+
+    pub(super) fn answer_of(&self, id: &AgentId, level: Level) -> u32 {
+        self.get(id).map_or(ANSWER_LIMIT, |payee| payee.answer(level))
+    }
+
+    /// The lowest output limit among those that a level lowers.
+    pub(super) fn lowered<'a>(&self, ids: impl Iterator<Item = &'a AgentId>, level: Level) -> Option<u32> {
+        let payees = ids.filter_map(|id| self.get(id));
+        payees.filter(|payee| payee.answer(level) < payee.most).map(|payee| payee.answer(level)).min()
+    }
+
+    /// What calls could cost at most, all together, when what they read is as long as `read` allows and their own
+    /// answers are as short as possible. A model that has not answered yet may ask more for its first answer; that is
+    /// not counted of those for which `is_asked` holds.
+    pub(super) fn need<'a>(
+        &self,
+        ledger: &Ledger,
+        calls: impl Iterator<Item = &'a Planned>,
+        read: Level,
+        is_asked: impl Fn(&Payee) -> bool,
+    ) -> Usd {
+        let mut firsts: HashMap<&ModelId, Usd> = HashMap::new();
+        let mut sum = Usd::ZERO;
+        for call in calls {
+            let Some(payee) = self.get(&call.key.agent_id) else { continue };
+            let cost = |factor: &dyn Fn(&Measures) -> f64| self.cost(ledger, call, read, Level::LEAST, factor);
+            let cost_then = cost(&|measures| measures.planned_factor(payee.routed));
+            if !is_asked(payee) {
+                let more = cost(&Measures::factor).saturating_sub(cost_then);
+                let first = firsts.entry(&payee.model).or_default();
+                *first = more.max(*first);
+            }
+            sum += cost_then;
+        }
+        sum + firsts.into_values().sum()
+    }
+
+    fn cost(
+        &self,
+        ledger: &Ledger,
+        call: &Planned,
+        read: Level,
+        answer: Level,
+        factor: impl Fn(&Measures) -> f64,
+    ) -> Usd {
+        let Some(payee) = self.get(&call.key.agent_id) else { return Usd::ZERO };
+        let measures = ledger.measures(&payee.model);
+        measures.bound(call.bytes(read), payee.answer(answer), payee.price).times(factor(&measures))
+    }
+}
+
+/// A call to come, and how much it reads when the texts before it are short and when they are long.
+#[derive(Debug, Clone)]
+pub(super) struct Planned {
+    pub(super) key: CallKey,
+    pub(super) is_second_chance: bool,
+    least: usize,
+    full: usize,
+}
+
+impl Planned {
+    /// The same calls as they are foreseen with short texts and with long ones. One that only texts of some length
+    /// bring about counts in any case.
+    pub(super) fn merge<'a>(
+        least: impl IntoIterator<Item = &'a Foreseen>,
+        full: impl IntoIterator<Item = &'a Foreseen>,
+    ) -> Vec<Self> {
+        let mut short: BTreeMap<(&CallKey, bool), usize> =
+            least.into_iter().map(|call| ((&call.key, call.is_second_chance), call.bytes)).collect();
+        let mut merged: Vec<Self> = Vec::new();
+        for call in full {
+            let least = short.remove(&(&call.key, call.is_second_chance)).unwrap_or(call.bytes);
+            let (key, is_second_chance) = (call.key.clone(), call.is_second_chance);
+            merged.push(Self { key, is_second_chance, least, full: call.bytes });
+        }
+        let only_short = short.into_iter().map(|((key, is_second_chance), bytes)| Self {
+            key: key.clone(),
+            is_second_chance,
+            least: bytes,
+            full: bytes,
+        });
+        only_short.chain(merged).collect()
+    }
+
+    fn bytes(&self, read: Level) -> usize {
+        usize::try_from(read.between(self.least as u64, self.full as u64)).unwrap_or(self.full)
+    }
+}
+
+impl Budget {
+    /// What all that lies before a debate is likely to cost at most, with answers of a level.
+    pub(super) fn likely_cost(&self, least: &Outlook, full: &Outlook, level: Level) -> Usd {
+        let cost = |calls: &[Planned]| self.likely(calls, level, level);
+        let rounds = least.rounds.iter().zip(&full.rounds).map(|(least, full)| cost(&Planned::merge(least, full)));
+        let rounds: Vec<Usd> = rounds.collect();
+        let further = rounds.last().map_or(Usd::ZERO, |last| last.times(f64::from(full.further)));
+        let beside = |of: fn(&Outlook) -> &Vec<Foreseen>| cost(&Planned::merge(of(least), of(full)));
+        let beside = beside(|view| &view.around) + beside(|view| &view.closing) + beside(|view| &view.decisions);
+        rounds.into_iter().sum::<Usd>() + further + beside
+    }
+
+    pub(super) fn likely(&self, calls: &[Planned], read: Level, answer: Level) -> Usd {
+        let cost = |call| self.payees.cost(&self.ledger, call, read, answer, Measures::likely_factor);
+        calls.iter().map(cost).sum()
+    }
+
+    /// The highest level at which `all` of it is likely to fit, what the debate could do without included, and what is
+    /// kept at first beside; nothing when it fits at none. `near` is what is planned.
+    pub(super) fn highest_level(&self, near: &Views, all: &Views) -> Option<Level> {
+        let room = self.room();
+        Level::FULL.and_below().find(|level| self.whole_cost(near, all, *level) <= room)
+    }
+
+    /// What has to be there for all of it.
+    pub(super) fn whole_cost(&self, near: &Views, all: &Views, level: Level) -> Usd {
+        let likely = self.likely_cost(&all.least, &all.full, level) + self.margin_of_closing(all, level);
+        let kept = [near.merged(Outlook::needed), near.merged(Outlook::spare)].concat();
+        let closing = Planned::merge(&near.least.closing, &near.full.closing);
+        likely.max(self.need(kept.iter().chain(&closing), level, None))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dialectic_record::debate::StageId;
+    use dialectic_record::protocol::Cost;
+
+    fn foreseen(agent: &str, bytes: usize) -> Foreseen {
+        let key = CallKey::new(1, StageId::new("proposal"), &AgentId::from(agent));
+        Foreseen { key, cost: Cost::Round, in_round: true, is_second_chance: false, bytes }
+    }
+
+    fn payee(least: u32, most: u32) -> Payee {
+        let price = Price { input_per_m_tok: 0.0, cached_input_per_m_tok: None, output_per_m_tok: 1.0, long: None };
+        Payee { model: ("p".to_owned(), "m".to_owned()), price, routed: false, least, most }
+    }
+
+    #[test]
+    fn levels_lead_from_the_shortest_limit_to_the_longest() {
+        let payee = payee(1024, 4096);
+        let answers: Vec<u32> = Level::FULL.and_below().map(|level| payee.answer(level)).collect();
+        assert_eq!((answers.first(), answers.last(), answers.len()), (Some(&4096), Some(&1024), 17));
+        assert!(answers.is_sorted_by(|a, b| a > b));
+    }
+
+    #[test]
+    fn a_call_that_comes_twice_is_planned_twice_and_one_of_short_texts_too() {
+        let second = |bytes| Foreseen { is_second_chance: true, ..foreseen("judge", bytes) };
+        let least = [foreseen("judge", 10), second(20), foreseen("short", 5)];
+        let full = [foreseen("judge", 100), second(200), foreseen("long", 50)];
+        let mut planned: Vec<_> = Planned::merge(&least, &full)
+            .into_iter()
+            .map(|call| (call.key.agent_id.to_string(), call.bytes(Level::LEAST), call.bytes(Level::FULL)))
+            .collect();
+        planned.sort();
+        let expected = [("judge", 10, 100), ("judge", 20, 200), ("long", 50, 50), ("short", 5, 5)];
+        assert_eq!(planned, expected.map(|(agent, least, full)| (agent.to_owned(), least, full)));
+    }
+
+    #[test]
+    fn only_one_call_of_a_model_that_has_not_answered_is_counted_as_dearer() {
+        let payees = Payees(HashMap::from([(AgentId::from("a"), payee(1000, 1000))]));
+        let calls = Planned::merge(&[], &[foreseen("a", 10), foreseen("a", 10)]);
+        let need = |asked| payees.need(&Ledger::default(), calls.iter(), Level::LEAST, |_| asked);
+        assert_eq!(need(false), Usd::from_dollars(0.005), "once four times, once the list price");
+        assert_eq!(need(true), Usd::from_dollars(0.002), "the first is in flight");
+    }
+}

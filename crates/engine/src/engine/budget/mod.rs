@@ -1,0 +1,539 @@
+//! What the cost limit means for a debate: which attempts may be sent and how long their answers may be, what is kept
+//! for the rest of the round and for the closing, whether another round fits, when to stop.
+//!
+//! Before an attempt is sent, what it could cost at most is set aside in the journal; the event with its result puts
+//! what it did cost in the place of that. An attempt that does not fit beside what is kept waits until others have come
+//! back, gets a lower output limit when none is left to wait for, and is refused when even that does not help. So a
+//! round that was begun can be finished, and the judge can always close. Where all of the debate is likely to fit, what
+//! it could do without is kept for as well, and gives way only to what it needs. `docs/configuration.md` names the
+//! assumptions.
+
+mod ledger;
+mod limits;
+mod purchase;
+
+use std::collections::BTreeSet;
+
+use ledger::Ledger;
+use limits::{Level, Payee, Payees, Planned};
+
+use crate::agent::{Panel, SharedPrompt};
+use dialectic_base::call::CallRecord;
+use dialectic_base::figures::list;
+use dialectic_base::money::Usd;
+use dialectic_llm::{Request, Reserved, request_bytes};
+use dialectic_record::debate::{AgentSettings, CallKey, Debate, Event, Recorded, Settings, Status, StopReason};
+use dialectic_record::protocol::{Answer, Authorship, Cost, Protocol, Step};
+use dialectic_record::store::StoreError;
+
+use super::rehearsal::{Answers, Foreseen, Rehearsal};
+use super::{Engine, EngineError};
+
+pub use ledger::Ledger as Books;
+
+pub use limits::{BudgetError, check_prices};
+pub use purchase::{check_purchase, purchase};
+
+/// What may be spent, what has been, and what is still needed.
+#[derive(Debug)]
+pub(super) struct Budget {
+    limit: Usd,
+    payees: Payees,
+    ledger: Ledger,
+    /// The calls that the round in progress still needs.
+    rest: Vec<Planned>,
+    /// The calls that close the debate.
+    closing: Vec<Planned>,
+    /// The calls until then that the debate could do without, where the limit buys them.
+    spare: Vec<Planned>,
+    /// How long answers may be, so that all of the debate is likely to fit.
+    level: Level,
+    /// How long answers of this round may have become.
+    written: Level,
+    /// Whether this run has said for what there is no room.
+    has_said_left_out: bool,
+}
+
+/// An attempt that is to be sent.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    key: CallKey,
+    cost: Cost,
+    bytes: usize,
+    /// Whether it asks for the last time, after an answer that would not do.
+    is_second_chance: bool,
+    /// Whether the model may call tools, and be asked again with what they say.
+    offers_tools: bool,
+}
+
+impl Wanted {
+    /// An attempt of `step`.
+    pub(super) fn of(step: &Step, request: &Request) -> Self {
+        let goes_on = !request.turns.is_empty();
+        let is_second_chance = match &step.answer {
+            // Tools answer in turns of their own.
+            Answer::Text | Answer::Summary | Answer::FollowUp => false,
+            // A solution comes as text; what asks for JSON is after its assessment alone.
+            Answer::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => {
+                goes_on || request.answer.is_some()
+            }
+            Answer::Solution(Authorship::Kept(_))
+            | Answer::Questions { .. }
+            | Answer::Score(_)
+            | Answer::Choice
+            | Answer::Word(_)
+            | Answer::Relations
+            | Answer::Challenge
+            | Answer::Kinds
+            | Answer::Embeddings
+            | Answer::Judgement
+            | Answer::Scores(_) => goes_on,
+        };
+        let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request));
+        Self { key, cost, bytes, is_second_chance, offers_tools: !request.tools.is_empty() }
+    }
+}
+
+/// Whether an attempt may be sent.
+pub(super) enum Verdict<T> {
+    /// Yes, with this.
+    Granted(T),
+    /// Not before others have come back.
+    Later,
+    /// No.
+    Refused,
+}
+
+/// What is set aside for an attempt.
+struct Grant {
+    usd: Usd,
+    factor: f64,
+    max_tokens: u32,
+    level: Level,
+}
+
+impl Budget {
+    /// The limit in the settings, if there is one, as `past` events have left it.
+    /// `routed` are the providers whose servers may ask other prices than the list.
+    pub(super) fn of(settings: &Settings, routed: &BTreeSet<String>, past: &[Recorded]) -> Option<Self> {
+        let limit = settings.max_cost()?;
+        let mut budget = Self {
+            limit,
+            payees: Payees::of(settings, routed),
+            ledger: Ledger::default(),
+            rest: Vec::new(),
+            closing: Vec::new(),
+            spare: Vec::new(),
+            level: Level::FULL,
+            written: Level::LEAST,
+            has_said_left_out: false,
+        };
+        for recorded in past {
+            budget.apply(recorded);
+        }
+        Some(budget)
+    }
+
+    /// Takes notice of an event.
+    pub(super) fn apply(&mut self, recorded: &Recorded) {
+        let payees = &self.payees;
+        self.ledger.apply(recorded, |call: &CallRecord| payees.price_of(call));
+    }
+
+    /// The same for a question behind the end of the debate: what was in flight when an earlier run ended counts as
+    /// spent, and a limit of the question's own comes on top of that.
+    pub(super) fn of_follow_up(mut self, max_cost: Option<Usd>) -> Self {
+        self.ledger.abandon();
+        if let Some(own) = max_cost {
+            self.limit = self.ledger.taken() + own;
+        }
+        self
+    }
+
+    /// With that limit, where its own is not lower.
+    pub(super) fn at_most(self, most: Usd) -> Self {
+        Self { limit: self.limit.min(most), ..self }
+    }
+
+    /// What is left of the limit and what the shortest answer can cost, where that is more.
+    pub(super) fn shortfall(&self, wanted: &Wanted) -> Option<(Usd, Usd)> {
+        let payee = self.payees.get(&wanted.key.agent_id)?;
+        let measures = self.ledger.measures(&payee.model);
+        let needed = measures.bound(wanted.bytes, payee.answer(Level::LEAST), payee.price).times(measures.factor());
+        (needed > self.room()).then(|| (self.room(), needed.rounded_up()))
+    }
+
+    fn room(&self) -> Usd {
+        self.limit.saturating_sub(self.ledger.taken())
+    }
+
+    /// What has to stay free while an attempt is in flight; `spares` says whether also for what the debate could do
+    /// without.
+    fn kept_beside(&self, wanted: &Wanted, written: Level, spares: bool) -> Usd {
+        let none = &[][..];
+        let (closing, rest) = match wanted.cost {
+            Cost::Closing if wanted.is_second_chance => return Usd::ZERO,
+            Cost::Closing | Cost::Extra | Cost::Round => (&self.closing[..], &self.rest[..]),
+            Cost::Decision => (&self.closing[..], none),
+        };
+        let is_itself = |call: &&Planned| call.key == wanted.key && !call.is_second_chance && !wanted.offers_tools;
+        let spare = if spares { &self.spare[..] } else { none };
+        let others = closing.iter().chain(rest).chain(spare).filter(|call| !is_itself(call));
+        self.need(others, written, Some(wanted))
+    }
+
+    /// What calls could cost at most when what they read is as long as `written` allows. A model's first answer may
+    /// cost more; one that is asked for already, or now, is not among these.
+    fn need<'a>(&self, calls: impl Iterator<Item = &'a Planned>, written: Level, now: Option<&Wanted>) -> Usd {
+        let asks =
+            |key: &CallKey, payee: &Payee| self.payees.get(&key.agent_id).is_some_and(|it| it.model == payee.model);
+        let is_asked = |payee: &Payee| {
+            now.is_some_and(|wanted| asks(&wanted.key, payee)) || self.ledger.has_in_flight(|key| asks(key, payee))
+        };
+        self.payees.need(&self.ledger, calls, written, is_asked)
+    }
+
+    /// What is kept for the closing beyond its likely cost until the end, since its models are asked nothing before it:
+    /// their first answers may cost more than is known of. `read` is how long the texts are that they read.
+    fn margin_of_closing(&self, views: &Views, read: Level) -> Usd {
+        // Where nothing else is left, nothing else takes of it.
+        if views.full.before_closing().next().is_none() {
+            return Usd::ZERO;
+        }
+        let model = |key: &CallKey| self.payees.get(&key.agent_id).map(|payee| &payee.model);
+        let known: Vec<_> = views.full.needed().into_iter().filter_map(|call| model(&call.key)).collect();
+        let mut closing = Planned::merge(&views.least.closing, &views.full.closing);
+        closing.retain(|call| model(&call.key).is_some_and(|model| !known.contains(&model)));
+        let need = self.payees.need(&self.ledger, closing.iter(), read, |_| false);
+        need.saturating_sub(self.likely(&closing, read, Level::LEAST))
+    }
+
+    /// What an attempt may have when what is kept beside it is less important than it is.
+    fn kept_at_least(&self, wanted: &Wanted) -> Option<Usd> {
+        match wanted.cost {
+            Cost::Closing => Some(Usd::ZERO),
+            Cost::Round if !wanted.offers_tools => Some(self.need(self.closing.iter(), self.written, Some(wanted))),
+            // What the debate can do without is not paid from what it needs.
+            Cost::Round | Cost::Extra | Cost::Decision => None,
+        }
+    }
+
+    fn grant(&self, payee: &Payee, wanted: &Wanted, level: Level, kept: Usd) -> Option<Grant> {
+        let max_tokens = payee.answer(level);
+        let measures = self.ledger.measures(&payee.model);
+        let factor = measures.factor();
+        let usd = measures.bound(wanted.bytes, max_tokens, payee.price).times(factor);
+        (usd + kept <= self.room()).then_some(Grant { usd, factor, max_tokens, level })
+    }
+
+    /// Whether an attempt may be sent, and what is set aside for it.
+    fn decide(&self, wanted: &Wanted) -> Verdict<Grant> {
+        let Some(payee) = self.payees.get(&wanted.key.agent_id) else { return Verdict::Refused };
+        let is_known = self.ledger.measures(&payee.model).answered || payee.is_free();
+        let is_same = |key: &CallKey| self.payees.get(&key.agent_id).is_some_and(|other| other.model == payee.model);
+        if !is_known && self.ledger.has_in_flight(is_same) {
+            return Verdict::Later;
+        }
+        let at = |level: Level, spares: bool| {
+            self.grant(payee, wanted, level, self.kept_beside(wanted, level.max(self.written), spares))
+        };
+        if let Some(grant) = at(self.level, true) {
+            return Verdict::Granted(grant);
+        }
+        if self.ledger.is_waiting() {
+            return Verdict::Later;
+        }
+        let lower = |spares| self.level.and_below().find_map(|level| at(level, spares));
+        // What the debate could do without gives way to what it needs, but not to its like.
+        let is_needed = wanted.cost != Cost::Extra;
+        let least = || self.grant(payee, wanted, Level::LEAST, self.kept_at_least(wanted)?);
+        let grant = lower(true).or_else(|| is_needed.then(|| lower(false)).flatten()).or_else(least);
+        grant.map_or(Verdict::Refused, Verdict::Granted)
+    }
+
+    /// Takes a granted call off the list of those that are still needed.
+    fn note_granted(&mut self, wanted: &Wanted, level: Level) {
+        // Nothing that is kept for reads what the debate could do without.
+        if wanted.cost != Cost::Extra {
+            self.written = self.written.max(level);
+        }
+        if !wanted.offers_tools {
+            let is_paid = |call: &Planned| {
+                call.key == wanted.key && (call.is_second_chance == wanted.is_second_chance || wanted.is_second_chance)
+            };
+            self.rest.retain(|call| !is_paid(call));
+            self.closing.retain(|call| !is_paid(call));
+            self.spare.retain(|call| !is_paid(call));
+        }
+    }
+
+    /// Sets what is needed until a round is over and the debate closed: the calls with answers as short and as long as
+    /// they may be. `spares` says whether the limit buys what the debate could do without, too.
+    fn plan(&mut self, near: &Views, spares: bool) {
+        self.rest = near.merged(Outlook::needed);
+        self.closing = Planned::merge(&near.least.closing, &near.full.closing);
+        self.spare = if spares { near.merged(Outlook::spare) } else { Vec::new() };
+        self.written = Level::LEAST;
+    }
+
+    /// Whether what is needed fits.
+    fn is_need_met(&self) -> bool {
+        self.need(self.rest.iter().chain(&self.closing), Level::LEAST, None) <= self.room()
+    }
+}
+
+impl Engine {
+    /// Has the debate close now, and says so. Saying it once is enough.
+    pub(super) fn stop_for_budget(&mut self) -> Result<(), EngineError> {
+        if self.is_out_of_money() {
+            return Ok(());
+        }
+        let limit = self.budget.as_ref().map(|budget| budget.limit).unwrap_or_default();
+        self.warn(format!("the cost limit of {limit} has no room for more: the debate closes with what is there"));
+        self.append(Event::Stopping { reason: StopReason::Budget })?;
+        Ok(())
+    }
+
+    /// The cost limit, if there is one.
+    pub(super) fn cost_limit(&self) -> Option<Usd> {
+        self.budget.as_ref().map(|budget| budget.limit)
+    }
+
+    /// Nothing more is heard of these calls: what was set aside for them may be on the bill.
+    pub(super) fn abandon_cost(&mut self, keys: &[CallKey]) {
+        if let Some(budget) = &mut self.budget {
+            budget.ledger.abandon_calls(keys);
+        }
+    }
+
+    /// Whether the debate was told to close.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.debate().stop_reason.is_some()
+    }
+
+    /// Whether the cost limit is why it was told so.
+    pub(super) fn is_out_of_money(&self) -> bool {
+        self.debate().stop_reason == Some(StopReason::Budget)
+    }
+
+    /// Whether an attempt may be sent. What is set aside for it is in the journal then.
+    pub(super) fn reserve(&mut self, wanted: &Wanted) -> Result<Verdict<Reserved>, StoreError> {
+        let Some(budget) = &self.budget else { return Ok(Verdict::Refused) };
+        let grant = match budget.decide(wanted) {
+            Verdict::Granted(grant) => grant,
+            Verdict::Later => return Ok(Verdict::Later),
+            Verdict::Refused => return Ok(Verdict::Refused),
+        };
+        let Grant { usd, factor, max_tokens, level } = grant;
+        // The state says to what the answers of the debate were held, not those behind its end.
+        if self.debate().status != Status::Completed {
+            let lowered = budget.payees.lowered(std::iter::once(&wanted.key.agent_id), level);
+            self.say_lowered(lowered)?;
+        }
+        let (key, bytes) = (wanted.key.clone(), wanted.bytes as u64);
+        let recorded = self.record_event(Event::CostReserved { key, usd, factor, bytes, max_tokens })?;
+        if let Some(budget) = &mut self.budget {
+            budget.note_granted(wanted, level);
+        }
+        Ok(Verdict::Granted(Reserved { number: recorded.seq, max_tokens }))
+    }
+
+    /// Looks at what the debate needs until its round `until` is over and it is closed, and at how long answers may be
+    /// for all of it to fit.
+    pub(super) fn plan_costs(&mut self, until: u32) -> Result<(), EngineError> {
+        if self.budget.is_none() {
+            return Ok(());
+        }
+        let debate = self.debate().clone();
+        self.plan_costs_of(&debate, until)
+    }
+
+    /// The same from where `debate` stands.
+    pub(super) fn plan_costs_of(&mut self, debate: &Debate, until: u32) -> Result<(), EngineError> {
+        if self.budget.is_none() {
+            return Ok(());
+        }
+        let shared = self.shared()?;
+        let Some(budget) = &self.budget else { return Ok(()) };
+        let views = |until| Views::of(self.protocol, &self.panel, budget, &shared, debate, until);
+        let near = views(until)?;
+        let last = self.debate().settings.as_ref().map_or(until, |settings| settings.debate.rounds.max(until));
+        let further = if self.is_stopping() || last == until { None } else { Some(views(last)?) };
+        let all = further.as_ref().unwrap_or(&near);
+        let level = budget.highest_level(&near, all);
+        let left_out = if level.is_some() { Vec::new() } else { all.dispensable(debate) };
+        let lowered = self.panel.agents.iter().map(|agent| &agent.settings.id);
+        let lowered = budget.payees.lowered(lowered, level.unwrap_or(Level::LEAST));
+        if let Some(budget) = &mut self.budget {
+            budget.plan(&near, level.is_some());
+            budget.level = level.unwrap_or(Level::LEAST);
+        }
+        if !self.is_stopping() {
+            self.say_left_out(&left_out);
+            self.say_lowered(lowered)?;
+        }
+        Ok(())
+    }
+
+    /// Says, once in a run, for what there is no room.
+    fn say_left_out(&mut self, left_out: &[String]) {
+        let Some(budget) = self.budget.as_mut().filter(|budget| !budget.has_said_left_out) else { return };
+        if left_out.is_empty() {
+            return;
+        }
+        budget.has_said_left_out = true;
+        let (limit, left_out) = (budget.limit, list(left_out));
+        self.warn(format!(
+            "the cost limit of {limit} has no room for {left_out}: they are left out unless the rest takes less than it \
+             can"
+        ));
+    }
+
+    /// Whether what was planned for the next round fits, the closing behind it included.
+    pub(super) fn is_plan_affordable(&self) -> bool {
+        self.budget.as_ref().is_none_or(Budget::is_need_met)
+    }
+
+    /// Says, once for each lower value, that answers are shorter than they could have been.
+    fn say_lowered(&mut self, lowered: Option<u32>) -> Result<(), StoreError> {
+        let Some(max_tokens) = lowered else { return Ok(()) };
+        if self.debate().output_limit.is_some_and(|before| before <= max_tokens) {
+            return Ok(());
+        }
+        let limit = self.budget.as_ref().map(|budget| budget.limit).unwrap_or_default();
+        self.warn(format!(
+            "answers are held to {max_tokens} tokens, so that the debate fits the cost limit of {limit}"
+        ));
+        self.record_event(Event::OutputLimited { max_tokens })?;
+        Ok(())
+    }
+
+    /// Says once that the cost has reached `warnCostUsd`.
+    pub(super) fn watch_cost(&mut self) -> Result<(), StoreError> {
+        let debate = self.debate();
+        let limit = debate.settings.as_ref().and_then(|settings| settings.debate.budget.warn_cost_usd);
+        if let Some(limit) = limit.filter(|limit| self.known_cost >= *limit && debate.cost_warning.is_none()) {
+            self.record_event(Event::CostWarned { usd: self.known_cost, limit })?;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that a token of an answer has, at most.
+const BYTES_PER_TOKEN: usize = 5;
+/// Rounds that are rehearsed; the cost of further ones is that of the last of these. No more rounds have those protocols
+/// whose prompts grow from each to the next; in the others histories are bounded.
+const MOST_ROUNDS: u32 = 10;
+
+/// What lies before a debate.
+#[derive(Debug, Default)]
+pub(super) struct Outlook {
+    /// The calls of each round.
+    rounds: Vec<Vec<Foreseen>>,
+    /// Rounds beyond those.
+    further: u32,
+    /// Calls ahead of and behind the rounds.
+    around: Vec<Foreseen>,
+    /// The calls that bring it to its answer, also when it is told to close.
+    closing: Vec<Foreseen>,
+    /// What is decided beside those, when it is not told to.
+    decisions: Vec<Foreseen>,
+}
+
+impl Outlook {
+    /// From where `debate` stands to the end of round `until`, and the closing; `tokens` is how long each agent's
+    /// answers are.
+    fn of(
+        protocol: &'static Protocol,
+        panel: &Panel,
+        shared: &SharedPrompt,
+        debate: &Debate,
+        until: u32,
+        tokens: &dyn Fn(&AgentSettings) -> u32,
+    ) -> Result<Self, EngineError> {
+        let bytes = |agent: &AgentSettings| tokens(agent) as usize * BYTES_PER_TOKEN;
+        let answers = Answers { bytes: &bytes, demanding: true, extends: false };
+        let mut rehearsal = Rehearsal::new(protocol, panel, shared, debate, answers);
+        let first = debate.current_round.max(1);
+        let last = until.min(first.saturating_add(MOST_ROUNDS - 1));
+        let mut outlook = Self { further: until.saturating_sub(last), ..Self::default() };
+        for call in rehearsal.rounds(last)? {
+            match call.cost {
+                // Some of it may be made beside the last round.
+                Cost::Closing => outlook.closing.push(call),
+                Cost::Round | Cost::Decision | Cost::Extra if call.in_round => {
+                    let place = call.key.round.saturating_sub(first) as usize;
+                    if outlook.rounds.len() <= place {
+                        outlook.rounds.resize_with(place + 1, Vec::new);
+                    }
+                    outlook.rounds[place].push(call);
+                }
+                Cost::Extra | Cost::Round | Cost::Decision => outlook.around.push(call),
+            }
+        }
+        let regular = rehearsal.closing(None)?;
+        outlook.decisions.extend(regular.into_iter().filter(|call| call.cost == Cost::Decision));
+        let early = rehearsal.closing(Some(StopReason::Budget))?;
+        outlook.closing.extend(early.into_iter().filter(|call| call.cost == Cost::Closing));
+        Ok(outlook)
+    }
+
+    fn before_closing(&self) -> impl Iterator<Item = &Foreseen> {
+        self.rounds.iter().flatten().chain(&self.around)
+    }
+
+    /// What the debate needs before it closes.
+    fn needed(&self) -> Vec<&Foreseen> {
+        self.before_closing().filter(|call| call.cost != Cost::Extra).collect()
+    }
+
+    /// What it could do without.
+    fn spare(&self) -> Vec<&Foreseen> {
+        self.before_closing().filter(|call| call.cost == Cost::Extra).collect()
+    }
+}
+
+/// The same calls with answers as short as they may be, and as long.
+struct Views {
+    least: Outlook,
+    full: Outlook,
+}
+
+impl Views {
+    fn of(
+        protocol: &'static Protocol,
+        panel: &Panel,
+        budget: &Budget,
+        shared: &SharedPrompt,
+        debate: &Debate,
+        until: u32,
+    ) -> Result<Self, EngineError> {
+        let at = |level| {
+            let tokens = |agent: &AgentSettings| budget.payees.answer_of(&agent.id, level);
+            Outlook::of(protocol, panel, shared, debate, until, &tokens)
+        };
+        Ok(Self { least: at(Level::LEAST)?, full: at(Level::FULL)? })
+    }
+
+    fn merged(&self, calls: impl Fn(&Outlook) -> Vec<&Foreseen>) -> Vec<Planned> {
+        Planned::merge(calls(&self.least), calls(&self.full))
+    }
+
+    /// What the debate could do without before it closes, in the words of its stages.
+    fn dispensable(&self, debate: &Debate) -> Vec<String> {
+        let spare = self.merged(Outlook::spare);
+        let stages = debate.stages.iter().filter(|stage| spare.iter().any(|call| call.key.stage == stage.id));
+        stages.map(|stage| stage.words.plural.to_string()).collect()
+    }
+}
+
+/// The cost of a debate's calls as far as it is known. Calls that a fork took over are its parent's.
+#[must_use]
+pub fn known_cost(events: &[Recorded]) -> Usd {
+    events.iter().filter_map(|recorded| cost_of(&recorded.event)).sum()
+}
+
+/// What the call of an event cost, where it is known and the debate's own.
+pub(super) fn cost_of(event: &Event) -> Option<Usd> {
+    event.call().filter(|call| !call.copied).and_then(|call| call.cost_usd)
+}

@@ -1,0 +1,292 @@
+//! Calls in flight: started together, received one by one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use foldhash::{HashMap, HashMapExt};
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+use crate::agent::{Answered, Ask, Call, OnReply, Past, Value, answer, prepare};
+use dialectic_base::call::CallRecord;
+use dialectic_base::money::Usd;
+use dialectic_llm::{Account, CallObserver, Caller, FailedCall, ModelError, Request, Reserved};
+use dialectic_record::debate::{Asked, CallKey, Event, Signal, StageId, StoredReply};
+use dialectic_record::protocol::{Cost, Step};
+use dialectic_record::signals::Signals;
+
+use super::budget::{Verdict, Wanted};
+use super::{Engine, EngineError};
+
+/// Calls in flight. Dropping them abandons them.
+pub(super) struct Calls {
+    tasks: JoinSet<()>,
+    /// Looked through for every call that is wanted, each time one comes back.
+    in_flight: HashMap<CallKey, InFlight>,
+    /// Attempts that wait for room under the cost limit, oldest first.
+    waiting: Vec<Pending>,
+    sender: UnboundedSender<Message>,
+    receiver: UnboundedReceiver<Message>,
+}
+
+struct InFlight {
+    task: tokio::task::Id,
+    step: Step,
+    /// Characters of the debate's texts in its request, when all are there.
+    length: usize,
+    /// Its replies that are not yet results.
+    past: Vec<Past>,
+}
+
+/// What a call tells. All take the same channel, so that a reply is never seen after the result it led to.
+pub(super) enum Message {
+    /// An attempt is to be sent.
+    Reserve(Pending),
+    /// An attempt failed; what it took must be on record before the next.
+    AttemptFailed(CallKey, String, CallRecord),
+    Replied(CallKey, StoredReply, CallRecord),
+    Finished(CallKey, Box<Result<Answered, FailedCall>>),
+}
+
+/// An attempt that is to be sent, and who waits to hear whether it may be.
+pub(super) struct Pending {
+    wanted: Wanted,
+    answer: oneshot::Sender<Reserved>,
+}
+
+/// Where the attempts of one call are entered, and where what happens to it is shown.
+struct Connection {
+    step: Step,
+    sender: UnboundedSender<Message>,
+    signals: Signals,
+    /// The cost limit, if there is one.
+    limit: Option<Usd>,
+    may_be_billed: Arc<AtomicBool>,
+}
+
+impl Account for Connection {
+    fn reserve<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>> {
+        Box::pin(async move {
+            let Some(limit) = self.limit else { return Ok(None) };
+            let (answer, granted) = oneshot::channel();
+            let wanted = Wanted::of(&self.step, request);
+            drop(self.sender.send(Message::Reserve(Pending { wanted, answer })));
+            // Without an answer there is no room, or nobody waits for this call any more.
+            granted.await.map(Some).map_err(|_| ModelError::OverBudget { limit })
+        })
+    }
+
+    fn enter_failure(&self, error: &ModelError, call: CallRecord) {
+        drop(self.sender.send(Message::AttemptFailed(self.step.key.clone(), error.to_string(), call)));
+    }
+}
+
+impl CallObserver for Connection {
+    fn retrying(&self, attempt: u32, error: &ModelError, wait: std::time::Duration) {
+        if !error.is_turned_away() {
+            self.may_be_billed.store(true, Ordering::Relaxed);
+        }
+        let (key, error) = (self.step.key.clone(), error.to_string());
+        self.signals.publish(Signal::CallRetrying { key, attempt, error, wait });
+    }
+
+    fn words(&self, text: &str) {
+        self.signals.publish(Signal::Words { key: self.step.key.clone(), text: text.to_owned() });
+    }
+}
+
+/// What happens to calls in flight.
+pub(super) enum News {
+    Message(Box<Message>),
+    /// A task ended as it should.
+    Ended,
+    /// A task ended without a word: a defect of the program, which must not leave the debate waiting.
+    Died(tokio::task::Id),
+}
+
+/// A call that came to its end.
+pub(super) struct Arrival {
+    pub(super) step: Step,
+    /// Characters of the debate's texts in its request, when all are there.
+    pub(super) length: usize,
+    /// Its replies that are not yet results.
+    pub(super) past: Vec<Past>,
+    pub(super) result: Result<Answered, FailedCall>,
+}
+
+impl Calls {
+    pub(super) fn new() -> Self {
+        let (sender, receiver) = unbounded_channel();
+        Self { tasks: JoinSet::new(), in_flight: HashMap::new(), waiting: Vec::new(), sender, receiver }
+    }
+
+    /// Whether none is in flight.
+    pub(super) fn is_idle(&self) -> bool {
+        self.in_flight.is_empty()
+    }
+
+    /// How many calls of a stage are in flight.
+    pub(super) fn in_flight_of(&self, stage: StageId) -> usize {
+        self.in_flight.keys().filter(|key| key.stage == stage).count()
+    }
+
+    pub(super) fn is_in_flight(&self, key: &CallKey) -> bool {
+        self.in_flight.contains_key(key)
+    }
+
+    /// What happens next. Messages come first, so that a task that has told its result is not taken for dead.
+    pub(super) async fn next(&mut self) -> News {
+        tokio::select! {
+            biased;
+            Some(message) = self.receiver.recv() => News::Message(Box::new(message)),
+            Some(joined) = self.tasks.join_next() => match joined {
+                Ok(()) => News::Ended,
+                Err(error) => News::Died(error.id()),
+            },
+            // Not reached: this value holds a sender, so the channel stays open.
+            else => News::Ended,
+        }
+    }
+
+    fn land(&mut self, key: &CallKey, result: Result<Answered, FailedCall>) -> Option<Arrival> {
+        let InFlight { step, length, past, .. } = self.in_flight.remove(key)?;
+        Some(Arrival { step, length, past, result })
+    }
+
+    /// The calls in flight.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &CallKey> {
+        self.in_flight.keys()
+    }
+}
+
+impl Arrival {
+    /// Shows that the call has come back. To be called once its result is recorded.
+    pub(super) fn show(&self, engine: &Engine) {
+        let waits_for_server = engine.outage.waits(&self.step.key);
+        let call = self.result.as_ref().ok().map(|answered| &answered.call);
+        let error = match &self.result {
+            Err(failed) => Some(failed.to_string()),
+            Ok(Answered { value: Value::Unreadable(error), .. }) => Some(error.to_string()),
+            Ok(_) => None,
+        };
+        engine.signal(Signal::CallEnded {
+            key: self.step.key.clone(),
+            latency_ms: call.map_or(0, |call| call.latency_ms),
+            tokens: call.and_then(|call| call.tokens),
+            cost_usd: call.and_then(|call| call.cost_usd),
+            error,
+            waits_for_server,
+        });
+    }
+}
+
+impl Engine {
+    /// Starts a call.
+    pub(super) fn start(&mut self, step: &Step) -> Result<(), EngineError> {
+        let agent = self.panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::unknown(&step.key.agent_id))?;
+        let agent = agent.clone();
+        let shared = self.shared()?;
+        let whole = prepare(&self.panel, &agent, &shared, self.debate(), step, usize::MAX)?;
+        let call = match self.room_of(&whole) {
+            usize::MAX => whole,
+            room => prepare(&self.panel, &agent, &shared, self.debate(), step, room)?,
+        };
+        let call = call.to_be_read(self.debate());
+        if let Some(notice) = &step.notice {
+            self.warn(notice.clone());
+        }
+        let tools = if step.answer == dialectic_record::protocol::Answer::Text {
+            self.tools_of(&agent.settings, step)?
+        } else {
+            None
+        };
+        self.launch(agent.caller, call, tools);
+        Ok(())
+    }
+
+    fn launch(&mut self, caller: Caller, call: Call, tools: Option<crate::agent::Tools>) {
+        let step = call.step.clone();
+        let key = step.key.clone();
+        let asked = self
+            .is_content_traced()
+            .then(|| Asked { system: Arc::clone(&call.request.system), prompt: Arc::clone(&call.request.prompt) });
+        self.signal(Signal::CallStarted { key: key.clone(), model: call.request.model.to_string(), asked });
+        let past = self.past.remove(&key).unwrap_or_default();
+        let sender = self.calls.sender.clone();
+        let on_reply: OnReply = {
+            let (sender, key) = (sender.clone(), key.clone());
+            // The receiver is gone only when these calls are abandoned.
+            Arc::new(move |reply, call| drop(sender.send(Message::Replied(key.clone(), reply, call))))
+        };
+        let connection = Arc::new(Connection {
+            step: step.clone(),
+            sender: sender.clone(),
+            signals: self.signals.clone(),
+            limit: self.cost_limit(),
+            may_be_billed: Arc::clone(&self.may_be_billed),
+        });
+        let silence = self.silence.clone().filter(|_| step.cost == Cost::Round);
+        let caller = Caller {
+            account: Some(Arc::clone(&connection) as Arc<dyn Account>),
+            observer: Some(connection as Arc<dyn CallObserver>),
+            silence,
+            ..caller
+        };
+        let known = past.clone();
+        let (length, judge) = (call.length, self.panel.judge.settings.id.clone());
+        let task = self.calls.tasks.spawn(async move {
+            let ask = Ask { caller, request: call.request.clone(), past: known, on_reply, tools };
+            let result = answer(ask, &call, &judge).await;
+            drop(sender.send(Message::Finished(key, Box::new(result))));
+        });
+        self.calls.in_flight.insert(step.key.clone(), InFlight { task: task.id(), step, length, past });
+    }
+
+    /// Takes notice of what happened to a call; its end is handed on.
+    pub(super) fn notice(&mut self, news: News) -> Result<Option<Arrival>, EngineError> {
+        match news {
+            News::Message(message) => match *message {
+                Message::Reserve(pending) => self.calls.waiting.push(pending),
+                Message::AttemptFailed(key, error, call) => self.append(Event::AttemptFailed { key, error, call })?,
+                Message::Replied(key, reply, call) => {
+                    self.outage.heard(&call.provider);
+                    if let Some(flying) = self.calls.in_flight.get_mut(&key) {
+                        flying.past.push((reply.clone(), call.clone()));
+                    }
+                    self.append(Event::Replied { key, reply, call })?;
+                }
+                Message::Finished(key, result) => {
+                    return Ok(self.calls.land(&key, *result));
+                }
+            },
+            News::Died(task) => {
+                let died = self.calls.in_flight.values().find(|flying| flying.task == task);
+                if let Some(key) = died.map(|flying| flying.step.key.clone()) {
+                    let error = ModelError::Broken { message: "the program failed while it was made".to_owned() };
+                    self.abandon_cost(std::slice::from_ref(&key));
+                    return Ok(self.calls.land(&key, Err(FailedCall { error, attempts: 1, spent: None })));
+                }
+            }
+            News::Ended => {}
+        }
+        Ok(None)
+    }
+
+    /// Lets those attempts go that have room under the cost limit, and tells those for which there will be none.
+    pub(super) fn admit(&mut self) -> Result<(), EngineError> {
+        for pending in std::mem::take(&mut self.calls.waiting) {
+            // Nobody waits for it when its call was abandoned.
+            if pending.answer.is_closed() {
+                continue;
+            }
+            match self.reserve(&pending.wanted)? {
+                Verdict::Granted(reserved) => drop(pending.answer.send(reserved)),
+                Verdict::Later => self.calls.waiting.push(pending),
+                Verdict::Refused => {}
+            }
+        }
+        Ok(())
+    }
+}

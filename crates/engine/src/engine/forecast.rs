@@ -1,0 +1,292 @@
+//! What a debate would take: its calls, their tokens and their cost, without calling anybody.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+use crate::agent::{Panel, PanelError, SharedPrompt, price_of};
+use dialectic_base::call::Tokens;
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::figures::{counted, list, thousands};
+use dialectic_base::money::Usd;
+use dialectic_llm::{
+    ANSWER_LIMIT, Caller, CallerLimits, ChatModel, FailedAttempt, InFlight, Live, ModelError, Reply, Request, Timeouts,
+};
+use dialectic_record::debate::{
+    AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Gathered, Made,
+    ModelLimits, PlannedCall, PromptSources, Purchase, Recorded, Settings, Span, SynthesisMethod, Timestamp, Yield,
+};
+use dialectic_record::protocol::{Protocol, Stage};
+
+use super::rehearsal::{Answers, Rehearsal};
+use super::{EngineError, purchase};
+
+/// How long answers are in the run with short ones, in tokens.
+const SHORT_ANSWER: u32 = 300;
+/// Bytes of a token in the run with short answers, and in the one with long ones: prose lies between.
+pub(super) const BYTES_PER_TOKEN: Span<f64> = Span { low: 4.5, high: 3.0 };
+
+/// Why there is no forecast.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot say what this debate would take")]
+pub enum ForecastError {
+    /// The panel cannot be built.
+    Panel(#[from] PanelError),
+    /// The debate cannot begin.
+    Fold(#[from] FoldError),
+    /// It could not be rehearsed.
+    Engine(#[from] EngineError),
+}
+
+impl Diagnostic for ForecastError {
+    fn blame(&self) -> Blame {
+        Blame::General
+    }
+}
+
+/// What the debate that `created` begins would take. `routed` are the providers whose servers may ask other prices than
+/// the list, and `gathered` is what it starts from at least and at most, where its protocol collects something. Nothing
+/// is called, and nothing is written.
+///
+/// # Errors
+/// When a role cannot be used.
+pub fn forecast(
+    protocol: &'static Protocol,
+    settings: &Settings,
+    routed: &BTreeSet<String>,
+    gathered: &Span<Gathered>,
+    created: impl Fn(&PromptSources, DebateId) -> Created,
+) -> Result<Forecast, ForecastError> {
+    let limits = CallerLimits { in_flight: Arc::new(InFlight::unbounded()), max_retries: 0 };
+    let mut panel = Panel::build(protocol, settings, |agent| Caller {
+        chat: Arc::new(Unasked),
+        provider: agent.provider.as_str().into(),
+        price: price_of(agent, settings),
+        timeouts: Timeouts { first_token: Duration::MAX, idle: Duration::MAX },
+        silence: None,
+        limits: limits.clone(),
+        account: None,
+        observer: None,
+    })?;
+    panel.routed.clone_from(routed);
+    let begun = begin(created(&panel.sources, DebateId::new("forecast")), settings)?;
+    let (little, begun) = (begun.starting_from(&gathered.low), begun.starting_from(&gathered.high));
+    let short = rehearse(protocol, &panel, &little, Length::Short, false)?;
+    let long = rehearse(protocol, &panel, &begun, Length::Long, true)?;
+    // Where rounds can end early, what follows them belongs to another round in the shorter run, and is the same call.
+    let bytes_in = |calls: &BTreeMap<CallKey, usize>, key: &CallKey| {
+        let is_in_round = begun.stage(key.stage).is_none_or(|stage| stage.in_round);
+        let is_same = |other: &CallKey| !is_in_round && CallKey { round: key.round, ..other.clone() } == *key;
+        let found = calls.get(key).or_else(|| calls.iter().find(|(other, _)| is_same(other)).map(|(_, bytes)| bytes));
+        found.copied()
+    };
+    // The two differ in length and in choices: one between them tells which of both makes a call.
+    let between = (!long.keys().eq(short.keys())).then(|| rehearse(protocol, &panel, &begun, Length::Long, false));
+    let between = between.transpose()?;
+    let made = |key: &CallKey| {
+        let has = |calls: &BTreeMap<CallKey, usize>| bytes_in(calls, key).is_some();
+        // Texts that do not agree are not challenged, which neither of the two runs shows.
+        let is_challenge = begun.stage(key.stage).is_some_and(|stage| stage.yields == Some(Yield::Challenge));
+        match (has(&short), has(&long)) {
+            (true, true) if is_challenge => Made::ByChoice,
+            (true, true) => Made::Always,
+            (is_short, _) if between.as_ref().is_some_and(|between| has(between) != is_short) => Made::ByLength,
+            (true | false, _) => Made::ByChoice,
+        }
+    };
+    let mut keys: Vec<&CallKey> =
+        short.keys().filter(|key| bytes_in(&long, key).is_none()).chain(long.keys()).collect();
+    keys.sort_by_key(|key| begun.key_rank(key));
+    let calls = keys.into_iter().filter_map(|key| {
+        let agent = &panel.agent(&key.agent_id)?.settings;
+        let tokens = |bytes: usize, length: Length| (length.tokens_of(bytes), u64::from(length.answer_of(agent)));
+        let of_short = bytes_in(&short, key).map(|bytes| tokens(bytes, Length::Short));
+        let of_long = bytes_in(&long, key).map(|bytes| tokens(bytes, Length::Long));
+        let made = made(key);
+        let low = of_short.filter(|_| made == Made::Always).unwrap_or_default();
+        let high = of_long.or(of_short).unwrap_or_default();
+        let price = price_of(agent, settings);
+        let cost = |(input, output)| -> Option<Usd> {
+            Some(price?.cost(Tokens { input_tokens: input, cached_input_tokens: 0, output_tokens: output }))
+        };
+        Some(PlannedCall {
+            made,
+            key: key.clone(),
+            model: agent.model.clone(),
+            provider: agent.provider.clone(),
+            input: Span { low: low.0, high: high.0 },
+            output: Span { low: low.1, high: high.1 },
+            cost: cost(low).zip(cost(high)).map(|(low, high)| Span { low, high }),
+        })
+    });
+    let calls: Vec<PlannedCall> = calls.collect();
+    let last_round = |calls: &BTreeMap<CallKey, usize>| calls.keys().map(|key| key.round).max().unwrap_or(0);
+    let rounds = Span { low: last_round(&short), high: last_round(&long) };
+    let deciders = deciders(protocol, settings, rounds);
+    let mut assumptions = assumptions(settings, gathered, rounds, &list(&deciders));
+    assumptions.extend(outcomes(protocol, settings, &calls, rounds));
+    let purchase: Option<Purchase> = purchase(protocol, &panel, &Debate { settings: Some(settings.clone()), ..begun })?;
+    Ok(Forecast { calls, deciders, assumptions, purchase })
+}
+
+/// The debate as it begins: whole, without a cost limit, and with a judge that reads all of it, since what its model's
+/// window leaves of that is warned of.
+fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError> {
+    created.settings.debate.budget = BudgetSettings::default();
+    created.settings.terms.max_cost = None;
+    let unbounded = ModelLimits { context_window: Some(u64::MAX), max_output: None };
+    created.settings.models.insert(settings.judge.model.clone(), unbounded);
+    let event = dialectic_record::debate::Event::Created(Box::new(created));
+    Debate::create(&Recorded { seq: 1, at: Timestamp::now(), event })
+}
+
+/// The words for what decides how many calls there are, beside the length of texts: the choices of a round, and the
+/// closing where it leads to further rounds.
+fn deciders(protocol: &Protocol, settings: &Settings, rounds: Span<u32>) -> Vec<String> {
+    let decides = |stage: &&Stage| {
+        let info = &stage.info;
+        info.in_round && stage.rows.len() > 1 && matches!(info.yields, Some(Yield::Agreement | Yield::Ballot))
+    };
+    let closing = protocol.stage(protocol.closing()).filter(|_| rounds.high > settings.debate.rounds);
+    let deciding = protocol.stages.iter().filter(decides).chain(closing);
+    let words: Vec<String> = deciding.map(|stage| format!("the {}", stage.info.words.plural)).collect();
+    if words.is_empty() { vec!["the choices".to_owned()] } else { words }
+}
+
+/// What the figures assume of results that decide how many calls there are.
+fn outcomes(protocol: &Protocol, settings: &Settings, calls: &[PlannedCall], rounds: Span<u32>) -> Vec<String> {
+    let yielding = |wanted| protocol.stages.iter().find(move |stage| stage.info.yields == Some(wanted));
+    let mut outcomes = Vec::new();
+    if yielding(Yield::Agreement).is_some() {
+        outcomes.push("at the least all texts decide the same in the same words from the beginning".to_owned());
+    }
+    let challenge = yielding(Yield::Challenge).map(|stage| &stage.info);
+    if let Some(challenge) = challenge.filter(|stage| calls.iter().any(|call| call.key.stage == stage.id)) {
+        outcomes.push(format!("at the most the {} send back every agreement that they may", challenge.words.plural));
+    }
+    let further = rounds.high.saturating_sub(settings.debate.rounds);
+    if let Some(closing) = protocol.stage(protocol.closing()).filter(|_| further > 0) {
+        let (words, added) = (&closing.info.words.plural, counted(further.into(), "round"));
+        outcomes.push(format!("at the most the {words} find something missing and add {added}"));
+    }
+    outcomes
+}
+
+/// What the figures assume. Where `rounds` is no single number, it is the `deciders` that decide on it.
+fn assumptions(settings: &Settings, gathered: &Span<Gathered>, rounds: Span<u32>, deciders: &str) -> Vec<String> {
+    let debate = &settings.debate;
+    let run = if rounds.low == rounds.high {
+        "every round is run".to_owned()
+    } else {
+        format!("{} to {} rounds are run, as {deciders} decide", rounds.low, rounds.high)
+    };
+    let mut assumptions = vec![
+        format!(
+            "answers have {SHORT_ANSWER} to {ANSWER_LIMIT} tokens, or to an agent's `maxTokens`; a token has {} to {} \
+             bytes",
+            BYTES_PER_TOKEN.low, BYTES_PER_TOKEN.high
+        ),
+        format!("{run}, and no call is repeated after an error or an answer that cannot be read"),
+        "nothing is read from a provider's cache, which would cost less".to_owned(),
+    ];
+    if begins_with_more(gathered) {
+        let bytes = gathered.high.bytes() - gathered.low.bytes();
+        assumptions.push(format!(
+            "no command of `contextCommands` is run; together they print {} bytes at most",
+            thousands(bytes as u64)
+        ));
+    }
+    let tools = settings.agents.iter().filter(|agent| !agent.tools.is_empty());
+    if let Some(limit) = tools.map(|agent| agent.tool_call_limit).max() {
+        assumptions.push(format!("no tool is called; each call of an agent with tools can become up to {}", limit + 1));
+    }
+    if debate.interactive_clarifications {
+        let most = debate.clarifications_max_iterations;
+        assumptions.push(format!("agents are asked once what is unclear; with answers up to {most} times"));
+    }
+    if debate.synthesis_method == SynthesisMethod::Voting {
+        assumptions.push("the vote has a winner; a tie takes a call of the judge more".to_owned());
+    }
+    assumptions
+}
+
+/// Whether commands may add to what is known.
+fn begins_with_more(gathered: &Span<Gathered>) -> bool {
+    gathered.high.bytes() > gathered.low.bytes()
+}
+
+/// Which of two runs: answers are short in the one, and as long as they may be in the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Length {
+    Short,
+    Long,
+}
+
+impl Length {
+    /// How long an agent's answers are, in tokens.
+    fn answer_of(self, agent: &AgentSettings) -> u32 {
+        let limit = agent.max_tokens.unwrap_or(ANSWER_LIMIT);
+        match self {
+            Self::Short => SHORT_ANSWER.min(limit),
+            Self::Long => limit,
+        }
+    }
+
+    fn bytes_per_token(self) -> f64 {
+        match self {
+            Self::Short => BYTES_PER_TOKEN.low,
+            Self::Long => BYTES_PER_TOKEN.high,
+        }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss,
+        reason = "prompts are far below 2^53 bytes"
+    )]
+    fn tokens_of(self, bytes: usize) -> u64 {
+        (bytes as f64 / self.bytes_per_token()).ceil() as u64
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "answers are far below 2^53 bytes")]
+    fn bytes_of(self, tokens: u32) -> usize {
+        // Words of five bytes, and one more for what is left.
+        ((f64::from(tokens) * self.bytes_per_token() / 5.0) as usize + 1) * 5
+    }
+}
+
+/// Bytes of the request of each call of a whole debate. `demanding` says whether all that leads to more calls happens.
+fn rehearse(
+    protocol: &'static Protocol,
+    panel: &Panel,
+    begun: &Debate,
+    length: Length,
+    demanding: bool,
+) -> Result<BTreeMap<CallKey, usize>, ForecastError> {
+    let shared = SharedPrompt::of(begun).map_err(EngineError::from)?;
+    let bytes = |agent: &AgentSettings| length.bytes_of(length.answer_of(agent));
+    let answers = Answers { bytes: &bytes, demanding, extends: demanding };
+    let mut rehearsal = Rehearsal::new(protocol, panel, &shared, begun, answers);
+    let mut calls = Vec::new();
+    let mut goes_on = true;
+    while goes_on {
+        calls.extend(rehearsal.rounds(u32::MAX)?);
+        let (closing, leads_on) = rehearsal.close()?;
+        calls.extend(closing);
+        goes_on = leads_on;
+    }
+    calls.retain(|call| !call.is_second_chance);
+    Ok(calls.into_iter().map(|call| (call.key, call.bytes)).collect())
+}
+
+/// The model of everybody in a debate that is only rehearsed: nobody is asked.
+struct Unasked;
+
+impl ChatModel for Unasked {
+    fn ask<'a>(&'a self, _: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        Box::pin(async { Err(ModelError::Broken { message: "a rehearsal asks nobody".to_owned() }.into()) })
+    }
+}

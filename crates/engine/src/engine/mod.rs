@@ -1,0 +1,911 @@
+//! Runs a debate by its protocol: starts the calls that are ready, records what comes back, asks again what follows.
+//!
+//! The engine is the one owner of the record. Calls run as tasks and return values; every event goes to the journal
+//! first, then into the state, then to whoever watches. It knows steps and their results, and no stage by name: which
+//! calls there are, what each waits for and where a stage leads is the [protocol](dialectic_record::protocol)'s word.
+
+mod budget;
+mod calls;
+mod follow_up;
+mod forecast;
+mod outage;
+mod rehearsal;
+mod results;
+mod windows;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{Panel, Past, SharedPrompt};
+use crate::tools::ToolContext;
+use dialectic_base::call::CallRecord;
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::money::Usd;
+use dialectic_llm::Silence;
+use dialectic_record::debate::{
+    AgentClarifications, AgentId, CallKey, Clarification, Debate, Event, Gathered, Ledger, Outcome, Recorded,
+    RoundInProgress, Settled, Signal, StageId, Status, StopReason, Timestamp, Yield,
+};
+use dialectic_record::prompt::PromptError;
+use dialectic_record::protocol::{Answer, Cost, Next, NoTransition, Protocol, Stage, Step, Trigger};
+use dialectic_record::signals::Signals;
+use dialectic_record::store::{Record, StoreError};
+
+pub use budget::{Books, BudgetError, check_prices, check_purchase, known_cost, purchase};
+pub use follow_up::FollowUpError;
+pub use forecast::{ForecastError, forecast};
+pub use outage::OnOutage;
+pub use windows::{WindowError, check_windows, telling_rounds};
+
+use budget::Budget;
+use calls::{Arrival, Calls};
+use outage::Outage;
+
+/// How a run of a debate ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// With an answer.
+    Completed,
+    /// The user has to answer questions first.
+    Suspended,
+    /// It was interrupted; it can be resumed.
+    Paused,
+    /// It is saved as paused, because a server that it needs is gone; it can be resumed.
+    ServerGone,
+    /// Without an answer; it can be resumed.
+    Failed,
+}
+
+/// What a debate that waits for the user is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// It goes on, if only to close.
+    GoOn,
+    /// It is to end, and there is nothing that it could be closed with.
+    GiveUp,
+    /// It stays paused.
+    Nothing,
+}
+
+/// Why a run could not go on. The debate itself is as far as its journal says.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The record cannot be written.
+    #[error("the debate cannot be saved")]
+    Store(#[from] StoreError),
+    /// A template is defective.
+    #[error("a prompt cannot be rendered")]
+    Prompt(#[from] PromptError),
+    /// The context directory cannot be opened.
+    #[error("cannot open the context directory {path}")]
+    ContextDir {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The protocol lacks a row.
+    #[error(transparent)]
+    Protocol(#[from] NoTransition),
+    /// The protocol wants somebody called who does not take part.
+    #[error("the protocol wants {id} called, who does not take part")]
+    UnknownAgent {
+        /// Who.
+        id: AgentId,
+    },
+}
+
+impl Diagnostic for EngineError {
+    fn blame(&self) -> Blame {
+        Blame::General
+    }
+}
+
+impl EngineError {
+    fn unknown(id: &AgentId) -> Self {
+        Self::UnknownAgent { id: id.clone() }
+    }
+}
+
+/// What a running debate can be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Start nothing new, and pause once what is in flight has come back.
+    Pause,
+    /// As [`Pause`](Self::Pause), but stay ready to go on.
+    Hold,
+    /// Do not pause after all, or not any more.
+    GoOn,
+    /// Start nothing new, and close with what there is.
+    Stop,
+    /// The user has taken notice of what the debate costs.
+    Acknowledge,
+    /// The user answers a question. What is not open is left as it is.
+    Answer {
+        /// Who asked.
+        agent_id: AgentId,
+        /// Which of its questions.
+        item_id: String,
+        /// What the user says.
+        answer: String,
+    },
+    /// The user gives no further answers.
+    EndQuestions,
+}
+
+/// Collects what a debate starts from.
+pub type Gather = Box<dyn Fn(&Debate) -> BoxFuture<'static, Gathered> + Send + Sync>;
+
+/// A debate that runs.
+pub struct Engine {
+    protocol: &'static Protocol,
+    panel: Panel,
+    gather: Option<Gather>,
+    record: Record,
+    signals: Signals,
+    cancel: CancellationToken,
+    commands: mpsc::UnboundedReceiver<Command>,
+    /// Replies from an earlier run that were not yet results.
+    past: HashMap<CallKey, Vec<Past>>,
+    calls: Calls,
+    /// The servers that are gone, and the calls that wait for them.
+    outage: Outage,
+    /// The calls of the present stages that have not come to their end, in the order in which they are wanted.
+    open: Vec<Open>,
+    /// The stages whose calls have begun, by round and rank.
+    announced: BTreeMap<(u32, usize), Announced>,
+    /// Calls that the debate goes without, because the cost limit has no room for them.
+    refused: HashSet<CallKey>,
+    /// Why there is no room for the answer of the debate.
+    refusal: Option<String>,
+    /// For how many characters of the debate's texts a call has room whose model takes no more.
+    rooms: HashMap<CallKey, usize>,
+    /// How long the calls of the present round may be silent, once it runs.
+    silence: Option<Arc<Silence>>,
+    shared: Option<SharedPrompt>,
+    /// What the tools of the present round see.
+    tools: Option<(u32, Option<ToolContext>)>,
+    budget: Option<Budget>,
+    known_cost: Usd,
+    is_pausing: bool,
+    /// Whether it stays ready to go on once it has paused.
+    is_held: bool,
+    /// Whether an attempt was made that somebody may have been billed for.
+    may_be_billed: Arc<AtomicBool>,
+    round: RoundInProgress,
+    /// The model that each configured one answered as, until it was compared.
+    served: HashMap<(String, String), String>,
+}
+
+/// A call that is wanted.
+struct Open {
+    step: Step,
+    /// The stage that wants it, which need not be what it is called for.
+    stage: StageId,
+}
+
+/// A stage whose calls have begun.
+struct Announced {
+    stage: StageId,
+    /// How many results it takes.
+    expected: usize,
+    /// The passes before belong to an earlier time that the debate was in this stage.
+    first_pass: u8,
+}
+
+impl Engine {
+    /// Takes up a debate. `past` are the events of its record from before this run; `commands` is how it is told
+    /// something while it runs, and `cancel` ends it at once.
+    #[must_use]
+    pub fn new(
+        protocol: &'static Protocol,
+        panel: Panel,
+        record: Record,
+        past: &[Recorded],
+        signals: Signals,
+        cancel: CancellationToken,
+        commands: mpsc::UnboundedReceiver<Command>,
+    ) -> Self {
+        let mut replies: HashMap<CallKey, Vec<Past>> = HashMap::new();
+        let mut served = HashMap::new();
+        for recorded in past {
+            if let Some(call) = recorded.event.call()
+                && let Some(model) = &call.served_model
+            {
+                served.insert((call.provider.clone(), call.model.clone()), model.clone());
+            }
+            if let Event::Replied { key, reply, call } = &recorded.event {
+                replies.entry(key.clone()).or_default().push((reply.clone(), call.clone()));
+            }
+        }
+        let settings = record.debate().settings.as_ref();
+        let budget = settings.and_then(|settings| Budget::of(settings, &panel.routed, past));
+        let known_cost = known_cost(past);
+        let round = RoundInProgress::of(past, &record.debate().stages);
+        Self {
+            protocol,
+            panel,
+            gather: None,
+            record,
+            signals,
+            cancel,
+            commands,
+            past: replies,
+            calls: Calls::new(),
+            outage: Outage::of(past),
+            open: Vec::new(),
+            announced: BTreeMap::new(),
+            refused: HashSet::new(),
+            refusal: None,
+            rooms: HashMap::new(),
+            silence: None,
+            shared: None,
+            tools: None,
+            budget,
+            known_cost,
+            is_pausing: false,
+            is_held: false,
+            may_be_billed: Arc::default(),
+            round,
+            served,
+        }
+    }
+
+    /// The same, with what it starts from collected in this way, where its protocol wants it.
+    #[must_use]
+    pub fn gathering(self, gather: Gather) -> Self {
+        Self { gather: Some(gather), ..self }
+    }
+
+    /// The same, with a limit that holds beside its own: what it may cost in all, its `past` included.
+    #[must_use]
+    pub fn at_most(mut self, most: Usd, past: &[Recorded]) -> Self {
+        let budget = self.budget.take().or_else(|| {
+            let mut settings = self.debate().settings.clone()?;
+            settings.debate.budget.max_cost_usd = Some(most);
+            Budget::of(&settings, &self.panel.routed, past)
+        });
+        self.budget = budget.map(|budget| budget.at_most(most));
+        self
+    }
+
+    /// The same, which does this while a server is gone that it needs.
+    #[must_use]
+    pub fn on_outage(mut self, on: OnOutage) -> Self {
+        self.outage.on = on;
+        self
+    }
+
+    /// Runs the debate until it ends or has to wait.
+    ///
+    /// # Errors
+    /// When it cannot be saved, or by a defect of the program. The debate can be resumed from what is saved.
+    pub async fn run(&mut self) -> Result<Ending, EngineError> {
+        let ended = self.go_through().await;
+        // Calls in flight are abandoned before the last save, so that nothing is recorded behind it.
+        self.calls = Calls::new();
+        let saved = match ended {
+            Ok(ending) => self.record.flush().await.map(|()| ending).map_err(EngineError::from),
+            failed => failed,
+        };
+        if saved.is_err() {
+            self.record.salvage().await;
+        }
+        saved
+    }
+
+    async fn go_through(&mut self) -> Result<Ending, EngineError> {
+        self.outage.begin_run();
+        let mut reached = self.debate().current_stage.unwrap_or(self.protocol.start());
+        if self.debate().status != Status::Pending {
+            self.append(Event::Resumed)?;
+            reached = self.reopen(reached)?;
+        }
+        self.plan_costs(self.debate().current_round.max(1))?;
+        // What was in flight is tried again. A run that was killed behind the decision to stop had not left its stage.
+        let stops = self.is_stopping() && reached != self.protocol.closing();
+        let again = if stops { Trigger::STOP } else { Trigger::RETRY };
+        let Next::Go(mut stage) = self.protocol.next(reached, again)? else {
+            return Err(NoTransition { protocol: self.protocol.name, stage: reached, trigger: again }.into());
+        };
+        self.append(Event::StageEntered { stage })?;
+        // The first save is waited for: where it fails, nothing has been paid for yet.
+        self.record.flush().await?;
+        loop {
+            let trigger = self.visit_or_pause(stage).await?;
+            if trigger == Trigger::RETRY {
+                stage = self.reopen(stage)?;
+            }
+            if trigger == Trigger::STOP {
+                self.outage.give_up();
+            }
+            stage = match self.protocol.next(stage, trigger)? {
+                Next::Go(next) => next,
+                Next::Begin(next) => self.begin_round(next)?,
+                Next::Suspend => {
+                    self.append(Event::Suspended { stage })?;
+                    return Ok(Ending::Suspended);
+                }
+                Next::Done => {
+                    let outcome = Some(Outcome::derive(self.debate()));
+                    self.append(Event::Completed { outcome })?;
+                    return Ok(Ending::Completed);
+                }
+                Next::Fail => return Ok(Ending::Failed),
+                Next::Pause => {
+                    self.append(Event::Paused)?;
+                    return Ok(if self.outage.ends_run { Ending::ServerGone } else { Ending::Paused });
+                }
+            };
+            self.append(Event::StageEntered { stage })?;
+            self.record.checkpoint()?;
+        }
+    }
+
+    /// Begins the next round with `stage`, where the cost limit has room for it; else the debate closes.
+    fn begin_round(&mut self, stage: StageId) -> Result<StageId, EngineError> {
+        let round = self.debate().current_round + 1;
+        // Behind the closing a rehearsal would end at once.
+        let mut ahead = self.debate().clone();
+        let at = Timestamp::now();
+        for event in [Event::RoundBegun { round, stage }, Event::StageEntered { stage }] {
+            drop(ahead.apply(&Recorded { seq: 0, at, event }));
+        }
+        self.plan_costs_of(&ahead, round)?;
+        if !self.is_plan_affordable() {
+            self.stop_for_budget()?;
+            return Ok(self.protocol.closing());
+        }
+        self.append(Event::RoundBegun { round, stage })?;
+        self.start_the_clock();
+        Ok(stage)
+    }
+
+    async fn visit_or_pause(&mut self, stage: StageId) -> Result<Trigger, EngineError> {
+        let cancel = self.cancel.clone();
+        if cancel.is_cancelled() {
+            return Ok(Trigger::PAUSE);
+        }
+        tokio::select! {
+            biased;
+            // First, so that an answer that is there when the interrupt comes is recorded: it is paid for.
+            trigger = self.visit(stage) => trigger,
+            () = cancel.cancelled() => Ok(Trigger::PAUSE),
+        }
+    }
+
+    /// Makes the calls of a stage, and those of later ones whose inputs are there, until all of its own have come to
+    /// their end.
+    async fn visit(&mut self, id: StageId) -> Result<Trigger, EngineError> {
+        self.gather(id).await?;
+        let is_closing = id == self.protocol.closing();
+        if is_closing {
+            // What the answer rests on is there: from here on only the closing is needed.
+            self.plan_costs(0)?;
+        } else if self.makes_calls_around_rounds(id) {
+            // What it reads is there: it need not be kept for as if it were as long as it could be.
+            self.plan_costs(self.debate().current_round.max(1))?;
+        }
+        if self.protocol.stage(id).is_some_and(|stage| stage.info.in_round) && self.silence.is_none() {
+            self.start_the_clock();
+        }
+        let mut is_stale = true;
+        loop {
+            self.obey()?;
+            if self.is_stopping() && !is_closing || self.is_pausing {
+                self.open.clear();
+                match self.next_arrival().await? {
+                    Some(arrival) => {
+                        self.take(&arrival)?;
+                    }
+                    None if self.is_pausing => return Ok(Trigger::PAUSE),
+                    None => return Ok(Trigger::STOP),
+                }
+                is_stale = true;
+                continue;
+            }
+            is_stale |= self.do_without()?;
+            if self.is_cut_off() {
+                // What is in flight comes to its own end.
+                match self.next_arrival().await? {
+                    Some(arrival) => {
+                        self.take(&arrival)?;
+                    }
+                    None => return self.sit_out().await,
+                }
+                is_stale = true;
+                continue;
+            }
+            if is_stale {
+                self.look(id)?;
+                if let Some(reason) = self.broken() {
+                    return self.fail(reason);
+                }
+            }
+            self.start_ready()?;
+            if !self.open.iter().any(|open| open.stage == id) {
+                break;
+            }
+            match self.next_arrival().await? {
+                Some(arrival) => {
+                    is_stale = self.take(&arrival)?;
+                    // What a stage wants next may follow from its last result.
+                    is_stale |= !self.open.iter().any(|open| open.stage == id);
+                }
+                None if self.is_round_over_time() && self.open.iter().any(|open| open.step.cost == Cost::Round) => {
+                    self.append(Event::RoundTimedOut { round: self.debate().current_round })?;
+                    is_stale = true;
+                }
+                // Nothing is in flight and nothing can start: what is still waited for never will come.
+                None => break,
+            }
+        }
+        self.end_announced(id);
+        let stage = self.declared(id)?;
+        match (stage.outcome)(self.debate()) {
+            Ok(trigger) => Ok(trigger),
+            Err(reason) => {
+                let refusal = self.refusal.take().map(|refusal| format!(": {refusal}")).unwrap_or_default();
+                self.fail(format!("{reason}{refusal}"))
+            }
+        }
+    }
+
+    /// Whether a stage outside of the rounds has calls to make.
+    fn makes_calls_around_rounds(&self, id: StageId) -> bool {
+        let stage = self.protocol.stage(id).filter(|stage| !stage.info.in_round);
+        stage.is_some_and(|stage| !(stage.steps)(self.debate()).is_empty())
+    }
+
+    /// Collects what the debate starts from, where that is a stage's business and has not been done.
+    async fn gather(&mut self, id: StageId) -> Result<(), EngineError> {
+        let gathers = self.debate().stage(id).is_some_and(|stage| stage.yields == Some(Yield::Material));
+        let Some(gather) = self.gather.as_ref().filter(|_| gathers && self.debate().gathered.is_none()) else {
+            return Ok(());
+        };
+        let gathered = gather(self.debate()).await;
+        for material in &gathered.material {
+            if let Some(error) = &material.error {
+                self.warn(format!("{} {}: {error}", material.source.name(), material.name));
+            }
+        }
+        // What is said from here on rests on it.
+        self.shared = None;
+        Ok(self.append(Event::Gathered { gathered })?)
+    }
+
+    fn declared(&self, id: StageId) -> Result<&'static Stage, EngineError> {
+        let protocol = self.protocol;
+        let missing = NoTransition { protocol: protocol.name, stage: id, trigger: Trigger::RETRY };
+        Ok(protocol.stage(id).ok_or(missing)?)
+    }
+
+    /// Asks the protocol what follows from the record: facts, which are recorded, and calls that are wanted.
+    fn look(&mut self, id: StageId) -> Result<(), EngineError> {
+        let within_reach = self.protocol.within_reach(id);
+        for stage in &within_reach {
+            // Each fact can lead to others.
+            loop {
+                let facts = (stage.facts)(self.debate());
+                if facts.is_empty() {
+                    break;
+                }
+                let settling = facts.iter().filter_map(Event::settles).map(|(key, _)| key.clone()).collect::<Vec<_>>();
+                if let Some(key) = settling.first() {
+                    let steps = stage.steps;
+                    self.announce(key.round, key.stage, steps, |engine| {
+                        engine.count_open(key.round, key.stage, &steps(engine.debate()))
+                    });
+                }
+                for fact in facts {
+                    self.append(fact)?;
+                }
+            }
+        }
+        let debate = self.debate();
+        let timed_out = debate.round(debate.current_round).is_some_and(|round| round.timed_out);
+        let mut open = Vec::new();
+        for stage in within_reach {
+            let wanted = (stage.steps)(debate).into_iter().filter(|step| {
+                debate.settled(&step.key).is_none()
+                    && !self.refused.contains(&step.key)
+                    && !(timed_out && step.cost == Cost::Round)
+            });
+            open.extend(wanted.map(|step| Open { step, stage: stage.info.id }));
+        }
+        self.open = open;
+        Ok(())
+    }
+
+    /// Starts every call that is wanted and has its inputs.
+    fn start_ready(&mut self) -> Result<(), EngineError> {
+        let debate = self.debate();
+        let over_time = self.is_round_over_time();
+        let held = self.outage.providers();
+        let is_held = |key: &CallKey| {
+            let agent = self.panel.agent(&key.agent_id).filter(|_| !held.is_empty());
+            self.outage.waits(key) || agent.is_some_and(|agent| held.contains(&agent.caller.provider))
+        };
+        let ready = self.open.iter().filter(|open| {
+            // Past its limit a round starts no call; what is in flight comes to its own end.
+            let is_due = !over_time || open.step.cost != Cost::Round;
+            is_due
+                && !is_held(&open.step.key)
+                && !self.calls.is_in_flight(&open.step.key)
+                && self.protocol.can_start(&open.step, debate, |input| {
+                    if self.calls.is_in_flight(input) {
+                        Some(false)
+                    } else {
+                        self.refused.contains(input).then_some(true)
+                    }
+                })
+        });
+        let ready: Vec<(StageId, Step)> = ready.map(|open| (open.stage, open.step.clone())).collect();
+        for (wanted_by, step) in ready {
+            // What finds no place now is asked for again when a call has come back.
+            if !self.has_place(step.key.stage) {
+                continue;
+            }
+            let (round, stage) = (step.key.round, step.key.stage);
+            let steps = self.declared(wanted_by)?.steps;
+            self.announce(round, stage, steps, |engine| {
+                engine.count_open(round, stage, engine.open.iter().map(|open| &open.step))
+            });
+            self.start(&step)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the settings let another call of a stage be in flight.
+    fn has_place(&self, stage: StageId) -> bool {
+        let settings = self.debate().settings.as_ref();
+        let limit = settings.and_then(|settings| settings.debate.in_flight_of(stage));
+        limit.is_none_or(|limit| self.calls.in_flight_of(stage) < limit as usize)
+    }
+
+    /// How many of `steps` are calls of a stage that are still to come to their end.
+    fn count_open<'a>(&self, round: u32, stage: StageId, steps: impl IntoIterator<Item = &'a Step>) -> usize {
+        let is_open = |step: &&Step| {
+            step.key.stage == stage && step.key.round == round && self.debate().settled(&step.key).is_none()
+        };
+        steps.into_iter().filter(is_open).count()
+    }
+
+    /// Shows that the calls of a stage begin, of which `total` counts those that are known. `steps` are those of the
+    /// stage that wants them.
+    fn announce(
+        &mut self,
+        round: u32,
+        stage: StageId,
+        steps: fn(&Debate) -> Vec<Step>,
+        total: impl FnOnce(&Self) -> usize,
+    ) {
+        let place = (round, self.debate().stage_rank(stage));
+        if self.announced.contains_key(&place) {
+            return;
+        }
+        let total = total(self);
+        // A stage to which a protocol comes back in the same round has an end of its own each time.
+        let wanted = steps(self.debate()).into_iter().map(|step| step.key);
+        let passes = wanted.filter(|key| key.stage == stage && key.round == round).map(|key| key.pass);
+        let first_pass = passes.min().unwrap_or(1);
+        let expected = total + self.done(round, stage, first_pass);
+        self.announced.insert(place, Announced { stage, expected, first_pass });
+        self.signal(Signal::StageStarted { stage, round, total });
+    }
+
+    /// Shows that the calls of a stage have come to their end, with those of the kinds that are made within it.
+    fn end_announced(&mut self, id: StageId) {
+        let is_over = |stage: StageId| {
+            let is_kind = self.debate().stage(stage).is_some_and(|info| !info.is_place);
+            stage == id || (is_kind && !self.open.iter().any(|open| open.step.key.stage == stage))
+        };
+        let over: Vec<_> = self.announced.iter().filter(|(_, one)| is_over(one.stage)).map(|(at, _)| *at).collect();
+        for place in over {
+            let Some(Announced { stage, expected, first_pass }) = self.announced.remove(&place) else { continue };
+            let done = self.done(place.0, stage, first_pass);
+            let failed = expected.saturating_sub(done);
+            self.signal(Signal::StageEnded { stage, round: place.0, done, failed });
+        }
+    }
+
+    /// How many results of a stage are there, from that pass on.
+    fn done(&self, round: u32, stage: StageId, first_pass: u8) -> usize {
+        let is_meant = |key: &CallKey| key.round == round && key.stage == stage && key.pass >= first_pass;
+        let of = |key: &CallKey, settled: Settled| is_meant(key) && settled != Settled::Failed;
+        self.debate().settled.iter().filter(|(key, settled)| of(key, **settled)).count()
+    }
+
+    /// The next call that comes to its end; nothing when none is in flight.
+    async fn next_arrival(&mut self) -> Result<Option<Arrival>, EngineError> {
+        loop {
+            self.admit()?;
+            if self.calls.is_idle() {
+                return Ok(None);
+            }
+            tokio::select! {
+                biased;
+                news = self.calls.next() => {
+                    if let Some(arrival) = self.notice(news)? {
+                        return Ok(Some(arrival));
+                    }
+                }
+                Some(command) = self.commands.recv() => self.heed(command)?,
+            }
+        }
+    }
+
+    /// Takes notice of what the debate was told meanwhile.
+    fn obey(&mut self) -> Result<(), EngineError> {
+        while let Ok(command) = self.commands.try_recv() {
+            self.heed(command)?;
+        }
+        Ok(())
+    }
+
+    fn heed(&mut self, command: Command) -> Result<(), EngineError> {
+        match command {
+            Command::Pause => (self.is_pausing, self.is_held) = (true, false),
+            Command::Hold => (self.is_pausing, self.is_held) = (true, true),
+            Command::GoOn => (self.is_pausing, self.is_held) = (false, false),
+            Command::Acknowledge => self.acknowledge()?,
+            Command::Stop if self.debate().final_round().is_none() => {
+                self.warn("there is nothing yet that the debate could be closed with: it goes on");
+            }
+            Command::Stop => {
+                let is_closing = self.debate().current_stage == Some(self.protocol.closing());
+                if !is_closing && !self.is_stopping() {
+                    self.append(Event::Stopping { reason: StopReason::User })?;
+                }
+            }
+            Command::Answer { agent_id, item_id, answer } => self.answer(agent_id, item_id, answer)?,
+            Command::EndQuestions => self.end_questions()?,
+        }
+        Ok(())
+    }
+
+    /// Puts on record that the user has taken notice of what the debate costs.
+    fn acknowledge(&mut self) -> Result<(), EngineError> {
+        if self.debate().cost_warning.is_some_and(|warning| !warning.acknowledged) {
+            self.append(Event::CostAcknowledged)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in answers until no question is open; each is on record as soon as it is there. Then the debate goes on, as it
+    /// does when it is told to close; not when it is told to pause, nor when nobody is left who could answer.
+    ///
+    /// # Errors
+    /// When what it is told cannot be put on record.
+    pub async fn told_answers(&mut self) -> Result<Heard, EngineError> {
+        while self.debate().open_questions().next().is_some() {
+            match self.commands.recv().await {
+                Some(Command::Pause) | None => return Ok(Heard::Nothing),
+                Some(Command::Stop) => return self.told_to_stop(),
+                Some(Command::Hold | Command::GoOn) => {}
+                Some(told @ (Command::Acknowledge | Command::Answer { .. } | Command::EndQuestions)) => {
+                    self.heed(told)?;
+                }
+            }
+        }
+        Ok(Heard::GoOn)
+    }
+
+    /// Has a debate that waits close with what is there.
+    fn told_to_stop(&mut self) -> Result<Heard, EngineError> {
+        if self.debate().final_round().is_none() {
+            return Ok(Heard::GiveUp);
+        }
+        self.heed(Command::Stop)?;
+        (self.is_pausing, self.is_held) = (false, false);
+        Ok(Heard::GoOn)
+    }
+
+    /// Records that the debate ends without an answer, since the user stopped it before there was anything to close it
+    /// with.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub async fn give_up(&mut self) -> Result<(), EngineError> {
+        self.append(Event::stopped_without_proposal())?;
+        Ok(self.record.flush().await?)
+    }
+
+    /// Waits until the debate, which has paused, is told to go on, if only to close: not where it was not to stay
+    /// ready, nor when nobody is left who could say so. Then [`run`](Self::run) takes it up where it is.
+    ///
+    /// # Errors
+    /// When what it is told meanwhile cannot be put on record.
+    pub async fn told_to_go_on(&mut self) -> Result<Heard, EngineError> {
+        while self.is_held {
+            match self.commands.recv().await {
+                Some(Command::GoOn) => {
+                    (self.is_pausing, self.is_held) = (false, false);
+                    // The pause was no silence of the models'.
+                    self.silence = None;
+                    return Ok(Heard::GoOn);
+                }
+                Some(told @ (Command::Acknowledge | Command::Answer { .. } | Command::EndQuestions)) => {
+                    self.heed(told)?;
+                }
+                Some(Command::Stop) => return self.told_to_stop(),
+                Some(Command::Hold) => {}
+                Some(Command::Pause) | None => return Ok(Heard::Nothing),
+            }
+        }
+        Ok(Heard::Nothing)
+    }
+
+    /// Removes the record of a debate that left nothing: it failed, no attempt of it can have been billed, and the user
+    /// said nothing in it. Says whether it did.
+    pub fn forget(&mut self) -> bool {
+        let debate = self.debate();
+        let is_answered = |group: &AgentClarifications| group.items.iter().any(|item| !item.answer.is_empty());
+        let is_nothing = debate.status == Status::Failed
+            && debate.settled.values().all(|settled| *settled == Settled::Failed)
+            && !debate.clarifications.iter().flatten().any(is_answered)
+            && !debate.failures.is_empty()
+            && !self.may_be_billed.load(Ordering::Relaxed);
+        is_nothing && self.record.remove()
+    }
+
+    fn start_the_clock(&mut self) {
+        let limits = self.debate().settings.as_ref().map(|settings| &settings.debate);
+        let limit = limits.map(|debate| Duration::from_millis(debate.timeout_per_round.max(debate.call_timeout)));
+        self.silence = limit.map(|limit| Arc::new(Silence::of_at_most(limit)));
+    }
+
+    fn answer(&mut self, agent_id: AgentId, item_id: String, answer: String) -> Result<(), EngineError> {
+        let is_open =
+            |(group, item): (&AgentClarifications, &Clarification)| group.agent_id == agent_id && item.id == item_id;
+        if !self.debate().open_questions().any(is_open) {
+            self.warn(format!("{agent_id} has no open question `{item_id}`: an answer to it is left out"));
+            return Ok(());
+        }
+        // Nobody may be asked again: then the calls to come rest on what was made before this answer.
+        self.shared = None;
+        Ok(self.append(Event::QuestionAnswered { agent_id, item_id, answer })?)
+    }
+
+    /// Open questions are without an answer, and nobody asks any more. Behind the questions that changes nothing.
+    fn end_questions(&mut self) -> Result<(), EngineError> {
+        if self.debate().questions_ended || self.debate().current_round > 0 {
+            return Ok(());
+        }
+        self.shared = None;
+        self.append(Event::QuestionsEnded)?;
+        let calls = &self.calls;
+        self.open.retain(|open| {
+            let asks_user = matches!(open.step.answer, Answer::Questions { .. });
+            !asks_user || calls.is_in_flight(&open.step.key)
+        });
+        Ok(())
+    }
+
+    /// Records that the debate was interrupted while it waited.
+    ///
+    /// # Errors
+    /// When it cannot be saved.
+    pub async fn pause(&mut self) -> Result<(), EngineError> {
+        self.append(Event::Paused)?;
+        Ok(self.record.flush().await?)
+    }
+
+    /// The state as of the last event.
+    #[must_use]
+    pub fn debate(&self) -> &Debate {
+        self.record.debate()
+    }
+
+    fn append(&mut self, event: Event) -> Result<(), StoreError> {
+        self.record_event(event)?;
+        Ok(())
+    }
+
+    fn record_event(&mut self, event: Event) -> Result<Arc<Recorded>, StoreError> {
+        if let Some(cut) = self.debate().cut_in(&event) {
+            self.warn(cut.to_string());
+        }
+        if let Some(round) = self.round.ended_by(&event, &self.record.debate().stages) {
+            self.signal(Signal::round_ended(round, &Ledger::at_end_of(self.debate(), round)));
+        }
+        let recorded = self.record.append(event)?;
+        if let Some((key, _)) = recorded.event.settles() {
+            self.open.retain(|open| open.step.key != *key);
+        }
+        if let Some(budget) = &mut self.budget {
+            budget.apply(&recorded);
+        }
+        self.signal(Signal::Recorded(Arc::clone(&recorded)));
+        self.known_cost += budget::cost_of(&recorded.event).unwrap_or_default();
+        self.watch_cost()?;
+        if let Some(call) = recorded.event.call() {
+            self.compare_served_model(call);
+        }
+        Ok(recorded)
+    }
+
+    /// Says so when a model answers as another one than in the run before.
+    fn compare_served_model(&mut self, call: &CallRecord) {
+        let Some(now) = &call.served_model else { return };
+        let before = self.served.remove(&(call.provider.clone(), call.model.clone()));
+        if let Some(before) = before.filter(|before| is_another_model(&call.model, before, now)) {
+            self.warn(format!("{} answered as {before} before this run, and now as {now}", call.model));
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        self.signals.publish(signal);
+    }
+
+    fn warn(&self, message: impl Into<String>) {
+        self.signal(Signal::Warning { message: message.into(), failed: None });
+    }
+
+    fn shared(&mut self) -> Result<SharedPrompt, EngineError> {
+        if let Some(shared) = &self.shared {
+            return Ok(shared.clone());
+        }
+        let shared = SharedPrompt::of(self.debate())?;
+        self.shared = Some(shared.clone());
+        Ok(shared)
+    }
+
+    fn is_content_traced(&self) -> bool {
+        let settings = self.debate().settings.as_ref();
+        settings.is_some_and(|settings| settings.debate.trace.is_some() && settings.debate.trace_content)
+    }
+
+    fn is_round_over_time(&self) -> bool {
+        self.silence.as_ref().is_some_and(|silence| silence.is_too_long())
+    }
+}
+
+/// Whether two names that a server gave the model that is configured as `asked` are of two models. Streams and whole
+/// answers are often named differently: one with the version, the other without it, or as it was asked for.
+fn is_another_model(asked: &str, before: &str, now: &str) -> bool {
+    let [asked, before, now] = [asked, before, now].map(|name| name.rsplit('/').next().unwrap_or(name).to_lowercase());
+    let is_version_of = |long: &str, short: &str| {
+        let version = long.strip_prefix(short).and_then(|rest| rest.strip_prefix(['-', '@', ':']));
+        version.is_some_and(|version| version == "latest" || version.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let says_nothing = before == asked || now == asked;
+    before != now && !says_nothing && !is_version_of(&before, &now) && !is_version_of(&now, &before)
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("debate", &self.debate().id).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_another_model;
+
+    #[test]
+    fn a_version_that_one_way_of_answering_leaves_out_makes_no_other_model() {
+        for (before, now) in [
+            ("gpt-4o-2024-08-06", "gpt-4o"),
+            ("mine", "gpt-4o-2024-08-06"),
+            ("gpt-4o", "openai/gpt-4o"),
+            ("Mistral-Large", "mistral-large-latest"),
+            ("vendor/m", "vendor/m"),
+        ] {
+            for (before, now) in [(before, now), (now, before)] {
+                assert!(!is_another_model("vendor/mine", before, now), "{before} {now}");
+            }
+        }
+        for (before, now) in [("gpt-4o", "gpt-4o-mini"), ("gpt-4o-2024-05-13", "gpt-4o-2024-08-06"), ("a", "b")] {
+            assert!(is_another_model("mine", before, now), "{before} {now}");
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Servers that are gone: which calls wait for them, when the debate does without, and how it waits.
+//!
+//! A call that failed because its server was gone is not settled. Once nothing of its provider is in flight any more it
+//! is decided: where enough of the panel can still be reached, it has failed like any other; else the debate waits.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use foldhash::{HashMap, HashSet};
+use futures_util::future::join_all;
+use tokio::time::{Instant, sleep_until};
+
+use dialectic_llm::{Caller, FailedCall, ModelError};
+use dialectic_record::debate::{AgentId, CallKey, Debate, Event, Recorded, Settled, Signal, StageId, Yield};
+use dialectic_record::protocol::{Shows, Step, Trigger};
+
+use super::calls::Arrival;
+use super::{Engine, EngineError};
+
+/// Fewer agents than this make no debate, unless the team has fewer.
+const FEWEST_AGENTS: usize = 2;
+/// How often a call goes back to a server that has answered others since, before it counts as failed.
+const MOST_RETURNS: u32 = 2;
+/// How often in a row a server may come back without answering a call, before nobody waits for it any more.
+const MOST_IN_VAIN: u32 = 3;
+/// How long until a server is looked for the first time; each further wait doubles.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// The same for one that came back without answering.
+const WAIT_IN_VAIN: Duration = Duration::from_secs(15);
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
+
+/// What a debate does while a server is gone that it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnOutage {
+    /// Ends the run: the debate can be resumed.
+    #[default]
+    Pause,
+    /// Looks for the server, and goes on when it is back.
+    Wait,
+}
+
+/// What is known of the servers of a debate.
+#[derive(Debug, Default)]
+pub(super) struct Outage {
+    pub(super) on: OnOutage,
+    /// Whether the run ends because of one.
+    pub(super) ends_run: bool,
+    /// The providers that have answered in this debate, in this run or before.
+    answered: HashSet<String>,
+    /// The calls that wait until it is decided about them, or until their server is back.
+    waiting: BTreeMap<CallKey, Waiting>,
+    /// The providers that could not be reached when they were called last.
+    unreachable: BTreeSet<Arc<str>>,
+    /// The agents whose last call found their server gone.
+    cut_off: BTreeSet<AgentId>,
+    /// How often calls went back to a server that has answered others since.
+    returned: HashMap<CallKey, u32>,
+    /// How often servers came back since one answered.
+    in_vain: u32,
+    /// How long it is until a server is looked for again.
+    wait: Option<Duration>,
+}
+
+/// A call that waits.
+#[derive(Debug)]
+struct Waiting {
+    step: Step,
+    failed: FailedCall,
+    provider: Arc<str>,
+}
+
+impl Waiting {
+    /// Whether it is for the whole server, and not for what stands behind it, that there was no answer.
+    fn is_for_connection(&self) -> bool {
+        matches!(self.failed.error, ModelError::Unreachable { .. })
+    }
+}
+
+impl Outage {
+    /// As the events of before have left it.
+    pub(super) fn of(past: &[Recorded]) -> Self {
+        let is_answer = |event: &Event| !matches!(event, Event::AttemptFailed { .. } | Event::CallFailed { .. });
+        let calls = past.iter().filter(|of| is_answer(&of.event)).filter_map(|of| of.event.call());
+        Self {
+            answered: calls.filter(|call| !call.copied).map(|call| call.provider.clone()).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// A run begins: whatever was gone is tried again.
+    pub(super) fn begin_run(&mut self) {
+        let (on, answered) = (self.on, std::mem::take(&mut self.answered));
+        *self = Self { on, answered, ..Self::default() };
+    }
+
+    /// Nothing that waits is wanted any more: the debate closes.
+    pub(super) fn give_up(&mut self) {
+        self.waiting.clear();
+    }
+
+    pub(super) fn waits(&self, key: &CallKey) -> bool {
+        self.waiting.contains_key(key)
+    }
+
+    /// The providers with calls that wait: nothing more is sent there before it is decided about these.
+    pub(super) fn providers(&self) -> BTreeSet<Arc<str>> {
+        self.waiting.values().map(|waiting| Arc::clone(&waiting.provider)).collect()
+    }
+
+    /// A provider has answered.
+    pub(super) fn heard(&mut self, provider: &str) {
+        if !self.answered.contains(provider) {
+            self.answered.insert(provider.to_owned());
+        }
+        self.unreachable.remove(provider);
+        (self.in_vain, self.wait) = (0, None);
+    }
+
+    /// A provider has answered a call of `agent`. Calls that could not reach it go back to it: it is there again.
+    pub(super) fn answered(&mut self, agent: &AgentId, provider: &str) {
+        self.heard(provider);
+        self.cut_off.remove(agent);
+        let returned = &mut self.returned;
+        self.waiting.retain(|key, waiting| {
+            let returns = returned.entry(key.clone()).or_default();
+            let goes_back = *waiting.provider == *provider && waiting.is_for_connection() && *returns < MOST_RETURNS;
+            *returns += u32::from(goes_back);
+            !goes_back
+        });
+    }
+
+    /// A server can be reached again.
+    fn is_back(&mut self, provider: &str) {
+        self.unreachable.remove(provider);
+        self.waiting.retain(|key, waiting| {
+            let stays = *waiting.provider != *provider;
+            if !stays {
+                self.cut_off.remove(&key.agent_id);
+            }
+            stays
+        });
+    }
+
+    fn next_wait(&mut self) -> Duration {
+        let first = if self.in_vain > 1 { WAIT_IN_VAIN } else { FIRST_WAIT };
+        let wait = self.wait.unwrap_or(first).max(first);
+        self.wait = Some((wait * 2).min(LONGEST_WAIT));
+        wait
+    }
+}
+
+impl Engine {
+    fn provider_of(&self, id: &AgentId) -> Option<Arc<str>> {
+        self.panel.agent(id).map(|agent| Arc::clone(&agent.caller.provider))
+    }
+
+    /// A call came back with an answer.
+    pub(super) fn note_answered(&mut self, key: &CallKey) {
+        if let Some(provider) = self.provider_of(&key.agent_id) {
+            self.outage.answered(&key.agent_id, &provider);
+        }
+    }
+
+    /// Whether a call that failed waits instead, because its server is gone. One whose provider has never answered may
+    /// not be there at all.
+    pub(super) fn waits_for_server(&mut self, arrival: &Arrival, failed: &FailedCall) -> bool {
+        let key = &arrival.step.key;
+        let Some(provider) = self.provider_of(&key.agent_id) else { return false };
+        if !failed.is_server_gone() || !self.outage.answered.contains(&*provider) {
+            return false;
+        }
+        let waiting = Waiting { step: arrival.step.clone(), failed: failed.clone(), provider };
+        if waiting.is_for_connection() {
+            self.outage.unreachable.insert(Arc::clone(&waiting.provider));
+        } else {
+            self.outage.cut_off.insert(key.agent_id.clone());
+        }
+        // What it has paid for is not paid for again.
+        self.past.insert(key.clone(), arrival.past.clone());
+        self.outage.waiting.insert(key.clone(), waiting);
+        true
+    }
+
+    /// Whether so many can be reached that the debate can do without the others.
+    fn can_do_without(&self) -> bool {
+        let can_reach = |id: &AgentId| {
+            let is_there = |provider: Arc<str>| !self.outage.unreachable.contains(&provider);
+            !self.outage.cut_off.contains(id) && self.provider_of(id).is_some_and(is_there)
+        };
+        let team = self.debate().team();
+        let enough = team.len().min(FEWEST_AGENTS);
+        team.iter().filter(|agent| can_reach(&agent.id)).count() >= enough && can_reach(&self.panel.judge.settings.id)
+    }
+
+    /// Whether the debate cannot go on before a server is back.
+    pub(super) fn is_cut_off(&self) -> bool {
+        !self.outage.waiting.is_empty() && !self.can_do_without()
+    }
+
+    /// Decides about the calls that wait and whose provider has nothing in flight any more: they have failed where the
+    /// debate can do without them. Says whether some did.
+    pub(super) fn do_without(&mut self) -> Result<bool, EngineError> {
+        if self.outage.waiting.is_empty() || !self.can_do_without() {
+            return Ok(false);
+        }
+        let in_flight: BTreeSet<_> = self.calls.keys().filter_map(|key| self.provider_of(&key.agent_id)).collect();
+        let is_over = |waiting: &Waiting| !in_flight.contains(&waiting.provider);
+        let over = self.outage.waiting.iter().filter(|(_, waiting)| is_over(waiting));
+        let over: Vec<CallKey> = over.map(|(key, _)| key.clone()).collect();
+        for key in &over {
+            if let Some(Waiting { step, failed, .. }) = self.outage.waiting.remove(key) {
+                self.past.remove(key);
+                self.record_failed_call(&step, &failed)?;
+            }
+        }
+        Ok(!over.is_empty())
+    }
+
+    /// What becomes of a debate that a server is gone from: it goes on when that is back, or pauses.
+    pub(super) async fn sit_out(&mut self) -> Result<Trigger, EngineError> {
+        let calls = self.outage.waiting.len();
+        let error = self.outage.waiting.values().next_back().map(|waiting| waiting.failed.to_string());
+        self.signal(Signal::ServerGone { calls, error: error.unwrap_or_default() });
+        self.outage.in_vain += 1;
+        if self.outage.on == OnOutage::Pause || self.outage.in_vain > MOST_IN_VAIN {
+            self.outage.ends_run = true;
+            return Ok(Trigger::PAUSE);
+        }
+        while self.is_cut_off() {
+            let due = Instant::now() + self.outage.next_wait();
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(command) = self.commands.recv() => {
+                        self.heed(command)?;
+                        if self.is_pausing {
+                            return Ok(Trigger::PAUSE);
+                        }
+                    }
+                    () = sleep_until(due) => break,
+                }
+            }
+            let gone: BTreeMap<Arc<str>, Caller> = self
+                .outage
+                .waiting
+                .iter()
+                .filter_map(|(key, waiting)| {
+                    let agent = self.panel.agent(&key.agent_id)?;
+                    Some((Arc::clone(&waiting.provider), agent.caller.clone()))
+                })
+                .collect();
+            let looked_for = gone.iter().map(|(provider, caller)| async move { (provider, caller.chat.reach().await) });
+            for (provider, found) in join_all(looked_for).await {
+                if found.is_ok() {
+                    self.outage.is_back(provider);
+                }
+            }
+        }
+        self.signal(Signal::ServerBack);
+        // The outage was no silence of the models', and what waited is to be paid for still.
+        self.silence = None;
+        self.plan_costs(self.debate().current_round.max(1))?;
+        Ok(Trigger::RETRY)
+    }
+
+    /// Has the calls made again that failed because their server was gone and on whose failure nothing was built.
+    /// Returns the stage to go on with, which is `reached` or one before it.
+    pub(super) fn reopen(&mut self, reached: StageId) -> Result<StageId, EngineError> {
+        let debate = self.debate();
+        let is_timed_out = debate.round(debate.current_round).is_some_and(|round| round.timed_out);
+        if is_timed_out || self.is_stopping() {
+            return Ok(reached);
+        }
+        let gone = debate.failures.iter().filter(|failure| failure.is_server_gone());
+        let present = gone.filter(|failure| failure.key.round == debate.current_round).map(|failure| &failure.key);
+        let mut keys: Vec<CallKey> = present.filter(|key| !self.is_built_on(key)).cloned().collect();
+        loop {
+            // A call may be wanted only together with another.
+            let wanted: HashSet<CallKey> = self.offered(&debate.reopening(&keys)).map(|step| step.key).collect();
+            let before = keys.len();
+            keys.retain(|key| wanted.contains(key));
+            if keys.len() == before {
+                break;
+            }
+        }
+        if keys.is_empty() {
+            return Ok(reached);
+        }
+        let stages = self.protocol.stages;
+        let rank = |id: StageId| stages.iter().position(|stage| stage.info.id == id);
+        // The kinds of call ahead of a place are made in it.
+        let place = |id| (rank(id)?..stages.len()).find(|rank| stages[*rank].info.is_place);
+        let first = keys.iter().filter_map(|key| place(key.stage)).chain(rank(reached)).min();
+        self.append(Event::Reopened { keys })?;
+        Ok(first.map_or(reached, |rank| stages[rank].info.id))
+    }
+
+    /// The calls that all stages want as the record stands.
+    fn offered(&self, debate: &Debate) -> impl Iterator<Item = Step> {
+        self.protocol.stages.iter().flat_map(|stage| (stage.steps)(debate))
+    }
+
+    /// Whether something on record would be another if a call had not failed.
+    fn is_built_on(&self, failed: &CallKey) -> bool {
+        let debate = self.debate();
+        let round = debate.round(failed.round);
+        if debate.voting.is_some()
+            || debate.verdict.is_some()
+            || debate.final_solution.is_some()
+            || round.is_some_and(|round| round.convergence.is_some())
+        {
+            return true;
+        }
+        let known: HashSet<CallKey> = self.offered(debate).map(|step| step.key).collect();
+        let without = debate.reopening(std::slice::from_ref(failed));
+        let rank = debate.stage_rank(failed.stage);
+        let is_summary = debate.stage(failed.stage).is_some_and(|stage| stage.yields == Some(Yield::Summary));
+        self.offered(&without).filter(|step| step.key != *failed).any(|step| {
+            let lacks =
+                |input: &CallKey| input == failed || (without.settled(input).is_none() && !known.contains(input));
+            let reads = match step.shows {
+                Shows::Transcript | Shows::AnonymousTranscript { .. } | Shows::WholeDebate | Shows::Record => true,
+                Shows::InputsAndHistory => is_summary && step.key.agent_id == failed.agent_id,
+                Shows::Inputs
+                | Shows::Candidates { .. }
+                | Shows::CandidatesReversed { .. }
+                | Shows::InputsAndDispute
+                | Shows::Decisions
+                | Shows::Numbered
+                | Shows::OwnTexts
+                | Shows::EarlierRounds => false,
+            };
+            let rests_on = step.inputs.iter().any(lacks) || reads && debate.stage_rank(step.key.stage) > rank;
+            rests_on
+                && match debate.settled(&step.key) {
+                    Some(Settled::Done | Settled::Empty) => true,
+                    Some(Settled::Failed) => self.is_built_on(&step.key),
+                    None => false,
+                }
+        })
+    }
+}

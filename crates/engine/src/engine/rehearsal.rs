@@ -1,0 +1,395 @@
+//! A debate run in memory, without a model: which calls are still to come, and how long their requests will be.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use crate::agent::{Agent, Panel, SharedPrompt, prepare};
+use crate::tools::specs;
+use dialectic_base::call::CallRecord;
+use dialectic_base::severity::Severity;
+use dialectic_llm::{Request, Turn, request_bytes};
+use dialectic_record::debate::{
+    AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Debate, Evaluation, Event, Judgement,
+    Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, Similarities, Solution, StageId, StopReason,
+    Summary, SummaryMetadata, Timestamp, Yield,
+};
+use dialectic_record::protocol::{Answer, Cost, Next, Protocol, Stage, Step};
+
+use super::EngineError;
+use super::results::contribution;
+
+/// What is said when an answer could not be read, with the reason, in bytes.
+const SECOND_CHANCE_BYTES: usize = 1000;
+/// Points of a critique, and bytes of one: more are asked for rarely, and lists of points have a length of their own.
+const POINTS: usize = 7;
+const POINT_BYTES: usize = 300;
+/// Decisions that a text lists, and bytes of one.
+const DECISIONS: usize = 7;
+const DECISION_BYTES: usize = 120;
+/// A debate that takes more transitions than this has a protocol without an end.
+const MOST_TRANSITIONS: usize = 10_000;
+
+/// A call that will be made.
+#[derive(Debug, Clone)]
+pub(super) struct Foreseen {
+    pub(super) key: CallKey,
+    pub(super) cost: Cost,
+    /// Whether it is a part of a round.
+    pub(super) in_round: bool,
+    /// Whether it is the second chance of a call that was foreseen before.
+    pub(super) is_second_chance: bool,
+    /// Bytes of its request.
+    pub(super) bytes: usize,
+}
+
+/// How the calls of a rehearsal are answered.
+pub(super) struct Answers<'a> {
+    /// How many bytes an agent writes.
+    pub(super) bytes: &'a dyn Fn(&AgentSettings) -> usize,
+    /// Whether all that leads to more calls happens: votes for a word go to the last one, texts decide differently, and
+    /// where they may be challenged for deciding alike, they do so and are.
+    pub(super) demanding: bool,
+    /// Whether what wins lacks something, so that the debate goes on behind its closing where it can.
+    pub(super) extends: bool,
+}
+
+/// A debate on its way without a model.
+pub(super) struct Rehearsal<'a> {
+    protocol: &'static Protocol,
+    panel: &'a Panel,
+    shared: &'a SharedPrompt,
+    answers: Answers<'a>,
+    debate: Debate,
+    fillers: BTreeMap<usize, Arc<str>>,
+    foreseen: Vec<Foreseen>,
+}
+
+/// What a stage of a rehearsal leads to.
+enum Ahead {
+    Stage(StageId),
+    Round(StageId),
+    End,
+}
+
+impl<'a> Rehearsal<'a> {
+    /// Of what lies before `debate`.
+    pub(super) fn new(
+        protocol: &'static Protocol,
+        panel: &'a Panel,
+        shared: &'a SharedPrompt,
+        debate: &Debate,
+        answers: Answers<'a>,
+    ) -> Self {
+        let (debate, fillers) = (debate.clone(), BTreeMap::new());
+        Self { protocol, panel, shared, answers, debate, fillers, foreseen: Vec::new() }
+    }
+
+    /// All calls up to the end of round `until`, or of the last round before it; the closing is not among them.
+    pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<Foreseen>, EngineError> {
+        let closing = self.protocol.closing();
+        let mut stage = self.debate.current_stage.unwrap_or(self.protocol.start());
+        for _ in 0..MOST_TRANSITIONS {
+            if stage == closing {
+                break;
+            }
+            stage = match self.visit(stage)? {
+                Ahead::Stage(next) => next,
+                Ahead::Round(_) if self.debate.current_round >= until => break,
+                Ahead::Round(next) => {
+                    self.apply(Event::RoundBegun { round: self.debate.current_round + 1, stage: next });
+                    next
+                }
+                Ahead::End => break,
+            };
+            self.apply(Event::StageEntered { stage });
+        }
+        Ok(std::mem::take(&mut self.foreseen))
+    }
+
+    /// The calls that bring the debate to its answer from here. `reason` says why it closes before its time, if it
+    /// does.
+    pub(super) fn closing(&self, reason: Option<StopReason>) -> Result<Vec<Foreseen>, EngineError> {
+        let mut closing = Rehearsal {
+            protocol: self.protocol,
+            panel: self.panel,
+            shared: self.shared,
+            answers: Answers { bytes: self.answers.bytes, demanding: self.answers.demanding, extends: false },
+            debate: self.debate.clone(),
+            fillers: self.fillers.clone(),
+            foreseen: Vec::new(),
+        };
+        if let Some(reason) = reason {
+            closing.apply(Event::Stopping { reason });
+        }
+        let stage = self.protocol.closing();
+        closing.apply(Event::StageEntered { stage });
+        closing.visit(stage)?;
+        Ok(closing.foreseen)
+    }
+
+    /// The calls of the closing, and whether it leads to another round, which is begun then.
+    pub(super) fn close(&mut self) -> Result<(Vec<Foreseen>, bool), EngineError> {
+        let stage = self.protocol.closing();
+        self.apply(Event::StageEntered { stage });
+        let goes_on = match self.visit(stage)? {
+            Ahead::Round(next) => {
+                self.apply(Event::RoundBegun { round: self.debate.current_round + 1, stage: next });
+                self.apply(Event::StageEntered { stage: next });
+                true
+            }
+            Ahead::Stage(_) | Ahead::End => false,
+        };
+        Ok((std::mem::take(&mut self.foreseen), goes_on))
+    }
+
+    /// Makes the calls of a stage, and says what follows.
+    fn visit(&mut self, stage: StageId) -> Result<Ahead, EngineError> {
+        let Some(declared) = self.protocol.stage(stage) else { return Ok(Ahead::End) };
+        // A step that is never answered would be asked for over and over.
+        let mut tried = HashSet::new();
+        loop {
+            let is_new = establish(declared, &mut self.debate);
+            let steps = (declared.steps)(&self.debate);
+            let ready = steps.into_iter().filter(|step| {
+                self.debate.settled(&step.key).is_none()
+                    && !tried.contains(&step.key)
+                    && self.protocol.can_start(step, &self.debate, |_| None)
+            });
+            let ready: Vec<Step> = ready.collect();
+            if ready.is_empty() && !is_new {
+                break;
+            }
+            for step in ready {
+                tried.insert(step.key.clone());
+                self.make(&step, declared)?;
+            }
+        }
+        let Ok(trigger) = (declared.outcome)(&self.debate) else { return Ok(Ahead::End) };
+        Ok(match self.protocol.next(stage, trigger)? {
+            Next::Go(next) => Ahead::Stage(next),
+            Next::Begin(next) => Ahead::Round(next),
+            Next::Suspend | Next::Done | Next::Fail | Next::Pause => Ahead::End,
+        })
+    }
+
+    fn make(&mut self, step: &Step, stage: &Stage) -> Result<(), EngineError> {
+        let (panel, in_round) = (self.panel, stage.info.in_round);
+        let agent = panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::unknown(&step.key.agent_id))?;
+        let mut call = prepare(panel, agent, self.shared, &self.debate, step, usize::MAX)?;
+        if step.answer == Answer::Text {
+            call.request.tools = specs(agent.settings.tools.iter().map(|tool| tool.name.as_str())).into();
+        }
+        let mut foresee = |request: &Request, is_second_chance| {
+            let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request));
+            self.foreseen.push(Foreseen { key, cost, in_round, is_second_chance, bytes });
+        };
+        foresee(&call.request, false);
+        if step.cost == Cost::Closing
+            && matches!(step.answer, Answer::Solution(_) | Answer::Judgement | Answer::Scores(_))
+        {
+            // Another chance for an answer that is missing; to ask for a missing assessment alone takes less.
+            let mut second = call.request.clone();
+            let text = "x".repeat((self.answers.bytes)(&agent.settings));
+            second.turns =
+                vec![Turn::Assistant { text, calls: Vec::new() }, Turn::User("x".repeat(SECOND_CHANCE_BYTES))];
+            foresee(&second, true);
+        }
+        let record = agent.caller.unsent(&call.request);
+        if let Some(event) = self.answer(step, stage, agent, record) {
+            self.apply(event);
+        }
+        Ok(())
+    }
+
+    /// What becomes of a call that is answered with filler.
+    fn answer(&mut self, step: &Step, stage: &Stage, agent: &Agent, call: CallRecord) -> Option<Event> {
+        let (key, settings) = (step.key.clone(), &agent.settings);
+        let text = self.filler(settings);
+        let yields = self.debate.stage(step.key.stage).and_then(|stage| stage.yields);
+        let demanding = self.answers.demanding;
+        let reading = yields.map(|yields| filler_reading(yields, &step.key, demanding));
+        let reading = reading.filter(Reading::says_something).map(Box::new);
+        let contribution = |content, target, metadata| {
+            contribution(settings, step.key.stage, content, target, metadata, reading.clone())
+        };
+        Some(match &step.answer {
+            Answer::Text => {
+                let contribution = contribution(text, key.target_agent_id.clone(), Metadata::default());
+                Event::Contributed { key, contribution, call: Some(call) }
+            }
+            // No protocol has such a step.
+            Answer::FollowUp => return None,
+            Answer::Summary => Event::Summarized { key, summary: Self::summary(settings, text.len()), call },
+            Answer::Questions { .. } => {
+                let questions = AgentClarifications {
+                    agent_id: settings.id.clone(),
+                    agent_name: settings.name.clone(),
+                    role: settings.role.clone(),
+                    items: Vec::new(),
+                };
+                Event::QuestionsAsked { key, questions, call }
+            }
+            Answer::Score(kind) => {
+                let evaluation = Evaluation { kind: *kind, score: Some(0.0), threshold: f64::INFINITY };
+                Event::Evaluated { key, evaluation, call: Some(call) }
+            }
+            // All for the same text: a tie says nothing about the debate to come.
+            Answer::Choice => {
+                let choice = step.inputs.first()?.agent_id.clone();
+                let contribution = contribution(Arc::default(), Some(choice), Metadata::default());
+                Event::Contributed { key, contribution, call: Some(call) }
+            }
+            Answer::Word(words) => {
+                let word = if demanding { words.last() } else { words.first() }?;
+                if self.debate.stage(key.stage).is_some_and(|stage| stage.in_round) {
+                    let metadata = Metadata { choice: Some((*word).to_owned()), ..Metadata::default() };
+                    let contribution = contribution(text, key.target_agent_id.clone(), metadata);
+                    Event::Contributed { key, contribution, call: Some(call) }
+                } else {
+                    Event::Polled { key, vote: (*word).to_owned(), reason: String::new(), call }
+                }
+            }
+            Answer::Relations => {
+                // Where all is the same the debate is over soon, unless that is challenged.
+                let alike = self.related(step, true, call.clone());
+                if !demanding || leads_to_a_challenge(stage, self.debate.clone(), alike.clone()) {
+                    alike
+                } else {
+                    self.related(step, false, call)
+                }
+            }
+            Answer::Embeddings => Event::Compared { key, similarities: Similarities::default(), call },
+            Answer::Challenge => {
+                let claims = if demanding { vec!["x".repeat(POINT_BYTES); POINTS] } else { Vec::new() };
+                Event::Challenged { key, challenge: Challenge { claims, points: Vec::new() }, call }
+            }
+            Answer::Kinds => Event::Observed { key, observations: Vec::new(), call },
+            Answer::Judgement | Answer::Scores(_) => {
+                let judgement = Judgement {
+                    pass: key.pass,
+                    winner: None,
+                    scores: BTreeMap::new(),
+                    criteria: BTreeMap::new(),
+                    reasoning: String::new(),
+                    by_criterion: BTreeMap::new(),
+                    missing: self.missing(step),
+                    lacking: Vec::new(),
+                };
+                Event::Judged { key, judgement, call }
+            }
+            Answer::Solution(_) => {
+                let solution = Box::new(Solution { description: text.to_string(), ..Solution::default() });
+                Event::Synthesized { key: Some(key), solution, call: Some(call) }
+            }
+        })
+    }
+
+    /// What is said of how decisions relate: that all are the same, or none.
+    fn related(&self, step: &Step, are_same: bool, call: CallRecord) -> Event {
+        let wordings = self.debate.decisions_of(&step.inputs).wordings;
+        let decisions: Vec<String> = wordings.into_iter().map(|wording| wording.decision).collect();
+        let pairs = decisions.windows(2).filter(|_| are_same).map(|pair| RelatedPair {
+            first: pair[0].clone(),
+            second: pair[1].clone(),
+            relation: Relation::Same,
+        });
+        let relations = Relations { pairs: pairs.collect(), decisions, ..Relations::default() };
+        Event::Related { key: step.key.clone(), relations, call }
+    }
+
+    /// What each text misses, by the judge of a debate that takes all the calls that it may: a requirement.
+    fn missing(&self, step: &Step) -> BTreeMap<AgentId, Vec<String>> {
+        let texts = step.inputs.iter().filter(|_| self.answers.extends && matches!(step.answer, Answer::Scores(_)));
+        texts.map(|text| (text.agent_id.clone(), vec!["x".repeat(POINT_BYTES)])).collect()
+    }
+
+    /// A summary as long as answers are, and as it may be.
+    fn summary(settings: &AgentSettings, length: usize) -> Summary {
+        let max_length = length.min(settings.summarization.max_length);
+        let method = settings.summarization.method.clone();
+        Summary {
+            agent_id: settings.id.clone(),
+            agent_role: settings.role.as_str().into(),
+            summary: "x".repeat(max_length).into(),
+            metadata: SummaryMetadata { after_chars: max_length, method, ..SummaryMetadata::default() },
+        }
+    }
+
+    /// A text as long as an answer of that agent.
+    fn filler(&mut self, settings: &AgentSettings) -> Arc<str> {
+        let bytes = (self.answers.bytes)(settings);
+        Arc::clone(self.fillers.entry(bytes).or_insert_with(|| "x".repeat(bytes).into()))
+    }
+
+    fn apply(&mut self, event: Event) {
+        apply(&mut self.debate, event);
+    }
+}
+
+fn apply(debate: &mut Debate, event: Event) {
+    // What is rehearsed follows by construction. Did it not, less would be foreseen.
+    drop(debate.apply(&Recorded { seq: 0, at: Timestamp::now(), event }));
+}
+
+/// Puts on record what follows without a call; each fact can lead to others. Says whether there was any.
+fn establish(stage: &Stage, debate: &mut Debate) -> bool {
+    let mut is_new = false;
+    loop {
+        let facts = (stage.facts)(debate);
+        if facts.is_empty() {
+            return is_new;
+        }
+        is_new = true;
+        for fact in facts {
+            apply(debate, fact);
+        }
+    }
+}
+
+/// Whether `event` has the stage ask what stands against it.
+fn leads_to_a_challenge(stage: &Stage, mut debate: Debate, event: Event) -> bool {
+    apply(&mut debate, event);
+    establish(stage, &mut debate);
+    (stage.steps)(&debate).iter().any(|step| step.answer == Answer::Challenge && debate.settled(&step.key).is_none())
+}
+
+/// What is read of a filler: as many points as are asked for at most, and answers to none, so that lists of points are
+/// as long as they get. `differ` is whether every text decides something else.
+fn filler_reading(yields: Yield, key: &CallKey, differ: bool) -> Reading {
+    match (yields, &key.target_agent_id) {
+        (Yield::Critique | Yield::Ballot, Some(_)) => {
+            let text = "x".repeat(POINT_BYTES);
+            let point = Point { severity: Severity::Major, about: None, text, resolution: None };
+            Reading { points: Some(vec![point; POINTS]), ..Reading::default() }
+        }
+        (Yield::Proposal, None) => Reading {
+            change: Some(Change { added: 1, removed: 1 }),
+            decisions: (1..=DECISIONS).map(|number| decision(differ.then_some(&key.agent_id), number)).collect(),
+            ..Reading::default()
+        },
+        (Yield::Critique | Yield::Ballot, None)
+        | (Yield::Proposal, Some(_))
+        | (
+            Yield::Material
+            | Yield::Team
+            | Yield::Agreement
+            | Yield::Challenge
+            | Yield::Kinds
+            | Yield::Similarity
+            | Yield::Speech
+            | Yield::Questions
+            | Yield::Summary
+            | Yield::Score
+            | Yield::Verdict
+            | Yield::Solution,
+            _,
+        ) => Reading::default(),
+    }
+}
+
+/// A decision, which no other agent states in these words where it is that of one.
+fn decision(agent: Option<&AgentId>, number: usize) -> String {
+    let unique = format!("{} {number} ", agent.map_or("all", AgentId::as_str));
+    let filler = "x".repeat(DECISION_BYTES.saturating_sub(unique.len()));
+    unique + &filler
+}

@@ -1,0 +1,389 @@
+//! What becomes of a call that came to its end: an event, or another attempt.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::agent::{Answered, Call, Tools, Value, limits_of};
+use crate::tools::{ContextDirectory, ToolContext, Toolbox};
+use dialectic_base::call::{CallRecord, Cut};
+use dialectic_base::figures::thousands;
+use dialectic_base::markdown::truncate;
+use dialectic_llm::{FailedCall, ModelError};
+use dialectic_record::debate::{
+    AgentClarifications, AgentFailurePolicy, AgentId, AgentSettings, CallKey, Clarification, Contribution, Evaluation,
+    Event, Failure, Metadata, Reading, Round, Shortened, Signal, Solution, StageId, Summary, SummaryMetadata,
+    Timestamp,
+};
+use dialectic_record::protocol::{Answer, Cost, Shows, Step, Trigger};
+
+use super::calls::Arrival;
+use super::windows::excess;
+use super::{Engine, EngineError};
+
+/// A solution that rests on fewer characters is none.
+const LEAST_TEXT: usize = 500;
+
+/// How a call failed.
+struct Failing {
+    error: String,
+    kind: &'static str,
+    attempts: u32,
+    server_gone: bool,
+}
+
+impl Failing {
+    fn of(failed: &FailedCall) -> Self {
+        let (error, kind) = (failed.error.to_string(), failed.error.kind());
+        Self { error, kind, attempts: failed.attempts, server_gone: failed.is_server_gone() }
+    }
+}
+
+impl Engine {
+    /// Records what a call brought. Says whether what is wanted next has to be asked anew.
+    pub(super) fn take(&mut self, arrival: &Arrival) -> Result<bool, EngineError> {
+        if arrival.result.as_ref().map_or_else(|failed| !failed.error.is_turned_away(), |_| true) {
+            self.may_be_billed.store(true, Ordering::Relaxed);
+        }
+        if arrival.result.is_ok() {
+            self.note_answered(&arrival.step.key);
+        }
+        let is_stale = match &arrival.result {
+            Ok(answered) => self.record_answer(&arrival.step, arrival.length, answered)?,
+            Err(failed) if self.asks_for_less(arrival, failed) => false,
+            Err(failed) if self.waits_for_server(arrival, failed) => false,
+            Err(failed) => {
+                self.record_failed_call(&arrival.step, failed)?;
+                true
+            }
+        };
+        arrival.show(self);
+        Ok(is_stale)
+    }
+
+    fn settings_of(&self, id: &AgentId) -> Result<AgentSettings, EngineError> {
+        let agent = self.panel.agent(id).ok_or_else(|| EngineError::unknown(id))?;
+        Ok(agent.settings.clone())
+    }
+
+    fn record_answer(&mut self, step: &Step, length: usize, answered: &Answered) -> Result<bool, EngineError> {
+        let settings = self.settings_of(&step.key.agent_id)?;
+        let (key, call) = (step.key.clone(), answered.call.clone());
+        let contribution = |content, target, metadata| {
+            contribution(&settings, step.key.stage, content, target, metadata, answered.reading.clone())
+        };
+        let event = match &answered.value {
+            Value::Text(text) if step.answer == Answer::Summary => {
+                let summary = summary(&settings, text, answered, length);
+                Event::Summarized { key, summary, call }
+            }
+            Value::Text(text) => {
+                if let Some(cut) = call.cut() {
+                    self.warn(format!("{}'s {} was cut {}", key.agent_id, key.stage, cut.how()));
+                }
+                let target = key.target_agent_id.clone();
+                let contribution = contribution(Arc::clone(text), target, answered.metadata.clone());
+                Event::Contributed { key, contribution, call: Some(call) }
+            }
+            Value::Questions(questions) => {
+                let most = if let Answer::Questions { most } = step.answer { most } else { 0 };
+                let questions = self.number(&settings, key.pass, most, questions.clone());
+                Event::QuestionsAsked { key, questions, call }
+            }
+            Value::Score(score) => self.evaluated(key, Some(*score), call),
+            Value::Choice(cast) => {
+                let metadata = Metadata { confidence: cast.confidence, ..answered.metadata.clone() };
+                let contribution = contribution(cast.reason.as_str().into(), Some(cast.choice.clone()), metadata);
+                Event::Contributed { key, contribution, call: Some(call) }
+            }
+            Value::Word(cast) if self.debate().stage(key.stage).is_some_and(|stage| stage.in_round) => {
+                let (choice, confidence) = (Some(cast.choice.to_owned()), cast.confidence);
+                let metadata = Metadata { choice, confidence, ..answered.metadata.clone() };
+                let contribution = contribution(cast.reason.as_str().into(), key.target_agent_id.clone(), metadata);
+                Event::Contributed { key, contribution, call: Some(call) }
+            }
+            Value::Word(cast) => Event::Polled { key, vote: cast.choice.to_owned(), reason: cast.reason.clone(), call },
+            Value::Relations(relations) => Event::Related { key, relations: relations.clone(), call },
+            Value::Similarities(similarities) => Event::Compared { key, similarities: similarities.clone(), call },
+            Value::Challenge(challenge) => Event::Challenged { key, challenge: challenge.clone(), call },
+            Value::Kinds(observations) => Event::Observed { key, observations: observations.clone(), call },
+            Value::Judgement(judgement) => Event::Judged { key, judgement: judgement.clone(), call },
+            Value::Solution(solution) => {
+                if let Some(missing) = &solution.parse_error {
+                    self.warn(format!("the judge's answer stands without its full assessment: {missing}"));
+                }
+                if let Some(cut) = solution.cut {
+                    self.warn(format!("the judge's solution was cut {}", cut.how()));
+                }
+                let room = self.rooms.get(&key).copied().unwrap_or(usize::MAX);
+                let shortened = (room < length).then_some(Shortened { from: length, to: room });
+                let solution = Box::new(Solution { shortened, ..solution.as_ref().clone() });
+                Event::Synthesized { key: Some(key), solution, call: Some(call) }
+            }
+            Value::Unreadable(error) if matches!(step.answer, Answer::Score(_)) => {
+                self.warn(format!("the judge's score of round {} could not be read: {error}", key.round));
+                self.evaluated(key, None, call)
+            }
+            Value::Unreadable(error) => {
+                let what = match step.answer {
+                    Answer::Choice | Answer::Word(_) => "the ballot",
+                    Answer::Questions { .. } => "the questions",
+                    Answer::Judgement => "the judgement",
+                    Answer::Scores(_) => "the scores",
+                    Answer::Text
+                    | Answer::Summary
+                    | Answer::Score(_)
+                    | Answer::Relations
+                    | Answer::Challenge
+                    | Answer::Kinds
+                    | Answer::Embeddings
+                    | Answer::FollowUp
+                    | Answer::Solution(_) => "the answer",
+                };
+                let (error, attempts) = (format!("{what} could not be read: {error}"), call.attempts);
+                self.record_failure(
+                    step,
+                    Failing { error, kind: Failure::UNREADABLE, attempts, server_gone: false },
+                    Some(call),
+                )?;
+                return Ok(true);
+            }
+        };
+        self.append(event)?;
+        Ok(false)
+    }
+
+    fn evaluated(&self, key: CallKey, score: Option<f64>, call: CallRecord) -> Event {
+        let condition = self.debate().settings.as_ref().map(|settings| settings.debate.termination_condition);
+        let (kind, threshold) = condition
+            .map_or((dialectic_record::debate::TerminationKind::Fixed, 0.0), |condition| {
+                (condition.kind, condition.threshold)
+            });
+        Event::Evaluated { key, evaluation: Evaluation { kind, score, threshold }, call: Some(call) }
+    }
+
+    /// Gives the questions of an agent ids that no other question of the debate has, whoever answers first; drops
+    /// those beyond the limit.
+    fn number(&self, agent: &AgentSettings, pass: u8, most: u32, mut questions: Vec<String>) -> AgentClarifications {
+        let most = most as usize;
+        if questions.len() > most {
+            let dropped = questions.len() - most;
+            self.warn(format!("{} asked more than {most} questions: {dropped} dropped", agent.id));
+            questions.truncate(most);
+        }
+        let agents = &self.panel.agents;
+        let place = agents.iter().position(|one| one.settings.id == agent.id).unwrap_or(agents.len());
+        let before = (usize::from(pass) - 1) * agents.len() + place;
+        let items = questions.into_iter().enumerate().map(|(index, question)| Clarification {
+            id: format!("q{}", before * most + index + 1),
+            question,
+            answer: String::new(),
+        });
+        AgentClarifications {
+            agent_id: agent.id.clone(),
+            agent_name: agent.name.clone(),
+            role: agent.role.clone(),
+            items: items.collect(),
+        }
+    }
+
+    /// Records that the debate cannot go on.
+    pub(super) fn fail(&mut self, error: impl Into<String>) -> Result<Trigger, EngineError> {
+        self.append(Event::Failed { error: error.into() })?;
+        Ok(Trigger::FAILED)
+    }
+
+    /// Why the debate has to fail: an agent failed, and the settings want no debate without it.
+    pub(super) fn broken(&self) -> Option<String> {
+        let debate = self.debate();
+        let policy = debate.settings.as_ref().map(|settings| settings.debate.on_agent_failure);
+        if policy != Some(AgentFailurePolicy::Fail) || self.is_stopping() {
+            return None;
+        }
+        let in_round = |failure: &&Failure| {
+            let stage = debate.stage(failure.key.stage);
+            failure.key.round == debate.current_round && stage.is_some_and(|stage| stage.in_round && stage.is_essential)
+        };
+        let Failure { key, error, .. } = debate.failures.iter().find(in_round)?;
+        Some(format!("{} failed in the {}: {error}", key.agent_id, key.stage))
+    }
+
+    fn record_failure(&mut self, step: &Step, failing: Failing, call: Option<CallRecord>) -> Result<(), EngineError> {
+        let Failing { error, kind, attempts, server_gone } = failing;
+        let key = step.key.clone();
+        let target = key.target_agent_id.as_ref().map(|target| format!(" of {target}")).unwrap_or_default();
+        let tries = if attempts <= 1 { String::new() } else { format!(" after {attempts} attempts") };
+        let message = format!("{} failed in the {}{target}{tries}: {error}", key.agent_id, key.stage);
+        self.signal(Signal::Warning { message, failed: Some(key.clone()) });
+        let failure = Failure { key, error, kind: Some(kind.to_owned()), server_gone, attempts, at: Timestamp::now() };
+        self.append(Event::CallFailed { failure, call })?;
+        Ok(())
+    }
+
+    /// Records a call that failed, or that the cost limit had no room for.
+    pub(super) fn record_failed_call(&mut self, step: &Step, failed: &FailedCall) -> Result<(), EngineError> {
+        if matches!(failed.error, ModelError::OverBudget { .. }) {
+            // A vote that is not cast changes what the debate comes to, and texts that are not compared by their
+            // embeddings are by their words; so both are on record.
+            let is_missed = matches!(step.answer, Answer::Choice | Answer::Word(_) | Answer::Embeddings);
+            if step.cost == Cost::Extra && is_missed {
+                return self.record_failure(step, Failing::of(failed), None);
+            }
+            if step.cost == Cost::Extra {
+                let words = self.debate().stage(step.key.stage).map(|stage| stage.words.plural.clone());
+                let what = words.unwrap_or_else(|| step.key.stage.as_str().into());
+                self.warn(format!("the cost limit has no room for {what} of {}", step.key.agent_id));
+                self.refused.insert(step.key.clone());
+                return Ok(());
+            }
+            if self.is_out_of_money() {
+                // Nothing else is left that could be left out.
+                self.refused.insert(step.key.clone());
+                self.refusal = Some(failed.to_string());
+            }
+            self.stop_for_budget()?;
+            // A call that was never sent did not fail.
+            if failed.was_never_sent() {
+                return Ok(());
+            }
+        }
+        // What its attempts took is on record since they failed.
+        self.record_failure(step, Failing::of(failed), None)
+    }
+
+    /// For how many characters of the debate's texts the model of a call probably has room; says so where it is not
+    /// all of them.
+    pub(super) fn room_of(&mut self, whole: &Call) -> usize {
+        if let Some(known) = self.rooms.get(&whole.step.key) {
+            return *known;
+        }
+        let can_be_shortened = match whole.step.shows {
+            Shows::Candidates { .. } => matches!(whole.step.answer, Answer::Solution(_)),
+            Shows::WholeDebate | Shows::Record | Shows::AnonymousTranscript { .. } => true,
+            Shows::CandidatesReversed { .. }
+            | Shows::Inputs
+            | Shows::InputsAndHistory
+            | Shows::InputsAndDispute
+            | Shows::Decisions
+            | Shows::Numbered
+            | Shows::OwnTexts
+            | Shows::Transcript
+            | Shows::EarlierRounds => false,
+        };
+        let agent = self.panel.agent(&whole.step.key.agent_id).map(|agent| &agent.settings);
+        let limits = agent.zip(self.debate().settings.as_ref()).map(|(agent, settings)| limits_of(agent, settings));
+        let limits = limits.filter(|_| can_be_shortened).unwrap_or_default();
+        let over = limits.context_window.map_or(0, |window| excess(&whole.request, window, limits.max_output));
+        // A guess that leaves next to nothing is worth less than the server's own word.
+        let room = whole.length.saturating_sub(over).max(LEAST_TEXT);
+        if over == 0 || room >= whole.length {
+            return usize::MAX;
+        }
+        self.warn(format!(
+            "the judge's model has no room for the {} characters of the debate: it is asked with {} of them, the longest \
+             texts shortened",
+            thousands(whole.length as u64),
+            thousands(room as u64),
+        ));
+        self.rooms.insert(whole.step.key.clone(), room);
+        room
+    }
+
+    /// Whether a call whose request was too long for its model is made again with half of the debate's texts: the
+    /// debate has been paid for.
+    pub(super) fn asks_for_less(&mut self, arrival: &Arrival, failed: &FailedCall) -> bool {
+        let Arrival { step, length, .. } = arrival;
+        let can_be_shortened = matches!(step.answer, Answer::Solution(_) | Answer::FollowUp);
+        if !matches!(failed.error, ModelError::ContextExceeded { .. }) || !can_be_shortened {
+            return false;
+        }
+        let half = self.rooms.get(&step.key).copied().unwrap_or(*length).min(*length) / 2;
+        if half < LEAST_TEXT {
+            return false;
+        }
+        self.warn(format!(
+            "the judge's model has no room for the {} characters of the debate: it is asked again with {} of them, the \
+             longest texts shortened",
+            thousands(*length as u64),
+            thousands(half as u64),
+        ));
+        // Nothing has come of it yet: it is wanted still, and starts once more.
+        self.rooms.insert(step.key.clone(), half);
+        true
+    }
+
+    /// The tools that an agent may use for a step: they see the finished rounds and what the step is shown.
+    pub(super) fn tools_of(&mut self, agent: &AgentSettings, step: &Step) -> Result<Option<Tools>, EngineError> {
+        let round = self.debate().current_round;
+        if self.tools.as_ref().is_none_or(|(of, _)| *of != round) {
+            self.tools = Some((round, self.tool_context(round)?));
+        }
+        let Some((_, Some(context))) = &self.tools else { return Ok(None) };
+        let mut context = context.clone();
+        let debate = self.debate();
+        let given: Vec<_> = step.inputs.iter().filter_map(|key| debate.contribution(key)).cloned().collect();
+        if !given.is_empty() {
+            let this = Round { contributions: given, ..Round::begun(round) };
+            context.rounds = context.rounds.iter().cloned().chain([this]).collect();
+        }
+        let toolbox = Toolbox::new(agent.tools.iter().map(|tool| tool.name.as_str()), context);
+        Ok((!toolbox.is_empty()).then(|| Tools { toolbox: Arc::new(toolbox), limit: agent.tool_call_limit }))
+    }
+
+    fn tool_context(&self, round: u32) -> Result<Option<ToolContext>, EngineError> {
+        let debate = self.debate();
+        let Some(settings) = &debate.settings else { return Ok(None) };
+        if settings.agents.iter().all(|agent| agent.tools.is_empty()) {
+            return Ok(None);
+        }
+        let path = settings.context_dir.clone().unwrap_or_else(|| PathBuf::from("."));
+        let directory = ContextDirectory::open(&path).map_err(|source| EngineError::ContextDir { path, source })?;
+        let directory = directory.withholding(self.panel.withheld.as_deref()).redacting(self.panel.keys.clone());
+        let finished = debate.rounds.iter().filter(|finished| finished.round_number < round);
+        let rounds: Vec<Round> = finished.cloned().collect();
+        Ok(Some(ToolContext { directory: Arc::new(directory), rounds: rounds.into() }))
+    }
+}
+
+/// What an agent or the judge made of `before_chars` characters, cut at the length that its settings allow.
+fn summary(settings: &AgentSettings, text: &str, answered: &Answered, before_chars: usize) -> Summary {
+    let whole = text.trim();
+    let text = truncate(whole, settings.summarization.max_length);
+    Summary {
+        agent_id: settings.id.clone(),
+        agent_role: settings.role.as_str().into(),
+        summary: text.into(),
+        metadata: SummaryMetadata {
+            before_chars,
+            after_chars: text.chars().count(),
+            method: settings.summarization.method.clone(),
+            timestamp: Some(Timestamp::now()),
+            latency_ms: answered.metadata.latency_ms,
+            tokens_used: answered.metadata.tokens_used,
+            model: Some(settings.model.clone()),
+            temperature: Some(settings.temperature),
+            provider: Some(settings.provider.clone()),
+            cut: answered.call.cut().or((text.len() < whole.len()).then_some(Cut::MaxLength)),
+        },
+    }
+}
+
+/// A text of an agent's, or its ballot, in its stage; `target` is whom it is about.
+pub(super) fn contribution(
+    settings: &AgentSettings,
+    stage: StageId,
+    content: Arc<str>,
+    target: Option<AgentId>,
+    metadata: Metadata,
+    reading: Option<Box<Reading>>,
+) -> Arc<Contribution> {
+    Arc::new(Contribution {
+        agent_id: settings.id.clone(),
+        agent_role: settings.role.as_str().into(),
+        stage,
+        content,
+        metadata,
+        target_agent_id: target,
+        reading,
+    })
+}

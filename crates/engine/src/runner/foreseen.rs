@@ -1,0 +1,64 @@
+//! What a debate would take that is prepared by these settings, and whether its prompts fit.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::access::routed_providers;
+use crate::engine::{ForecastError, check_windows, forecast, telling_rounds};
+use dialectic_record::debate::{Created, FORMAT_VERSION, Forecast, Gathered, PromptSources, Settings, Span};
+
+use super::{Runner, RunnerError, Spec};
+
+impl Runner {
+    /// The calls that a debate would make, without a call and without a key. Debates before are looked up for what it
+    /// would be told of them and for who would take part; no command is run.
+    ///
+    /// # Errors
+    /// A prompt cannot be rendered, or a role of the user's not be used.
+    pub fn forecast(&self, spec: &Spec) -> Result<Forecast, ForecastError> {
+        let gathered = self.foreseen(spec);
+        forecast_of(spec, &spec.settings, &routed_providers(&spec.settings, &self.services.environment), &gathered)
+    }
+
+    /// Sees to it that the prompts fit into what the models read, where that is in question. Returns a warning for each
+    /// model that probably cannot read all that it is to be given.
+    ///
+    /// # Errors
+    /// A prompt cannot fit, or cannot be rendered.
+    pub fn check_prompts(&self, spec: &Spec) -> Result<Vec<String>, RunnerError> {
+        let gathered = self.foreseen(spec);
+        let attached: usize = spec.attachments.iter().map(|one| one.text.len()).sum();
+        let given = spec.problem.len() + attached + gathered.high.bytes();
+        let Some(rounds) = telling_rounds(&spec.settings, given) else { return Ok(Vec::new()) };
+        let mut shortened = spec.settings.clone();
+        shortened.debate.rounds = rounds;
+        let forecast = forecast_of(spec, &shortened, &BTreeSet::new(), &gathered)?;
+        Ok(check_windows(&forecast.calls, &spec.settings)?)
+    }
+
+    fn foreseen(&self, spec: &Spec) -> Span<Gathered> {
+        let (withheld, keys) = (self.services.withheld(), self.services.keys(&spec.settings));
+        self.collector(withheld, keys, &spec.provenance).foreseen(spec.protocol, &spec.settings, &spec.problem)
+    }
+}
+
+fn forecast_of(
+    spec: &Spec,
+    settings: &Settings,
+    routed: &BTreeSet<String>,
+    gathered: &Span<Gathered>,
+) -> Result<Forecast, ForecastError> {
+    let created = |sources: &PromptSources, id| Created {
+        format_version: FORMAT_VERSION,
+        id,
+        problem: spec.problem.clone(),
+        context: spec.context.clone(),
+        attachments: Arc::clone(&spec.attachments),
+        settings: settings.clone(),
+        stages: spec.protocol.infos(),
+        prompt_sources: sources.clone(),
+        seed: settings.debate.seed.unwrap_or_default(),
+        forked_from: None,
+    };
+    forecast(spec.protocol, settings, routed, gathered, created)
+}

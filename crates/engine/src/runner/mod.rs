@@ -1,0 +1,406 @@
+//! The one door to a debate: start, resume or fork it, and get a handle to the run.
+//!
+//! A [`Runner`] keeps debates in a directory and builds what they need from its [`Services`]. What it is asked for comes
+//! back as a [`Prepared`] debate, which has cost nothing yet: keys, prices, prompts and the cost limit are checked. It
+//! becomes a [`Run`] that goes on by itself, on the runtime that it was started on, until it ends or waits for answers;
+//! any number of consumers watch it without holding it up. `examples/embed.rs` runs a debate in a few lines.
+//!
+//! This module prints nothing and asks nobody. The command line is one of its clients.
+
+mod after;
+mod attachments;
+mod follow_up;
+mod foreseen;
+mod gather;
+mod models;
+mod past;
+mod prepared;
+mod run;
+mod services;
+mod spending;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rand::RngExt;
+
+use crate::access::{Provenance, elsewhere};
+use crate::engine::{EngineError, ForecastError, WindowError};
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::money::Usd;
+use dialectic_base::secrets::KnownKeys;
+use dialectic_record::debate::{
+    Attachment, Created, Debate, DebateId, Event, FORMAT_VERSION, FoldError, ForkError, ForkPoint, ForkedFrom,
+    Settings, Status, check_taken_over, fork,
+};
+use dialectic_record::protocol::{Protocol, Unfit};
+use dialectic_record::store::{Contents, Directory, Entry, Record, StoreError, read_journal, read_state};
+
+pub use after::{After, HOOK_LIMIT, Hooks};
+pub use attachments::{AttachmentError, Attachments};
+pub use follow_up::Question;
+pub use past::Past;
+pub use prepared::{Prepared, Ready};
+pub use run::{Controls, Failed, Finished, Run};
+pub use services::{Services, ServicesError};
+pub use spending::{SpendingError, SpendingLock, remove, spent_by, spent_today};
+
+pub use models::Models;
+
+use gather::Collector;
+use prepared::Origin;
+
+/// Starts debates.
+#[derive(Clone)]
+pub struct Runner {
+    directory: Directory,
+    services: Services,
+}
+
+/// What a new debate is about, and by which rules.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// The problem, word for word.
+    pub problem: Arc<str>,
+    /// What the user adds to it.
+    pub context: Option<String>,
+    /// Files that everybody is shown with it.
+    pub attachments: Arc<[Attachment]>,
+    /// The protocol, whatever the settings name.
+    pub protocol: &'static Protocol,
+    /// The settings.
+    pub settings: Settings,
+    /// The seed of every shuffle; that of the settings, else one of chance, where there is none.
+    pub seed: Option<u32>,
+    /// Whose word the settings are.
+    pub provenance: Provenance,
+}
+
+impl Spec {
+    /// A problem to be debated with the user's own settings.
+    #[must_use]
+    pub fn new(problem: impl Into<Arc<str>>, protocol: &'static Protocol, settings: Settings) -> Self {
+        let (problem, provenance) = (problem.into(), Provenance::of_user());
+        Self { problem, context: None, attachments: [].into(), protocol, settings, seed: None, provenance }
+    }
+}
+
+/// A saved debate that can be taken up.
+pub struct Saved {
+    entry: Entry,
+    record: Record,
+    contents: Contents,
+    protocol: &'static Protocol,
+    settings: Settings,
+    /// What it may cost in all, whatever its own limit is.
+    most: Option<Usd>,
+    warnings: Vec<String>,
+}
+
+/// A place in a saved debate at which another one begins.
+pub struct Branch {
+    entry: Entry,
+    created: Created,
+    taken_over: Vec<Event>,
+    at: ForkPoint,
+}
+
+/// Why a debate cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunnerError {
+    /// Somebody cannot be called.
+    #[error(transparent)]
+    Services(#[from] ServicesError),
+    /// The settings do not fit the protocol.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    /// It cannot be saved or loaded.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What it would take cannot be said.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// What it would take cannot be worked out.
+    #[error(transparent)]
+    Forecast(#[from] ForecastError),
+    /// A prompt cannot fit into what its model reads.
+    #[error(transparent)]
+    Window(#[from] WindowError),
+    /// It cannot branch off another one as asked.
+    #[error("cannot fork {id}: {reason}")]
+    Fork {
+        /// The other debate.
+        id: DebateId,
+        /// Why.
+        reason: ForkError,
+    },
+    /// A saved debate is finished.
+    #[error("the debate {id} is finished")]
+    IsFinished {
+        /// The debate.
+        id: DebateId,
+        /// What was found wrong with its files and is mended.
+        warnings: Vec<String>,
+    },
+    /// Nothing can be asked about a saved debate.
+    #[error("nothing can be asked about the debate {id}: {reason}")]
+    NotAnswerable {
+        /// The debate.
+        id: DebateId,
+        /// Why.
+        reason: &'static str,
+    },
+    /// A saved debate cannot be taken up.
+    #[error("the debate {id} cannot be resumed: {reason}")]
+    NotResumable {
+        /// The debate.
+        id: DebateId,
+        /// Why.
+        reason: &'static str,
+    },
+}
+
+impl Diagnostic for RunnerError {
+    fn blame(&self) -> Blame {
+        match self {
+            Self::Services(error) => error.blame(),
+            Self::Unfit(error) => error.blame(),
+            Self::Store(error) => error.blame(),
+            Self::Engine(error) => error.blame(),
+            Self::Forecast(error) => error.blame(),
+            Self::Window(error) => error.blame(),
+            Self::Fork { .. } | Self::IsFinished { .. } | Self::NotAnswerable { .. } | Self::NotResumable { .. } => {
+                Blame::Arguments
+            }
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Services(error) => error.hint(),
+            Self::Unfit(error) => error.hint(),
+            Self::Store(error) => error.hint(),
+            Self::Engine(error) => error.hint(),
+            Self::Forecast(error) => error.hint(),
+            Self::Window(error) => error.hint(),
+            Self::NotAnswerable { id, .. } => Some(format!("bring it to its end first: dialectic resume {id}")),
+            Self::Fork { .. } | Self::IsFinished { .. } | Self::NotResumable { .. } => None,
+        }
+    }
+}
+
+impl Runner {
+    /// Keeps debates in `directory`.
+    #[must_use]
+    pub fn new(directory: Directory, services: Services) -> Self {
+        Self { directory, services }
+    }
+
+    /// Makes a new debate ready. Nothing is saved or paid for.
+    ///
+    /// # Errors
+    /// When it cannot be run as it is set.
+    pub fn prepare(&self, spec: Spec) -> Result<Prepared, RunnerError> {
+        let Spec { problem, context, attachments, protocol, mut settings, seed, provenance } = spec;
+        protocol.name.clone_into(&mut settings.debate.protocol);
+        (protocol.check)(&settings)?;
+        provenance.set_terms(&mut settings, &self.services.environment);
+        let panel = self.services.panel(protocol, &settings, &provenance)?;
+        let created = Created {
+            format_version: FORMAT_VERSION,
+            id: Directory::new_id(),
+            problem,
+            context,
+            attachments,
+            seed: seed.or(settings.debate.seed).unwrap_or_else(|| rand::rng().random()),
+            stages: protocol.infos(),
+            prompt_sources: panel.sources.clone(),
+            settings,
+            forked_from: None,
+        };
+        let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), &provenance);
+        let origin = Origin::New { created: Box::new(created), taken_over: Vec::new() };
+        Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
+    }
+
+    /// What collects what a debate starts from. `withheld` is a file that nobody is shown, and `keys` are those whose
+    /// values nobody is.
+    fn collector(&self, withheld: Option<PathBuf>, keys: KnownKeys, provenance: &Provenance) -> Collector {
+        Collector { past: self.services.past.clone(), provenance: provenance.clone(), withheld, keys }
+    }
+
+    /// Starts a new debate, on the runtime that this is called on.
+    ///
+    /// # Errors
+    /// When it cannot be run as it is set, or not be saved.
+    pub fn start(&self, spec: Spec) -> Result<Run, RunnerError> {
+        let prepared = self.prepare(spec)?;
+        prepared.check_limit()?;
+        Ok(prepared.begin()?.run())
+    }
+
+    /// Opens a saved debate that is not finished. `protocols` are those that are known beside the program's own.
+    ///
+    /// # Errors
+    /// When it is finished, runs elsewhere, is damaged, or its protocol is unknown.
+    pub fn open(&self, entry: &Entry, protocols: &[&'static Protocol]) -> Result<Saved, RunnerError> {
+        if entry.journal.is_none() {
+            let debate = read_state(&entry.state).map_err(StoreError::from)?;
+            return Err(match entry.journal_gone() {
+                _ if debate.status == Status::Completed => {
+                    RunnerError::IsFinished { id: debate.id, warnings: Vec::new() }
+                }
+                Some(path) => StoreError::JournalGone { id: debate.id, path }.into(),
+                None => {
+                    let reason = "it has no journal (older versions kept none)";
+                    RunnerError::NotResumable { id: debate.id, reason }
+                }
+            });
+        }
+        let (record, contents) = Record::reopen(entry)?;
+        let mut warnings = Vec::new();
+        if contents.cut_short {
+            warnings.push("the last line of the journal was cut short by a crash and is dropped".to_owned());
+        }
+        let state = read_state(&entry.state);
+        if let Some(unreadable) = state.as_ref().err().filter(|error| !error.is_missing()) {
+            warnings.push(format!("{unreadable}; it is written anew from the journal"));
+        }
+        let debate = record.debate();
+        if debate.status == Status::Completed {
+            // A kill behind the last event leaves a state file that does not know of it.
+            if !state.is_ok_and(|state| state.is_same_state(debate)) {
+                record.write_state()?;
+            }
+            return Err(RunnerError::IsFinished { id: debate.id.clone(), warnings });
+        }
+        let not_resumable = |reason| RunnerError::NotResumable { id: debate.id.clone(), reason };
+        let mut settings = debate.settings.clone().ok_or_else(|| not_resumable("its settings are not saved"))?;
+        settings.elsewhere = elsewhere(&settings, &self.services.environment);
+        let protocol = known(&settings, protocols).ok_or_else(|| not_resumable("its protocol is unknown"))?;
+        Ok(Saved { entry: entry.clone(), record, contents, protocol, settings, most: None, warnings })
+    }
+
+    /// Makes a saved debate ready to go on.
+    ///
+    /// # Errors
+    /// When somebody cannot be called.
+    pub fn resume(&self, saved: Saved, provenance: &Provenance) -> Result<Prepared, RunnerError> {
+        let Saved { mut record, contents, protocol, mut settings, most, .. } = saved;
+        provenance.set_terms(&mut settings, &self.services.environment);
+        record.set_terms(&settings);
+        let panel = self.services.panel(protocol, &settings, provenance)?;
+        let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), provenance);
+        let origin = Origin::Saved { record: Box::new(record), past: contents.events, most };
+        Ok(Prepared { protocol, panel, collector, directory: self.directory.clone(), origin })
+    }
+
+    /// Looks up where a debate can branch off. A debate that runs can, too; nothing is written to it.
+    ///
+    /// # Errors
+    /// When it has no journal, or never came there.
+    pub fn branch(&self, entry: &Entry, at: &ForkPoint) -> Result<Branch, RunnerError> {
+        let refused = |reason| RunnerError::Fork { id: DebateId::new(entry.id()), reason };
+        let parent = read_journal(entry.journal_path()?).map_err(StoreError::from)?.events;
+        let Some(Event::Created(created)) = parent.first().map(|recorded| &recorded.event) else {
+            return Err(refused(FoldError::Empty.into()));
+        };
+        let taken_over = fork(&parent, at).map_err(refused)?;
+        Ok(Branch { entry: entry.clone(), created: created.as_ref().clone(), taken_over, at: at.clone() })
+    }
+
+    /// Makes a branch ready to run with `settings`. `protocols` are those that are known beside the program's own.
+    ///
+    /// # Errors
+    /// When somebody whose work is taken over has no place in the settings, or somebody cannot be called.
+    pub fn fork(
+        &self,
+        branch: Branch,
+        mut settings: Settings,
+        provenance: &Provenance,
+        protocols: &[&'static Protocol],
+    ) -> Result<Prepared, RunnerError> {
+        let Branch { created, taken_over, at, .. } = branch;
+        let refused = |reason| RunnerError::Fork { id: created.id.clone(), reason };
+        check_taken_over(&taken_over, &created.settings, &settings).map_err(refused)?;
+        if settings.debate.protocol != created.settings.debate.protocol && !at.is_start() {
+            return Err(refused(ForkError::OtherProtocol));
+        }
+        let unknown = || RunnerError::NotResumable { id: created.id.clone(), reason: "its protocol is unknown" };
+        let protocol = known(&settings, protocols).ok_or_else(unknown)?;
+        (protocol.check)(&settings)?;
+        provenance.set_terms(&mut settings, &self.services.environment);
+        settings.debate.budget.max_cost_usd = settings.max_cost();
+        let panel = self.services.panel(protocol, &settings, provenance)?;
+        let new = Created {
+            format_version: FORMAT_VERSION,
+            seed: settings.debate.seed.unwrap_or(created.seed),
+            stages: protocol.infos(),
+            prompt_sources: panel.sources.clone(),
+            forked_from: Some(ForkedFrom { id: created.id.clone(), at }),
+            settings,
+            ..created
+        };
+        let collector = self.collector(panel.withheld.clone(), panel.keys.clone(), provenance);
+        let origin = Origin::New { created: Box::new(new), taken_over };
+        let prepared = Prepared { protocol, panel, collector, directory: self.directory.clone(), origin };
+        prepared.check_limit()?;
+        Ok(prepared)
+    }
+}
+
+impl Saved {
+    /// The debate as it stands.
+    #[must_use]
+    pub fn debate(&self) -> &Debate {
+        self.record.debate()
+    }
+
+    /// Its settings.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Has it cost so much in all at most when it goes on, also where its own limit is higher or it has none.
+    #[must_use]
+    pub fn at_most(mut self, most: Usd) -> Self {
+        let own = &mut self.settings.debate.budget.max_cost_usd;
+        *own = Some(own.map_or(most, |own| own.min(most)));
+        Self { most: Some(most), ..self }
+    }
+
+    /// What was found wrong with its files and could be mended.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// What it may do by its own word.
+    #[must_use]
+    pub fn provenance(&self) -> Provenance {
+        let journal = self.entry.journal.as_deref().unwrap_or(&self.entry.state);
+        Provenance::of_record(journal, self.debate().prompt_sources.as_ref())
+    }
+}
+
+impl Branch {
+    /// What the debate began with that is branched off.
+    #[must_use]
+    pub fn parent(&self) -> &Created {
+        &self.created
+    }
+
+    /// What the branch may do by the record's own word.
+    #[must_use]
+    pub fn provenance(&self) -> Provenance {
+        let journal = self.entry.journal.as_deref().unwrap_or(&self.entry.state);
+        Provenance::of_record(journal, Some(&self.created.prompt_sources))
+    }
+}
+
+/// The protocol that the settings name.
+fn known(settings: &Settings, protocols: &[&'static Protocol]) -> Option<&'static Protocol> {
+    let name = &settings.debate.protocol;
+    protocols.iter().copied().find(|protocol| protocol.name == name).or_else(|| Protocol::named(name))
+}

@@ -1,0 +1,81 @@
+//! From settings to models that can be called.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use crate::access::{Environment, Provenance, endpoint};
+use dialectic_base::provider::OFFLINE;
+use dialectic_llm::ChatModel;
+use dialectic_llm::offline::{Rehearsal, RehearsalOptions};
+use dialectic_llm::openai::{OpenAiClient, http_client, http_client_under_limit};
+use dialectic_record::debate::ProviderSettings;
+
+use super::ServicesError;
+
+/// The clients of the providers in use, each built once: connections are shared.
+pub struct Models {
+    by_provider: Vec<(String, Arc<dyn ChatModel>)>,
+}
+
+impl Models {
+    /// Builds the clients of `used`, the providers in use by name, at least one; `configured` are those of the file. `has_limit` says whether what
+    /// they cost is limited.
+    ///
+    /// # Errors
+    /// When one of them cannot be called.
+    pub fn build<'a>(
+        used: impl IntoIterator<Item = &'a str>,
+        configured: &BTreeMap<String, ProviderSettings>,
+        environment: &Environment,
+        provenance: &Provenance,
+        has_limit: bool,
+    ) -> Result<Self, ServicesError> {
+        let mut models = Self { by_provider: Vec::new() };
+        let mut http = None;
+        for name in used {
+            if models.by_provider.iter().any(|(provider, _)| provider == name) {
+                continue;
+            }
+            let chat: Arc<dyn ChatModel> = if name == OFFLINE {
+                Arc::new(Rehearsal::new(rehearsal_options(environment)?))
+            } else {
+                let http = match &http {
+                    Some(http) => http,
+                    None => http.insert(if has_limit {
+                        http_client_under_limit(environment.certificate_file())?
+                    } else {
+                        http_client(environment.certificate_file())?
+                    }),
+                };
+                let endpoint = endpoint(name, configured, environment, provenance)?;
+                Arc::new(OpenAiClient::new(endpoint, http)?)
+            };
+            models.by_provider.push((name.to_owned(), chat));
+        }
+        Ok(models)
+    }
+
+    /// One model for every provider.
+    pub(super) fn only(model: Arc<dyn ChatModel>) -> Self {
+        Self { by_provider: vec![(String::new(), model)] }
+    }
+
+    /// The client of a provider. Every provider in use has one.
+    #[must_use]
+    pub fn of(&self, name: &str) -> Arc<dyn ChatModel> {
+        let found = self.by_provider.iter().find(|(provider, _)| provider == name);
+        let (_, chat) = found.unwrap_or_else(|| &self.by_provider[0]);
+        Arc::clone(chat)
+    }
+}
+
+fn rehearsal_options(environment: &Environment) -> Result<RehearsalOptions, ServicesError> {
+    Ok(RehearsalOptions {
+        seed: environment.offline_seed()?.unwrap_or_default(),
+        latency: environment.offline_latency()?.unwrap_or_default(),
+        fail_every: environment
+            .offline_fail_every()?
+            .and_then(|n| NonZeroU32::new(u32::try_from(n).unwrap_or(u32::MAX))),
+    })
+}

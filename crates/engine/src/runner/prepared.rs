@@ -1,0 +1,247 @@
+//! A debate that is about to run.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::Panel;
+use crate::engine::{Command, Engine, ForecastError, OnOutage, check_purchase, forecast, purchase};
+use dialectic_base::money::Usd;
+use dialectic_record::debate::{
+    Created, Debate, Event, FORMAT_VERSION, Forecast, PanelInfo, Participant, PromptSources, Recorded, Signal, Span,
+    Spent, Status, Timestamp, fold,
+};
+use dialectic_record::protocol::Protocol;
+use dialectic_record::signals::Signals;
+use dialectic_record::store::{Directory, Record, StoreError};
+
+use super::gather::Collector;
+use super::{Run, RunnerError};
+
+/// A debate with everybody whom it calls. Nothing is saved or paid for yet.
+pub struct Prepared {
+    pub(super) protocol: &'static Protocol,
+    pub(super) panel: Panel,
+    pub(super) collector: Collector,
+    pub(super) directory: Directory,
+    pub(super) origin: Origin,
+}
+
+/// Where a debate comes from.
+pub(super) enum Origin {
+    /// It is new; a branch begins with what it takes over.
+    New { created: Box<Created>, taken_over: Vec<Event> },
+    /// It was saved, and may cost so much in all.
+    Saved { record: Box<Record>, past: Vec<Recorded>, most: Option<Usd> },
+}
+
+/// A debate that is on record and runs when it is told to.
+pub struct Ready {
+    protocol: &'static Protocol,
+    panel: Panel,
+    collector: Collector,
+    record: Record,
+    past: Vec<Recorded>,
+    /// The event that began it, where that is not past.
+    begun: Option<Arc<Recorded>>,
+    signals: Signals,
+    /// What it may cost in all, whatever its own limit is.
+    most: Option<Usd>,
+    closes: bool,
+    on_outage: OnOutage,
+}
+
+impl Prepared {
+    /// Who takes part.
+    #[must_use]
+    pub fn panel(&self) -> &Panel {
+        &self.panel
+    }
+
+    /// What it begins with; none of a debate that was saved.
+    #[must_use]
+    pub fn created(&self) -> Option<&Created> {
+        match &self.origin {
+            Origin::New { created, .. } => Some(created),
+            Origin::Saved { .. } => None,
+        }
+    }
+
+    /// Sees to it that the cost limit, if there is one, buys a debate.
+    ///
+    /// # Errors
+    /// When it buys none.
+    pub fn check_limit(&self) -> Result<(), RunnerError> {
+        let Origin::New { created, taken_over } = &self.origin else { return Ok(()) };
+        if created.settings.max_cost().is_none() {
+            return Ok(());
+        }
+        let events = std::iter::once(Event::Created(created.clone())).chain(taken_over.iter().cloned());
+        let at = Timestamp::now();
+        let events: Vec<Recorded> = (1..).zip(events).map(|(seq, event)| Recorded { seq, at, event }).collect();
+        let debate =
+            fold(&events).map_err(|error| RunnerError::Fork { id: created.id.clone(), reason: error.into() })?;
+        let foreseen = || self.collector.foreseen(self.protocol, &created.settings, &debate.problem);
+        let debate = if debate.gathered.is_none() { debate.starting_from(&foreseen().high) } else { debate };
+        if let Some(purchase) = purchase(self.protocol, &self.panel, &debate)? {
+            check_purchase(&purchase).map_err(super::ServicesError::from)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the debate on record.
+    ///
+    /// # Errors
+    /// When it cannot be saved; then nothing of it stays.
+    pub fn begin(self) -> Result<Ready, StoreError> {
+        let Self { protocol, panel, collector, directory, origin } = self;
+        let (record, past, begun, most) = match origin {
+            Origin::Saved { record, past, most } => (*record, past, None, most),
+            Origin::New { created, taken_over } => {
+                let (mut record, begun) = Record::begin(&directory, |id| Created { id, ..created.as_ref().clone() })?;
+                let copied = taken_over.into_iter().map(|event| Ok(record.append(event)?.as_ref().clone()));
+                match copied.collect::<Result<Vec<Recorded>, StoreError>>() {
+                    Ok(past) => (record, past, Some(begun), None),
+                    Err(error) => {
+                        // Half of what was to be taken over is no fork: resumed, it would pay for the rest once more.
+                        record.discard();
+                        return Err(error);
+                    }
+                }
+            }
+        };
+        let debate = record.debate();
+        let shown = PanelInfo {
+            agents: panel.agents.iter().map(|agent| Participant::from(&agent.settings)).collect(),
+            judge: Participant::from(&panel.judge.settings),
+            rounds: debate.settings.as_ref().map_or(0, |settings| settings.debate.rounds),
+            stages: Arc::clone(&debate.stages),
+            spent: Spent::default(),
+            polls: Vec::new(),
+        };
+        let before = if begun.is_some() { 0 } else { record.events() };
+        let signals = Signals::behind(shown.resuming(debate), before);
+        Ok(Ready {
+            protocol,
+            panel,
+            collector,
+            record,
+            past,
+            begun,
+            signals,
+            most,
+            closes: false,
+            on_outage: OnOutage::Pause,
+        })
+    }
+}
+
+impl Ready {
+    /// The debate as it stands.
+    #[must_use]
+    pub fn debate(&self) -> &Debate {
+        self.record.debate()
+    }
+
+    /// Where its state is saved.
+    #[must_use]
+    pub fn state_path(&self) -> &Path {
+        self.record.state_path()
+    }
+
+    /// Where its journal is.
+    #[must_use]
+    pub fn journal_path(&self) -> &Path {
+        self.record.journal_path()
+    }
+
+    /// How many events are in its journal that were there before this run.
+    #[must_use]
+    pub fn events_before(&self) -> u64 {
+        if self.begun.is_some() { 0 } else { self.record.events() }
+    }
+
+    /// Closes the debate with what is there, instead of going on.
+    #[must_use]
+    pub fn closing(self) -> Self {
+        Self { closes: true, ..self }
+    }
+
+    /// Looks for a server that is gone, and goes on when it is back, instead of pausing.
+    #[must_use]
+    pub fn waiting_for_servers(self) -> Self {
+        Self { on_outage: OnOutage::Wait, ..self }
+    }
+
+    /// What is still to come of it by its dry run: its calls and what they would cost. To work that out takes a moment:
+    /// it is for a thread that nobody waits for.
+    #[must_use]
+    pub fn forecast(&self) -> Option<impl FnOnce() -> Result<Forecast, ForecastError> + Send + use<>> {
+        let (protocol, routed, mut debate) = (self.protocol, self.panel.routed.clone(), self.debate().clone());
+        let collector = self.collector.clone();
+        if debate.status != Status::Pending {
+            // What failed is tried again by then.
+            let resumed = Recorded { seq: self.record.events() + 1, at: Timestamp::now(), event: Event::Resumed };
+            debate.apply(&resumed).ok()?;
+        }
+        let settings = debate.settings.clone()?;
+        Some(move || {
+            let created = |sources: &PromptSources, id| Created {
+                format_version: FORMAT_VERSION,
+                id,
+                problem: Arc::clone(&debate.problem),
+                context: debate.context.clone(),
+                attachments: Arc::clone(&debate.attachments),
+                settings: settings.clone(),
+                stages: Arc::clone(&debate.stages),
+                prompt_sources: sources.clone(),
+                seed: debate.seed.unwrap_or_default(),
+                forked_from: None,
+            };
+            let gathered = match &debate.gathered {
+                Some(gathered) => Span { low: gathered.clone(), high: gathered.clone() },
+                None => collector.foreseen(protocol, &settings, &debate.problem),
+            };
+            let mut forecast = forecast(protocol, &settings, &routed, &gathered, created)?;
+            forecast.calls.retain(|call| debate.settled(&call.key).is_none());
+            Ok(forecast)
+        })
+    }
+
+    /// What it shows of itself.
+    #[must_use]
+    pub fn signals(&self) -> &Signals {
+        &self.signals
+    }
+
+    /// Lets it run, on the runtime that this is called on. It goes on whether or not anybody holds or watches the run.
+    ///
+    /// # Panics
+    /// Outside of a Tokio runtime.
+    #[must_use]
+    pub fn run(self) -> Run {
+        let Self { protocol, panel, collector, record, past, begun, signals, most, closes, on_outage } = self;
+        let is_begun = begun.is_some();
+        if let Some(begun) = begun {
+            signals.publish(Signal::Recorded(begun));
+        }
+        let (commands, heard) = mpsc::unbounded_channel();
+        if closes {
+            // The receiver is there.
+            drop(commands.send(Command::Stop));
+        }
+        let cancel = CancellationToken::new();
+        let (id, journal) = (record.debate().id.clone(), record.journal_path().to_owned());
+        // A branch took over what another debate paid for.
+        let is_new = is_begun && past.is_empty();
+        let mut engine = Engine::new(protocol, panel, record, &past, signals.clone(), cancel.clone(), heard)
+            .gathering(collector.into_gather())
+            .on_outage(on_outage);
+        if let Some(most) = most {
+            engine = engine.at_most(most, &past);
+        }
+        Run::spawn(engine, id, journal, signals, commands, cancel, is_new)
+    }
+}

@@ -1,0 +1,230 @@
+//! The handle to a debate that runs.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::{Command, Ending, Engine, EngineError, Heard};
+use dialectic_record::debate::{AgentId, Debate, DebateId, Progress};
+use dialectic_record::signals::{Follower, Signals, Subscription, Words};
+use dialectic_record::store::JournalReader;
+
+/// A debate that runs by itself. Dropping the handle pauses it only where it waits for answers that nobody can give
+/// any more.
+pub struct Run {
+    id: DebateId,
+    journal: PathBuf,
+    signals: Signals,
+    controls: Controls,
+    waiting: watch::Receiver<Option<Arc<Debate>>>,
+    ended: JoinHandle<Result<Finished, Failed>>,
+}
+
+/// What can be said to a run, from any thread. Clones say it to the same run, which waits for answers as long as there
+/// is one of them.
+#[derive(Clone)]
+pub struct Controls {
+    commands: mpsc::UnboundedSender<Command>,
+    cancel: CancellationToken,
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct Finished {
+    /// The debate as it is saved.
+    pub debate: Debate,
+    /// How the run ended.
+    pub ending: Ending,
+    /// Whether it is on record: a new debate that failed before any model can have been paid, and in which the user said
+    /// nothing, is not.
+    pub is_kept: bool,
+}
+
+/// A run that could not go on.
+#[derive(Debug, thiserror::Error)]
+#[error("the debate {} could not go on", debate.id)]
+pub struct Failed {
+    /// The debate as far as it came.
+    pub debate: Box<Debate>,
+    /// Why.
+    pub source: EngineError,
+}
+
+impl Run {
+    pub(super) fn spawn(
+        engine: Engine,
+        id: DebateId,
+        journal: PathBuf,
+        signals: Signals,
+        commands: mpsc::UnboundedSender<Command>,
+        cancel: CancellationToken,
+        is_new: bool,
+    ) -> Self {
+        let (asks, waiting) = watch::channel(None);
+        let ended = tokio::spawn(drive(engine, asks, cancel.clone(), is_new));
+        Self { id, journal, signals, controls: Controls { commands, cancel }, waiting, ended }
+    }
+
+    /// The debate's id.
+    #[must_use]
+    pub fn id(&self) -> &DebateId {
+        &self.id
+    }
+
+    /// Where the debate stands, and what follows. Whoever does not take in what follows holds up nobody, and is told of
+    /// a gap.
+    #[must_use]
+    pub fn subscribe(&self, words: Words) -> (Progress, Subscription) {
+        self.signals.subscribe(words)
+    }
+
+    /// Every event from the first on, those of before read from the journal, and what happens between them from now on.
+    ///
+    /// # Errors
+    /// When the journal cannot be opened.
+    pub fn follow(&self, words: Words) -> io::Result<Follower> {
+        let journal = JournalReader::open(&self.journal)?;
+        let (recorded, subscription) = self.signals.subscribe_at(words);
+        Ok(Follower::from_beginning(subscription, Box::new(journal), recorded))
+    }
+
+    /// Waits until the debate waits for answers: then it is that debate, with its open questions. Nothing when it ends
+    /// before.
+    pub async fn questions(&mut self) -> Option<Arc<Debate>> {
+        loop {
+            self.waiting.changed().await.ok()?;
+            let waiting = self.waiting.borrow_and_update().clone();
+            if waiting.is_some() {
+                return waiting;
+            }
+        }
+    }
+
+    /// What can be said to it, for somebody who does not hold the run.
+    #[must_use]
+    pub fn controls(&self) -> Controls {
+        self.controls.clone()
+    }
+
+    /// Waits until the run is over. Where the debate waits for answers and nobody else holds [`Controls`] of it, it is
+    /// saved as paused: nobody could answer any more.
+    ///
+    /// # Errors
+    /// When the debate cannot be saved, or by a defect of the program. It can be resumed from what is saved.
+    ///
+    /// # Panics
+    /// When the run panicked.
+    pub async fn wait(self) -> Result<Finished, Failed> {
+        let Self { ended, controls, .. } = self;
+        drop(controls);
+        ended.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+    }
+}
+
+impl Controls {
+    /// Answers a question of `agent`. The debate goes on when no question is open. Where that question is not open, a
+    /// warning among the signals says so, and nothing changes: the first answer counts.
+    pub fn answer(&self, agent: AgentId, question: String, answer: String) {
+        // A debate that has ended needs no answer.
+        drop(self.commands.send(Command::Answer { agent_id: agent, item_id: question, answer }));
+    }
+
+    /// Gives no further answers: open questions count as answered with none, and nobody asks any more.
+    pub fn end_questions(&self) {
+        drop(self.commands.send(Command::EndQuestions));
+    }
+
+    /// Starts nothing new, waits for what is in flight and paid for, and saves the debate as paused.
+    pub fn pause(&self) {
+        drop(self.commands.send(Command::Pause));
+    }
+
+    /// Pauses as [`pause`](Self::pause) does, and stays ready to [`go_on`](Self::go_on), also when the debate is saved.
+    pub fn hold(&self) {
+        drop(self.commands.send(Command::Hold));
+    }
+
+    /// Takes back a [`hold`](Self::hold), or a [`pause`](Self::pause) that has not come into effect yet.
+    pub fn go_on(&self) {
+        drop(self.commands.send(Command::GoOn));
+    }
+
+    /// Starts nothing new, and closes the debate with what there is.
+    pub fn stop(&self) {
+        drop(self.commands.send(Command::Stop));
+    }
+
+    /// The user has taken notice of the warning of the cost. Without one, or when that is known, nothing happens.
+    pub fn acknowledge(&self) {
+        drop(self.commands.send(Command::Acknowledge));
+    }
+
+    /// Abandons what is in flight and saves the debate as paused.
+    pub fn interrupt(&self) {
+        self.cancel.cancel();
+    }
+
+    /// Whether it was interrupted.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+}
+
+impl std::ops::Deref for Run {
+    type Target = Controls;
+
+    fn deref(&self) -> &Controls {
+        &self.controls
+    }
+}
+
+/// Runs the debate; while it waits for the user, takes in answers, and runs on.
+async fn drive(
+    mut engine: Engine,
+    asks: watch::Sender<Option<Arc<Debate>>>,
+    cancel: CancellationToken,
+    is_new: bool,
+) -> Result<Finished, Failed> {
+    let ended = loop {
+        match engine.run().await {
+            Ok(Ending::Suspended) => {}
+            Ok(Ending::Paused) if !cancel.is_cancelled() => {
+                let goes_on = tokio::select! {
+                    goes_on = engine.told_to_go_on() => goes_on,
+                    () = cancel.cancelled() => Ok(Heard::Nothing),
+                };
+                match goes_on {
+                    Ok(Heard::GoOn) => continue,
+                    Ok(Heard::GiveUp) => break engine.give_up().await.map(|()| Ending::Failed),
+                    Ok(Heard::Nothing) => break Ok(Ending::Paused),
+                    Err(error) => break Err(error),
+                }
+            }
+            ended => break ended,
+        }
+        asks.send_replace(Some(Arc::new(engine.debate().clone())));
+        let answered = tokio::select! {
+            biased;
+            answered = engine.told_answers() => answered,
+            () = cancel.cancelled() => Ok(Heard::Nothing),
+        };
+        match answered {
+            Ok(Heard::GoOn) => {}
+            Ok(Heard::GiveUp) => break engine.give_up().await.map(|()| Ending::Failed),
+            Ok(Heard::Nothing) => break engine.pause().await.map(|()| Ending::Paused),
+            Err(error) => break Err(error),
+        }
+        asks.send_replace(None);
+    };
+    let is_kept = !(is_new && matches!(ended, Ok(Ending::Failed)) && engine.forget());
+    let debate = engine.debate().clone();
+    match ended {
+        Ok(ending) => Ok(Finished { debate, ending, is_kept }),
+        Err(source) => Err(Failed { debate: Box::new(debate), source }),
+    }
+}

@@ -1,0 +1,157 @@
+//! What debates are run with: the environment, whose word the settings rest on, and models.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::access::{
+    EndpointError, Environment, MissingKeys, Provenance, StrangerError, VariableError, known_keys, missing_keys,
+    routed_providers,
+};
+use crate::agent::{Panel, PanelError, price_of, timeouts_of};
+use crate::engine::{BudgetError, check_prices};
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::secrets::KnownKeys;
+use dialectic_llm::openai::{ClientError, HttpClientError};
+use dialectic_llm::{Caller, CallerLimits, ChatModel, InFlight};
+use dialectic_record::debate::Settings;
+use dialectic_record::protocol::Protocol;
+
+use super::Past;
+use super::models::Models;
+
+/// What debates are run with.
+#[derive(Clone)]
+pub struct Services {
+    pub(super) environment: Environment,
+    model: Option<Arc<dyn ChatModel>>,
+    pub(super) past: Option<Arc<dyn Past>>,
+}
+
+/// Why nobody can be called.
+#[derive(Debug, thiserror::Error)]
+pub enum ServicesError {
+    /// Keys are missing.
+    #[error(transparent)]
+    Keys(#[from] MissingKeys),
+    /// A variable of the environment cannot be used.
+    #[error(transparent)]
+    Environment(#[from] VariableError),
+    /// A provider cannot be called as configured.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// A provider's client cannot be built.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// No HTTP client can be built.
+    #[error(transparent)]
+    Http(#[from] HttpClientError),
+    /// The cost limit cannot be kept.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+    /// A role of the user's cannot be used.
+    #[error(transparent)]
+    Panel(#[from] PanelError),
+    /// What was found in the directory would send or read what is not its own.
+    #[error(transparent)]
+    Stranger(#[from] StrangerError),
+}
+
+impl ServicesError {
+    fn diagnostic(&self) -> &dyn Diagnostic {
+        match self {
+            Self::Keys(error) => error,
+            Self::Environment(error) => error,
+            Self::Endpoint(error) => error,
+            Self::Client(error) => error,
+            Self::Http(error) => error,
+            Self::Budget(error) => error,
+            Self::Panel(error) => error,
+            Self::Stranger(error) => error,
+        }
+    }
+}
+
+impl Diagnostic for ServicesError {
+    fn blame(&self) -> Blame {
+        self.diagnostic().blame()
+    }
+
+    fn hint(&self) -> Option<String> {
+        self.diagnostic().hint()
+    }
+}
+
+impl Services {
+    /// The providers of the settings, with keys and addresses from `environment`.
+    #[must_use]
+    pub fn new(environment: Environment) -> Self {
+        Self { environment, model: None, past: None }
+    }
+
+    /// The same, but whatever a provider is called, `model` answers for it. No key is needed.
+    #[must_use]
+    pub fn with_model(self, model: Arc<dyn ChatModel>) -> Self {
+        Self { model: Some(model), ..self }
+    }
+
+    /// The same, with what is known from debates before.
+    #[must_use]
+    pub fn with_past(self, past: Arc<dyn Past>) -> Self {
+        Self { past: Some(past), ..self }
+    }
+
+    /// The agents and the judge of a debate with these settings. `provenance` says what they may read and whom they may
+    /// call.
+    ///
+    /// # Errors
+    /// When somebody cannot be called, or would be called at a stranger's word. Nothing is paid for yet.
+    pub fn panel(
+        &self,
+        protocol: &Protocol,
+        settings: &Settings,
+        provenance: &Provenance,
+    ) -> Result<Panel, ServicesError> {
+        let environment = &self.environment;
+        check_prices(settings)?;
+        let models = if let Some(model) = &self.model {
+            Models::only(Arc::clone(model))
+        } else {
+            missing_keys(settings, environment)?;
+            let everybody = settings.everybody();
+            let used = everybody.map(|agent| agent.provider.as_str());
+            let has_limit = settings.debate.budget.max_cost_usd.is_some();
+            Models::build(used, &settings.providers, environment, provenance, has_limit)?
+        };
+        let debate = &settings.debate;
+        let limits = CallerLimits {
+            in_flight: Arc::new(InFlight::at_most(debate.max_concurrency as usize)),
+            max_retries: debate.max_retries,
+        };
+        provenance.check_context(settings)?;
+        let mut panel = Panel::build(protocol, settings, |agent| Caller {
+            chat: models.of(&agent.provider),
+            provider: agent.provider.as_str().into(),
+            price: price_of(agent, settings),
+            timeouts: timeouts_of(debate),
+            silence: None,
+            limits: limits.clone(),
+            account: None,
+            observer: None,
+        })?;
+        provenance.check_prompts(settings, environment, &panel.sources)?;
+        panel.routed = routed_providers(settings, environment);
+        panel.withheld = self.withheld();
+        panel.keys = self.keys(settings);
+        Ok(panel)
+    }
+
+    /// The keys whose values nobody is shown.
+    pub(super) fn keys(&self, settings: &Settings) -> KnownKeys {
+        known_keys(&settings.providers, &self.environment)
+    }
+
+    /// The file that holds keys, which nobody is shown.
+    pub(super) fn withheld(&self) -> Option<PathBuf> {
+        self.environment.file().map(std::path::absolute).and_then(Result::ok)
+    }
+}

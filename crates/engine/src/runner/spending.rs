@@ -1,0 +1,387 @@
+//! What the debates of a directory have spent, by their journals, and by a ledger beside them of what the journals do not
+//! say: what debates spent that were removed since, and the limits under which others were taken up again.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime};
+
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Books;
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::money::Usd;
+use dialectic_base::provider::OFFLINE;
+use dialectic_record::debate::{DebateId, Event, Recorded};
+use dialectic_record::store::{Directory, Entry, JournalReader, Readers, StoreError, write_atomically};
+
+/// The ledger. A debate is a file that ends in `.json`.
+const LEDGER: &str = "spending.ledger";
+/// The file whose lock whoever decides by the ledger holds: the ledger itself is replaced by each change.
+const LOCK: &str = "spending.lock";
+const LEDGER_FORMAT: u32 = 1;
+/// How long the lock may be held elsewhere, and how often it is tried again.
+const TO_WAIT: Duration = Duration::from_secs(20);
+const TRY_AGAIN: Duration = Duration::from_millis(10);
+
+/// Why nobody can say what was spent.
+#[derive(Debug, thiserror::Error)]
+pub enum SpendingError {
+    /// The directory or a file of a debate.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The ledger cannot be read.
+    #[error("cannot read the ledger of what was spent, {path}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The ledger is damaged.
+    #[error("the ledger of what was spent, {path}, is damaged")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A later version of the program wrote the ledger.
+    #[error("the ledger of what was spent, {path}, is in format {found}, which a newer version wrote")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// The lock cannot be taken.
+    #[error("cannot lock {path}")]
+    Lock {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Somebody else has held the lock for too long.
+    #[error("another process holds {path} and does not let go")]
+    Held {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl Diagnostic for SpendingError {
+    fn blame(&self) -> Blame {
+        match self {
+            Self::Store(error) => error.blame(),
+            Self::Unreadable { .. }
+            | Self::Damaged { .. }
+            | Self::Newer { .. }
+            | Self::Lock { .. }
+            | Self::Held { .. } => Blame::General,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Store(error) => return error.hint(),
+            Self::Damaged { .. } => {
+                "put it back from a copy, or remove it: then nothing counts any more that removed debates have spent"
+            }
+            Self::Newer { .. } => "take a version of the program that is at least as new",
+            Self::Held { .. } => "try again; see whether another `dialectic serve` or `dialectic rm` hangs",
+            Self::Unreadable { .. } | Self::Lock { .. } => "see that it is a file that may be read and written",
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// What the journals do not say.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Beside {
+    format_version: u32,
+    /// What debates that were removed had spent, by day (UTC).
+    removed: Vec<Removed>,
+    /// What debates may spend in all that were taken up under a limit below their own, or without one.
+    limits: BTreeMap<String, Usd>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Removed {
+    id: String,
+    day: NaiveDate,
+    usd: Usd,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Format {
+    format_version: u32,
+}
+
+impl Beside {
+    /// The ledger of a directory. What is damaged is an error: it is not known that nothing was spent.
+    fn read(directory: &Directory) -> Result<Self, SpendingError> {
+        let path = directory.path().join(LEDGER);
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Self { format_version: LEDGER_FORMAT, removed: Vec::new(), limits: BTreeMap::new() });
+            }
+            Err(source) => return Err(SpendingError::Unreadable { path, source }),
+            Ok(bytes) => bytes,
+        };
+        let damaged = |source| SpendingError::Damaged { path: path.clone(), source };
+        let Format { format_version: found } = serde_json::from_slice(&bytes).map_err(damaged)?;
+        if found > LEDGER_FORMAT {
+            return Err(SpendingError::Newer { path, found });
+        }
+        serde_json::from_slice(&bytes).map_err(damaged)
+    }
+
+    fn write(&self, directory: &Directory) -> Result<(), SpendingError> {
+        let path = directory.path().join(LEDGER);
+        let write = |out: &mut dyn io::Write| {
+            serde_json::to_writer_pretty(&mut *out, self)?;
+            out.write_all(b"\n")
+        };
+        Ok(write_atomically(&path, Readers::Owner, write)?)
+    }
+}
+
+/// The right to decide by what was spent: one process of a directory has it at a time. The system takes it back from one
+/// that is killed.
+#[derive(Debug)]
+pub struct SpendingLock {
+    directory: Directory,
+    _held: File,
+}
+
+impl SpendingLock {
+    /// Waits for it, for a while. It blocks its thread.
+    ///
+    /// # Errors
+    /// When it cannot be had.
+    pub fn take(directory: &Directory) -> Result<Self, SpendingError> {
+        directory.create()?;
+        let path = directory.path().join(LOCK);
+        let mut open = OpenOptions::new();
+        open.read(true).append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
+        let failed = |source| SpendingError::Lock { path: path.clone(), source };
+        let file = open.open(&path).map_err(failed)?;
+        let until = Instant::now() + TO_WAIT;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { directory: directory.clone(), _held: file }),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(TRY_AGAIN),
+                Err(TryLockError::WouldBlock) => return Err(SpendingError::Held { path }),
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
+            }
+        }
+    }
+
+    /// Has whoever counts know that a debate may spend so much in all, whatever its record says; with nothing, that its
+    /// record says it.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read or written.
+    pub fn note_limit(&self, id: &DebateId, limit: Option<Usd>) -> Result<(), SpendingError> {
+        let mut beside = Beside::read(&self.directory)?;
+        let before = beside.limits.clone();
+        let is_run = |id: &str| Entry::of_state(&self.directory.state_path(&DebateId::new(id))).is_held();
+        beside.limits.retain(|other, _| other != id.as_str() && is_run(other));
+        if let Some(limit) = limit {
+            beside.limits.insert(id.to_string(), limit);
+        }
+        if beside.limits == before { Ok(()) } else { beside.write(&self.directory) }
+    }
+}
+
+/// Removes a debate, and keeps what it has spent in the ledger.
+///
+/// # Errors
+/// When it is not kept in that directory, runs, or cannot be removed; or when the ledger cannot be kept.
+pub fn remove(directory: &Directory, entry: &Entry) -> Result<(), SpendingError> {
+    directory.check_is_here(entry)?;
+    let lock = SpendingLock::take(directory)?;
+    let by_day = match &entry.journal {
+        // Where somebody runs it, it is not removed either.
+        Some(journal) if !entry.is_held() => Spent::read(journal, NaiveDate::MIN).by_day,
+        _ => BTreeMap::new(),
+    };
+    if !by_day.is_empty() {
+        // Ahead of the removal: a debate that is still there counts by its journal.
+        let mut beside = Beside::read(directory)?;
+        let id = entry.id();
+        beside.removed.retain(|before| before.id != id);
+        beside.removed.extend(by_day.into_iter().map(|(day, usd)| Removed { id: id.clone(), day, usd }));
+        beside.write(directory)?;
+    }
+    directory.remove(entry)?;
+    drop(lock);
+    Ok(())
+}
+
+/// What was spent since midnight (UTC) by all debates of a directory, removed ones included, and what those that run may
+/// still spend by their limits. A call whose cost nobody knows and for which nothing was set aside counts as none.
+///
+/// # Errors
+/// When the directory or the ledger cannot be read.
+pub fn spent_today(directory: &Directory) -> Result<Usd, SpendingError> {
+    let today = Utc::now().date_naive();
+    let beside = Beside::read(directory)?;
+    let mut spent = Usd::ZERO;
+    for entry in directory.entries()? {
+        let Some(journal) = &entry.journal else { continue };
+        // Ahead of the reading: what one that ends meanwhile has spent by then is within its limit.
+        let is_held = entry.is_held();
+        if !is_held && !is_younger(journal, today.and_time(NaiveTime::MIN).and_utc()) {
+            continue;
+        }
+        let of_debate = Spent::read(journal, today);
+        spent += of_debate.by_day.values().copied().sum();
+        // Where the journal is damaged, whatever its limit allows may have been spent.
+        if is_held || !of_debate.is_whole {
+            let noted = beside.limits.get(&entry.id()).copied();
+            let limit = [of_debate.limit, noted].into_iter().flatten().min();
+            spent += limit.map_or(Usd::ZERO, |limit| limit.saturating_sub(of_debate.total));
+        }
+    }
+    // One whose removal broke off is still there, and is counted.
+    let is_gone = |removed: &&Removed| !directory.journal_path(&DebateId::new(removed.id.as_str())).exists();
+    let removed = beside.removed.iter().filter(|removed| removed.day >= today).filter(is_gone);
+    Ok(spent + removed.map(|removed| removed.usd).sum())
+}
+
+/// What a debate has spent and set aside in all.
+#[must_use]
+pub fn spent_by(entry: &Entry) -> Usd {
+    entry.journal.as_deref().map_or(Usd::ZERO, |journal| Spent::read(journal, NaiveDate::MIN).total)
+}
+
+fn is_younger(path: &Path, than: DateTime<Utc>) -> bool {
+    // What cannot be looked at is read.
+    path.metadata().and_then(|file| file.modified()).is_ok_and(|changed| changed >= SystemTime::from(than))
+}
+
+/// What a journal says of money.
+#[derive(Default)]
+struct Spent {
+    /// What was spent or set aside on each day, where that is anything. What was set aside before midnight and settled
+    /// after it counts for both days.
+    by_day: BTreeMap<NaiveDate, Usd>,
+    total: Usd,
+    limit: Option<Usd>,
+    is_whole: bool,
+}
+
+impl Spent {
+    /// Of the days from `since` on. What is not the journal of a debate was not paid through this program.
+    fn read(journal: &Path, since: NaiveDate) -> Self {
+        let Ok(mut reader) = JournalReader::open(journal) else { return Self::default() };
+        let (mut all, mut by_day) = (Books::default(), BTreeMap::<NaiveDate, Books>::new());
+        let mut spent = Self::default();
+        let mut next = reader.next_event();
+        while let Ok(Some(recorded)) = &next {
+            spent.limit = limit_of(recorded).or(spent.limit);
+            let day = recorded.at.utc().date_naive();
+            if day >= since {
+                by_day.entry(day).or_default().apply(recorded, |_| None);
+            }
+            all.apply(recorded, |_| None);
+            next = reader.next_event();
+        }
+        spent.is_whole = next.is_ok();
+        spent.total = all.taken();
+        let by_day = by_day.into_iter().map(|(day, ledger)| (day, ledger.taken()));
+        spent.by_day = by_day.filter(|(_, usd)| *usd > Usd::ZERO).collect();
+        spent
+    }
+}
+
+/// The limit that a debate began with, where models are paid in it.
+fn limit_of(recorded: &Recorded) -> Option<Usd> {
+    let Event::Created(created) = &recorded.event else { return None };
+    let is_paid = created.settings.everybody().any(|agent| agent.provider != OFFLINE);
+    created.settings.debate.budget.max_cost_usd.filter(|_| is_paid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "deb-20260101-000000-aaaa";
+
+    fn directory() -> (tempfile::TempDir, Directory) {
+        let temporary = tempfile::tempdir().unwrap();
+        let directory = Directory::at(temporary.path());
+        (temporary, directory)
+    }
+
+    fn write(directory: &Directory, removed: &[(&str, NaiveDate, f64)]) {
+        let removed = removed.iter().map(|(id, day, usd)| {
+            let (id, day, usd) = ((*id).to_owned(), *day, Usd::from_dollars(*usd));
+            Removed { id, day, usd }
+        });
+        let beside = Beside { format_version: 1, removed: removed.collect(), limits: BTreeMap::new() };
+        beside.write(directory).unwrap();
+    }
+
+    #[test]
+    fn what_removed_debates_spent_counts_on_its_day() {
+        let (_keep, directory) = directory();
+        assert_eq!(spent_today(&directory).unwrap(), Usd::ZERO);
+        let today = Utc::now().date_naive();
+        let (before, after) = (today.pred_opt().unwrap(), today.succ_opt().unwrap());
+        // The clock may have been ahead: what is dated tomorrow was spent by now.
+        write(&directory, &[(ID, before, 1.0), (ID, today, 0.25), (ID, after, 0.5)]);
+        assert_eq!(spent_today(&directory).unwrap(), Usd::from_dollars(0.75));
+        // The debate is still there: its removal broke off, and its journal counts.
+        fs::write(directory.journal_path(&DebateId::new(ID)), "").unwrap();
+        assert_eq!(spent_today(&directory).unwrap(), Usd::ZERO);
+    }
+
+    #[test]
+    fn a_damaged_ledger_is_no_day_without_spending() {
+        let (_keep, directory) = directory();
+        let path = directory.path().join(LEDGER);
+        write(&directory, &[(ID, Utc::now().date_naive(), 0.25)]);
+        let whole = fs::read_to_string(&path).unwrap();
+        for damaged in ["", "{}", "[]", &whole[..whole.len() / 2], &whole.replace("usd", "eur")] {
+            fs::write(&path, damaged).unwrap();
+            let error = spent_today(&directory).unwrap_err();
+            assert!(matches!(error, SpendingError::Damaged { .. }), "{damaged}: {error}");
+            assert!(error.to_string().contains(LEDGER), "{error}");
+        }
+        fs::write(&path, whole.replace("\"formatVersion\": 1", "\"formatVersion\": 2")).unwrap();
+        assert!(matches!(spent_today(&directory), Err(SpendingError::Newer { found: 2, .. })));
+    }
+
+    #[test]
+    fn one_at_a_time_decides() {
+        let (_keep, directory) = directory();
+        let held = SpendingLock::take(&directory).unwrap();
+        let path = directory.path().join(LOCK);
+        assert!(matches!(File::open(&path).unwrap().try_lock(), Err(TryLockError::WouldBlock)));
+        drop(held);
+        SpendingLock::take(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_noted_limit_is_forgotten_with_the_run() {
+        let (_keep, directory) = directory();
+        let lock = SpendingLock::take(&directory).unwrap();
+        let (one, two) = (DebateId::new(ID), DebateId::new("deb-20260101-000000-bbbb"));
+        lock.note_limit(&one, Some(Usd::from_dollars(0.5))).unwrap();
+        // Nobody runs the first.
+        lock.note_limit(&two, Some(Usd::from_dollars(0.25))).unwrap();
+        let limits = Beside::read(&directory).unwrap().limits;
+        assert_eq!(limits.into_keys().collect::<Vec<_>>(), [two.to_string()]);
+    }
+}

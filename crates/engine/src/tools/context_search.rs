@@ -1,0 +1,183 @@
+//! `context_search`: where a term occurs in the finished rounds and in the texts that the call was given.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use dialectic_llm::ToolSpec;
+use dialectic_record::debate::{AgentId, StageId};
+
+use super::arguments::Text;
+use super::{Tool, ToolContext, ToolError};
+
+/// The length of a snippet, in characters; a term cannot be longer.
+const SNIPPET: usize = 200;
+
+/// How many matches are returned. A common word is in every contribution, and each match is paid for as input.
+const MATCHES: usize = 100;
+
+const TERM: Text =
+    Text { name: "term", expected: "the text to search for as a string, such as \"rate limit\"", limit: SNIPPET };
+
+/// Searches what was said.
+pub(super) struct ContextSearch;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Match<'a> {
+    round_number: u32,
+    agent_id: &'a AgentId,
+    agent_role: &'a str,
+    #[serde(rename = "type")]
+    kind: StageId,
+    content_snippet: String,
+}
+
+impl ContextSearch {
+    pub(super) const NAME: &str = "context_search";
+}
+
+impl Tool for ContextSearch {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: Self::NAME.to_owned(),
+            description: "Searches what was said in the finished rounds of this debate, and the texts that you were \
+                given to work on, for a word or phrase, ignoring case. Returns for each contribution that has it the round, its author, its type and the \
+                text around the first occurrence."
+                .to_owned(),
+            parameters: TERM.parameters(
+                "The exact word or phrase to look for, at most 200 characters. No wildcards.",
+            ),
+        }
+    }
+
+    fn run(&self, arguments: &Value, context: &ToolContext) -> Result<Value, ToolError> {
+        let term = Needle::new(TERM.of(arguments)?);
+        let said = context.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round, one)));
+        let mut matches: Vec<_> = said
+            .filter_map(|(round, one)| {
+                Some(Match {
+                    round_number: round.round_number,
+                    agent_id: &one.agent_id,
+                    agent_role: &one.agent_role,
+                    kind: one.stage,
+                    // A snippet may have but a piece of a key.
+                    content_snippet: term.snippet(&context.directory.keys().redact(&one.content))?,
+                })
+            })
+            .collect();
+        let found = matches.len();
+        // The newest are kept: they are what the debate has come to.
+        let left_out = found.saturating_sub(MATCHES);
+        matches.drain(..left_out);
+        let mut result = json!({ "matches": matches });
+        if left_out > 0 {
+            result["notice"] =
+                json!(format!("the last {MATCHES} of {found} matches; search for a longer term to see earlier ones"));
+        }
+        Ok(result)
+    }
+}
+
+/// A term, ready to be found in texts.
+struct Needle {
+    folded: String,
+}
+
+impl Needle {
+    fn new(term: &str) -> Self {
+        Self { folded: term.chars().flat_map(fold).collect() }
+    }
+
+    /// Up to [`SNIPPET`] characters of `text` with the first occurrence in their middle, or nothing.
+    ///
+    /// Folding case can change how many bytes and even how many characters there are (`İ`, `ß`), so each byte of the
+    /// folded text remembers which character of the original it came from.
+    fn snippet(&self, text: &str) -> Option<String> {
+        let mut folded = String::with_capacity(text.len());
+        let mut origins = Vec::with_capacity(text.len());
+        let mut length = 0;
+        for (position, character) in text.chars().enumerate() {
+            folded.extend(fold(character));
+            origins.resize(folded.len(), position);
+            length = position + 1;
+        }
+        let start = folded.find(&self.folded)?;
+        let first = *origins.get(start)?;
+        let last = *origins.get(start + self.folded.len().checked_sub(1)?)?;
+        let before = SNIPPET.saturating_sub(last + 1 - first) / 2;
+        // Near the end of the text the window reaches back further instead of being cut short.
+        let from = first.saturating_sub(before).min(length.saturating_sub(SNIPPET));
+        Some(text.chars().skip(from).take(SNIPPET).collect())
+    }
+}
+
+/// The character without its case: upper, then lower case, which also joins forms such as `ς` and `σ`.
+fn fold(character: char) -> impl Iterator<Item = char> {
+    character.to_uppercase().flat_map(char::to_lowercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn snippet(term: &str, text: &str) -> Option<String> {
+        Needle::new(term).snippet(text)
+    }
+
+    #[test]
+    fn short_texts_are_shown_whole() {
+        assert_eq!(snippet("CACHE", "use a cache here").as_deref(), Some("use a cache here"));
+        assert_eq!(snippet("queue", "use a cache here"), None);
+        assert_eq!(snippet("cache", ""), None);
+    }
+
+    #[test]
+    fn the_match_is_in_the_middle_of_a_long_text() {
+        let text = format!("{}Needle{}", "a".repeat(5000), "b".repeat(5000));
+        let snippet = snippet("needle", &text).expect("found");
+        assert_eq!(snippet, format!("{}Needle{}", "a".repeat(97), "b".repeat(97)));
+    }
+
+    #[test]
+    fn near_the_ends_the_window_is_still_full() {
+        let text = format!("needle{}", "b".repeat(5000));
+        assert_eq!(snippet("needle", &text).expect("found"), format!("needle{}", "b".repeat(194)));
+        let text = format!("{}needle", "a".repeat(5000));
+        assert_eq!(snippet("needle", &text).expect("found"), format!("{}needle", "a".repeat(194)));
+    }
+
+    #[test]
+    fn characters_that_grow_when_folded_do_not_shift_the_snippet() {
+        let text = format!("{}needle{}", "İ".repeat(300), "ß".repeat(300));
+        let snippet = snippet("NEEDLE", &text).expect("found");
+        assert_eq!(snippet, format!("{}needle{}", "İ".repeat(97), "ß".repeat(97)));
+    }
+
+    #[test]
+    fn case_is_ignored_beyond_ascii() {
+        assert_eq!(snippet("STRASSE", "die Straße").as_deref(), Some("die Straße"));
+        assert_eq!(snippet("ΛΌΓΟΣ", "ο λόγος").as_deref(), Some("ο λόγος"));
+        assert_eq!(snippet("größe", "GRÖSSE").as_deref(), Some("GRÖSSE"));
+    }
+
+    #[test]
+    fn a_term_as_long_as_the_snippet_is_the_snippet() {
+        let term = "x".repeat(SNIPPET);
+        assert_eq!(snippet(&term, &format!("ab{term}cd")), Some(term));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_text_contains_is_found_in_a_bounded_piece_of_it(
+            before in "\\PC{0,300}", term in "\\PC{1,20}", after in "\\PC{0,300}",
+        ) {
+            let text = format!("{before}{term}{after}");
+            let snippet = snippet(&term, &text).expect("the term is in the text");
+            prop_assert!(text.contains(&snippet));
+            prop_assert!(snippet.chars().count() <= SNIPPET);
+            prop_assert!(Needle::new(&term).snippet(&snippet).is_some());
+        }
+    }
+}

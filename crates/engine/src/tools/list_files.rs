@@ -1,0 +1,72 @@
+//! `list_files`: what is in a directory of the context directory.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use dialectic_llm::ToolSpec;
+
+use super::arguments::PATH;
+use super::sandbox::{AccessError, ContextDirectory, EntryKind};
+use super::{Tool, ToolContext, ToolError};
+
+/// How many entries are returned: enough for source trees, too few for a model to drown in generated files.
+const ENTRIES: usize = 1000;
+
+/// Lists one directory.
+pub(super) struct ListFiles;
+
+#[derive(Serialize)]
+struct Entry {
+    path: String,
+    #[serde(rename = "type")]
+    kind: EntryKind,
+}
+
+impl ListFiles {
+    pub(super) const NAME: &str = "list_files";
+}
+
+impl Tool for ListFiles {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: Self::NAME.to_owned(),
+            description: "Lists the files and directories directly inside a directory of the context directory, as \
+                absolute paths in alphabetical order."
+                .to_owned(),
+            parameters: PATH.parameters(
+                "The directory, relative to the context directory or as list_files returned \
+                    it; `.` is the context directory itself.",
+            ),
+        }
+    }
+
+    fn run(&self, arguments: &Value, context: &ToolContext) -> Result<Value, ToolError> {
+        let (entries, found) = entries(&context.directory, PATH.of(arguments)?)?;
+        let mut result = json!({ "entries": entries });
+        if found > ENTRIES {
+            result["notice"] = json!(format!("the first {ENTRIES} of {found} entries"));
+        }
+        Ok(result)
+    }
+}
+
+/// The first [`ENTRIES`] entries by name that are files or directories, and how many names there are in all.
+///
+/// Links count as what they lead to; those that lead outside or nowhere are left out, like pipes and devices.
+fn entries(context: &ContextDirectory, path: &str) -> Result<(Vec<Entry>, usize), AccessError> {
+    let (directory, inside) = context.open_directory(path)?;
+    let unreadable = |source| AccessError::Unreadable { source };
+    let names = directory.entries().map_err(unreadable)?.map(|entry| entry.map(|entry| entry.file_name()));
+    let mut names: Vec<_> = names.collect::<Result<_, _>>().map_err(unreadable)?;
+    names.sort();
+    let found = names.len();
+    names.truncate(ENTRIES);
+    let entry = |name: &Path| {
+        let kind = context.kind(&inside.join(name))?;
+        let path = context.path().join(&inside).join(name);
+        Some(Entry { path: context.keys().redact(&path.to_string_lossy()).into_owned(), kind })
+    };
+    Ok((names.iter().filter_map(|name| entry(Path::new(name))).collect(), found))
+}

@@ -1,0 +1,436 @@
+//! The context directory, and the only way into it.
+//!
+//! Everything is looked at and opened relative to a handle of the directory, which neither `..` nor a link can leave.
+//! That alone would still follow links *inside* the directory to files that are not to be read, so a path is first
+//! resolved to one without links, that is checked, and then opened component by component, each compared with what its
+//! name stood for: what was swapped in after the check is noticed and refused. So resolving need not be safe against
+//! exchanges itself, and may follow absolute links that lead back inside.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File, Metadata};
+use serde::Serialize;
+
+use dialectic_base::secrets::{KnownKeys, is_in_git, is_secret_file, is_secret_place};
+
+use super::platform::{self, Identity};
+
+/// How often a path is resolved again when its files are exchanged meanwhile, as editors do on saving.
+const ATTEMPTS: usize = 4;
+
+/// Links on one path at most, as operating systems have it; more are a circle.
+const LINKS: usize = 40;
+
+/// The directory whose files tools may read. Nothing outside it can be reached through it.
+#[derive(Debug)]
+pub struct ContextDirectory {
+    root: Dir,
+    /// Absolute and without links: what tools show.
+    path: PathBuf,
+    /// Absolute, as the user wrote it.
+    given: PathBuf,
+    /// Devices of file systems whose files are the kernel's, such as `/proc` with the environment and its keys.
+    kernel_devices: Vec<u64>,
+    /// A file that is never shown whatever it is called, and what it was when this was opened: it may be replaced.
+    withheld: Option<(PathBuf, Option<Identity>)>,
+    /// What no text from here shows.
+    keys: KnownKeys,
+}
+
+/// What an entry of a directory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum EntryKind {
+    File,
+    Directory,
+}
+
+/// Why a path cannot be used. The messages are for models; the refusals' beginning is fixed.
+#[derive(Debug, thiserror::Error)]
+pub enum AccessError {
+    /// It leads out of the directory, or would if it were followed.
+    #[error("Access denied: path is outside the context directory")]
+    Outside,
+    /// It is a file that commonly holds keys or passwords.
+    #[error("Access denied: files that may hold secrets, such as `.env` and private keys, cannot be read")]
+    Secret,
+    /// It is a device, a pipe, a socket, or a file of the kernel.
+    #[error("Access denied: only regular files and directories can be read")]
+    Special,
+    /// There is nothing.
+    #[error("there is no such file or directory in the context directory; list_files shows what there is")]
+    NotFound,
+    /// It is a directory where a file is wanted.
+    #[error("this is a directory, not a file; list_files shows what is in it")]
+    IsDirectory,
+    /// It is a file where a directory is wanted.
+    #[error("this is a file, not a directory; file_read returns its content")]
+    NotDirectory,
+    /// The operating system refuses.
+    #[error("it cannot be read")]
+    Unreadable {
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// What opening without links came to.
+enum Opened {
+    File(File),
+    Directory(Dir),
+    /// A name stood for something else than a moment before.
+    Swapped,
+}
+
+impl ContextDirectory {
+    /// Opens the directory at `path`; a link there is followed, for the user chose it.
+    ///
+    /// # Errors
+    /// When it is missing, not a directory, or not accessible.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let root = Dir::open_ambient_dir(path, ambient_authority())?;
+        Ok(Self {
+            root,
+            path: path.canonicalize()?,
+            given: std::path::absolute(path)?,
+            kernel_devices: platform::kernel_devices(),
+            withheld: None,
+            keys: KnownKeys::default(),
+        })
+    }
+
+    /// Never shows that file, through no other name and no link either.
+    #[must_use]
+    pub fn withholding(mut self, file: Option<&Path>) -> Self {
+        self.withheld = file.map(|file| (file.to_owned(), Identity::of(file)));
+        self
+    }
+
+    /// Shows no value of these, in no text and no name.
+    #[must_use]
+    pub fn redacting(mut self, keys: KnownKeys) -> Self {
+        self.keys = keys;
+        self
+    }
+
+    /// The values that nothing from here shows.
+    pub(super) fn keys(&self) -> &KnownKeys {
+        &self.keys
+    }
+
+    /// Where it is: absolute and without links, the beginning of every path that tools show.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a regular file for reading; it never blocks, and is never a link's unchecked target.
+    ///
+    /// `path` is relative to the directory. An absolute path is refused unless it begins with the directory's own:
+    /// `list_files` shows such paths, and models pass them on. Any `..` is refused; links are followed as far as
+    /// they stay inside.
+    ///
+    /// # Errors
+    /// When the path is refused, leads nowhere, or is no file.
+    pub(super) fn open_file(&self, path: &str) -> Result<File, AccessError> {
+        match self.open_inside(path) {
+            Ok((Opened::File(file), _)) => Ok(file),
+            Ok((Opened::Directory(_), _)) => Err(AccessError::IsDirectory),
+            Ok((Opened::Swapped, _)) => Err(AccessError::Outside),
+            // Whether there is one is nobody's business either.
+            Err(AccessError::NotFound) if is_secret_file(&self.path.join(path)) => Err(AccessError::Secret),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens a directory, and tells where it really is, relative to this one. Paths are those of [`Self::open_file`].
+    ///
+    /// # Errors
+    /// When the path is refused, leads nowhere, or is no directory.
+    pub(super) fn open_directory(&self, path: &str) -> Result<(Dir, PathBuf), AccessError> {
+        match self.open_inside(path)? {
+            (Opened::Directory(directory), inside) => Ok((directory, inside)),
+            (Opened::File(_), _) => Err(AccessError::NotDirectory),
+            (Opened::Swapped, _) => Err(AccessError::Outside),
+        }
+    }
+
+    /// What is at `inside`, a relative path of names; links count as what they lead to inside this directory.
+    pub(super) fn kind(&self, inside: &Path) -> Option<EntryKind> {
+        let found = self.resolve(inside).ok()??;
+        let metadata = self.root.symlink_metadata(found).ok()?;
+        if metadata.is_file() {
+            Some(EntryKind::File)
+        } else if metadata.is_dir() {
+            Some(EntryKind::Directory)
+        } else {
+            None
+        }
+    }
+
+    fn open_inside(&self, path: &str) -> Result<(Opened, PathBuf), AccessError> {
+        let asked = self.relative(Path::new(path))?;
+        self.refuse_secret_place(&asked)?;
+        for _ in 0..ATTEMPTS {
+            let Some(found) = self.resolve(&asked)? else { continue };
+            self.refuse_secret_place(&found)?;
+            match self.walk(&found)? {
+                Opened::Swapped => {}
+                Opened::File(file) => {
+                    self.refuse_secret_file(&asked, &found, &file)?;
+                    return Ok((Opened::File(file), found));
+                }
+                opened @ Opened::Directory(_) => return Ok((opened, found)),
+            }
+        }
+        Ok((Opened::Swapped, asked))
+    }
+
+    /// The path of names without links that `asked` leads to; nothing when a link was exchanged on the way.
+    fn resolve(&self, asked: &Path) -> Result<Option<PathBuf>, AccessError> {
+        let mut pending = Vec::new();
+        put_before(&mut pending, asked)?;
+        let mut resolved = PathBuf::new();
+        let mut links = 0;
+        while let Some(name) = pending.pop() {
+            if name == OsStr::new("..") {
+                if !resolved.pop() {
+                    return Err(AccessError::Outside);
+                }
+                continue;
+            }
+            let path = resolved.join(&name);
+            let target = match self.root.symlink_metadata(&path) {
+                Ok(metadata) if metadata.is_symlink() => self.root.read_link_contents(&path),
+                Ok(_) => {
+                    resolved = path;
+                    continue;
+                }
+                Err(error) => Err(error),
+            };
+            let target = match target {
+                Err(error) if is_exchange(&error) => return Ok(None),
+                target => target.map_err(access_error)?,
+            };
+            links += 1;
+            if links > LINKS {
+                return Err(AccessError::Unreadable { source: io::Error::other("too many links") });
+            }
+            if target.has_root() {
+                resolved.clear();
+                put_before(&mut pending, &self.below(&target).ok_or(AccessError::Outside)?)?;
+            } else {
+                put_before(&mut pending, &target)?;
+            }
+        }
+        Ok(Some(resolved))
+    }
+
+    /// What follows this directory in an absolute path, if it leads here: by its text, or by the links it goes through.
+    fn below(&self, target: &Path) -> Option<PathBuf> {
+        let inside = target.strip_prefix(&self.path).or_else(|_| target.strip_prefix(&self.given));
+        if let Ok(inside) = inside {
+            return Some(inside.to_owned());
+        }
+        target.canonicalize().ok()?.strip_prefix(&self.path).ok().map(Path::to_owned)
+    }
+
+    fn refuse_secret_place(&self, inside: &Path) -> Result<(), AccessError> {
+        let own = self.path.file_name().map_or(Path::new(""), Path::new);
+        // The user may have named a directory inside of a repository's own.
+        let is_secret = is_secret_place(&own.join(inside)) || is_in_git(inside);
+        if is_secret { Err(AccessError::Secret) } else { Ok(()) }
+    }
+
+    /// A file is a secret by the name that was asked for, by its own, or by being the one that is withheld.
+    fn refuse_secret_file(&self, asked: &Path, found: &Path, file: &File) -> Result<(), AccessError> {
+        let path = self.path.join(found);
+        let is_withheld = || -> io::Result<bool> {
+            let Some((withheld, at_first)) = &self.withheld else { return Ok(false) };
+            let metadata = file.metadata()?;
+            let now = Identity::of(withheld);
+            Ok([at_first, &now].into_iter().flatten().any(|identity| identity.is_of(&metadata, &path)))
+        };
+        let is_secret = is_secret_file(&self.path.join(asked))
+            || is_secret_file(&path)
+            || is_withheld().map_err(|source| AccessError::Unreadable { source })?;
+        if is_secret { Err(AccessError::Secret) } else { Ok(()) }
+    }
+
+    /// The path relative to this directory, judged by its text alone.
+    fn relative(&self, path: &Path) -> Result<PathBuf, AccessError> {
+        // Refused before a prefix is taken off: `/context/../secret` begins with the prefix too.
+        if path.components().any(|component| component == Component::ParentDir) {
+            return Err(AccessError::Outside);
+        }
+        let inside = if path.has_root() {
+            path.strip_prefix(&self.path)
+                .or_else(|_| path.strip_prefix(&self.given))
+                .map_err(|_| AccessError::Outside)?
+        } else {
+            path
+        };
+        let names = names_only(inside)?;
+        Ok(if names.as_os_str().is_empty() { PathBuf::from(".") } else { names })
+    }
+
+    /// Opens what is at `names`, no component of which may be a link.
+    fn walk(&self, names: &Path) -> Result<Opened, AccessError> {
+        let unreadable = |source| AccessError::Unreadable { source };
+        let mut directory = self.root.try_clone().map_err(unreadable)?;
+        self.refuse_special(&directory.dir_metadata().map_err(unreadable)?)?;
+        let mut names = names.iter().peekable();
+        while let Some(name) = names.next() {
+            let Some(expected) = unless_gone(directory.symlink_metadata(name))? else { return Ok(Opened::Swapped) };
+            if expected.is_symlink() {
+                return Ok(Opened::Swapped);
+            }
+            self.refuse_special(&expected)?;
+            if expected.is_dir() {
+                let Some(next) = unless_gone(directory.open_dir(name))? else { return Ok(Opened::Swapped) };
+                if !platform::is_same(&expected, &next.dir_metadata().map_err(unreadable)?) {
+                    return Ok(Opened::Swapped);
+                }
+                directory = next;
+            } else if names.peek().is_some() {
+                return Ok(Opened::Swapped);
+            } else {
+                return self.open_last(&directory, Path::new(name), &expected);
+            }
+        }
+        Ok(Opened::Directory(directory))
+    }
+
+    fn open_last(&self, directory: &Dir, name: &Path, expected: &Metadata) -> Result<Opened, AccessError> {
+        let Some(file) = unless_gone(directory.open_with(name, &platform::reading()))? else {
+            return Ok(Opened::Swapped);
+        };
+        let metadata = file.metadata().map_err(|source| AccessError::Unreadable { source })?;
+        if !platform::is_same(expected, &metadata) {
+            return Ok(Opened::Swapped);
+        }
+        self.refuse_special(&metadata)?;
+        Ok(Opened::File(file))
+    }
+
+    fn refuse_special(&self, metadata: &Metadata) -> Result<(), AccessError> {
+        let is_kernels = platform::is_on(metadata, &self.kernel_devices);
+        let is_plain = metadata.is_file() || metadata.is_dir();
+        if is_plain && !is_kernels { Ok(()) } else { Err(AccessError::Special) }
+    }
+}
+
+/// What was opened or looked at after the check, or nothing if its name is now another thing's: a link to the outside,
+/// or nobody's.
+fn unless_gone<T>(result: io::Result<T>) -> Result<Option<T>, AccessError> {
+    match result {
+        Ok(opened) => Ok(Some(opened)),
+        Err(error) if is_exchange(&error) => Ok(None),
+        Err(error) => match access_error(error) {
+            AccessError::Outside | AccessError::NotFound => Ok(None),
+            error => Err(error),
+        },
+    }
+}
+
+/// Whether cap-std wanted to read a link that was none any more. Paths that could be invalid otherwise do not get here.
+fn is_exchange(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidInput
+}
+
+fn access_error(source: io::Error) -> AccessError {
+    match source.kind() {
+        // cap-std's own refusal; one of the operating system has a code.
+        io::ErrorKind::PermissionDenied if source.raw_os_error().is_none() => AccessError::Outside,
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => AccessError::NotFound,
+        _ => AccessError::Unreadable { source },
+    }
+}
+
+/// The path without its `.` components, if it has names besides them and nothing else.
+fn names_only(path: &Path) -> Result<PathBuf, AccessError> {
+    let names = path.components().filter(|component| *component != Component::CurDir);
+    names
+        .map(|component| match component {
+            Component::Normal(name) => Ok(name),
+            Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
+                Err(AccessError::Outside)
+            }
+        })
+        .collect()
+}
+
+/// Puts the components of a relative path before those that are still to be resolved, the next one last.
+fn put_before(pending: &mut Vec<OsString>, path: &Path) -> Result<(), AccessError> {
+    for component in path.components().rev() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir | Component::Normal(_) => pending.push(component.as_os_str().to_owned()),
+            Component::Prefix(_) | Component::RootDir => return Err(AccessError::Outside),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::process::Command;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Each of the checks after resolving, alone: what the walk is given here is what a swap would have made of it.
+    #[test]
+    fn the_walk_follows_no_links() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path();
+        fs::create_dir(path.join("docs")).expect("created");
+        fs::write(path.join("docs/plan.md"), "the plan").expect("written");
+        fs::write(path.join(".env"), "KEY=1").expect("written");
+        std::os::unix::fs::symlink("docs", path.join("d")).expect("linked");
+        std::os::unix::fs::symlink(".env", path.join("e")).expect("linked");
+        std::os::unix::fs::symlink("/etc/passwd", path.join("p")).expect("linked");
+        let context = ContextDirectory::open(path).expect("opened");
+        assert!(matches!(context.walk(Path::new("docs/plan.md")), Ok(Opened::File(_))));
+        assert!(matches!(context.walk(Path::new("docs")), Ok(Opened::Directory(_))));
+        for swapped in ["d/plan.md", "d", "e", "p", "docs/plan.md/x", "gone"] {
+            assert!(matches!(context.walk(Path::new(swapped)), Ok(Opened::Swapped)), "{swapped}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_the_expected_one_is_not_read() {
+        let directory = tempfile::tempdir().expect("a directory");
+        fs::write(directory.path().join("a"), "same").expect("written");
+        fs::write(directory.path().join("b"), "same").expect("written");
+        std::os::unix::fs::symlink("b", directory.path().join("link")).expect("linked");
+        let context = ContextDirectory::open(directory.path()).expect("opened");
+        let expected = context.root.symlink_metadata("a").expect("metadata");
+        assert!(matches!(context.open_last(&context.root, Path::new("a"), &expected), Ok(Opened::File(_))));
+        for swapped in ["b", "link", "gone"] {
+            let opened = context.open_last(&context.root, Path::new(swapped), &expected);
+            assert!(matches!(opened, Ok(Opened::Swapped)), "{swapped}");
+        }
+    }
+
+    #[test]
+    fn a_pipe_that_is_swapped_in_does_not_block() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let status = Command::new("mkfifo").arg(directory.path().join("pipe")).status().expect("mkfifo runs");
+        assert!(status.success());
+        let context = ContextDirectory::open(directory.path()).expect("opened");
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || {
+            let expected = context.root.symlink_metadata("pipe").expect("metadata");
+            let opened = context.open_last(&context.root, Path::new("pipe"), &expected);
+            sender.send(matches!(opened, Err(AccessError::Special)))
+        });
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok(true), "opening the pipe blocks");
+    }
+}

@@ -1,0 +1,374 @@
+//! Tools as a model calls them, and what hostile paths come to.
+
+#[cfg(unix)]
+mod unix;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use dialectic_base::tool_call::ToolCall;
+use dialectic_record::debate::{AgentId, Contribution, Metadata, StageId};
+
+use super::*;
+
+const OUTSIDE: &str = "Access denied: path is outside the context directory";
+const SECRET: &str = "Access denied: files that may hold secrets, such as `.env` and private keys, cannot be read";
+const SPECIAL: &str = "Access denied: only regular files and directories can be read";
+const BINARY: &str = "this is not a text file: it is binary, or not encoded as UTF-8";
+
+/// `ctx` is the context directory; beside it lies what must stay hidden.
+struct Place {
+    _keep: TempDir,
+    base: PathBuf,
+    tools: Toolbox,
+}
+
+impl Place {
+    fn new() -> Self {
+        let keep = tempfile::tempdir().expect("a directory");
+        let base = keep.path().canonicalize().expect("its path");
+        fs::create_dir_all(base.join("ctx/docs")).expect("created");
+        fs::create_dir(base.join("outside")).expect("created");
+        fs::write(base.join("outside/plan.md"), "TOP SECRET").expect("written");
+        fs::write(base.join("ctx/docs/plan.md"), "the plan").expect("written");
+        fs::write(base.join("ctx/notes.md"), "the notes").expect("written");
+        let tools = toolbox(&base.join("ctx"), Vec::new());
+        Self { _keep: keep, base, tools }
+    }
+
+    fn path(&self, inside: &str) -> PathBuf {
+        self.base.join(inside)
+    }
+
+    fn text(&self, inside: &str) -> String {
+        self.path(inside).to_str().expect("UTF-8").to_owned()
+    }
+
+    fn read(&self, path: &str) -> Result<String, String> {
+        read(&self.tools, path)
+    }
+
+    /// The paths, relative to the context directory, and types of a listing.
+    fn list(&self, path: &str) -> Result<Vec<(String, String)>, String> {
+        let entries = call(&self.tools, "list_files", &json!({ "path": path }))?;
+        let prefix = format!("{}/", self.text("ctx"));
+        let text = |value: &Value| value.as_str().expect("text").to_owned();
+        let entry = |entry: &Value| {
+            let path = text(&entry["path"]).strip_prefix(&prefix).expect("an absolute path inside").to_owned();
+            (path, text(&entry["type"]))
+        };
+        Ok(entries["entries"].as_array().expect("entries").iter().map(entry).collect())
+    }
+}
+
+fn toolbox(directory: &Path, rounds: Vec<Round>) -> Toolbox {
+    let directory = Arc::new(ContextDirectory::open(directory).expect("opened"));
+    Toolbox::new(TOOL_NAMES.iter().copied(), ToolContext { directory, rounds: rounds.into() })
+}
+
+fn answer(tools: &Toolbox, name: &str, arguments: &str) -> Result<Value, String> {
+    let call = ToolCall { id: "call-1".to_owned(), name: name.to_owned(), arguments: arguments.to_owned() };
+    let result = tools.run(&call);
+    assert_eq!((result.tool_call_id.as_str(), result.role.as_str()), ("call-1", "tool"));
+    let answer: Value = serde_json::from_str(&result.content).expect("JSON");
+    match answer["status"].as_str() {
+        Some("success") => {
+            assert_eq!(answer, json!({"status": "success", "result": answer["result"]}));
+            Ok(answer["result"].clone())
+        }
+        Some("error") => {
+            assert_eq!(answer, json!({"status": "error", "error": answer["error"]}));
+            Err(answer["error"].as_str().expect("a message").to_owned())
+        }
+        other => panic!("status {other:?}"),
+    }
+}
+
+fn call(tools: &Toolbox, name: &str, arguments: &Value) -> Result<Value, String> {
+    answer(tools, name, &arguments.to_string())
+}
+
+fn read(tools: &Toolbox, path: &str) -> Result<String, String> {
+    call(tools, "file_read", &json!({ "path": path }))
+        .map(|result| result["content"].as_str().expect("content").to_owned())
+}
+
+fn refused<T>(why: &str) -> Result<T, String> {
+    Err(why.to_owned())
+}
+
+#[test]
+fn the_registry_and_the_names_agree() {
+    let names: Vec<_> = registry().iter().map(|tool| tool.spec().name).collect();
+    assert_eq!(names, TOOL_NAMES);
+    assert_eq!(names, ["context_search", "file_read", "list_files"]);
+}
+
+#[test]
+fn every_parameter_is_described_and_required() {
+    for tool in registry() {
+        let parameters = tool.spec().parameters;
+        let properties = parameters["properties"].as_object().expect("properties");
+        assert_eq!(parameters["required"], json!(properties.keys().collect::<Vec<_>>()));
+        assert_eq!(parameters["additionalProperties"], json!(false));
+        assert!(properties.values().all(|property| property["description"].is_string()));
+        // Without one, a small model that has lost its way goes on to its output limit.
+        assert!(properties.values().all(|property| property["maxLength"].is_u64()));
+    }
+}
+
+#[test]
+fn only_the_named_tools_are_offered_in_one_order() {
+    let place = Place::new();
+    let directory = Arc::new(ContextDirectory::open(&place.path("ctx")).expect("opened"));
+    let context = ToolContext { directory, rounds: Arc::new([]) };
+    let tools = Toolbox::new(["list_files", "teleport", "file_read", "list_files"].into_iter(), context.clone());
+    let names: Vec<_> = tools.specs().iter().map(|spec| spec.name.clone()).collect();
+    assert_eq!(names, ["file_read", "list_files"]);
+    assert!(!tools.is_empty());
+    let refusal = answer(&tools, "context_search", r#"{"term":"x"}"#);
+    assert_eq!(refusal, refused("there is no tool `context_search`; the tools are file_read, list_files"));
+    let tools = Toolbox::new(std::iter::empty(), context);
+    assert!(tools.is_empty());
+    assert_eq!(answer(&tools, "file_read", "{}"), refused("there is no tool `file_read`; no tools are offered"));
+}
+
+#[test]
+fn an_unknown_tool_is_an_error_the_model_can_use() {
+    let place = Place::new();
+    let error = answer(&place.tools, &"x".repeat(10_000), "{}").expect_err("refused");
+    let name = "x".repeat(64);
+    assert_eq!(error, format!("there is no tool `{name}`; the tools are context_search, file_read, list_files"));
+}
+
+#[test]
+fn arguments_that_are_not_what_is_expected_are_errors_the_model_can_use() {
+    let place = Place::new();
+    let error = answer(&place.tools, "file_read", "{\"path\": notes.md}").expect_err("refused");
+    assert!(error.starts_with("the arguments are not valid JSON; expected an object such as {"), "{error}");
+    assert!(error.ends_with("at line 1 column 11"), "{error}");
+    assert!(answer(&place.tools, "file_read", &"[".repeat(100_000)).is_err());
+    let missing = "the argument `path` is missing; expected a path as a string, \
+        relative to the context directory, with `.` for the directory itself";
+    assert_eq!(answer(&place.tools, "file_read", ""), refused(missing));
+    assert_eq!(answer(&place.tools, "list_files", "{}"), refused(missing));
+    assert_eq!(answer(&place.tools, "list_files", "[]"), refused("the arguments must be a JSON object, not an array"));
+    let error = answer(&place.tools, "file_read", r#"{"path":"a\u0000b"}"#).expect_err("refused");
+    assert!(error.starts_with("the argument `path` is text with a NUL character"), "{error}");
+    let long = json!({ "path": "x".repeat(5000) });
+    assert_eq!(call(&place.tools, "file_read", &long), refused("the argument `path` is longer than 4096 characters"));
+    let error = call(&place.tools, "file_read", &json!({ "path": "x".repeat(4000) })).expect_err("refused");
+    assert!(error.starts_with("it cannot be read: "), "{error}");
+}
+
+#[test]
+fn the_text_says_its_status_first() {
+    let place = Place::new();
+    let call = ToolCall { id: "c".into(), name: "file_read".into(), arguments: r#"{"path":"notes.md"}"#.into() };
+    assert_eq!(place.tools.run(&call).content, r#"{"status":"success","result":{"content":"the notes"}}"#);
+}
+
+#[test]
+fn files_are_read_and_directories_listed() {
+    let place = Place::new();
+    for path in ["docs/plan.md", "./docs/plan.md", "docs//./plan.md"] {
+        assert_eq!(place.read(path).as_deref(), Ok("the plan"), "{path}");
+    }
+    fs::write(place.path("ctx/empty"), "").expect("written");
+    assert_eq!(place.read("empty").as_deref(), Ok(""));
+    let file = |path: &str| (path.to_owned(), "file".to_owned());
+    let directory = |path: &str| (path.to_owned(), "directory".to_owned());
+    assert_eq!(place.list("."), Ok(vec![directory("docs"), file("empty"), file("notes.md")]));
+    assert_eq!(place.list("docs/"), Ok(vec![file("docs/plan.md")]));
+    let missing = "there is no such file or directory in the context directory; list_files shows what there is";
+    for path in ["nothing", "nothing/at/all", "notes.md/x"] {
+        assert_eq!(place.read(path), refused(missing), "{path}");
+        assert_eq!(place.list(path), refused(missing), "{path}");
+    }
+    assert_eq!(place.read("docs"), refused("this is a directory, not a file; list_files shows what is in it"));
+    assert_eq!(place.list("notes.md"), refused("this is a file, not a directory; file_read returns its content"));
+}
+
+#[test]
+fn a_listed_path_can_be_read() {
+    let place = Place::new();
+    let listed = call(&place.tools, "list_files", &json!({ "path": place.text("ctx/docs") })).expect("listed");
+    assert_eq!(listed, json!({"entries": [{"path": place.text("ctx/docs/plan.md"), "type": "file"}]}));
+    assert_eq!(place.read(&place.text("ctx/docs/plan.md")).as_deref(), Ok("the plan"));
+}
+
+#[test]
+fn a_listing_is_bounded() {
+    let place = Place::new();
+    for number in 0..1005 {
+        fs::write(place.path(&format!("ctx/docs/{number:04}")), "").expect("written");
+    }
+    let listed = call(&place.tools, "list_files", &json!({"path": "docs"})).expect("listed");
+    let entries = listed["entries"].as_array().expect("entries");
+    assert_eq!(entries.len(), 1000);
+    assert_eq!(entries[999]["path"], json!(place.text("ctx/docs/0999")));
+    assert_eq!(listed["notice"], json!("the first 1000 of 1006 entries"));
+}
+
+#[test]
+fn a_long_file_is_cut_with_a_notice() {
+    let place = Place::new();
+    fs::write(place.path("ctx/long"), "é".repeat(200_000)).expect("written");
+    let content = place.read("long").expect("read");
+    let (shown, notice) = content.split_once("\n\n").expect("a notice");
+    assert_eq!(shown, "é".repeat(131_072));
+    assert_eq!(notice, "[Cut: these are the first 262144 of 400000 bytes of the file.]");
+}
+
+#[test]
+fn binary_files_are_refused() {
+    let place = Place::new();
+    fs::write(place.path("ctx/image"), b"\x89PNG\r\n\0\0").expect("written");
+    fs::write(place.path("ctx/latin1"), b"caf\xe9").expect("written");
+    assert_eq!(place.read("image"), refused(BINARY));
+    assert_eq!(place.read("latin1"), refused(BINARY));
+}
+
+#[test]
+fn parent_components_are_refused() {
+    let place = Place::new();
+    let inside = place.text("ctx");
+    for path in [
+        "..",
+        "../outside/plan.md",
+        "docs/../../outside/plan.md",
+        "docs/../notes.md",
+        "docs/..",
+        "./..",
+        &format!("{inside}/../outside/plan.md"),
+        &format!("{inside}/docs/../../outside"),
+    ] {
+        assert_eq!(place.read(path), refused(OUTSIDE), "{path}");
+        assert_eq!(place.list(path), refused(OUTSIDE), "{path}");
+    }
+}
+
+#[test]
+fn absolute_paths_outside_are_refused() {
+    let place = Place::new();
+    fs::create_dir(place.path("ctx-2")).expect("created");
+    fs::write(place.path("ctx-2/plan.md"), "TOP SECRET").expect("written");
+    for path in [
+        "/",
+        "/etc/passwd",
+        "//etc/passwd",
+        "/proc/self/environ",
+        &place.text("outside/plan.md"),
+        // Begins with the directory's text, but not with its components.
+        &place.text("ctx-2/plan.md"),
+        &place.text("outside/nothing"),
+    ] {
+        assert_eq!(place.read(path), refused(OUTSIDE), "{path}");
+        assert_eq!(place.list(path), refused(OUTSIDE), "{path}");
+    }
+}
+
+#[test]
+fn secrets_are_refused_even_inside() {
+    let place = Place::new();
+    fs::create_dir(place.path("ctx/.ssh")).expect("created");
+    for name in [".env", ".env.local", "server.pem", "tls.key", "id_rsa", "id_ed25519.old", ".netrc", ".npmrc", "a.p12"]
+    {
+        fs::write(place.path("ctx").join(name), "TOP SECRET").expect("written");
+        fs::write(place.path("ctx/docs").join(name), "TOP SECRET").expect("written");
+        assert_eq!(place.read(name), refused(SECRET), "{name}");
+        assert_eq!(place.read(&format!("docs/{name}")), refused(SECRET), "{name}");
+        assert_eq!(place.read(&place.text(&format!("ctx/{name}"))), refused(SECRET), "{name}");
+    }
+    fs::write(place.path("ctx/.ssh/config"), "TOP SECRET").expect("written");
+    assert_eq!(place.read(".ssh/config"), refused(SECRET));
+    assert_eq!(place.list(".ssh"), refused(SECRET));
+    assert_eq!(place.read(".ENV"), refused(SECRET));
+}
+
+#[test]
+fn secrets_are_refused_by_the_place_they_are_in_and_by_what_is_in_them() {
+    let place = Place::new();
+    let paths =
+        [".env~", "prod.env.bak", ".git/config", ".docker/config.json", ".cargo/credentials.toml", "credentials.json"];
+    for path in paths {
+        fs::create_dir_all(place.path("ctx").join(path).parent().expect("a parent")).expect("created");
+        fs::write(place.path("ctx").join(path), "TOP SECRET").expect("written");
+        assert_eq!(place.read(path), refused(SECRET), "{path}");
+    }
+    // The context directory is one of the names that count.
+    let tools = toolbox(&place.path("ctx/.git"), Vec::new());
+    assert_eq!(read(&tools, "config"), refused(SECRET));
+    fs::write(place.path("ctx/notes.txt"), "-----BEGIN OPENSSH PRIVATE KEY-----\nTOP SECRET\n").expect("written");
+    assert_eq!(place.read("notes.txt"), refused(SECRET));
+    // Of source code, and of directories, such names are ordinary; and names are no secret.
+    fs::create_dir(place.path("ctx/credentials")).expect("created");
+    fs::write(place.path("ctx/credentials/token.rs"), "fn token() {}").expect("written");
+    assert_eq!(place.read("credentials/token.rs").as_deref(), Ok("fn token() {}"));
+    assert_eq!(place.list("credentials").expect("listed").len(), 1);
+    let listed = place.list(".").expect("listed");
+    assert!(listed.iter().any(|(path, _)| path == "credentials.json"), "{listed:?}");
+}
+
+#[test]
+fn a_context_that_is_no_directory_cannot_be_opened() {
+    let place = Place::new();
+    assert!(ContextDirectory::open(&place.path("ctx/notes.md")).is_err());
+    assert!(ContextDirectory::open(&place.path("nothing")).is_err());
+    assert_eq!(ContextDirectory::open(&place.path("ctx/../ctx")).expect("opened").path(), place.path("ctx"));
+}
+
+fn round(round_number: u32, contributions: impl IntoIterator<Item = (&'static str, &'static str, String)>) -> Round {
+    let contribution = |(agent, stage, content): (&str, &'static str, String)| {
+        Arc::new(Contribution {
+            agent_id: AgentId::new(agent),
+            agent_role: Arc::from("security"),
+            stage: StageId::new(stage),
+            content: content.into(),
+            metadata: Metadata::default(),
+            target_agent_id: None,
+            reading: None,
+        })
+    };
+    Round { contributions: contributions.into_iter().map(contribution).collect(), ..Round::begun(round_number) }
+}
+
+#[test]
+fn a_search_covers_all_finished_rounds() {
+    let place = Place::new();
+    let rounds = vec![
+        round(
+            1,
+            [("a", "proposal", "Use a Write-Ahead Log.".to_owned()), ("b", "critique", "No durability.".to_owned())],
+        ),
+        round(2, [("b", "refinement", format!("{}the write-ahead log, twice: write-ahead log", "x".repeat(300)))]),
+    ];
+    let tools = toolbox(&place.path("ctx"), rounds);
+    let found = call(&tools, "context_search", &json!({"term": "WRITE-ahead"})).expect("searched");
+    let first = json!({"roundNumber": 1, "agentId": "a", "agentRole": "security", "type": "proposal",
+        "contentSnippet": "Use a Write-Ahead Log."});
+    let second = json!({"roundNumber": 2, "agentId": "b", "agentRole": "security", "type": "refinement",
+        "contentSnippet": format!("{}the write-ahead log, twice: write-ahead log", "x".repeat(157))});
+    assert_eq!(found, json!({ "matches": [first, second] }));
+    let nothing = call(&tools, "context_search", &json!({"term": "blockchain"}));
+    assert_eq!(nothing, Ok(json!({"matches": []})));
+    let error = call(&tools, "context_search", &json!({"term": 5})).expect_err("refused");
+    assert!(error.starts_with("the argument `term` is a number; expected the text to search for"), "{error}");
+    let error = call(&tools, "context_search", &json!({"term": "x".repeat(201)}));
+    assert_eq!(error, refused("the argument `term` is longer than 200 characters"));
+}
+
+#[test]
+fn a_search_is_bounded_and_keeps_the_newest() {
+    let place = Place::new();
+    let rounds = (1..=105).map(|number| round(number, [("a", "proposal", "a cache".to_owned())]));
+    let tools = toolbox(&place.path("ctx"), rounds.collect());
+    let found = call(&tools, "context_search", &json!({"term": "cache"})).expect("searched");
+    let matches = found["matches"].as_array().expect("matches");
+    assert_eq!((matches.len(), &matches[0]["roundNumber"]), (100, &json!(6)));
+    assert_eq!(found["notice"], "the last 100 of 105 matches; search for a longer term to see earlier ones");
+}

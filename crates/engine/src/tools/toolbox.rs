@@ -1,0 +1,104 @@
+//! The tools of one agent, and running what its model asks for.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use dialectic_base::tool_call::{ToolCall, ToolResult};
+use dialectic_llm::ToolSpec;
+
+use super::{Tool, ToolContext, ToolError, registry};
+
+/// How much of an unknown tool's name is repeated to the model, in characters.
+const NAME_SHOWN: usize = 64;
+
+/// The tools that are offered to one agent.
+pub struct Toolbox {
+    tools: Vec<&'static dyn Tool>,
+    specs: Arc<[ToolSpec]>,
+    context: ToolContext,
+}
+
+/// What a model is sent as the result of a call.
+#[derive(Serialize)]
+#[serde(tag = "status", rename_all = "lowercase")]
+enum Answer {
+    Success { result: Value },
+    Error { error: String },
+}
+
+/// The tools of these names, as they are offered to a model; unknown names are left out.
+pub fn specs<'a>(names: impl Iterator<Item = &'a str>) -> Vec<ToolSpec> {
+    let names: Vec<_> = names.collect();
+    registry().iter().map(|tool| tool.spec()).filter(|spec| names.contains(&spec.name.as_str())).collect()
+}
+
+impl Toolbox {
+    /// The tools of those `names`. Names that no tool has are left out, for the configuration has warned of them.
+    ///
+    /// The order is the registry's, so that agents with the same tools send the same bytes, which providers cache.
+    #[must_use]
+    pub fn new<'a>(names: impl Iterator<Item = &'a str>, context: ToolContext) -> Self {
+        let names: Vec<_> = names.collect();
+        let with_specs = registry().iter().map(|tool| (*tool, tool.spec()));
+        let (tools, specs): (Vec<_>, Vec<_>) =
+            with_specs.filter(|(_, spec)| names.contains(&spec.name.as_str())).unzip();
+        Self { tools, specs: specs.into(), context }
+    }
+
+    /// The tools as a request offers them.
+    #[must_use]
+    pub fn specs(&self) -> Arc<[ToolSpec]> {
+        Arc::clone(&self.specs)
+    }
+
+    /// Whether there is nothing to offer.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// Runs a call and returns its result or its error as the text that the model is sent. Blocks on file I/O.
+    #[must_use]
+    pub fn run(&self, call: &ToolCall) -> ToolResult {
+        let answer = match self.result(call) {
+            Ok(result) => Answer::Success { result },
+            Err(error) => Answer::Error { error: with_causes(&error) },
+        };
+        let content = json_text(&answer);
+        ToolResult { tool_call_id: call.id.clone(), role: "tool".to_owned(), content }
+    }
+
+    fn result(&self, call: &ToolCall) -> Result<Value, ToolError> {
+        let position = self.specs.iter().position(|spec| spec.name == call.name);
+        let Some(tool) = position.and_then(|position| self.tools.get(position)) else {
+            let offered = self.specs.iter().map(|spec| spec.name.clone()).collect();
+            return Err(ToolError::Unknown { name: call.name.chars().take(NAME_SHOWN).collect(), offered });
+        };
+        // Some models send nothing at all where they mean no arguments.
+        let arguments = match call.arguments.trim() {
+            "" => json!({}),
+            text => serde_json::from_str(text).map_err(ToolError::NotJson)?,
+        };
+        tool.run(&arguments, &self.context)
+    }
+}
+
+/// Serializing values that are JSON already cannot fail; should it, the model still gets an answer in the agreed form.
+fn json_text(answer: &Answer) -> String {
+    serde_json::to_string(answer)
+        .unwrap_or_else(|error| json!({"status": "error", "error": error.to_string()}).to_string())
+}
+
+fn with_causes(error: &ToolError) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,340 @@
+//! What surrounds every call: concurrency, a cost limit, the wait for the first token of each attempt, retry, price,
+//! words on their way. The only retry loop there is.
+
+mod bill;
+mod in_flight;
+mod retries;
+
+use std::borrow::Cow;
+use std::ops::Add as _;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bill::Bill;
+use chrono::Utc;
+use retries::Retries;
+use tokio::time::{Instant, sleep};
+
+use dialectic_base::call::{CallRecord, Tokens};
+use dialectic_base::money::{Price, Usd};
+
+use super::live::Batch;
+use super::models::explained;
+use super::{
+    Account, ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, Reserved, Silence, Timeouts,
+    Usage,
+};
+
+pub use in_flight::InFlight;
+
+/// Between two updates of what has come in of an answer.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Told of what happens on the way to the answer of one call.
+pub trait CallObserver: Send + Sync {
+    /// `attempt` attempts have failed, the last with `error`; the next follows after `wait`.
+    fn retrying(&self, attempt: u32, error: &ModelError, wait: Duration);
+
+    /// `text` has come in of the answer, behind what was told before: once in 100 ms at most, and at the end of each
+    /// attempt.
+    fn words(&self, text: &str) {
+        let _ = text;
+    }
+}
+
+/// Bounds that many calls share.
+#[derive(Clone)]
+pub struct CallerLimits {
+    /// A place for each attempt in flight.
+    pub in_flight: Arc<InFlight>,
+    /// Attempts after the first at most.
+    pub max_retries: u32,
+}
+
+/// A model with everything that surrounds a call of it. Account and observer are those of one call: whoever makes it
+/// sets them.
+#[derive(Clone)]
+pub struct Caller {
+    /// The model.
+    pub chat: Arc<dyn ChatModel>,
+    /// The configured provider's name.
+    pub provider: Arc<str>,
+    /// What tokens cost; absent when unknown.
+    pub price: Option<Price>,
+    /// How long an attempt may be silent.
+    pub timeouts: Timeouts,
+    /// How long it and the calls that it belongs with may be silent together; absent where there are none.
+    pub silence: Option<Arc<Silence>>,
+    /// Shared bounds.
+    pub limits: CallerLimits,
+    /// What the call's attempts are charged to, where somebody keeps an account.
+    pub account: Option<Arc<dyn Account>>,
+    /// Told of retries and words.
+    pub observer: Option<Arc<dyn CallObserver>>,
+}
+
+/// A call that came back.
+#[derive(Debug, Clone)]
+pub struct Answered {
+    /// What came back.
+    pub reply: Reply,
+    /// What it took.
+    pub record: CallRecord,
+}
+
+/// A call that failed for good.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{error}")]
+pub struct FailedCall {
+    /// The failure of the last attempt.
+    pub error: ModelError,
+    /// Attempts made.
+    pub attempts: u32,
+    /// What its attempts took, where a server sent figures with an answer that was none; boxed, being rare.
+    pub spent: Option<Box<Spent>>,
+}
+
+impl FailedCall {
+    /// Whether it failed because its server was gone: then it may be made again later.
+    #[must_use]
+    pub fn is_server_gone(&self) -> bool {
+        self.error.is_server_gone()
+    }
+
+    /// Whether no attempt was made: the cost limit had no room for any, or the round no time.
+    #[must_use]
+    pub fn was_never_sent(&self) -> bool {
+        self.attempts == 0
+    }
+}
+
+/// What attempts took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spent {
+    /// Token counts; absent when none were reported.
+    pub tokens: Option<Tokens>,
+    /// What they cost; absent when that is not known of all of them.
+    pub cost_usd: Option<Usd>,
+}
+
+impl Spent {
+    /// Together with what earlier attempts took. The sum of a known cost and an unknown one is unknown.
+    fn and(self, earlier: Option<Self>) -> Self {
+        let Some(earlier) = earlier else { return self };
+        Self {
+            tokens: [self.tokens, earlier.tokens].into_iter().flatten().reduce(Tokens::add),
+            cost_usd: self.cost_usd.zip(earlier.cost_usd).map(|(a, b)| a + b),
+        }
+    }
+}
+
+impl Caller {
+    /// Asks, and asks again after transient failures. What attempts took that failed is entered in the books at once;
+    /// where nobody keeps them it is part of what the call took.
+    ///
+    /// # Errors
+    /// The last attempt's failure, when it is not transient or no attempt is left.
+    pub async fn call(&self, request: &Request) -> Result<Answered, FailedCall> {
+        let mut retries = Retries::at_most(self.limits.max_retries);
+        let (mut attempts, mut started) = (0, None);
+        let bill = Bill::of(self, request);
+        let failed = |error, attempts| Err(FailedCall { error, attempts, spent: bill.spent().map(Box::new) });
+        loop {
+            let place = self.limits.in_flight.enter(&self.provider).await;
+            let max_tokens = match bill.reserve().await {
+                Ok(max_tokens) => max_tokens,
+                Err(error) => return failed(error, attempts),
+            };
+            if self.is_out_of_time() {
+                // What was set aside for it is free again.
+                bill.charge(&ModelError::OutOfTime.into());
+                return failed(ModelError::OutOfTime, attempts);
+            }
+            let mut request = Cow::Borrowed(request);
+            if max_tokens.is_some() {
+                request.to_mut().max_tokens = max_tokens;
+            }
+            // Waiting for a place and for room under the cost limit is the queue's time, not the call's.
+            let started = *started.get_or_insert_with(Instant::now);
+            attempts += 1;
+            let outcome = self.attempt(&request, attempts, &bill).await;
+            match &outcome {
+                Ok(_) => place.answered(),
+                Err(FailedAttempt { error: ModelError::RateLimited { retry_after: None, .. }, .. }) => place.refused(),
+                Err(_) => {}
+            }
+            drop(place);
+            let error = match outcome {
+                Ok(reply) => {
+                    let usage = reply.usage();
+                    let spent = self.spent(&request, usage).and(bill.spent());
+                    let record = CallRecord {
+                        served_model: reply.served_model.clone(),
+                        latency_ms: millis(started.elapsed()),
+                        attempts,
+                        truncated: reply.finish != FinishReason::Complete,
+                        filtered: reply.finish == FinishReason::Filtered,
+                        interrupted: reply.finish == FinishReason::Interrupted,
+                        finish_reason: reply.finish_word.clone(),
+                        ..self.record(&request, usage, bill.reserved(), spent)
+                    };
+                    return Ok(Answered { reply, record });
+                }
+                Err(failed) => {
+                    let is_second = bill.charge(&failed);
+                    let error = failed.error;
+                    if is_second && error.is_transient() {
+                        ModelError::FailedTwice { last: error.into() }
+                    } else {
+                        error
+                    }
+                }
+            };
+            let Some(wait) = retries.wait_after(&error).filter(|_| !self.is_out_of_time()) else {
+                let error = explained(error, &self.provider, &request.model, Utc::now().date_naive());
+                return failed(error, attempts);
+            };
+            self.observer.iter().for_each(|observer| observer.retrying(attempts, &error, wait));
+            let still = self.silence.as_ref().map(Silence::stand_still);
+            sleep(wait).await;
+            drop(still);
+        }
+    }
+
+    fn is_out_of_time(&self) -> bool {
+        self.silence.as_ref().is_some_and(|silence| silence.is_too_long())
+    }
+
+    /// Asks for leave to send an attempt, where somebody keeps the books.
+    async fn reserve(&self, request: &Request) -> Result<Option<Reserved>, ModelError> {
+        match &self.account {
+            Some(account) => account.reserve(request).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Puts on record what an answer took that turned out to be of no use. Returns what nobody keeps books of.
+    #[must_use]
+    pub fn discard(&self, error: &ModelError, call: CallRecord) -> Option<Box<Spent>> {
+        let spent = Spent { tokens: call.tokens, cost_usd: call.cost_usd };
+        match &self.account {
+            Some(account) => {
+                account.enter_failure(error, call);
+                None
+            }
+            None => Some(Box::new(spent)),
+        }
+    }
+
+    async fn attempt(&self, request: &Request, attempt: u32, bill: &Bill<'_>) -> Result<Reply, FailedAttempt> {
+        let reply = self.follow(request, attempt, bill).await?;
+        if !reply.text.trim().is_empty() || !reply.tool_calls.is_empty() || !reply.embeddings.is_empty() {
+            return Ok(reply);
+        }
+        let error = match reply.finish {
+            FinishReason::Length => ModelError::OutputLimit,
+            FinishReason::Filtered => ModelError::Filtered { message: "no text came back".to_owned() },
+            FinishReason::Complete | FinishReason::Interrupted => ModelError::Empty,
+        };
+        Err(FailedAttempt::with_usage(error, reply.usage()))
+    }
+
+    /// Follows an answer and tells the observer what comes in of it, in batches. Only the first token has to come
+    /// within a time: behind it the model itself breaks off what goes silent.
+    async fn follow(&self, request: &Request, attempt: u32, bill: &Bill<'_>) -> Result<Reply, FailedAttempt> {
+        let batch = Batch::default();
+        let tell = || {
+            let Some(text) = batch.take() else { return };
+            self.silence.iter().for_each(|silence| silence.end());
+            if !text.is_empty() {
+                self.observer.iter().for_each(|observer| observer.words(&text));
+            }
+        };
+        let live = Live { listener: &batch, timeouts: self.timeouts, attempt, further: Some(bill) };
+        let mut answer = self.chat.ask(request, live);
+        let limit = self.timeouts.first_token;
+        let first = async {
+            tokio::select! {
+                biased;
+                answer = &mut answer => Ok(Some(answer)),
+                () = batch.first_token() => Ok(None),
+                () = bill.is_late(limit) => Err(ModelError::TimedOut { after: limit }),
+            }
+        };
+        let done = |answer: Result<Reply, FailedAttempt>| {
+            tell();
+            if answer.is_ok() {
+                self.silence.iter().for_each(|silence| silence.end());
+            }
+            answer
+        };
+        if let Some(answer) = first.await? {
+            return done(answer);
+        }
+        let mut next = pin!(sleep(UPDATE_INTERVAL));
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => return done(answer),
+                () = &mut next => {
+                    tell();
+                    next.as_mut().reset(Instant::now() + UPDATE_INTERVAL);
+                }
+            }
+        }
+    }
+
+    /// What the provider states as the cost beats the price table.
+    fn spent(&self, request: &Request, usage: Usage) -> Spent {
+        // What is free is so whatever it took.
+        let priced = self.price.and_then(|price| match usage.tokens {
+            Some(tokens) => Some(price.cost(tokens)),
+            None => price.is_free().then_some(Usd::ZERO),
+        });
+        Spent { tokens: usage.tokens, cost_usd: self.stated(request, usage).or(priced) }
+    }
+
+    /// The cost that the provider states. Servers state 0 for models of which they know no price, so that it counts
+    /// only where a call can be free.
+    fn stated(&self, request: &Request, usage: Usage) -> Option<Usd> {
+        let can_be_free =
+            || self.price.is_none_or(Price::is_free) || self.chat.is_local() || request.model.ends_with(":free");
+        usage.cost.filter(|cost| *cost > Usd::ZERO || can_be_free())
+    }
+
+    /// The record of a call that was never sent.
+    #[must_use]
+    pub fn unsent(&self, request: &Request) -> CallRecord {
+        self.record(request, Usage::default(), None, Spent { tokens: None, cost_usd: Some(Usd::ZERO) })
+    }
+
+    /// The record of an attempt, but for what only an answer has.
+    fn record(&self, request: &Request, usage: Usage, reserved: Option<Reserved>, spent: Spent) -> CallRecord {
+        CallRecord {
+            model: request.model.to_string(),
+            provider: self.provider.to_string(),
+            served_model: None,
+            tokens: spent.tokens,
+            cost_usd: spent.cost_usd,
+            cost_stated: self.stated(request, usage).is_some(),
+            reservation: reserved.map(|reserved| reserved.number),
+            latency_ms: 0,
+            attempts: 0,
+            truncated: false,
+            filtered: false,
+            interrupted: false,
+            finish_reason: None,
+            copied: false,
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod streaming_tests;
+#[cfg(test)]
+mod tests;

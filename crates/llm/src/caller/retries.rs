@@ -1,0 +1,63 @@
+//! Whether a failed attempt is followed by another, and after which wait.
+
+use std::time::Duration;
+
+use rand::RngExt;
+
+use crate::ModelError;
+
+/// The first wait between attempts; each further one doubles. To each, up to as much again is added at random, so that
+/// calls that were refused together do not come back together.
+pub(super) const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// Waits double no further than this, so that none of our own is longer than twice as much.
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(15);
+/// What the waits of a call come to at least that is refused by a rate limit and not told for how long: such limits
+/// are counted by the minute.
+pub(super) const RATE_WINDOW: Duration = Duration::from_mins(1);
+/// A server that wants to be left alone for longer than this is not waited for.
+pub(super) const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
+
+/// The retries of a call.
+pub(super) struct Retries {
+    most: u32,
+    made: u32,
+    timed_out: bool,
+}
+
+impl Retries {
+    pub(super) fn at_most(most: u32) -> Self {
+        Self { most, made: 0, timed_out: false }
+    }
+
+    /// How long to wait after `error`; nothing when another attempt is of no use, or none is left. An attempt that took
+    /// all of its time is repeated only once, since such attempts are long.
+    pub(super) fn wait_after(&mut self, error: &ModelError) -> Option<Duration> {
+        let is_again = self.timed_out && error.is_timeout();
+        self.timed_out |= error.is_timeout();
+        let asked = error.retry_after().filter(|asked| !asked.is_zero());
+        let is_too_long = asked.is_some_and(|asked| asked > LONGEST_RETRY_AFTER);
+        if self.made == self.most || !error.is_transient() || is_again || is_too_long {
+            return None;
+        }
+        let own = match error {
+            // A wish of 0, as of a date that has passed, is none, but a rate limit it says nothing of.
+            ModelError::RateLimited { retry_after: None, .. } => self.share_of_the_window(),
+            _ => self.doubled(),
+        };
+        self.made += 1;
+        Some(asked.unwrap_or(own))
+    }
+
+    fn doubled(&self) -> Duration {
+        let least = FIRST_WAIT.saturating_mul(2_u32.saturating_pow(self.made)).min(LONGEST_WAIT);
+        least + least.mul_f64(rand::rng().random_range(0.0..1.0))
+    }
+
+    /// Doubling, too, such that all retries of a call together wait for the window at least.
+    fn share_of_the_window(&self) -> Duration {
+        let parts = 2_f64.powi(i32::try_from(self.most).unwrap_or(i32::MAX)) - 1.0;
+        let part = 2_f64.powi(i32::try_from(self.made).unwrap_or(i32::MAX)) / parts;
+        let least = RATE_WINDOW.mul_f64(if part.is_finite() { part } else { 0.0 });
+        self.doubled().max(least + least.mul_f64(rand::rng().random_range(0.0..0.25)))
+    }
+}

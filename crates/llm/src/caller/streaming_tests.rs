@@ -1,0 +1,143 @@
+//! Answers that are followed: batches of words, retries, figures of what broke. Time stands still while somebody works.
+
+use std::sync::Mutex;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use dialectic_base::money::Price;
+
+use super::*;
+
+/// A model that speaks: an attempt is a list of waits and words, and how it ends.
+struct Speaker(Mutex<Vec<Attempt>>);
+
+type Attempt = (Vec<(u64, &'static str)>, Result<Reply, FailedAttempt>);
+
+impl ChatModel for Speaker {
+    fn ask<'a>(&'a self, _: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        assert_eq!(live.timeouts.idle, Duration::from_secs(7));
+        let (words, end) = self.0.lock().unwrap().remove(0);
+        async move {
+            for (wait, text) in words {
+                tokio::time::sleep(Duration::from_millis(wait)).await;
+                live.listener.on_token(text);
+            }
+            end
+        }
+        .boxed()
+    }
+}
+
+/// What was told, and when, in milliseconds.
+struct Watcher(Mutex<Vec<(u128, String)>>, Instant);
+
+impl Watcher {
+    fn note(&self, text: &str) {
+        self.0.lock().unwrap().push((self.1.elapsed().as_millis(), text.to_owned()));
+    }
+}
+
+impl CallObserver for Watcher {
+    fn retrying(&self, _: u32, error: &ModelError, _: Duration) {
+        self.note(&format!("again: {error}"));
+    }
+
+    fn words(&self, text: &str) {
+        self.note(text);
+    }
+}
+
+async fn call(attempts: Vec<Attempt>) -> (Result<Answered, FailedCall>, Vec<(u128, String)>) {
+    let watcher = Arc::new(Watcher(Mutex::default(), Instant::now()));
+    let caller = Caller {
+        chat: Arc::new(Speaker(Mutex::new(attempts))),
+        provider: "local".into(),
+        price: Some(Price::flat(1.0, None, 2.0)),
+        timeouts: Timeouts { first_token: Duration::from_mins(2), idle: Duration::from_secs(7) },
+        silence: None,
+        limits: CallerLimits { in_flight: Arc::new(InFlight::at_most(1)), max_retries: 1 },
+        account: None,
+        observer: Some(watcher.clone()),
+    };
+    let request = Request {
+        model: "m".into(),
+        temperature: 0.5,
+        max_tokens: None,
+        system: "s".into(),
+        prompt: "p".into(),
+        turns: vec![],
+        answer: None,
+        tools: Arc::new([]),
+        embeds: Arc::new([]),
+    };
+    let result = caller.call(&request).await;
+    let told = watcher.0.lock().unwrap().clone();
+    (result, told)
+}
+
+fn reply(text: &str) -> Reply {
+    let tokens = Some(Tokens { input_tokens: 10, cached_input_tokens: 0, output_tokens: 1 });
+    Reply { text: text.to_owned(), tokens, ..Reply::default() }
+}
+
+fn told(told: &[(u128, String)]) -> Vec<(u128, &str)> {
+    told.iter().map(|(at, text)| (*at, text.as_str())).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_are_told_once_in_100_ms_and_the_rest_at_the_end() {
+    let words = vec![(10, "a"), (80, " b"), (30, " c"), (30, " d"), (250, " e"), (5, " f")];
+    let (result, notes) = call(vec![(words, Ok(reply("a b c d e f")))]).await;
+    assert_eq!(result.unwrap().reply.text, "a b c d e f");
+    assert_eq!(told(&notes), [(110, "a b"), (210, " c d"), (405, " e f")]);
+    // A flood of words is told no more often.
+    let flood = vec![(1, "x "); 1_000];
+    let (_, notes) = call(vec![(flood, Ok(reply("x")))]).await;
+    assert_eq!(notes.len(), 10);
+    assert_eq!(notes.iter().map(|(_, text)| text.len()).sum::<usize>(), 2_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_words_is_told_of_by_nothing() {
+    let (result, notes) = call(vec![(vec![(950, "")], Ok(reply("whole")))]).await;
+    assert_eq!((result.unwrap().reply.text.as_str(), notes.len()), ("whole", 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_stream_is_repeated_from_its_beginning_and_what_it_took_is_kept() {
+    let error = ModelError::Broken { message: "the stream was silent for 7s".to_owned() };
+    let tokens = Some(Tokens { input_tokens: 10, cached_input_tokens: 0, output_tokens: 4 });
+    let broken = FailedAttempt::with_usage(error.clone(), Usage { tokens, cost: None });
+    let attempts = vec![(vec![(10, "one"), (300, " two")], Err(broken.clone())), (vec![(10, "one")], Ok(reply("one")))];
+    let (result, notes) = call(attempts).await;
+    let record = result.unwrap().record;
+    assert_eq!(
+        (record.attempts, record.tokens.unwrap().input_tokens, record.tokens.unwrap().output_tokens),
+        (2, 20, 5)
+    );
+    assert_eq!(record.cost_usd, Some(Usd::for_tokens(20, 1.0) + Usd::for_tokens(5, 2.0)));
+    let texts: Vec<&str> = notes.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(texts, ["one", " two", &format!("again: {error}"), "one"]);
+
+    let unpriced = FailedAttempt::from(error.clone());
+    let (result, _) = call(vec![(vec![], Err(broken)), (vec![], Err(unpriced))]).await;
+    let failed = result.unwrap_err();
+    assert_eq!((failed.attempts, failed.spent.unwrap().tokens), (2, tokens));
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_first_token_has_to_come_in_time() {
+    // A quarter of an hour, a word a second: slow is not broken.
+    let slow = vec![(1_000, "drop "); 900];
+    let (result, _) = call(vec![(slow, Ok(reply("x")))]).await;
+    assert_eq!(result.unwrap().record.attempts, 1);
+    // What is no text is a token too.
+    let thoughtful = vec![(100_000, ""), (100_000, ""), (100_000, "so")];
+    let (result, notes) = call(vec![(thoughtful, Ok(reply("so")))]).await;
+    assert_eq!((result.unwrap().record.attempts, told(&notes)), (1, vec![(300_000, "so")]));
+    let silent = vec![(120_001, "late")];
+    let (result, notes) = call(vec![(silent, Ok(reply("late"))), (vec![], Ok(reply("soon")))]).await;
+    assert_eq!(result.unwrap().record.attempts, 2);
+    assert_eq!(told(&notes), [(120_000, "again: no answer within 120s")]);
+}

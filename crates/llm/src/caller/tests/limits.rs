@@ -1,0 +1,209 @@
+//! Rate limits that do not say for how long, and rounds that are over time.
+
+use crate::caller::retries::RATE_WINDOW;
+
+use super::*;
+
+fn limited_for_a_while() -> ModelError {
+    ModelError::RateLimited { retry_after: None, message: "slow down".to_owned() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_limit_that_does_not_say_for_how_long_is_waited_out_for_a_minute() {
+    for (max_retries, longest) in [(1, 75), (3, 75), (8, 160)] {
+        let mut stage = Stage::new([Act::Fail(limited_for_a_while())]);
+        stage.caller.limits.max_retries = max_retries;
+        let start = Instant::now();
+        let failed = stage.call().await.unwrap_err();
+        assert_eq!((failed.error, failed.attempts), (limited_for_a_while(), max_retries + 1));
+        // Many retries take the ordinary waits, where these are longer.
+        assert!((RATE_WINDOW..=longest * SECOND).contains(&start.elapsed()), "{max_retries}: {:?}", start.elapsed());
+    }
+}
+
+/// A provider that refuses what is more than two at a time, until a minute is over.
+struct Tight {
+    in_flight: Mutex<usize>,
+    refused: Mutex<Vec<Instant>>,
+    begun: Instant,
+}
+
+impl ChatModel for Tight {
+    fn ask<'a>(&'a self, _: &'a Request, _: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        Box::pin(async move {
+            *self.in_flight.lock().unwrap() += 1;
+            let is_too_much = *self.in_flight.lock().unwrap() > 2 && self.begun.elapsed() < RATE_WINDOW;
+            tokio::time::sleep(if is_too_much { SECOND / 10 } else { 3 * SECOND }).await;
+            *self.in_flight.lock().unwrap() -= 1;
+            if is_too_much {
+                self.refused.lock().unwrap().push(Instant::now());
+                return Err(limited_for_a_while().into());
+            }
+            Ok(text("yes"))
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_refuses_gets_fewer_calls_until_it_answers_again() {
+    let tight = Arc::new(Tight { in_flight: Mutex::default(), refused: Mutex::default(), begun: Instant::now() });
+    let mut stage = Stage::new([Act::After(SECOND, text("other"))]);
+    let other = stage.caller.clone();
+    stage.caller.chat = tight.clone();
+    stage.caller.provider = "tight".into();
+    let answered = join_all((0..40).map(|_| stage.call())).await;
+    assert!(answered.iter().all(Result::is_ok), "{answered:?}");
+    // Sixteen at first, of which two are taken; what comes behind finds out a few times more how many are too many.
+    let refused = tight.refused.lock().unwrap().len();
+    assert!((14..40).contains(&refused), "{refused}");
+    // Nobody else has to wait for that.
+    let start = Instant::now();
+    other.call(&request()).await.unwrap();
+    assert_eq!(start.elapsed(), SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_refusal_attempts_are_halved_and_each_answer_adds_one() {
+    let in_flight = InFlight::at_most(16);
+    let provider: Arc<str> = "p".into();
+    let mut places = Vec::new();
+    for _ in 0..8 {
+        places.push(in_flight.enter(&provider).await);
+    }
+    let has_room = || async { timeout(SECOND, in_flight.enter(&provider)).await.is_ok() };
+    assert!(has_room().await);
+    // All of them are refused together: that counts once.
+    places[0].refused();
+    tokio::time::advance(SECOND).await;
+    places[1].refused();
+    places[2].answered();
+    places.truncate(4);
+    assert!(!has_room().await, "four are enough now");
+    assert!(timeout(SECOND, in_flight.enter(&"another".into())).await.is_ok());
+    places.truncate(3);
+    let later = in_flight.enter(&provider).await;
+    later.answered();
+    assert!(has_room().await, "it answers again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_round_that_is_over_time_begins_no_attempt_and_cuts_none_short() {
+    let silence = || Some(Arc::new(Silence::of_at_most(60 * SECOND)));
+    // What is in flight comes to its end, and its answer ends the silence.
+    let mut stage = Stage::new([Act::After(100 * SECOND, text("late"))]);
+    stage.caller.silence = silence();
+    assert_eq!(stage.call().await.unwrap().reply.text, "late");
+    assert!(!stage.caller.silence.as_ref().unwrap().is_too_long());
+    // An attempt that failed is not repeated,
+    let mut stage = Stage::new([Act::Hang, Act::Reply(text("never asked"))]);
+    stage.caller.silence = silence();
+    let failed = stage.call().await.unwrap_err();
+    assert_eq!((failed.error.is_timeout(), failed.attempts), (true, 1));
+    // and what was waiting is not sent.
+    let failed = stage.call().await.unwrap_err();
+    assert_eq!((failed.error, failed.attempts, stage.model.attempts()), (ModelError::OutOfTime, 0, 1));
+    // Waits between attempts are no silence.
+    let mut stage = Stage::new([Act::Fail(limited(200 * SECOND)), Act::Reply(text("yes"))]);
+    stage.caller.silence = silence();
+    assert_eq!(stage.call().await.unwrap().record.attempts, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_took_all_of_its_time_is_repeated_once() {
+    let stage = Stage::new([Act::Fail(overloaded()), Act::Hang, Act::Fail(overloaded()), Act::Hang, Act::Hang]);
+    let failed = stage.call().await.unwrap_err();
+    assert_eq!((failed.error.is_timeout(), failed.attempts), (true, 4));
+}
+
+/// Grants every attempt, and notes what failed ones are entered with.
+#[derive(Default)]
+struct Books {
+    granted: Mutex<u64>,
+    entered: Mutex<Vec<dialectic_base::call::CallRecord>>,
+}
+
+impl Account for Books {
+    fn reserve<'a>(&'a self, _: &'a Request) -> BoxFuture<'a, Result<Option<Reserved>, ModelError>> {
+        Box::pin(async move {
+            let mut granted = self.granted.lock().unwrap();
+            *granted += 1;
+            Ok(Some(Reserved { number: *granted, max_tokens: 100 }))
+        })
+    }
+
+    fn enter_failure(&self, _: &ModelError, call: dialectic_base::call::CallRecord) {
+        self.entered.lock().unwrap().push(call);
+    }
+}
+
+fn gateway_timeout() -> ModelError {
+    ModelError::ServerFailed { status: 504, retry_after: None, message: "late".to_owned() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn under_a_limit_a_failure_that_counts_in_full_is_repeated_once() {
+    let broken = || ModelError::Broken { message: "cut".to_owned() };
+    for (acts, expected) in [
+        (vec![gateway_timeout(), broken()], Err(2)),
+        // What is free is repeated as ever.
+        (vec![overloaded(), gateway_timeout(), overloaded()], Ok(4)),
+        (vec![overloaded(), overloaded(), overloaded()], Ok(4)),
+    ] {
+        let books = Arc::new(Books::default());
+        let last = acts.last().cloned().unwrap();
+        let acts = acts.into_iter().map(Act::Fail).chain([Act::Reply(text("yes"))]);
+        let mut stage = Stage::new(acts);
+        stage.caller.account = Some(books.clone());
+        let called = stage.call().await;
+        match expected {
+            Ok(attempts) => assert_eq!(called.unwrap().record.attempts, attempts),
+            Err(attempts) => {
+                let failed = called.unwrap_err();
+                let twice = ModelError::FailedTwice { last: last.into() };
+                assert_eq!((failed.error, failed.attempts), (twice, attempts));
+                let entered = books.entered.lock().unwrap();
+                let costs: Vec<_> = entered.iter().map(|call| (call.reservation, call.cost_usd)).collect();
+                assert_eq!(costs, [(Some(1), None), (Some(2), None)], "each counts as what was set aside for it");
+            }
+        }
+    }
+    // Without a limit, and where nothing costs anything, there is nothing to spare.
+    for has_limit in [false, true] {
+        let mut stage = Stage::new(vec![Act::Fail(gateway_timeout()); 3].into_iter().chain([Act::Reply(text("yes"))]));
+        stage.caller.account = has_limit.then(|| Arc::new(Books::default()) as Arc<dyn Account>);
+        stage.caller.price = has_limit.then(|| Price::flat(0.0, None, 0.0));
+        assert_eq!(stage.call().await.unwrap().record.attempts, 4);
+    }
+}
+
+/// A server that is asked up to three times in one attempt, and fails each time after the work was done.
+struct Doubtful {
+    limits: Mutex<Vec<Option<u32>>>,
+}
+
+impl ChatModel for Doubtful {
+    fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        Box::pin(async move {
+            let mut max_tokens = request.max_tokens;
+            for _ in 0..3 {
+                self.limits.lock().unwrap().push(max_tokens);
+                max_tokens = live.further.unwrap().after(gateway_timeout().into()).await?;
+            }
+            Ok(text("yes"))
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_request_of_an_attempt_is_charged_with_what_was_set_aside_for_it() {
+    let books = Arc::new(Books::default());
+    let doubtful = Arc::new(Doubtful { limits: Mutex::default() });
+    let mut stage = Stage::new([Act::Hang]);
+    stage.caller.chat = doubtful.clone();
+    stage.caller.account = Some(books.clone());
+    let failed = stage.call().await.unwrap_err();
+    assert!(matches!(failed.error, ModelError::FailedTwice { .. }), "{failed}");
+    assert_eq!(*doubtful.limits.lock().unwrap(), [Some(100), Some(100)], "there is no third");
+    let entered: Vec<_> = books.entered.lock().unwrap().iter().map(|call| call.reservation).collect();
+    assert_eq!(entered, [Some(1), Some(2)]);
+}

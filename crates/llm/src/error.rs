@@ -1,0 +1,230 @@
+//! How a call of a model can fail.
+
+use std::time::Duration;
+
+use dialectic_base::money::Usd;
+
+/// The statuses of an answer that no model worked for: what is said no to, and what is put off. 407 is a proxy's, which
+/// has connected to nobody.
+const UNBILLED: [u16; 9] = [400, 401, 403, 404, 407, 413, 422, 429, 503];
+
+/// Whether a provider may bill a request that it answers with this status.
+#[must_use]
+pub(super) fn may_bill(status: u16) -> bool {
+    !UNBILLED.contains(&status)
+}
+
+/// A failed attempt. Whether another may help is a property of the kind, never of the text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    /// 429, but for an exhausted quota.
+    #[error("rate limited (429): {message}")]
+    RateLimited {
+        /// How long the server wants to be left alone.
+        retry_after: Option<Duration>,
+        /// What the server said.
+        message: String,
+    },
+    /// 408, 409, 425, 5xx, but for what is [`Unavailable`](Self::Unavailable).
+    #[error("the server failed ({status}): {message}")]
+    ServerFailed {
+        /// The HTTP status.
+        status: u16,
+        /// How long the server wants to be left alone.
+        retry_after: Option<Duration>,
+        /// What the server said.
+        message: String,
+    },
+    /// 502, 503, 504 as a status, before anything of an answer: whoever answers cannot reach the model.
+    #[error("the server failed ({status}): {message}")]
+    Unavailable {
+        /// The HTTP status.
+        status: u16,
+        /// How long the server wants to be left alone.
+        retry_after: Option<Duration>,
+        /// What the server said.
+        message: String,
+    },
+    /// 401, 403.
+    #[error("the key was refused ({status}): {message}")]
+    Unauthorized {
+        /// The HTTP status.
+        status: u16,
+        /// What the server said, without the key.
+        message: String,
+    },
+    /// 400, 404, 422, an exhausted quota, and whatever else the server says no to.
+    #[error("the request was refused ({status}): {message}")]
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// What the server said.
+        message: String,
+    },
+    /// The request and the room for its answer are longer than what the model can read. A shorter one may be taken.
+    #[error("the request exceeds the model's context window: {message}")]
+    ContextExceeded {
+        /// What the server said.
+        message: String,
+    },
+    /// The server could not be reached.
+    #[error("cannot reach the server: {message}")]
+    Unreachable {
+        /// Why.
+        message: String,
+    },
+    /// No token came in time.
+    #[error("no answer within {after:?}")]
+    TimedOut {
+        /// The limit.
+        after: Duration,
+    },
+    /// The answer broke off or is not what the API returns.
+    #[error("the answer is broken: {message}")]
+    Broken {
+        /// In which way.
+        message: String,
+    },
+    /// The answer has no text and calls no tool.
+    #[error("the answer is empty")]
+    Empty,
+    /// The answer has no text because the output limit was spent before it.
+    #[error("the output limit was used up before any text")]
+    OutputLimit,
+    /// The provider's filter or the model refused.
+    #[error("the model refused: {message}")]
+    Filtered {
+        /// What it said.
+        message: String,
+    },
+    /// Two attempts failed that count in full under the cost limit. A third would take as much again, so the call ends
+    /// as if the server were gone.
+    #[error("two attempts failed that may be on the bill, the last so: {last}")]
+    FailedTwice {
+        /// The last failure.
+        last: Box<Self>,
+    },
+    /// It was not sent: the debate's cost limit has no room for it.
+    #[error("the cost limit of {limit} has no room for this call")]
+    OverBudget {
+        /// The limit.
+        limit: Usd,
+    },
+    /// It was not sent: nothing had been heard of its whole round for too long.
+    #[error("the round ran into its time limit before it was sent")]
+    OutOfTime,
+    /// The request cannot be sent as configured.
+    #[error("the request cannot be sent: {message}")]
+    Unsendable {
+        /// Why.
+        message: String,
+    },
+}
+
+impl ModelError {
+    /// The name of its kind, as records and traces have it: one of a short list, whatever the server said.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::RateLimited { .. } => "rate-limited",
+            Self::ServerFailed { .. } | Self::Unavailable { .. } => "server-failed",
+            Self::Unauthorized { .. } => "unauthorized",
+            Self::Refused { .. } => "refused",
+            Self::ContextExceeded { .. } => "context-exceeded",
+            Self::Unreachable { .. } => "unreachable",
+            Self::TimedOut { .. } => "timed-out",
+            Self::Broken { .. } => "broken",
+            Self::Empty => "empty",
+            Self::OutputLimit => "output-limit",
+            Self::Filtered { .. } => "filtered",
+            Self::FailedTwice { last } => last.kind(),
+            Self::OverBudget { .. } => "over-budget",
+            Self::OutOfTime => "out-of-time",
+            Self::Unsendable { .. } => "unsendable",
+        }
+    }
+
+    /// Whether another attempt may help.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::RateLimited { .. }
+            | Self::ServerFailed { .. }
+            | Self::Unavailable { .. }
+            | Self::Unreachable { .. }
+            | Self::TimedOut { .. }
+            | Self::Broken { .. }
+            | Self::Empty => true,
+            Self::Unauthorized { .. }
+            | Self::Refused { .. }
+            | Self::ContextExceeded { .. }
+            | Self::OutputLimit
+            | Self::Filtered { .. }
+            | Self::FailedTwice { .. }
+            | Self::OverBudget { .. }
+            | Self::OutOfTime
+            | Self::Unsendable { .. } => false,
+        }
+    }
+
+    /// Whether the attempt took all of its time.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        match self {
+            Self::FailedTwice { last } => last.is_timeout(),
+            error => matches!(error, Self::TimedOut { .. }),
+        }
+    }
+
+    /// Whether the provider may bill the attempt though no answer came of it. Of what a server says no to this goes by
+    /// its HTTP status; an error inside an answer that had begun [is billed](super::FailedAttempt) whatever it says.
+    #[must_use]
+    pub fn may_be_billed(&self) -> bool {
+        match self {
+            Self::TimedOut { .. }
+            | Self::Broken { .. }
+            | Self::Empty
+            | Self::OutputLimit
+            | Self::Filtered { .. }
+            | Self::FailedTwice { .. } => true,
+            Self::ServerFailed { status, .. }
+            | Self::Unavailable { status, .. }
+            | Self::Unauthorized { status, .. }
+            | Self::Refused { status, .. } => may_bill(*status),
+            Self::RateLimited { .. }
+            | Self::ContextExceeded { .. }
+            | Self::Unreachable { .. }
+            | Self::OverBudget { .. }
+            | Self::OutOfTime
+            | Self::Unsendable { .. } => false,
+        }
+    }
+
+    /// Whether the attempt came to no model: nobody was reached, or who asks or what is asked for is not known there.
+    #[must_use]
+    pub fn is_turned_away(&self) -> bool {
+        match self {
+            Self::Unauthorized { .. } | Self::Unreachable { .. } => true,
+            Self::Refused { status, .. } => *status == 404,
+            _ => false,
+        }
+    }
+
+    /// Whether there was no server, or none behind the one that answered, or a third attempt would cost too much: the
+    /// same request may be taken later.
+    #[must_use]
+    pub fn is_server_gone(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Unavailable { .. } | Self::FailedTwice { .. })
+    }
+
+    /// How long the server wants to be left alone.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { retry_after, .. }
+            | Self::ServerFailed { retry_after, .. }
+            | Self::Unavailable { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Models instead of one that is retired or that nobody knows.
+
+use chrono::NaiveDate;
+
+use crate::ModelError;
+
+use super::{ModelFacts, TABLE, facts, without_date};
+
+/// How many are named.
+const NAMED: usize = 3;
+/// Below this a name is not called similar.
+const SIMILAR: f64 = 0.8;
+
+/// The names of a provider's models that are most like `model` and answer on `day`, the most like first. Dated names
+/// are left out where the name without its date is there too.
+#[must_use]
+pub fn current_near(provider: &str, model: &str, day: NaiveDate) -> Vec<&'static str> {
+    let Some(models) = TABLE.models.get(provider) else { return Vec::new() };
+    let wanted = without_date(model).unwrap_or(model);
+    let is_choice = |(name, facts): &(&String, &ModelFacts)| {
+        let is_snapshot = without_date(name).is_some_and(|plain| models.contains_key(plain));
+        !facts.is_retired(day) && facts.price.is_some() && !is_snapshot && name.as_str() != model
+    };
+    let mut near: Vec<(f64, &str)> = models
+        .iter()
+        .filter(is_choice)
+        .map(|(name, _)| (strsim::jaro_winkler(wanted, name), name.as_str()))
+        .filter(|(likeness, _)| *likeness >= SIMILAR)
+        .collect();
+    near.sort_by(|(one, a), (other, b)| other.total_cmp(one).then(a.cmp(b)));
+    near.into_iter().take(NAMED).map(|(_, name)| name).collect()
+}
+
+/// The names in backquotes, with commas.
+#[must_use]
+pub fn named(models: &[&str]) -> String {
+    models.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The refusal of a model that the server does not know, with what the table knows of it: that it is retired, or which
+/// names are like one that is not listed at all. Other errors as they are.
+pub(crate) fn explained(error: ModelError, provider: &str, model: &str, day: NaiveDate) -> ModelError {
+    let ModelError::Refused { status: 404, message } = error else { return error };
+    let near = current_near(provider, model, day);
+    let near =
+        if near.is_empty() { String::new() } else { format!("; current models with names like it: {}", named(&near)) };
+    let note = match facts(provider, model) {
+        Some(facts) => match facts.retires.filter(|retires| *retires <= day) {
+            Some(retired) => format!(" (`{model}` was retired on {retired}{near})"),
+            None => String::new(),
+        },
+        None if near.is_empty() => String::new(),
+        None => format!(" (no model `{model}` of {provider} is known{near})"),
+    };
+    ModelError::Refused { status: 404, message: message + &note }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn day() -> NaiveDate {
+        NaiveDate::from_ymd_opt(2026, 11, 22).unwrap()
+    }
+
+    #[test]
+    fn what_is_named_is_near_current_and_of_the_same_provider() {
+        assert_eq!(current_near("openai", "gpt-4", day()), ["gpt-4o", "gpt-4.1", "gpt-5.4"]);
+        assert_eq!(current_near("anthropic", "claude-haiku-5-6", day())[0], "claude-haiku-5-5");
+        assert_eq!(current_near("openai", "zzz", day()), Vec::<&str>::new());
+        assert_eq!(current_near("local", "gpt-4", day()), Vec::<&str>::new());
+        let later = NaiveDate::from_ymd_opt(2027, 6, 1).unwrap();
+        assert!(!current_near("openai", "gpt-4", later).contains(&"gpt-5"));
+    }
+
+    #[test]
+    fn a_model_that_is_not_found_is_explained() {
+        let not_found = |status| ModelError::Refused { status, message: "no such model".to_owned() };
+        let said = |provider, model| explained(not_found(404), provider, model, day()).to_string();
+        insta::assert_snapshot!(said("openai", "gtp-4o"), @"the request was refused (404): no such model (no model `gtp-4o` of openai is known; current models with names like it: `gpt-4o`, `gpt-4o-mini`, `gpt-4.1`)");
+        insta::assert_snapshot!(said("openai", "gpt-4-0613"), @"the request was refused (404): no such model (`gpt-4-0613` was retired on 2026-10-23; current models with names like it: `gpt-4o`, `gpt-4.1`, `gpt-5.4`)");
+        assert_eq!(said("openai", "gpt-4o"), not_found(404).to_string());
+        assert_eq!(said("local", "gpt-4"), not_found(404).to_string());
+        assert_eq!(explained(not_found(400), "openai", "gtp-4o", day()), not_found(400));
+    }
+}

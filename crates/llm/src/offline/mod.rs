@@ -1,0 +1,130 @@
+//! The offline provider: answers from rules and checklists where no model can or shall be called.
+//!
+//! It works from a request as any model does: it reads the structure of the prompt, and never pretends to be a model.
+//! What it says depends on the prompt, the schema of the answer and a seed; it reads no file, clock or environment, and
+//! calls no tool.
+
+mod agent;
+mod checklist;
+mod evaluation;
+mod form;
+mod judge;
+mod problem;
+mod prompt;
+mod speech;
+mod subject;
+mod text;
+mod words;
+
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use agent::Agent;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::time::{Instant, sleep_until};
+use words::{mixed, terms};
+
+use dialectic_base::call::Tokens;
+use dialectic_base::money::Usd;
+
+use super::{ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request};
+
+/// The name of the model that is none.
+pub const MODEL: &str = "rehearsal";
+/// Of the embeddings.
+const DIMENSIONS: usize = 256;
+
+/// How the offline provider behaves beside what it says.
+#[derive(Debug, Clone, Default)]
+pub struct RehearsalOptions {
+    /// Breaks ties in votes and varies the latency.
+    pub seed: u64,
+    /// How long an answer takes on average; each takes 0.5 to 1.5 times that, the same for the same request.
+    pub latency: Duration,
+    /// Every n-th request fails like a server's error 500; none when absent.
+    pub fail_every: Option<NonZeroU32>,
+}
+
+/// The offline provider.
+#[derive(Debug, Default)]
+pub struct Rehearsal {
+    options: RehearsalOptions,
+    requests: AtomicU64,
+}
+
+impl Rehearsal {
+    /// A provider that has not been asked yet.
+    #[must_use]
+    pub fn new(options: RehearsalOptions) -> Self {
+        Self { options, requests: AtomicU64::new(0) }
+    }
+
+    /// An answer, or a failure where one is due. The listener hears it in the time that it takes.
+    async fn answer(&self, request: &Request, listener: &dyn Listener) -> Result<Reply, FailedAttempt> {
+        let latency = self.latency(&format!("{}{}", request.prompt, request.embeds.concat()));
+        let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.options.fail_every.is_some_and(|every| number.is_multiple_of(u64::from(every.get()))) {
+            speak("", latency, listener).await;
+            let message = "a failure that was asked for".to_owned();
+            return Err(ModelError::ServerFailed { status: 500, retry_after: None, message }.into());
+        }
+        let agent = Agent::new(&request.prompt, self.options.seed);
+        let text = match &request.answer {
+            _ if !request.embeds.is_empty() => String::new(),
+            Some(answer) => agent.form(&answer.schema).to_string(),
+            None => agent.text(),
+        };
+        speak(&text, latency, listener).await;
+        // Nothing was read or written by a model, and nothing is billed.
+        Ok(Reply {
+            text,
+            embeddings: request.embeds.iter().map(|text| embedding(text)).collect(),
+            served_model: Some(MODEL.to_owned()),
+            tokens: Some(Tokens::default()),
+            stated_cost: Some(Usd::ZERO),
+            ..Reply::default()
+        })
+    }
+
+    fn latency(&self, prompt: &str) -> Duration {
+        let thousandths = mixed(self.options.seed, prompt) % 1001;
+        let factor = u32::try_from(500 + thousandths).unwrap_or(1000);
+        self.options.latency.saturating_mul(factor) / 1000
+    }
+}
+
+impl ChatModel for Rehearsal {
+    fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
+        self.answer(request, live.listener).boxed()
+    }
+}
+
+/// A vector of a text: each of its terms counts in one of the dimensions, whichever its hash says.
+fn embedding(text: &str) -> Vec<f64> {
+    let mut vector = vec![0.0; DIMENSIONS];
+    for term in terms(text) {
+        let place = usize::try_from(mixed(0, &term) % DIMENSIONS as u64).unwrap_or_default();
+        vector[place] += 1.0;
+    }
+    vector
+}
+
+/// Says `text` word by word, in that time.
+async fn speak(text: &str, time: Duration, listener: &dyn Listener) {
+    if time.is_zero() {
+        return;
+    }
+    let (start, end) = (Instant::now(), Instant::now() + time);
+    let words: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
+    let count = u32::try_from(words.len()).unwrap_or(u32::MAX);
+    for (number, word) in (1..=count).zip(words) {
+        sleep_until(start + time.saturating_mul(number) / count).await;
+        listener.on_token(word);
+    }
+    sleep_until(end).await;
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,305 @@
+//! One question, asked in the way that its model understands: by which API, and with what left out. What is found out on
+//! the way is remembered for the run, and each thing is found out once.
+
+use std::borrow::Cow;
+
+use crate::{FailedAttempt, Further, Live, ModelError, Reply, Request, Usage};
+
+use super::capabilities::{Adjustment, Api, Capabilities, LimitField, Streaming};
+use super::failure::Refusal;
+use super::schema::{Schemas, is_ignored};
+use super::{Charge, Failure, OpenAiClient};
+
+/// How often one question is put: each time but the first something was found out, and there is less than that to find.
+const MOST_TURNS: usize = 10;
+
+/// Whether a refusal is about the API, as far as can be told.
+enum Verdict {
+    /// There is no Responses API.
+    Lacking,
+    /// There may be none; the other one is worth a try.
+    Doubtful,
+    /// It is about something else.
+    Elsewhere,
+}
+
+impl OpenAiClient {
+    /// Asks by the API that the model is known to be reached by, or finds out.
+    pub(super) async fn answer(&self, request: &Request, live: Live<'_>) -> Result<Reply, FailedAttempt> {
+        let _probe = self.known.await_turn(&request.model).await;
+        self.by_either(request, live).await.map_err(Failure::into_failed)
+    }
+
+    async fn by_either(&self, request: &Request, live: Live<'_>) -> Result<Reply, Failure> {
+        let (known, model) = (&self.known, &request.model);
+        let mut request = Cow::Borrowed(request);
+        let capabilities = known.capabilities(model);
+        let mut by_chat = None;
+        if capabilities.schemas_by_chat && request.answer.is_some() && capabilities.schemas != Schemas::None {
+            match self.by(Api::Chat, &request, live, false).await {
+                Err(failure) if failure.speaks_against_the_api() => {
+                    known.keeps_schemas_where_they_are();
+                    charge(&failure, live, &mut request).await?;
+                    by_chat = Some(failure).filter(Failure::names_cause);
+                }
+                outcome => return outcome,
+            }
+        }
+        if let Some(api) = capabilities.api {
+            let outcome = self.by(api, &request, live, false).await;
+            return outcome.map_err(|failure| match by_chat {
+                Some(cause) if !failure.names_cause() => cause.charged_as(&failure),
+                Some(_) | None => failure,
+            });
+        }
+        let first = match self.by(Api::Responses, &request, live, true).await {
+            Ok(reply) => return Ok(reply),
+            Err(failure) => failure,
+        };
+        let verdict = self.verdict(&first, &request, live);
+        if matches!(verdict, Verdict::Elsewhere) {
+            return Err(first);
+        }
+        charge(&first, live, &mut request).await?;
+        let second = match self.by(Api::Chat, &request, live, false).await {
+            Ok(reply) => return Ok(reply),
+            Err(failure) => failure,
+        };
+        if matches!(verdict, Verdict::Lacking) {
+            return Err(second);
+        }
+        if second.names_cause() {
+            // Whoever reads the request has the API.
+            known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Chat)));
+        } else if !second.is_transient() || matches!(second, Failure::Foreign(_)) {
+            // It was tried, once: what answers with something else by either API may be paid for twice.
+            known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Responses)));
+        }
+        // The cause is told of where one of them names it; else what may be on the bill rather than what is not. Whichever
+        // is told of, what is still to be charged is the second.
+        let told_first = |first: bool, second: bool| (first != second).then_some(first);
+        let is_first = told_first(first.names_cause(), second.names_cause())
+            .or_else(|| told_first(first.may_be_billed(), second.may_be_billed()))
+            .unwrap_or_else(|| second.lacks_route() || first.is_transient() && !second.is_transient());
+        Err(if is_first { first.charged_as(&second) } else { second })
+    }
+
+    /// What `failure` says of the Responses API, which has not answered for the model yet. That there is none for the
+    /// server or for the model is remembered at once.
+    fn verdict(&self, failure: &Failure, request: &Request, live: Live<'_>) -> Verdict {
+        let serves = self.known.serves_responses();
+        let refusal = match failure {
+            Failure::Foreign(_) if serves => return Verdict::Elsewhere,
+            Failure::Foreign(_) => return Verdict::Doubtful,
+            Failure::Failed(_) => return Verdict::Elsewhere,
+            Failure::Refused(refusal, _) => refusal,
+        };
+        if let Some(lack) = refusal.lacks_responses().filter(|_| !serves || refusal.speaks_of_responses()) {
+            self.known.lacks_responses(&request.model, lack);
+            return Verdict::Lacking;
+        }
+        let doubtful = match refusal.status {
+            _ if serves || refusal.is_about_the_request() => false,
+            400 | 404 | 405 | 422 | 501 => true,
+            // A server that fails is asked once more before its API is doubted, unless it is asked but once more.
+            500 => live.attempt == 2 || live.further.is_some_and(Further::repeats_once),
+            200..=299 => !refusal.in_answer,
+            _ => false,
+        };
+        if doubtful { Verdict::Doubtful } else { Verdict::Elsewhere }
+    }
+
+    /// Asks by `api`, and again without what the model turns out not to take. While it `is_open` whether the server has
+    /// that API at all, a refusal without a reason is no reason to do without a schema, unless the server failed.
+    async fn by(&self, api: Api, request: &Request, live: Live<'_>, is_open: bool) -> Result<Reply, Failure> {
+        let (known, model) = (&self.known, &request.model);
+        let mut request = Cow::Borrowed(request);
+        let mut turns = 0;
+        loop {
+            turns += 1;
+            let capabilities = known.capabilities(model);
+            let mut failure = match self.ask_once(&request, api, capabilities, live).await {
+                Ok(reply) => {
+                    known.reached(model, api);
+                    self.note_schema(api, &request, capabilities, &reply);
+                    return Ok(reply);
+                }
+                Err(failure) => failure,
+            };
+            let Failure::Refused(refusal, _) = &failure else { return Err(failure) };
+            if let Some(adjustment) = adjustment(refusal, &request, api, capabilities).filter(|_| turns < MOST_TURNS) {
+                known.update(model, |capabilities| capabilities.apply(adjustment));
+                // A server that argues about parameters has the API; nobody need wait for the next try to know.
+                known.settle(api);
+                charge(&failure, live, &mut request).await?;
+                continue;
+            }
+            let may_be_streaming = capabilities.streaming != Streaming::Never && refusal.may_be_about_streaming();
+            let may_be_the_schema = request.answer.is_some()
+                && capabilities.schemas != Schemas::None
+                // Another call may have had its schema taken while this one was under way.
+                && known.capabilities(model).schema_doubts > 0
+                && !known.serves_responses()
+                && refusal.may_be_about_a_schema()
+                && (!is_open || refusal.status >= 500);
+            if may_be_the_schema {
+                known.update(model, |capabilities| {
+                    capabilities.schema_doubts = capabilities.schema_doubts.saturating_sub(1);
+                });
+                let without = Capabilities { schemas: Schemas::None, ..capabilities };
+                charge(&failure, live, &mut request).await?;
+                match self.ask_once(&request, api, without, live).await {
+                    Ok(reply) => {
+                        known.update(model, |capabilities| capabilities.schemas = Schemas::None);
+                        known.reached(model, api);
+                        return Ok(reply);
+                    }
+                    Err(other) if other.names_cause() => return Err(other),
+                    Err(other) => failure = failure.charged_as(&other),
+                }
+            }
+            // As with the API, a server that fails is asked once more before its streams are doubted, unless it is asked but
+            // once more; and first the API.
+            let is_again = live.attempt > 1 || live.further.is_some_and(Further::repeats_once);
+            if !is_open && is_again && may_be_streaming && known.may_fail_on_streams() {
+                let whole = Capabilities { streaming: Streaming::Never, ..known.capabilities(model) };
+                charge(&failure, live, &mut request).await?;
+                match self.ask_once(&request, api, whole, live).await {
+                    Ok(reply) => {
+                        known.answers_as_a_whole();
+                        known.reached(model, api);
+                        self.note_schema(api, &request, whole, &reply);
+                        return Ok(reply);
+                    }
+                    Err(other) if other.names_cause() => return Err(other),
+                    Err(other) => failure = failure.charged_as(&other),
+                }
+            }
+            return Err(failure);
+        }
+    }
+
+    /// Remembers that a schema was taken, or that it was not heeded.
+    fn note_schema(&self, api: Api, request: &Request, capabilities: Capabilities, reply: &Reply) {
+        let Some(answer) = request.answer.as_deref().filter(|_| capabilities.schemas != Schemas::None) else { return };
+        self.known.update(&request.model, |capabilities| capabilities.schema_doubts = 0);
+        if is_ignored(answer, reply) {
+            match api {
+                Api::Responses => self.known.tries_schemas_by_chat(),
+                Api::Chat => self.known.keeps_schemas_where_they_are(),
+            }
+        }
+    }
+}
+
+/// Charges a request that failed before another of the same attempt is sent, where it may be on the bill: money was set
+/// aside for one. The next may have another output limit.
+async fn charge(failure: &Failure, live: Live<'_>, request: &mut Cow<'_, Request>) -> Result<(), Failure> {
+    let failed = failure.to_failed();
+    let is_nothing = !failed.may_be_billed && failed.usage == Usage::default();
+    let Some(further) = live.further.filter(|_| !is_nothing) else { return Ok(()) };
+    let max_tokens = further.after(failed).await.map_err(Failure::Failed)?;
+    if max_tokens.is_some() && max_tokens != request.max_tokens {
+        request.to_mut().max_tokens = max_tokens;
+    }
+    Ok(())
+}
+
+/// What a refusal teaches of the model, where it is about something that can be left out or named otherwise.
+fn adjustment(refusal: &Refusal, request: &Request, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
+    if let Some(answer) = request.answer.as_deref().filter(|_| capabilities.schemas != Schemas::None) {
+        let less = capabilities.schemas.without_refused(answer, |keyword| refusal.refuses_keyword(keyword));
+        if less != Schemas::None || refusal.refuses_format() {
+            let is_too_much =
+                less == Schemas::None && refusal.finds_schema_too_much() && capabilities.schemas.bounds(answer);
+            return Some(Adjustment::Schemas(if is_too_much { Schemas::Unbounded } else { less }));
+        }
+    }
+    if capabilities.takes_temperature && refusal.refuses_parameter("temperature") {
+        Some(Adjustment::NoTemperature)
+    } else if api == Api::Chat && request.max_tokens.is_some() && !capabilities.limit_is_certain {
+        match capabilities.limit {
+            LimitField::MaxTokens if refusal.wants_renamed_limit() => Some(LimitField::MaxCompletionTokens),
+            LimitField::MaxCompletionTokens if refusal.wants_old_limit() => Some(LimitField::MaxTokens),
+            LimitField::MaxTokens | LimitField::MaxCompletionTokens => None,
+        }
+        .map(Adjustment::Limit)
+        .or_else(|| streaming_adjustment(refusal, api, capabilities))
+    } else {
+        streaming_adjustment(refusal, api, capabilities)
+    }
+}
+
+fn streaming_adjustment(refusal: &Refusal, api: Api, capabilities: Capabilities) -> Option<Adjustment> {
+    if api == Api::Chat && capabilities.streaming == Streaming::WithUsage && refusal.refuses_stream_options() {
+        Some(Adjustment::Streaming(Streaming::Bare))
+    } else if capabilities.streaming != Streaming::Never && refusal.refuses_streaming() {
+        Some(Adjustment::Streaming(Streaming::Never))
+    } else {
+        None
+    }
+}
+
+impl Failure {
+    fn into_failed(self) -> FailedAttempt {
+        match self {
+            Self::Refused(refusal, charge) => {
+                FailedAttempt { error: refusal.into_error(), usage: charge.usage, may_be_billed: charge.may_be_billed }
+            }
+            Self::Foreign(failed) | Self::Failed(failed) => failed,
+        }
+    }
+
+    fn to_failed(&self) -> FailedAttempt {
+        match self {
+            Self::Refused(refusal, charge) => FailedAttempt {
+                error: refusal.as_ref().clone().into_error(),
+                usage: charge.usage,
+                may_be_billed: charge.may_be_billed,
+            },
+            Self::Foreign(failed) | Self::Failed(failed) => failed.clone(),
+        }
+    }
+
+    /// The same failure after it was charged, to be charged with what `other` took.
+    fn charged_as(self, other: &Self) -> Self {
+        let FailedAttempt { usage, may_be_billed, .. } = other.to_failed();
+        match self {
+            Self::Refused(refusal, _) => Self::Refused(refusal, Charge { usage, may_be_billed }),
+            Self::Foreign(failed) => Self::Foreign(FailedAttempt { usage, may_be_billed, ..failed }),
+            Self::Failed(failed) => Self::Failed(FailedAttempt { usage, may_be_billed, ..failed }),
+        }
+    }
+
+    fn is_transient(&self) -> bool {
+        self.to_failed().error.is_transient()
+    }
+
+    /// Whether it says what is wrong with the request or with who asks, which another way of asking does not change.
+    fn names_cause(&self) -> bool {
+        match self {
+            Self::Refused(refusal, _) => matches!(refusal.status, 401 | 403) || refusal.is_about_the_request(),
+            Self::Failed(failed) => matches!(failed.error, ModelError::Filtered { .. }),
+            Self::Foreign(_) => false,
+        }
+    }
+
+    fn may_be_billed(&self) -> bool {
+        self.to_failed().may_be_billed
+    }
+
+    /// Whether it may be for the API that there is no answer, where another one is known to give them: everything but
+    /// that there was no time for one.
+    fn speaks_against_the_api(&self) -> bool {
+        match self {
+            Self::Foreign(_) => true,
+            Self::Refused(refusal, _) => !matches!(refusal.status, 408 | 429),
+            Self::Failed(failed) => !failed.error.is_transient(),
+        }
+    }
+
+    /// Whether the path is not there.
+    fn lacks_route(&self) -> bool {
+        matches!(self, Self::Refused(refusal, _) if matches!(refusal.status, 404 | 405 | 501))
+    }
+}

@@ -1,0 +1,287 @@
+//! Where a provider is and what every request to it carries.
+
+use std::fmt;
+use std::sync::Arc;
+
+use reqwest::Url;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::provider::ApiKind;
+
+use super::http::{CertificateFileError, is_on_this_machine};
+
+/// A server that speaks the API of OpenAI, as configured.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// The provider's name in configurations.
+    pub name: Arc<str>,
+    /// The base of its URLs, `http` or `https`; a trailing slash makes no difference.
+    pub base_url: String,
+    /// The key, sent as a bearer token; white space around it is ignored, an empty one counts as none.
+    pub api_key: Option<SecretString>,
+    /// Further headers, name and value.
+    pub headers: Vec<(String, SecretString)>,
+    /// Which of the two APIs to speak.
+    pub api: ApiKind,
+    /// Whether answers are asked for as streams.
+    pub streams: bool,
+    /// Whether requests may carry the schema of an answer.
+    pub takes_schemas: bool,
+}
+
+/// Shows neither the key, nor header values, nor the URL (which may hold a password).
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("Endpoint")
+            .field("name", &self.name)
+            .field("headers", &headers)
+            .field("api", &self.api)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An endpoint that no request can be sent to. Names what is wrong, never its value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// The base URL is none.
+    #[error("the base URL of provider `{provider}` must begin with http:// or https:// and name a host")]
+    BaseUrl {
+        /// The provider.
+        provider: Arc<str>,
+    },
+    /// The key has characters that no header can carry.
+    #[error("the key of provider `{provider}` has characters that cannot be sent")]
+    Key {
+        /// The provider.
+        provider: Arc<str>,
+    },
+    /// A header's name is none, or its value has characters that no header can carry.
+    #[error("the header `{header}` of provider `{provider}` cannot be sent")]
+    Header {
+        /// The provider.
+        provider: Arc<str>,
+        /// The header's name.
+        header: String,
+    },
+    /// Its certificate cannot be checked as the user wants.
+    #[error(transparent)]
+    Certificates(#[from] CertificateFileError),
+}
+
+impl Diagnostic for EndpointError {
+    fn blame(&self) -> Blame {
+        Blame::Configuration
+    }
+}
+
+/// Headers whose values are labels, not secrets: they need not be kept out of messages.
+const LABELS: [&str; 2] = ["http-referer", "x-title"];
+
+/// What is shorter is no secret (`1`, `x`, as local servers accept for keys), and taking it out of messages would leave
+/// nothing to read.
+const SHORTEST_SECRET: usize = 4;
+
+/// A checked [`Endpoint`].
+pub(super) struct Address {
+    base: Url,
+    query: Vec<(String, String)>,
+    headers: HeaderMap,
+    secrets: Vec<SecretString>,
+}
+
+impl Address {
+    /// Checks `endpoint`.
+    pub(super) fn new(endpoint: Endpoint) -> Result<Self, EndpointError> {
+        let provider = endpoint.name;
+        let mut base = Url::parse(endpoint.base_url.trim())
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+            .ok_or_else(|| EndpointError::BaseUrl { provider: Arc::clone(&provider) })?;
+        let query: Vec<(String, String)> = base.query_pairs().into_owned().collect();
+        base.set_query(None);
+        base.set_fragment(None);
+
+        let mut secrets: Vec<SecretString> = [Some(base.username()), base.password()]
+            .into_iter()
+            .flatten()
+            .chain(query.iter().filter(|(name, _)| names_secret(name)).map(|(_, value)| value.as_str()))
+            .map(SecretString::from)
+            .collect();
+        let mut headers = HeaderMap::new();
+        let key = endpoint.api_key.as_ref().map_or("", |key| key.expose_secret().trim());
+        if !key.is_empty() {
+            let value =
+                sensitive(&format!("Bearer {key}")).ok_or_else(|| EndpointError::Key { provider: provider.clone() })?;
+            headers.insert(AUTHORIZATION, value);
+            secrets.push(SecretString::from(key));
+        }
+        for (header, value) in endpoint.headers {
+            let value = value.expose_secret().trim();
+            let (Ok(name), Some(sent)) = (HeaderName::try_from(header.as_str()), sensitive(value)) else {
+                return Err(EndpointError::Header { provider, header });
+            };
+            if !LABELS.contains(&name.as_str()) {
+                // `Bearer <key>`: a server that echoes the key leaves the scheme away.
+                secrets.extend(value.rsplit_once(' ').map(|(_, key)| SecretString::from(key)));
+                secrets.push(SecretString::from(value));
+            }
+            headers.insert(name, sent);
+        }
+        secrets.retain(|secret| secret.expose_secret().len() >= SHORTEST_SECRET);
+        // The longest first, so that none leaves a piece of another behind.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.expose_secret().len()));
+        Ok(Self { base, query, headers, secrets })
+    }
+
+    /// `text` without anything that is to stay secret.
+    pub(super) fn redact(&self, text: &str) -> String {
+        // Some servers escape slashes in JSON, and keys may have slashes.
+        let text = text.replace("\\/", "/");
+        self.secrets.iter().fold(text, |text, secret| text.replace(secret.expose_secret(), "[redacted]"))
+    }
+
+    /// The base of the server's URLs, without its query.
+    pub(super) fn base(&self) -> &Url {
+        &self.base
+    }
+
+    /// The URL of `path`, with what the base URL asks for.
+    pub(super) fn url(&self, path: &str) -> Url {
+        let mut url = self.base.clone();
+        url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
+        if !self.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&self.query);
+        }
+        url
+    }
+
+    /// What every request carries.
+    pub(super) fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// Whether requests carry anything by which a server knows whom to bill.
+    pub(super) fn has_secrets(&self) -> bool {
+        !self.secrets.is_empty()
+    }
+
+    /// Whether the server is on this machine.
+    pub(super) fn is_loopback(&self) -> bool {
+        is_on_this_machine(&self.base)
+    }
+
+    /// Where requests to `path` go, without what is nobody's business.
+    pub(super) fn shown(&self, path: &str) -> String {
+        self.redact(&format!("{}{}{path}", self.origin(), self.base.path().trim_end_matches('/')))
+    }
+
+    /// Scheme, host and port, for messages.
+    pub(super) fn origin(&self) -> String {
+        self.base.origin().ascii_serialization()
+    }
+}
+
+/// Whether a parameter of a URL holds a key, by its name.
+fn names_secret(parameter: &str) -> bool {
+    let parameter = parameter.to_lowercase();
+    ["key", "token", "secret", "auth", "sig", "code", "password"].iter().any(|word| parameter.contains(word))
+}
+
+fn sensitive(value: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(value).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(base_url: &str, key: &str) -> Endpoint {
+        Endpoint {
+            name: Arc::from("local"),
+            base_url: base_url.to_owned(),
+            api_key: Some(SecretString::from(key)),
+            headers: vec![],
+            api: ApiKind::Auto,
+            streams: true,
+            takes_schemas: true,
+        }
+    }
+
+    #[test]
+    fn slashes_and_queries_of_the_base_url_end_up_where_they_belong() {
+        for (base, url) in [
+            ("http://h/v1", "http://h/v1/responses"),
+            ("http://h/v1/", "http://h/v1/responses"),
+            (" http://h/v1//\n", "http://h/v1/responses"),
+            ("http://h", "http://h/responses"),
+            ("https://h:8443/openai/v1?api-version=preview#x", "https://h:8443/openai/v1/responses"),
+        ] {
+            let address = Address::new(endpoint(base, "k")).unwrap();
+            let mut asked = address.url("/responses");
+            asked.set_query(None);
+            assert_eq!(asked.as_str(), url);
+        }
+        let address = Address::new(endpoint("https://h/v1?api-version=preview", "k")).unwrap();
+        assert_eq!(address.url("/responses").as_str(), "https://h/v1/responses?api-version=preview");
+    }
+
+    #[test]
+    fn what_is_not_a_url_is_a_typed_error() {
+        for base in ["", "localhost:11434/v1", "ftp://h/v1", "http://", "/v1"] {
+            assert!(matches!(Address::new(endpoint(base, "k")), Err(EndpointError::BaseUrl { .. })), "{base:?}");
+        }
+    }
+
+    #[test]
+    fn white_space_around_the_key_is_dropped_and_inside_it_is_a_typed_error() {
+        let address = Address::new(endpoint("http://h", " sk-1\r\n")).unwrap();
+        assert_eq!(address.headers()[AUTHORIZATION], "Bearer sk-1");
+        assert!(Address::new(endpoint("http://h", "\n")).unwrap().headers().is_empty());
+        let error = Address::new(endpoint("http://h", "sk-geheim\nx")).err().unwrap();
+        assert!(matches!(error, EndpointError::Key { .. }));
+        assert!(!format!("{error} {error:?}").contains("geheim"));
+    }
+
+    #[test]
+    fn headers_are_checked_sent_and_kept_secret() {
+        let mut with = endpoint("http://h", "sk-1");
+        with.headers = vec![
+            ("X-Key".to_owned(), SecretString::from("Token header-secret\n")),
+            ("X-Title".to_owned(), SecretString::from("dialectic")),
+        ];
+        assert!(!format!("{with:?}").contains("header-secret"));
+        let address = Address::new(with).unwrap();
+        assert_eq!(address.headers()["x-key"], "Token header-secret");
+        assert!(!format!("{:?}", address.headers()).contains("header-secret"));
+        assert_eq!(address.redact("sk-1, header-secret of dialectic"), "[redacted], [redacted] of dialectic");
+        let url = "https://user-secret:pass-secret@h/v1?api-version=preview&subscription-key=query-secret";
+        let address = Address::new(endpoint(url, "k/ey+1")).unwrap();
+        let said = r"user-secret pass-secret query-secret k\/ey+1 preview k";
+        assert_eq!(address.redact(said), "[redacted] [redacted] [redacted] [redacted] preview k");
+        for (name, value) in [("bad name", "v"), ("", "v"), ("x-a", "a\nb-secret")] {
+            let mut bad = endpoint("http://h", "k");
+            bad.headers = vec![(name.to_owned(), SecretString::from(value))];
+            let error = Address::new(bad).err().unwrap();
+            assert!(matches!(error, EndpointError::Header { .. }), "{name:?}");
+            assert!(!format!("{error:?}").contains("b-secret"));
+        }
+    }
+
+    #[test]
+    fn only_this_machine_is_loopback() {
+        for (base, expected) in [
+            ("http://localhost:1/v1", true),
+            ("http://127.0.0.1:1", true),
+            ("http://[::1]:1", true),
+            ("https://api.openai.com/v1", false),
+            ("http://10.0.0.1", false),
+        ] {
+            assert_eq!(Address::new(endpoint(base, "k")).unwrap().is_loopback(), expected, "{base}");
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! What a server says when it says no, read from whatever shape it says it in.
+
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
+use reqwest::{StatusCode, Url};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::ModelError;
+
+use super::endpoint::Address;
+use super::lenient::{Text, tolerant};
+use super::sse::Event;
+use super::transport::Answer;
+
+/// Longer messages are cut.
+const LONGEST_MESSAGE: usize = 600;
+/// What is shown of a body that is not the API's.
+const LONGEST_EXCERPT: usize = 200;
+
+/// A refusal: an answer with an error status, or a good status with an error inside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refusal {
+    /// The HTTP status, or the one that the error inside names.
+    pub(super) status: u16,
+    /// How long the server wants to be left alone.
+    pub(super) retry_after: Option<Duration>,
+    /// The error's code and its type, as far as there are any: servers put the same words into either.
+    pub(super) codes: Vec<String>,
+    /// The parameter that is at fault.
+    pub(super) param: Option<String>,
+    /// What the server said: one line, without secrets and control characters.
+    pub(super) message: String,
+    /// Where nothing was found.
+    pub(super) url: Option<String>,
+    /// Whether it was in an answer of the API that had begun.
+    pub(super) in_answer: bool,
+    /// Whether `status` is that of the HTTP answer, and not one that the error inside names.
+    pub(super) is_http_status: bool,
+}
+
+impl Refusal {
+    /// From an answer with an error status.
+    pub(super) fn of_answer(answer: &Answer, address: &Address, path: &str) -> Self {
+        let said = serde_json::from_slice(&answer.body).ok().and_then(Envelope::into_fault).unwrap_or_default();
+        let message = if let Some(message) = said.message.filter(|message| !message.trim().is_empty()) {
+            one_line(&message, address)
+        } else if let Some(target) = redirect_target(answer) {
+            format!("it redirects to {}, which is not followed", address.redact(&target))
+        } else {
+            excerpt(&answer.body, address)
+        };
+        Self {
+            status: answer.status.as_u16(),
+            retry_after: retry_after(&answer.headers, SystemTime::now()),
+            message: if message.is_empty() { reason(answer.status) } else { message },
+            codes: said.codes,
+            param: said.param,
+            url: matches!(answer.status.as_u16(), 404 | 405).then(|| address.shown(path)),
+            in_answer: false,
+            is_http_status: true,
+        }
+    }
+
+    /// From an error inside an answer with a good status.
+    pub(super) fn inside(fault: Fault, answer: &Answer, address: &Address) -> Self {
+        let status = fault.codes.iter().find_map(|code| status_of_code(code)).unwrap_or(answer.status.as_u16());
+        let message = fault.message.unwrap_or_else(|| fault.codes.join(", "));
+        Self {
+            status,
+            retry_after: retry_after(&answer.headers, SystemTime::now()),
+            message: one_line(&message, address),
+            codes: fault.codes,
+            param: fault.param,
+            url: None,
+            in_answer: false,
+            is_http_status: false,
+        }
+    }
+
+    /// The failure that it is to the caller.
+    pub(super) fn into_error(self) -> ModelError {
+        if self.exceeds_context() {
+            return ModelError::ContextExceeded { message: self.message };
+        }
+        let is_quota = self.is_quota();
+        let Self { status, retry_after, message, url, is_http_status, .. } = self;
+        let message = url.map_or(message.clone(), |url| format!("{message} ({url})"));
+        match status {
+            // Waiting does not pay bills, whatever status a proxy wraps them in.
+            _ if is_quota => ModelError::Refused { status, message },
+            429 => ModelError::RateLimited { retry_after, message },
+            401 | 403 => ModelError::Unauthorized { status, message },
+            502..=504 if is_http_status => ModelError::Unavailable { status, retry_after, message },
+            // A good status with an error inside that says no more is a server at fault.
+            200..=299 | 408 | 409 | 425 | 500.. => ModelError::ServerFailed { status, retry_after, message },
+            _ => ModelError::Refused { status, message },
+        }
+    }
+}
+
+/// The error that an event of a stream is, if it is one: in a field, as an event of that name, or as an object that
+/// says of itself what it is.
+pub(super) fn error_in(event: &Event<'_>) -> Option<ErrorField> {
+    #[derive(Deserialize)]
+    struct Said {
+        #[serde(default, deserialize_with = "tolerant")]
+        error: Option<ErrorField>,
+        #[serde(default, rename = "type", deserialize_with = "tolerant")]
+        kind: Option<String>,
+        #[serde(default, deserialize_with = "tolerant")]
+        object: Option<String>,
+    }
+    let said = serde_json::from_str::<Said>(event.data).ok();
+    let is_error = event.name == "error"
+        || said.as_ref().is_some_and(|said| [&said.kind, &said.object].contains(&&Some("error".to_owned())));
+    if let Some(error) = said.and_then(|said| said.error) {
+        return error.says_something().then_some(error);
+    }
+    is_error.then(|| serde_json::from_str(event.data).unwrap_or_else(|_| ErrorField::Text(event.data.to_owned())))
+}
+
+/// An error object, reduced to what matters.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Fault {
+    message: Option<String>,
+    codes: Vec<String>,
+    param: Option<String>,
+}
+
+/// The value of an `error` field: an object, or a mere text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum ErrorField {
+    Object(Box<ErrorObject>),
+    Text(String),
+}
+
+#[derive(Deserialize)]
+pub(super) struct ErrorObject {
+    message: Option<Value>,
+    #[serde(default, deserialize_with = "tolerant")]
+    code: Option<Text>,
+    #[serde(default, rename = "type", deserialize_with = "tolerant")]
+    kind: Option<Text>,
+    #[serde(default, deserialize_with = "tolerant")]
+    param: Option<String>,
+    #[serde(default, deserialize_with = "tolerant")]
+    metadata: Option<ErrorMetadata>,
+    /// What FastAPI calls the message.
+    detail: Option<Value>,
+}
+
+/// OpenRouter passes on here what the provider behind it said.
+#[derive(Deserialize)]
+struct ErrorMetadata {
+    raw: Option<Value>,
+}
+
+impl ErrorField {
+    fn says_something(&self) -> bool {
+        match self {
+            Self::Text(message) => !message.trim().is_empty(),
+            Self::Object(object) => object.message.is_some() || object.code.is_some() || object.kind.is_some(),
+        }
+    }
+
+    /// Nothing when the field is there but says nothing, as `{}` and `""` do.
+    pub(super) fn into_fault(self) -> Option<Fault> {
+        match self {
+            Self::Text(message) => {
+                (!message.trim().is_empty()).then(|| Fault { message: Some(message), ..Fault::default() })
+            }
+            Self::Object(object) => object.into_fault(),
+        }
+    }
+}
+
+impl ErrorObject {
+    fn into_fault(self) -> Option<Fault> {
+        let raw = self.metadata.and_then(|metadata| metadata.raw).map(prose);
+        let message = self.message.or(self.detail).map(prose).filter(|message| !message.is_empty());
+        let message = match (message, raw) {
+            (Some(message), Some(raw)) => Some(format!("{message}: {raw}")),
+            (message, raw) => message.or(raw),
+        };
+        let codes: Vec<String> = [self.code, self.kind].into_iter().flatten().map(|code| code.0).collect();
+        (message.is_some() || !codes.is_empty()).then_some(Fault { message, codes, param: self.param })
+    }
+}
+
+/// The body of a refusal: the error in a field, at the top, or either in a list (Google).
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Envelope {
+    // First: a list would do for the fields of the others, in their order.
+    List(Vec<Envelope>),
+    Wrapped(Wrapped),
+    Bare(Box<ErrorObject>),
+}
+
+/// An error in a field, which with some servers is but its name, with the message beside it.
+#[derive(Deserialize)]
+struct Wrapped {
+    error: ErrorField,
+    #[serde(default)]
+    message: Option<Value>,
+    #[serde(default)]
+    detail: Option<Value>,
+}
+
+impl Envelope {
+    fn into_fault(self) -> Option<Fault> {
+        match self {
+            Self::Wrapped(wrapped) => wrapped.into_fault(),
+            Self::Bare(object) => object.into_fault(),
+            Self::List(list) => list.into_iter().find_map(Self::into_fault),
+        }
+    }
+}
+
+impl Wrapped {
+    fn into_fault(self) -> Option<Fault> {
+        let is_name = matches!(&self.error, ErrorField::Text(name) if !name.trim().contains(char::is_whitespace));
+        let beside = self.message.or(self.detail).map(prose).filter(|message| !message.trim().is_empty());
+        let fault = self.error.into_fault();
+        let Some(beside) = beside else { return fault };
+        let mut fault = fault.unwrap_or_default();
+        if is_name {
+            fault.codes.extend(fault.message.clone());
+        }
+        fault.message = Some(match fault.message {
+            Some(message) if message.contains(&beside) => message,
+            Some(name) if is_name => format!("{name}: {beside}"),
+            Some(message) if !beside.contains(&message) => format!("{message}: {beside}"),
+            Some(_) | None => beside,
+        });
+        Some(fault)
+    }
+}
+
+fn prose(value: Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
+/// The HTTP status that an error's code stands for, where it stands for one.
+fn status_of_code(code: &str) -> Option<u16> {
+    match code {
+        "rate_limit_exceeded" | "rate_limit_error" | "too_many_requests" | "insufficient_quota" => Some(429),
+        "authentication_error" | "invalid_api_key" => Some(401),
+        "invalid_request_error" | "invalid_prompt" | "context_length_exceeded" | "content_filter" => Some(400),
+        "model_not_found" | "not_found_error" => Some(404),
+        "server_error" | "api_error" | "internal_error" | "internal_server_error" => Some(500),
+        "overloaded_error" => Some(503),
+        number => number.parse().ok().filter(|status| (400..=599).contains(status)),
+    }
+}
+
+/// How long the server wants to be left alone, from `now` on.
+pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let amount = |text: &str, unit: f64| {
+        let amount: f64 = text.parse().ok()?;
+        Duration::try_from_secs_f64(amount * unit).ok()
+    };
+    if let Some(wait) = text("retry-after-ms").and_then(|text| amount(text, 1e-3)) {
+        return Some(wait);
+    }
+    let text = text(RETRY_AFTER.as_str())?;
+    amount(text, 1.0).or_else(|| {
+        let date = httpdate::parse_http_date(text).ok()?;
+        Some(date.duration_since(now).unwrap_or_default())
+    })
+}
+
+fn redirect_target(answer: &Answer) -> Option<String> {
+    let target = answer.headers.get(LOCATION).filter(|_| answer.status.is_redirection())?.to_str().ok()?;
+    // A query or a password in it is nobody's business.
+    Some(match Url::parse(target) {
+        Ok(url) => format!("{}{}", url.origin().ascii_serialization(), url.path()),
+        Err(_) => target.split(['?', '#']).next().unwrap_or_default().to_owned(),
+    })
+}
+
+fn reason(status: StatusCode) -> String {
+    status.canonical_reason().unwrap_or("no reason given").to_lowercase()
+}
+
+/// What a server or a model said, on one line of bearable length and without secrets.
+pub(super) fn one_line(said: &str, address: &Address) -> String {
+    tidy(&address.redact(said), LONGEST_MESSAGE)
+}
+
+/// The beginning of a body that is not the API's, as readable text without secrets.
+pub(super) fn excerpt(body: &[u8], address: &Address) -> String {
+    tidy(&without_tags(&address.redact(&String::from_utf8_lossy(body))), LONGEST_EXCERPT)
+}
+
+/// `text` on one line, without control characters, cut at `longest` characters.
+fn tidy(text: &str, longest: usize) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    let line = words.collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// `html` with its tags, and what is in scripts and styles, replaced by spaces.
+fn without_tags(html: &str) -> String {
+    let mut text = String::with_capacity(html.len());
+    let mut rest = html;
+    while let Some(start) = rest.find('<') {
+        text.push_str(&rest[..start]);
+        rest = &rest[start + 1..];
+        if !rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '!') {
+            text.push('<');
+            continue;
+        }
+        text.push(' ');
+        let hidden = ["script", "style"]
+            .into_iter()
+            .find(|tag| rest.get(..tag.len()).is_some_and(|name| name.eq_ignore_ascii_case(tag)));
+        if let Some(tag) = hidden {
+            rest = rest.find(&format!("</{tag}")).map_or("", |end| &rest[end + 1..]);
+        }
+        rest = rest.find('>').map_or("", |end| &rest[end + 1..]);
+    }
+    text.push_str(rest);
+    text
+}

@@ -1,0 +1,409 @@
+//! The parts of an answer that both APIs share, read so that no surprise in one field costs the answer.
+
+use std::borrow::Cow;
+
+use reqwest::header::HeaderMap;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
+
+use dialectic_base::call::Tokens;
+use dialectic_base::money::Usd;
+
+/// Where LiteLLM states what a call cost, in dollars.
+const COST_HEADER: &str = "x-litellm-response-cost";
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Tolerated<T> {
+    Expected(T),
+    Other(IgnoredAny),
+}
+
+/// A field that may be absent, null or of a type that nobody expects, which is the same as absent.
+pub(super) fn tolerant<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
+    Ok(match Tolerated::deserialize(field)? {
+        Tolerated::Expected(value) => Some(value),
+        Tolerated::Other(_) => None,
+    })
+}
+
+/// A list as [`tolerant`] reads a field, without the elements that nobody expects.
+pub(super) fn tolerant_list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    field: D,
+) -> Result<Option<Vec<T>>, D::Error> {
+    let list: Option<Vec<Tolerated<T>>> = tolerant(field)?;
+    let expected = |element| match element {
+        Tolerated::Expected(value) => Some(value),
+        Tolerated::Other(_) => None,
+    };
+    Ok(list.map(|list| list.into_iter().filter_map(expected).collect()))
+}
+
+/// A text that is not copied where it holds no escapes.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(super) struct Borrowed<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+
+/// A text, or a number in place of one: error codes are either.
+#[derive(Debug)]
+pub(super) struct Text(pub(super) String);
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(field: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Text(String),
+            Number(serde_json::Number),
+        }
+        Ok(Self(match Form::deserialize(field)? {
+            Form::Text(text) => text,
+            Form::Number(number) => number.to_string(),
+        }))
+    }
+}
+
+/// No call has more tokens; a larger count is a mistake, and sums of such could overflow.
+const LARGEST_COUNT: u64 = 1 << 40;
+
+/// A count, as an integer, a float or a text.
+#[derive(Debug, Clone, Copy)]
+struct Count(u64);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(field: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Integer(u64),
+            Float(f64),
+            Text(String),
+        }
+        match Form::deserialize(field)? {
+            Form::Integer(count) => Some(count),
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "checked not to be negative, and token counts are far below 2^53"
+            )]
+            Form::Float(count) => (count >= 0.0).then_some(count as u64),
+            Form::Text(text) => text.trim().parse().ok(),
+        }
+        .filter(|count| *count <= LARGEST_COUNT)
+        .map(Self)
+        .ok_or_else(|| serde::de::Error::custom("not a count"))
+    }
+}
+
+/// Token counts under the names that servers have for them, for servers that mix them, and costs.
+///
+/// Sources: the references of OpenAI (Chat Completions, Responses), Anthropic (Messages, "Prompt caching"), OpenRouter
+/// ("Usage accounting"), DeepSeek ("Context caching"), Moonshot, Google (OpenAI compatibility), LiteLLM ("Prompt
+/// caching"), Portkey, Perplexity.
+#[derive(Clone, Default, Deserialize)]
+pub(super) struct ReportedUsage {
+    #[serde(default, deserialize_with = "tolerant")]
+    input_tokens: Option<Count>,
+    #[serde(default, deserialize_with = "tolerant")]
+    prompt_tokens: Option<Count>,
+    #[serde(default, deserialize_with = "tolerant")]
+    output_tokens: Option<Count>,
+    #[serde(default, deserialize_with = "tolerant")]
+    completion_tokens: Option<Count>,
+    #[serde(default, deserialize_with = "tolerant")]
+    total_tokens: Option<Count>,
+    #[serde(default, deserialize_with = "tolerant")]
+    input_tokens_details: Option<InputDetails>,
+    #[serde(default, deserialize_with = "tolerant")]
+    prompt_tokens_details: Option<InputDetails>,
+    #[serde(default, deserialize_with = "tolerant")]
+    output_tokens_details: Option<OutputDetails>,
+    #[serde(default, deserialize_with = "tolerant")]
+    completion_tokens_details: Option<OutputDetails>,
+    /// Anthropic: read from the cache and written to it, both beside `input_tokens`.
+    #[serde(default, deserialize_with = "tolerant")]
+    cache_read_input_tokens: Option<Count>,
+    #[serde(default, deserialize_with = "tolerant")]
+    cache_creation_input_tokens: Option<Count>,
+    /// DeepSeek: the part of the prompt that was read from the cache.
+    #[serde(default, deserialize_with = "tolerant")]
+    prompt_cache_hit_tokens: Option<Count>,
+    /// Moonshot: the same.
+    #[serde(default, deserialize_with = "tolerant")]
+    cached_tokens: Option<Count>,
+    /// Perplexity, xAI and others.
+    #[serde(default, deserialize_with = "tolerant")]
+    reasoning_tokens: Option<Count>,
+    #[serde(default, deserialize_with = "tolerant")]
+    cost: Option<f64>,
+    /// OpenRouter: whether the user's own key was used with the provider behind it. Then `cost` is its fee alone.
+    #[serde(default, deserialize_with = "tolerant")]
+    is_byok: Option<bool>,
+    #[serde(default, deserialize_with = "tolerant")]
+    cost_details: Option<CostDetails>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+struct InputDetails {
+    #[serde(default, deserialize_with = "tolerant")]
+    cached_tokens: Option<Count>,
+    /// LiteLLM: what was written to the cache, where the prompt includes it.
+    #[serde(default, deserialize_with = "tolerant")]
+    cache_creation_tokens: Option<Count>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+struct OutputDetails {
+    #[serde(default, deserialize_with = "tolerant")]
+    reasoning_tokens: Option<Count>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+struct CostDetails {
+    /// What the provider behind the router bills.
+    #[serde(default, deserialize_with = "tolerant")]
+    upstream_inference_cost: Option<f64>,
+}
+
+impl ReportedUsage {
+    /// The counts; nothing unless both input and output are stated, or follow from the total: what a call took is not
+    /// known by half of it, and no answer takes nothing.
+    pub(super) fn tokens(&self) -> Option<Tokens> {
+        let (tokens, is_whole) = self.counted();
+        Some(tokens).filter(|tokens| is_whole && tokens.input_tokens > 0)
+    }
+
+    /// The same of embeddings, which have no output.
+    pub(super) fn input_alone(&self) -> Option<Tokens> {
+        Some(self.counted().0).filter(|tokens| tokens.input_tokens > 0)
+    }
+
+    /// The counts, and whether they are of both input and output.
+    ///
+    /// Reasoning belongs to the output. Most servers count it there; some (Google, xAI) leave it out of the completion,
+    /// and in the total.
+    fn counted(&self) -> (Tokens, bool) {
+        let count = |count: Option<Count>| count.map_or(0, |count| count.0);
+        let stated = largest(self.input_tokens, self.prompt_tokens);
+        let completion = largest(self.output_tokens, self.completion_tokens);
+        let read = count(self.cache_read_input_tokens);
+        let output = count(completion);
+        let total = self.total_tokens.map(|total| total.0);
+        let known = count(stated).saturating_add(output);
+        // A total that is less than its parts is none.
+        let outside = total.unwrap_or(0).saturating_sub(known);
+        let aside = self.cache_beside(count(stated), outside);
+        let input = count(stated).saturating_add(aside);
+        let details = [self.input_tokens_details, self.prompt_tokens_details].map(|details| details?.cached_tokens);
+        let cached = details.into_iter().chain([self.prompt_cache_hit_tokens, self.cached_tokens]).map(count);
+        let cached = cached.max().unwrap_or(0).max(read);
+        let outside = outside.saturating_sub(aside);
+        // Where what was read from a cache is more than the input, it was counted beside it.
+        let beside = if cached > input { cached.min(outside) } else { 0 };
+        let in_details = [self.output_tokens_details, self.completion_tokens_details];
+        let in_details = in_details.map(|details| count(details.and_then(|details| details.reasoning_tokens)));
+        let in_details = in_details.into_iter().max().unwrap_or(0);
+        let on_top = count(self.reasoning_tokens);
+        let reasoning = in_details.max(on_top);
+        // More reasoning than output cannot be a part of it, whatever the total says. Without a total, what stands
+        // beside the output may not be a part of it.
+        let is_apart = reasoning > output || on_top > in_details && total.is_none_or(|total| total < known);
+        let reasoned = (outside - beside).max(if is_apart { reasoning } else { 0 });
+        let tokens = Tokens {
+            input_tokens: input.saturating_add(beside),
+            cached_input_tokens: cached,
+            output_tokens: output.saturating_add(reasoned),
+        };
+        (tokens, stated.is_some() && (completion.is_some() || reasoned > 0))
+    }
+
+    /// What was read from a cache and written to it beside the stated input. With Anthropic both are; with LiteLLM they
+    /// are a part of the prompt where its details have them, too, and the total has no room for more.
+    fn cache_beside(&self, input: u64, outside: u64) -> u64 {
+        let count = |count: Option<Count>| count.map_or(0, |count| count.0);
+        let (read, written) = (count(self.cache_read_input_tokens), count(self.cache_creation_input_tokens));
+        let both = read.saturating_add(written);
+        let details = self.prompt_tokens_details.or(self.input_tokens_details);
+        let Some(details) = details.filter(|_| self.total_tokens.is_some() && outside < both) else { return both };
+        let has_read = count(details.cached_tokens) >= read && read <= input;
+        let has_written = details.cache_creation_tokens.is_some() && written <= input;
+        let read = if has_read { 0 } else { read };
+        if has_written { read } else { read.saturating_add(written) }
+    }
+
+    /// The output as the server counts it against the limit.
+    pub(super) fn completion(&self) -> Option<u64> {
+        largest(self.output_tokens, self.completion_tokens).map(|count| count.0)
+    }
+
+    /// Whether it has a figure for the output or a cost: what may count at the end of an answer.
+    pub(super) fn is_of_an_end(&self) -> bool {
+        self.completion().is_some_and(|output| output > 0) || self.cost.is_some() || self.total_tokens.is_some()
+    }
+
+    /// What is known of an answer after `next` has come in behind `known`: of each kind the largest figure. Servers
+    /// that are asked for figures at the end send some on the way, some send the input first and the output last, and
+    /// some send a last one that is empty.
+    pub(super) fn later(known: Option<Self>, next: Option<Self>) -> Option<Self> {
+        let (Some(known), Some(next)) = (&known, &next) else { return next.or(known) };
+        let input = |one: Option<InputDetails>, other: Option<InputDetails>| {
+            let of = |of: fn(InputDetails) -> Option<Count>| largest(one.and_then(of), other.and_then(of));
+            let (cached_tokens, cache_creation_tokens) = (of(|it| it.cached_tokens), of(|it| it.cache_creation_tokens));
+            one.or(other).map(|_| InputDetails { cached_tokens, cache_creation_tokens })
+        };
+        let output = |one: Option<OutputDetails>, other: Option<OutputDetails>| {
+            let [one_has, other_has] = [one, other].map(|it| it.and_then(|it| it.reasoning_tokens));
+            one.or(other).map(|_| OutputDetails { reasoning_tokens: largest(one_has, other_has) })
+        };
+        let costs = |of: fn(&Self) -> Option<f64>| [of(known), of(next)].into_iter().flatten().reduce(f64::max);
+        let upstream = costs(|it| it.cost_details?.upstream_inference_cost);
+        Some(Self {
+            input_tokens: largest(known.input_tokens, next.input_tokens),
+            prompt_tokens: largest(known.prompt_tokens, next.prompt_tokens),
+            output_tokens: largest(known.output_tokens, next.output_tokens),
+            completion_tokens: largest(known.completion_tokens, next.completion_tokens),
+            total_tokens: largest(known.total_tokens, next.total_tokens),
+            input_tokens_details: input(known.input_tokens_details, next.input_tokens_details),
+            prompt_tokens_details: input(known.prompt_tokens_details, next.prompt_tokens_details),
+            output_tokens_details: output(known.output_tokens_details, next.output_tokens_details),
+            completion_tokens_details: output(known.completion_tokens_details, next.completion_tokens_details),
+            cache_read_input_tokens: largest(known.cache_read_input_tokens, next.cache_read_input_tokens),
+            cache_creation_input_tokens: largest(known.cache_creation_input_tokens, next.cache_creation_input_tokens),
+            prompt_cache_hit_tokens: largest(known.prompt_cache_hit_tokens, next.prompt_cache_hit_tokens),
+            cached_tokens: largest(known.cached_tokens, next.cached_tokens),
+            reasoning_tokens: largest(known.reasoning_tokens, next.reasoning_tokens),
+            cost: costs(|it| it.cost),
+            is_byok: known.is_byok.max(next.is_byok),
+            cost_details: upstream.map(|cost| CostDetails { upstream_inference_cost: Some(cost) }),
+        })
+    }
+
+    /// The stated cost. With a key of the user's own it is the router's fee and what the provider bills; the fee alone
+    /// is no cost of the call. Where a router does not say whose key it was, it names what the provider bills for such
+    /// calls only.
+    fn cost(&self) -> Option<f64> {
+        let upstream = self.cost_details.and_then(|details| details.upstream_inference_cost).filter(|cost| *cost > 0.0);
+        match (self.is_byok, upstream) {
+            (Some(false), _) | (None, None) => self.cost,
+            (Some(true), None) => None,
+            (Some(true) | None, Some(upstream)) => Some(upstream + self.cost.unwrap_or(0.0)),
+        }
+    }
+}
+
+/// Of two figures for the same thing the one that is not too small.
+fn largest(one: Option<Count>, other: Option<Count>) -> Option<Count> {
+    one.into_iter().chain(other).max_by_key(|count| count.0)
+}
+
+/// What the provider says that the call cost.
+pub(super) fn stated_cost(usage: Option<&ReportedUsage>, headers: &HeaderMap) -> Option<Usd> {
+    let in_header = || headers.get(COST_HEADER)?.to_str().ok()?.trim().parse::<f64>().ok();
+    usage
+        .and_then(ReportedUsage::cost)
+        .or_else(in_header)
+        .filter(|cost| cost.is_finite() && *cost >= 0.0)
+        .map(Usd::from_dollars)
+}
+
+/// A message's content: a text, or parts of one.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+    Part(PartObject),
+}
+
+/// A part of a content.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Part {
+    Text(String),
+    Object(PartObject),
+    Other(IgnoredAny),
+}
+
+/// A part that says what it is, or does not.
+#[derive(Deserialize)]
+pub(super) struct PartObject {
+    #[serde(default, rename = "type", deserialize_with = "tolerant")]
+    kind: Option<String>,
+    #[serde(default, deserialize_with = "tolerant")]
+    text: Option<String>,
+    #[serde(default, deserialize_with = "tolerant")]
+    refusal: Option<String>,
+}
+
+impl Content {
+    /// What was said, and what was said in refusal.
+    pub(super) fn of(text: String, refusal: String) -> Self {
+        let kind = Some("refusal".to_owned()).filter(|_| !refusal.is_empty());
+        let refusal = PartObject { kind, text: None, refusal: Some(refusal) };
+        Self::Parts(vec![Part::Text(text), Part::Object(refusal)])
+    }
+
+    /// Splits the content into what was said (joined onto `text`) and why it was not (onto `refusal`).
+    pub(super) fn read(self, text: &mut String, refusal: &mut String) {
+        match self {
+            Self::Text(said) => append(text, said),
+            Self::Part(part) => part.read(text, refusal),
+            Self::Parts(parts) => {
+                for part in parts {
+                    match part {
+                        Part::Text(said) => append(text, said),
+                        Part::Object(part) => part.read(text, refusal),
+                        Part::Other(_) => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl PartObject {
+    fn read(self, text: &mut String, refusal: &mut String) {
+        match self.kind.as_deref() {
+            Some("refusal") => append(refusal, self.refusal.or(self.text).unwrap_or_default()),
+            // What a model thinks is not what it says.
+            Some("thinking" | "reasoning" | "reasoning_text" | "summary_text") => {}
+            _ => {
+                append(text, self.text.unwrap_or_default());
+                append(refusal, self.refusal.unwrap_or_default());
+            }
+        }
+    }
+}
+
+/// Appends without a copy where there is nothing yet.
+fn append(text: &mut String, more: String) {
+    if text.is_empty() { *text = more } else { text.push_str(&more) }
+}
+
+/// The arguments of a tool call: JSON as text, or by some servers the JSON itself.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Arguments {
+    Text(String),
+    Json(serde_json::Value),
+}
+
+impl Arguments {
+    /// As text; an empty object where there are none.
+    pub(super) fn into_text(arguments: Option<Self>) -> String {
+        match arguments {
+            Some(Self::Text(text)) if !text.trim().is_empty() => text,
+            None | Some(Self::Text(_) | Self::Json(serde_json::Value::Null)) => "{}".to_owned(),
+            Some(Self::Json(json)) => json.to_string(),
+        }
+    }
+}
+
+/// The first id that is one, or for a call that came without any, one that is unique within its answer.
+pub(super) fn call_id(ids: [Option<String>; 2], index: usize) -> String {
+    let stated = ids.into_iter().flatten().find(|id| !id.is_empty());
+    stated.unwrap_or_else(|| format!("call_{}", index + 1))
+}
+
+#[cfg(test)]
+mod tests;

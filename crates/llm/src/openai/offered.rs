@@ -1,0 +1,80 @@
+//! Which models a server offers.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::ModelError;
+
+use super::OpenAiClient;
+use super::failure::{Refusal, excerpt};
+use super::transport::broken;
+
+/// Where servers list them.
+const PATH: &str = "/models";
+/// How long a server may take to show that it is there.
+const REACH_TIMEOUT: Duration = Duration::from_secs(10);
+/// Where in an entry servers say how much a model reads, the plainest first; llama.cpp says it last.
+const WINDOWS: [&str; 6] =
+    ["/context_length", "/context_window", "/max_model_len", "/max_context_length", "/max_input_tokens", "/meta/n_ctx"];
+
+/// A model that a server offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offered {
+    /// Its name there.
+    pub name: String,
+    /// What it reads at most, in tokens, where the server says so.
+    pub context_window: Option<u64>,
+}
+
+/// The list in one of two forms; llama.cpp sends both at once.
+#[derive(Deserialize)]
+struct List {
+    data: Option<Vec<Value>>,
+    models: Option<Vec<Value>>,
+}
+
+impl OpenAiClient {
+    /// The models that the server lists, by name. Takes no longer than `limit`, and costs nothing.
+    ///
+    /// # Errors
+    /// When it cannot be reached in time, refuses, or answers with something else than a list.
+    pub async fn offered(&self, limit: Duration) -> Result<Vec<Offered>, ModelError> {
+        let asked = timeout(limit, self.transport.get(PATH)).await;
+        let answer = asked.map_err(|_| ModelError::TimedOut { after: limit })??;
+        let address = self.transport.address();
+        if !answer.status.is_success() {
+            return Err(Refusal::of_answer(&answer, address, PATH).into_error());
+        }
+        let list: Option<List> = serde_json::from_slice(&answer.body).ok();
+        let entries = list.and_then(|list| list.data.or(list.models));
+        let entries =
+            entries.ok_or_else(|| broken(format!("it is no list of models: {}", excerpt(&answer.body, address))))?;
+        let mut offered: Vec<Offered> = entries.iter().filter_map(read).collect();
+        offered.sort_by(|one, other| one.name.cmp(&other.name));
+        offered.dedup_by(|one, other| one.name == other.name);
+        Ok(offered)
+    }
+
+    /// Asks for the list of models, which costs nothing. Any answer shows that the server is there, also one that it has
+    /// no such list, unless it says that nothing stands behind it.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    pub(super) async fn is_there(&self) -> Result<(), ModelError> {
+        let asked = timeout(REACH_TIMEOUT, self.transport.get(PATH)).await;
+        let answer = asked.map_err(|_| ModelError::TimedOut { after: REACH_TIMEOUT })??;
+        let error = Refusal::of_answer(&answer, self.transport.address(), PATH).into_error();
+        if !answer.status.is_success() && error.is_server_gone() { Err(error) } else { Ok(()) }
+    }
+}
+
+/// Google says `models/gemini-…`, and takes the name without it.
+fn read(entry: &Value) -> Option<Offered> {
+    let name = entry.get("id").or_else(|| entry.get("name"))?.as_str()?.trim();
+    let name = name.strip_prefix("models/").unwrap_or(name);
+    let context_window = WINDOWS.iter().find_map(|key| entry.pointer(key)?.as_u64()).filter(|window| *window > 0);
+    (!name.is_empty()).then(|| Offered { name: name.to_owned(), context_window })
+}

@@ -1,0 +1,122 @@
+//! What models write of their reasoning into their answers, in the spellings that open models use, told apart from what
+//! they answer.
+//!
+//! Reasoning stands at the beginning of an answer and nowhere else: further behind, a tag is something that the answer
+//! speaks about. Sources of the spellings: chat templates of the models; the reasoning parsers of vLLM, `SGLang` and
+//! llama.cpp.
+
+mod live;
+mod spellings;
+
+pub(super) use live::Spoken;
+
+use serde::de::IgnoredAny;
+use spellings::{Opening, WRAPPERS, opening};
+
+/// What some servers put before texts.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Parts of the names of models whose prompt ends with the tag that begins their reasoning.
+const BEGIN_WITHIN: [&str; 4] = ["deepseek-r1", "qwq", "-thinking", "minimax-m2"];
+
+/// Ends of turns that servers let through together with reasoning.
+const ENDS_OF_TURN: [&str; 4] = ["<|return|>", "<|end|>", "<|im_end|>", "<|call|>"];
+
+/// Whether a model begins in the midst of its reasoning, as far as its name says.
+pub(super) fn begins_within(model: &str) -> bool {
+    let model = model.to_lowercase();
+    BEGIN_WITHIN.iter().any(|part| model.contains(part))
+}
+
+/// A text without its reasoning.
+pub(super) struct Told {
+    /// What is left.
+    pub(super) answer: String,
+    /// The reasoning had an end and no beginning: the model begins in the midst of it.
+    pub(super) began_within: bool,
+}
+
+/// The answer in `text`: what is left of it behind the reasoning that it begins with.
+pub(super) fn told_apart(text: String) -> Told {
+    let begun = beginning(&text);
+    let mut rest = begun;
+    while let Opening::Block { block, len } = opening(rest) {
+        match block.end_in(&rest[len..]) {
+            Some(end) => rest = beginning(&rest[len + end..]),
+            None if block.is_certain() => return Told { answer: String::new(), began_within: false },
+            None => break,
+        }
+    }
+    if rest.len() < begun.len() {
+        return Told { answer: unwrapped(rest).to_owned(), began_within: false };
+    }
+    match lone_ending(&text, 0).filter(|_| serde_json::from_str::<IgnoredAny>(begun).is_err()) {
+        Some(end) if !text[end..].trim().is_empty() => {
+            let behind = told_apart(beginning(&text[end..]).to_owned()).answer;
+            Told { answer: unwrapped(&behind).to_owned(), began_within: true }
+        }
+        // A tag that strayed to the end of an answer: what is before it is all that there is.
+        Some(_) => Told { answer: spellings::without_ending(&text).to_owned(), began_within: false },
+        None if text.starts_with(BYTE_ORDER_MARK) => {
+            Told { answer: text.trim_start_matches(BYTE_ORDER_MARK).to_owned(), began_within: false }
+        }
+        None => Told { answer: text, began_within: false },
+    }
+}
+
+/// `text` without what may stand before its first word.
+fn beginning(text: &str) -> &str {
+    text.trim_start_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK)
+}
+
+/// An answer behind reasoning without what some models put around it.
+fn unwrapped(mut answer: &str) -> &str {
+    while let Some(end) = ENDS_OF_TURN.iter().find(|end| answer.trim_end().ends_with(**end)) {
+        answer = answer.trim_end().trim_end_matches(end);
+    }
+    for (open, close) in WRAPPERS {
+        if let Some(inside) = spellings::strip_start(answer, open) {
+            // An answer that was cut lacks the end.
+            return spellings::strip_end(inside.trim_end(), close).unwrap_or(inside).trim();
+        }
+    }
+    answer
+}
+
+/// Where the answer begins in a text whose reasoning has an end and no beginning, because the prompt of the model ends
+/// with the tag that begins it. A tag that is quoted as code, or that a sentence goes on behind, is one that the answer
+/// speaks about. Nothing before `from` is looked at again.
+fn lone_ending(text: &str, from: usize) -> Option<usize> {
+    let mut at = from;
+    while let Some((start, end)) = spellings::next_ending(text, at) {
+        at = end;
+        let line = text[..start].rfind('\n').map_or(0, |before| before + 1);
+        let (before, behind) = (&text[line..start], text[end..].lines().next().unwrap_or_default());
+        let is_code = before.matches('`').count() % 2 == 1 || is_quoted(before, behind) || is_in_fence(&text[..line]);
+        if !is_code && !is_in_sentence(before, behind) && !spellings::is_opened_before(text, start, end) {
+            return Some(end);
+        }
+    }
+    None
+}
+
+fn is_quoted(before: &str, behind: &str) -> bool {
+    before.ends_with(['"', '\'', '“', '(']) && behind.starts_with(['"', '\'', '”', ')'])
+}
+
+/// Whether one sentence goes on from `before` to `behind`.
+fn is_in_sentence(before: &str, behind: &str) -> bool {
+    let breaks_off = before.trim_end().ends_with(|c: char| c.is_alphanumeric() || matches!(c, ',' | ':' | ';' | '-'));
+    let goes_on =
+        behind.trim_start().starts_with(|c: char| c.is_lowercase() || matches!(c, ',' | '.' | ';' | ':' | ')'));
+    breaks_off && goes_on
+}
+
+/// Whether a code block is open at the end of `text`.
+fn is_in_fence(text: &str) -> bool {
+    let fences = text.lines().map(str::trim_start).filter(|line| line.starts_with("```") || line.starts_with("~~~"));
+    fences.count() % 2 == 1
+}
+
+#[cfg(test)]
+mod tests;

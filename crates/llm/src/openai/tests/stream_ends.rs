@@ -1,0 +1,263 @@
+//! Streams that end as they should not, and servers that want none.
+
+use super::*;
+
+async fn failed(api: ApiKind, pieces: Vec<String>, end: Delivery, idle_timeout: Duration) -> (FailedAttempt, String) {
+    let answer = answer_events(pieces, end);
+    let server = Server::with(move |_| answer.clone());
+    let (result, heard) = follow(&streaming(&server, api), &request(), idle_timeout).await;
+    assert_eq!(server.paths().len(), 1, "there is no second request");
+    (result.unwrap_err(), heard.concat())
+}
+
+#[tokio::test]
+async fn a_stream_without_an_end_is_broken() {
+    for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
+        let stream = regular_stream(path);
+        // Everything up to the last words, and nothing that says that they are the last.
+        let open = stream.iter().position(|event| event.contains("use.")).unwrap() + 1;
+        for end in [Delivery::Whole, Delivery::Cut] {
+            let (failed, heard) = failed(api, stream[..open].to_vec(), end, IDLE).await;
+            let ModelError::Broken { message } = &failed.error else { panic!("{failed:?}") };
+            let expected =
+                if end == Delivery::Cut { "it broke off: " } else { "the stream ended before the answer did" };
+            assert!(message.starts_with(expected), "{message}");
+            assert!(failed.error.is_transient());
+            assert_eq!(heard, "Because.");
+        }
+        // An event that is cut in two.
+        let cut = vec![stream.concat().split_at(stream[..open].concat().len() - 20).0.to_owned()];
+        let (cut, heard) = self::failed(api, cut, Delivery::Whole, IDLE).await;
+        assert_eq!(cut.to_string(), "the answer is broken: the stream ended before the answer did");
+        assert_eq!(heard, "Beca");
+    }
+    let damaged = vec!["data: {\"choices\": [{\"del\n\n".to_owned(), regular_stream(CHAT).concat()];
+    let (failed, _) = failed(ApiKind::Chat, damaged, Delivery::Whole, IDLE).await;
+    assert_eq!(failed.to_string(), "the answer is broken: a piece of the stream is not JSON");
+}
+
+#[tokio::test]
+async fn what_comes_behind_the_end_of_an_answer_breaks_nothing() {
+    let chat = regular_stream(CHAT);
+    let finished = chat.iter().position(|event| event.contains("\"stop\"")).unwrap() + 1;
+    let without_done = &chat[..chat.len() - 1];
+    let done = [&chat[..finished - 1], &chat[chat.len() - 1..]].concat();
+    for (name, api, pieces, end, tokens) in [
+        ("no mark", ApiKind::Chat, without_done.to_vec(), Delivery::Whole, because().tokens),
+        ("a break before the mark", ApiKind::Chat, without_done.to_vec(), Delivery::Cut, because().tokens),
+        ("a break before the usage", ApiKind::Chat, chat[..finished].to_vec(), Delivery::Cut, None),
+        ("the mark alone", ApiKind::Chat, done, Delivery::Whole, None),
+        ("silence behind the mark", ApiKind::Chat, chat.clone(), Delivery::Silent, because().tokens),
+        (
+            "silence behind the answer",
+            ApiKind::Responses,
+            regular_stream(RESPONSES),
+            Delivery::Silent,
+            because().tokens,
+        ),
+    ] {
+        let server = Server::with(move |_| answer_events(pieces.clone(), end));
+        let (reply, _) = follow(&streaming(&server, api), &request(), IDLE).await;
+        assert_eq!(reply, Ok(Reply { tokens, ..because() }), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_silent_stream_is_broken_and_a_comment_is_no_silence() {
+    let idle = Duration::from_millis(250);
+    let beginning = vec![regular_stream(CHAT)[1].clone()];
+    let (failed, heard) = failed(ApiKind::Chat, beginning.clone(), Delivery::Silent, idle).await;
+    assert_eq!(failed.to_string(), "the answer is broken: the stream was silent for 250ms");
+    assert_eq!((failed.error.is_transient(), heard.as_str()), (true, "Beca"));
+    // Until the first token it is the caller who waits: servers read a long prompt in silence. A role is no token.
+    let first = vec![regular_stream(CHAT)[0].clone()];
+    for (api, beginning) in [(ApiKind::Responses, Vec::new()), (ApiKind::Chat, first)] {
+        let answer = answer_events(beginning, Delivery::Silent);
+        let server = Server::with(move |_| answer.clone());
+        let client = streaming(&server, api);
+        assert!(tokio::time::timeout(4 * idle, follow(&client, &request(), idle)).await.is_err(), "{api:?}");
+    }
+    // 200 comments take 400 ms and more: together longer than the limit.
+    let comments = vec![": thinking\n\n".to_owned(); 200];
+    let pieces = [comments, regular_stream(CHAT)].concat();
+    let server = Server::with(move |_| answer_events(pieces.clone(), Delivery::Whole));
+    assert_eq!(follow(&streaming(&server, ApiKind::Chat), &request(), idle).await.0, Ok(because()));
+}
+
+#[tokio::test]
+async fn an_error_inside_is_what_it_would_be_outside() {
+    let rate = ModelError::RateLimited { retry_after: None, message: "slow down".to_owned() };
+    let failed_500 =
+        |message: &str| ModelError::ServerFailed { status: 500, retry_after: None, message: message.to_owned() };
+    let refused = ModelError::Refused { status: 400, message: "too long".to_owned() };
+    let response = |error: Value| json!({"type": "response.failed", "response": {"status": "failed", "error": error}});
+    let chat = regular_stream(CHAT)[1].clone();
+    let responses = regular_stream(RESPONSES)[4].clone();
+    let data = |value: &Value| format!("data: {value}\n\n");
+    for (api, event, error) in [
+        (ApiKind::Chat, data(&json!({"error": {"message": "slow down", "code": 429}})), rate.clone()),
+        (ApiKind::Chat, data(&json!({"error": {"message": "boom", "type": "server_error"}})), failed_500("boom")),
+        (
+            ApiKind::Chat,
+            data(&json!({"choices": [{"finish_reason": "error", "error": {"message": "too long", "code": 400}}]})),
+            refused.clone(),
+        ),
+        (ApiKind::Chat, data(&json!({"object": "error", "message": "too long", "code": 400})), refused.clone()),
+        (
+            ApiKind::Chat,
+            "event: error\ndata: {\"message\": \"boom\", \"code\": 500}\n\n".to_owned(),
+            failed_500("boom"),
+        ),
+        (
+            ApiKind::Chat,
+            "event: error\ndata: boom 500\n\n".to_owned(),
+            ModelError::ServerFailed { status: 200, retry_after: None, message: "boom 500".to_owned() },
+        ),
+        (ApiKind::Responses, data(&response(json!({"code": "server_error", "message": "boom"}))), failed_500("boom")),
+        (ApiKind::Responses, data(&response(json!({"code": "rate_limit_exceeded", "message": "slow down"}))), rate),
+        (
+            ApiKind::Responses,
+            data(&json!({"type": "error", "code": "context_length_exceeded", "message": "too long", "param": null})),
+            ModelError::ContextExceeded { message: "too long".to_owned() },
+        ),
+        (
+            ApiKind::Responses,
+            data(&json!({"type": "error", "error": {"type": "invalid_request_error", "message": "too long"}})),
+            refused,
+        ),
+    ] {
+        let before = if api == ApiKind::Chat { &chat } else { &responses };
+        let (failed, heard) = failed(api, vec![before.clone(), event.clone()], Delivery::Silent, IDLE).await;
+        assert_eq!((failed.error, heard.as_str()), (error, "Beca"), "{event}");
+    }
+    let failed = failed(ApiKind::Responses, events(&[response(Value::Null)]), Delivery::Whole, IDLE).await.0;
+    assert_eq!(failed.to_string(), "the answer is broken: it holds no answer: its status is `failed`");
+}
+
+#[tokio::test]
+async fn figures_from_the_middle_of_an_answer_that_breaks_are_not_its_cost() {
+    let usage = json!({"prompt_tokens": 12, "completion_tokens": 1, "cost": 0.25});
+    let chunk = json!({"choices": [{"delta": {"content": "Beca"}}], "usage": usage});
+    let error = |usage: Value| json!({"error": {"message": "boom", "code": 502}, "usage": usage});
+    let stated = Usage {
+        tokens: Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 1 }),
+        cost: Some(dialectic_base::money::Usd::from_dollars(0.25)),
+    };
+    for (more, end, expected) in [
+        (vec![], Delivery::Cut, Usage::default()),
+        (vec![error(Value::Null)], Delivery::Whole, Usage::default()),
+        (vec![error(usage.clone())], Delivery::Whole, stated),
+    ] {
+        let pieces = events(&[vec![chunk.clone()], more].concat());
+        let (failed, _) = failed(ApiKind::Chat, pieces, end, IDLE).await;
+        assert_eq!((failed.usage, failed.may_be_billed), (expected, true), "{failed:?}");
+    }
+    let mut response = responses_answer();
+    (response["status"], response["error"]) = (json!("failed"), json!({"code": "server_error", "message": "boom"}));
+    let pieces = events(&[json!({"type": "response.failed", "response": response})]);
+    let (failed, _) = failed(ApiKind::Responses, pieces, Delivery::Whole, IDLE).await;
+    assert_eq!((failed.usage, failed.may_be_billed), (Usage { tokens: because().tokens, cost: None }, true));
+}
+
+#[tokio::test]
+async fn what_an_answer_took_is_not_known_from_its_first_words() {
+    let begun =
+        json!({"choices": [{"delta": {"content": "Beca"}}], "usage": {"prompt_tokens": 12, "completion_tokens": 1}});
+    let rest = json!({"choices": [{"delta": {"content": "use."}, "finish_reason": "stop"}]});
+    let last = json!({"choices": [], "usage": {"output_tokens": 4096}});
+    for (pieces, end, tokens) in [
+        (vec![begun.clone(), rest.clone()], Delivery::Whole, None),
+        (vec![begun.clone(), rest.clone()], Delivery::Cut, None),
+        (
+            vec![begun, rest, last],
+            Delivery::Whole,
+            Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 4096 }),
+        ),
+    ] {
+        let server = Server::with(move |_| answer_events(events(&pieces), end));
+        let reply = ask(&streaming(&server, ApiKind::Chat)).await.unwrap();
+        assert_eq!((reply.text.as_str(), reply.tokens), ("Because.", tokens), "{end:?}");
+    }
+}
+
+/// Asks three times a server that answers as told, and says of each request whether it wanted a stream and figures.
+async fn wishes(api: ApiKind, answer: impl Fn(&Value, &str) -> Answer + Send + Sync + 'static) -> Vec<(bool, bool)> {
+    let server = Server::with(move |seen| answer(&seen.body, &seen.path));
+    let client = streaming(&server, api);
+    for model in ["m-1", "m-1", "m-2"] {
+        let reply = follow(&client, &request_for(model), IDLE).await.0.unwrap();
+        assert_eq!(reply.text, "Because.");
+    }
+    let wish = |seen: &Arc<Incoming>| (seen.body.get("stream").is_some(), seen.body.get("stream_options").is_some());
+    server.requests().iter().map(wish).collect()
+}
+
+#[tokio::test]
+async fn a_stream_that_is_refused_is_not_wished_for_again() {
+    let refusals: [fn() -> Answer; 4] = [
+        || {
+            let message = "Your organization must be verified to stream this model.";
+            answer_json(
+                400,
+                &json!({"error": {"message": message, "type": "invalid_request_error", "param": "stream", "code": "unsupported_value"}}),
+            )
+        },
+        || answer_json(400, &json!({"error": "streaming is not supported"})),
+        || answer_json(422, &json!({"detail": [{"loc": ["body", "stream"], "msg": "Extra inputs are not permitted"}]})),
+        || answer_text(400, "stream=true is not available for this model"),
+    ];
+    for refusal in refusals {
+        for api in [ApiKind::Auto, ApiKind::Responses, ApiKind::Chat] {
+            let sent = wishes(api, move |body, path| {
+                let picky = body["model"] == "m-1" && body.get("stream").is_some();
+                if picky {
+                    refusal()
+                } else if body.get("stream").is_some() {
+                    answer_events(regular_stream(path), Delivery::Whole)
+                } else {
+                    regular(path)
+                }
+            })
+            .await;
+            let streams: Vec<bool> = sent.into_iter().map(|(stream, _)| stream).collect();
+            assert_eq!(streams, [true, false, false, true], "{api:?} {:?}", refusal());
+        }
+    }
+}
+
+#[tokio::test]
+async fn figures_that_may_not_be_asked_for_are_not_asked_for_again() {
+    let sent = wishes(ApiKind::Chat, |body, path| {
+        if body["model"] == "m-1" && body.get("stream_options").is_some() {
+            let message = "Unrecognized request argument supplied: stream_options";
+            return answer_json(400, &json!({"error": {"message": message, "type": "invalid_request_error"}}));
+        }
+        answer_events(regular_stream(path), Delivery::Whole)
+    })
+    .await;
+    assert_eq!(sent, [(true, true), (true, false), (true, false), (true, true)]);
+}
+
+#[tokio::test]
+async fn a_model_that_streams_without_figures_is_asked_for_whole_answers() {
+    let sent = wishes(ApiKind::Chat, |body, path| {
+        if body.get("stream").is_none() {
+            return regular(path);
+        }
+        let usage = body["model"] == "m-2";
+        let stream = regular_stream(path).into_iter().filter(move |event| usage || !event.contains("total_tokens"));
+        answer_events(stream, Delivery::Whole)
+    })
+    .await;
+    assert_eq!(sent, [(true, true), (false, false), (true, true)]);
+}
+
+#[tokio::test]
+async fn a_refusal_of_something_else_is_one() {
+    for message in ["upstream is down", "max_tokens is too large"] {
+        let server = Server::with(move |_| answer_json(400, &json!({"error": {"message": message}})));
+        let failed = follow(&streaming(&server, ApiKind::Chat), &request(), IDLE).await.0.unwrap_err();
+        assert_eq!(failed.error, ModelError::Refused { status: 400, message: message.to_owned() });
+        assert_eq!(server.paths(), [CHAT]);
+    }
+}

@@ -1,0 +1,279 @@
+//! What is made of the text and the figures of answers, whole and streamed alike.
+
+use crate::FinishReason;
+
+use super::*;
+
+/// What comes of a text that either API says, as a whole and as a stream in pieces of some characters, and what is heard
+/// of the stream.
+async fn all_ways(text: &str) -> Vec<(Result<Reply, ModelError>, Option<String>)> {
+    let mut ways = Vec::new();
+    for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
+        let mut answer = if path == RESPONSES { responses_answer() } else { chat_answer() };
+        let place = if path == RESPONSES { "/output/0/content/0/text" } else { "/choices/0/message/content" };
+        *answer.pointer_mut(place).unwrap() = json!(text);
+        ways.push((read(api, answer_json(200, &answer)).await, None));
+        for size in [1, 5, 1000] {
+            let chars: Vec<char> = text.chars().collect();
+            let mut pieces: Vec<Value> = chars
+                .chunks(size)
+                .map(|piece| match path {
+                    RESPONSES => json!({"type": "response.output_text.delta", "delta": String::from_iter(piece)}),
+                    _ => json!({"choices": [{"delta": {"content": String::from_iter(piece)}}]}),
+                })
+                .collect();
+            pieces.push(if path == RESPONSES {
+                json!({"type": "response.completed", "response": answer})
+            } else {
+                json!({"choices": [{"delta": {}, "finish_reason": "stop"}], "model": "m-1-2025", "usage": answer["usage"]})
+            });
+            let stream = answer_events([events(&pieces).concat()], Delivery::Whole);
+            let server = Server::with(move |_| stream.clone());
+            let (reply, heard) = follow(&client(&server, api), &request(), IDLE).await;
+            ways.push((reply.map_err(|failed| failed.error), Some(heard.concat())));
+        }
+    }
+    ways
+}
+
+#[tokio::test]
+async fn reasoning_is_neither_kept_nor_heard() {
+    for (text, answer) in [
+        ("<think>\nPerhaps {\"score\": 1}?\n</think>\n\n{\"score\": 2}", "{\"score\": 2}"),
+        ("[THINK]Hm.[/THINK]Yes.", "Yes."),
+        ("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes.", "Yes."),
+        ("Tags like `<think>` and `</think>` end it.", "Tags like `<think>` and `</think>` end it."),
+    ] {
+        for (reply, heard) in all_ways(text).await {
+            assert_eq!(reply, Ok(Reply { text: answer.to_owned(), ..because() }));
+            assert!(heard.is_none_or(|heard| heard == answer), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_end_of_reasoning_alone_is_seen_and_remembered() {
+    let text = "Perhaps A.\n</think>\n\nB.";
+    for (reply, _) in all_ways(text).await {
+        assert_eq!(reply.unwrap().text, "B.");
+    }
+    let stream = events(&[
+        json!({"choices": [{"delta": {"content": "Perhaps A.\n</think>\n\n"}}]}),
+        json!({"choices": [{"delta": {"content": "B."}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1, "completion_tokens": 9}}),
+    ]);
+    let server = Server::with(move |_| answer_events(stream.clone(), Delivery::Whole));
+    let client = client(&server, ApiKind::Chat);
+    for model in ["m-1", "m-1", "deepseek-r1-distill"] {
+        let is_new = model == "m-1" && server.requests().is_empty();
+        let (reply, heard) = follow(&client, &request_for(model), IDLE).await;
+        assert_eq!(reply.unwrap().text, "B.");
+        // Of the first answer of an unknown model nobody can know.
+        assert_eq!(heard.concat() == "B.", !is_new, "{model}");
+    }
+}
+
+#[tokio::test]
+async fn reasoning_alone_is_no_text_and_a_sign_of_life() {
+    for (reply, heard) in all_ways("<think>Perhaps").await {
+        assert_eq!(reply, Ok(Reply { text: String::new(), ..because() }));
+        assert!(heard.is_none_or(|heard| heard.is_empty()));
+    }
+    let thoughts = [json!({"choices": [{"delta": {"content": "<think>Per"}}]})];
+    let stream = events(&thoughts);
+    let server = Server::with(move |_| answer_events(stream.clone(), Delivery::Whole));
+    let (_, heard) = follow(&client(&server, ApiKind::Chat), &request(), IDLE).await;
+    assert_eq!(heard, [""], "tokens come in, though none that are shown");
+}
+
+#[tokio::test]
+async fn what_is_no_text_is_replaced() {
+    let chat = |content: &str| {
+        format!(r#"{{"choices": [{{"message": {{"content": "{content}"}}, "finish_reason": "stop"}}]}}"#)
+    };
+    let responses = |text: &str| {
+        format!(
+            r#"{{"status": "completed", "output": [{{"content": [{{"type": "output_text", "text": "{text}"}}]}}]}}"#
+        )
+    };
+    for (said, text) in [(&b"a\xffb"[..], "a\u{fffd}b"), (br"a\ud800b", "a\u{fffd}b"), (br"\ud83d\ude00", "😀")] {
+        for (api, body) in [(ApiKind::Chat, chat("@")), (ApiKind::Responses, responses("@"))] {
+            let (before, behind) = body.split_once('@').unwrap();
+            for mark in [&b""[..], b"\xef\xbb\xbf"] {
+                let body = [mark, before.as_bytes(), said, behind.as_bytes()].concat();
+                let reply = read(api, answer_text(200, body).header("content-type", "application/json")).await;
+                assert_eq!(reply.unwrap().text, text);
+            }
+        }
+        for (api, event) in [
+            (ApiKind::Chat, r#"data: {"choices": [{"delta": {"content": "@"}}]}"#),
+            (ApiKind::Responses, r#"data: {"type": "response.output_text.delta", "delta": "@"}"#),
+        ] {
+            let (before, behind) = event.split_once('@').unwrap();
+            let end = match api {
+                ApiKind::Chat => json!({"choices": [{"finish_reason": "stop"}]}),
+                _ => json!({"type": "response.completed"}),
+            };
+            let bytes = [b"\xef\xbb\xbf", before.as_bytes(), said, behind.as_bytes(), b"\n\n"].concat();
+            let mut pieces: Vec<Vec<u8>> = bytes.chunks(3).map(<[u8]>::to_vec).collect();
+            pieces.push(events(&[end]).concat().into_bytes());
+            let reply = read(api, answer_events(pieces, Delivery::Whole)).await;
+            assert_eq!(reply.unwrap().text, text, "{event}");
+        }
+    }
+    assert_eq!(
+        read(ApiKind::Chat, answer_text(200, "\u{feff}".to_owned() + &chat("\\ufeffA."))).await.unwrap().text,
+        "A."
+    );
+    // A pair of which each half comes in an event of its own.
+    let halves = [r"a\ud83d", r"\ude00b"]
+        .map(|half| format!("data: {{\"choices\": [{{\"delta\": {{\"content\": \"{half}\"}}}}]}}\n\n"));
+    let stream = [halves.concat(), events(&[json!({"choices": [{"finish_reason": "stop"}]})]).concat()];
+    assert_eq!(read(ApiKind::Chat, answer_events(stream, Delivery::Whole)).await.unwrap().text, "a😀b");
+}
+
+/// What either API, streamed or not, makes of figures.
+async fn counted(usage: &Value) -> Vec<Option<Tokens>> {
+    let mut counts = Vec::new();
+    for (api, mut answer) in [(ApiKind::Responses, responses_answer()), (ApiKind::Chat, chat_answer())] {
+        answer["usage"] = usage.clone();
+        let pieces = match api {
+            ApiKind::Chat => vec![
+                json!({"choices": [{"delta": {"content": "A"}, "finish_reason": "stop"}]}),
+                json!({"choices": [], "usage": usage}),
+            ],
+            _ => vec![json!({"type": "response.completed", "response": answer})],
+        };
+        for way in [answer_json(200, &answer), answer_events(events(&pieces), Delivery::Whole)] {
+            counts.push(read(api, way).await.unwrap().tokens);
+        }
+    }
+    counts
+}
+
+#[tokio::test]
+async fn reasoning_outside_the_completion_is_output() {
+    let tokens = |input_tokens, cached_input_tokens, output_tokens| {
+        Some(Tokens { input_tokens, cached_input_tokens, output_tokens })
+    };
+    for (usage, expected) in [
+        (json!({"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 6100}), tokens(1000, 0, 5100)),
+        (json!({"input_tokens": 1000, "output_tokens": 100, "total_tokens": 6100}), tokens(1000, 0, 5100)),
+        (
+            json!({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 135, "completion_tokens_details": {"reasoning_tokens": 94}}),
+            tokens(32, 0, 103),
+        ),
+        (
+            json!({"prompt_tokens": 32, "completion_tokens": 9, "completion_tokens_details": {"reasoning_tokens": 94}}),
+            tokens(32, 0, 103),
+        ),
+        // Inside, as most servers have it.
+        (
+            json!({"prompt_tokens": 32, "completion_tokens": 103, "total_tokens": 135, "completion_tokens_details": {"reasoning_tokens": 94}}),
+            tokens(32, 0, 103),
+        ),
+        (json!({"prompt_tokens": 10, "total_tokens": 15}), tokens(10, 0, 5)),
+        // Totals that are none.
+        (json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 0}), tokens(10, 0, 5)),
+        (json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 12}), tokens(10, 0, 5)),
+        (json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": -1}), tokens(10, 0, 5)),
+        (json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 1e30}), tokens(10, 0, 5)),
+        (json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": "x"}), tokens(10, 0, 5)),
+        // What was read from a cache, counted beside the input.
+        (
+            json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 105, "prompt_tokens_details": {"cached_tokens": 90}}),
+            tokens(100, 90, 5),
+        ),
+        (json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}), None),
+    ] {
+        for counted in counted(&usage).await {
+            assert_eq!(counted, expected, "{usage}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn figures_that_are_empty_replace_none() {
+    let zeros = json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, "cost": 0});
+    let real = json!({"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15, "cost": 0.5});
+    let chunk = |usage: &Value| json!({"choices": [], "usage": usage});
+    let words = json!({"choices": [{"delta": {"content": "Because."}, "finish_reason": "stop"}], "usage": real});
+    for trailing in [zeros.clone(), json!({"prompt_tokens": 12, "completion_tokens": 0}), json!({}), Value::Null] {
+        let reply = read(ApiKind::Chat, answer_events(events(&[words.clone(), chunk(&trailing)]), Delivery::Whole))
+            .await
+            .unwrap();
+        assert_eq!(
+            reply.tokens,
+            Some(Tokens { input_tokens: 12, cached_input_tokens: 0, output_tokens: 3 }),
+            "{trailing}"
+        );
+        assert_eq!(reply.stated_cost, Some(dialectic_base::money::Usd::from_dollars(0.5)), "{trailing}");
+    }
+    // Usage that grow on the way.
+    let early = json!({"prompt_tokens": 12, "completion_tokens": 1});
+    let growing = [json!({"choices": [{"delta": {"content": "A"}}], "usage": early}), words.clone()];
+    let reply = read(ApiKind::Chat, answer_events(events(&growing), Delivery::Whole)).await.unwrap();
+    assert_eq!(reply.tokens.unwrap().output_tokens, 3);
+    let mut response = responses_answer();
+    response["usage"] = zeros;
+    let pieces = [
+        json!({"type": "response.in_progress", "response": responses_answer()}),
+        json!({"type": "response.completed", "response": response}),
+    ];
+    let reply = read(ApiKind::Responses, answer_events(events(&pieces), Delivery::Whole)).await.unwrap();
+    assert_eq!(reply.tokens, because().tokens);
+}
+
+#[tokio::test]
+async fn an_error_behind_a_complete_answer_is_none_of_it() {
+    let chat = regular_stream(CHAT);
+    let finished = chat.iter().position(|event| event.contains("\"stop\"")).unwrap() + 1;
+    for error in [
+        "data: {\"error\": {\"message\": \"boom\", \"code\": 500}}\n\n",
+        "event: error\ndata: boom\n\n",
+        "data: {\"choices\": [{\"finish_reason\": \"error\", \"error\": {\"message\": \"boom\"}}]}\n\n",
+        "data: {\"brok\n\n",
+    ] {
+        let stream: Vec<String> = [&chat[..finished], &[error.to_owned()], &chat[finished..]].concat();
+        let reply = read(ApiKind::Chat, answer_events(stream, Delivery::Whole)).await.unwrap();
+        assert_eq!((reply.text.as_str(), reply.finish), ("Because.", FinishReason::Complete), "{error}");
+    }
+    let stream = [regular_stream(RESPONSES), vec!["event: error\ndata: boom\n\n".to_owned()]].concat();
+    assert_eq!(read(ApiKind::Responses, answer_events(stream, Delivery::Whole)).await, Ok(because()));
+}
+
+#[tokio::test]
+async fn as_many_tokens_as_were_allowed_are_a_cut() {
+    for (api, path) in [(ApiKind::Responses, RESPONSES), (ApiKind::Chat, CHAT)] {
+        for (limit, finish) in [(3, FinishReason::Length), (4, FinishReason::Complete)] {
+            for answer in [regular(path), answer_events(regular_stream(path), Delivery::Whole)] {
+                let server = Server::with(move |_| answer.clone());
+                let limited = Request { max_tokens: Some(limit), ..request() };
+                let reply = complete(&client(&server, api), &limited).await;
+                assert_eq!(reply, Ok(Reply { finish, ..because() }), "{api:?} {limit}");
+            }
+        }
+    }
+    // A call of a tool that ends there is whole.
+    let call = json!({"id": "c", "function": {"name": "read", "arguments": "{}"}});
+    let answer = json!({
+        "choices": [{"message": {"tool_calls": [call]}, "finish_reason": "tool_calls"}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 3},
+    });
+    let server = Server::with(move |_| answer_json(200, &answer));
+    let limited = Request { max_tokens: Some(3), ..request() };
+    assert_eq!(complete(&client(&server, ApiKind::Chat), &limited).await.unwrap().finish, FinishReason::Complete);
+}
+
+#[tokio::test]
+async fn a_stream_that_broke_before_its_figures_says_nothing_about_the_next() {
+    let stream = regular_stream(CHAT);
+    let finished = stream.iter().position(|event| event.contains("\"stop\"")).unwrap() + 1;
+    let broken = answer_events(stream[..finished].to_vec(), Delivery::Cut);
+    let server = Server::with(move |_| broken.clone());
+    let client = streaming(&server, ApiKind::Chat);
+    for _ in 0..3 {
+        assert_eq!(complete(&client, &request()).await, Ok(Reply { tokens: None, ..because() }));
+    }
+    let streams: Vec<Value> = server.requests().iter().map(|seen| seen.body["stream"].clone()).collect();
+    assert_eq!(streams, [true, true, true]);
+}

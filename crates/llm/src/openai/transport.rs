@@ -1,0 +1,273 @@
+//! Sends a body and brings back what the server answered, whatever it is: as a whole, or piece by piece where it comes
+//! as a stream of events. One attempt, no retry.
+
+use std::error::Error as _;
+use std::pin::Pin;
+use std::time::Duration;
+
+use hyper::body::Bytes;
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::{Client, Request, Response, StatusCode};
+use serde::Serialize;
+use tokio::time::{Instant, Sleep, sleep, timeout};
+
+use crate::ModelError;
+
+use super::endpoint::{Address, EndpointError};
+use super::http::{HttpClient, Route};
+
+/// Most requests are no longer, and are written without being moved.
+const USUAL_REQUEST: usize = 64 << 10;
+
+/// No answer is longer; more is not read.
+const LONGEST_ANSWER: usize = 8 << 20;
+/// No stream is longer: in it, each word is wrapped in an event of some hundred bytes.
+const LONGEST_STREAM: usize = 8 * LONGEST_ANSWER;
+/// What is read of a refusal: enough for any message, and for servers that send the request back with it.
+const LONGEST_REFUSAL: usize = 512 << 10;
+
+/// What is read behind the end of an answer, so that its connection can be used again: for as long as a round trip takes,
+/// and no more than marks and comments.
+const LONGEST_REST: usize = 64 << 10;
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// What a server answered, of any status.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
+}
+
+/// What a server sent back.
+pub(super) enum Posted {
+    /// An answer as a whole.
+    Whole(Answer),
+    /// The beginning of a stream of events.
+    Streamed(Box<Streamed>),
+}
+
+/// A stream of events, of which only the head has been read. Dropping it closes the connection.
+pub(super) struct Streamed {
+    response: Response,
+    read: usize,
+    /// When a silence is too long. Kept from piece to piece: to set an alarm takes longer than to put it off, and there
+    /// is a piece for each word.
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+impl Streamed {
+    /// The head, as an answer without a body.
+    pub(super) fn head(&self) -> Answer {
+        Answer { status: self.response.status(), headers: self.response.headers().clone(), body: Vec::new() }
+    }
+
+    /// The next bytes; nothing at the end. A wait for longer than `idle` breaks the stream.
+    ///
+    /// # Errors
+    /// When it breaks off, is silent, or has no end.
+    pub(super) async fn next(&mut self, idle: Option<Duration>) -> Result<Option<Bytes>, ModelError> {
+        let chunk = if let Some(idle) = idle {
+            let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(idle)));
+            alarm.as_mut().reset(Instant::now() + idle);
+            tokio::select! {
+                biased;
+                chunk = self.response.chunk() => chunk,
+                () = alarm => return Err(broken(format!("the stream was silent for {idle:?}"))),
+            }
+        } else {
+            self.response.chunk().await
+        };
+        let chunk = chunk.map_err(broken_off)?;
+        self.read += chunk.as_ref().map_or(0, Bytes::len);
+        if self.read > LONGEST_STREAM {
+            return Err(too_long(LONGEST_STREAM));
+        }
+        Ok(chunk)
+    }
+
+    /// Reads what follows on the end of an answer, which is nothing that matters. A connection is used again only when
+    /// all was read.
+    pub(super) async fn drain(&mut self) {
+        let rest = async {
+            let mut read = 0;
+            while let Ok(Some(chunk)) = self.response.chunk().await {
+                read += chunk.len();
+                if read > LONGEST_REST {
+                    break;
+                }
+            }
+        };
+        // Where it goes on for longer, the connection is given up.
+        let _ = timeout(DRAIN_TIMEOUT, rest).await;
+    }
+
+    /// The whole answer of which `body` is the beginning.
+    ///
+    /// # Errors
+    /// Like those of [`next`](Self::next).
+    pub(super) async fn rest(&mut self, mut body: Vec<u8>, idle: Option<Duration>) -> Result<Answer, ModelError> {
+        while let Some(chunk) = self.next(idle).await? {
+            body.extend_from_slice(&chunk);
+            if body.len() > LONGEST_ANSWER {
+                return Err(too_long(LONGEST_ANSWER));
+            }
+        }
+        Ok(Answer { body, ..self.head() })
+    }
+}
+
+/// A connection to one server.
+pub(super) struct Transport {
+    address: Address,
+    client: Client,
+    /// The proxy on the way, for messages.
+    proxy: Option<String>,
+}
+
+impl Transport {
+    /// Sends to `address` through `http`.
+    pub(super) fn new(address: Address, http: &HttpClient) -> Result<Self, EndpointError> {
+        let Route { client, proxy } = http.route(address.base())?;
+        Ok(Self { address, client, proxy })
+    }
+
+    /// Where to.
+    pub(super) fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Posts `body` to the path of an API.
+    ///
+    /// # Errors
+    /// When there is no answer, or not all of it. A refusal is an answer.
+    pub(super) async fn post(&self, path: &str, body: &(impl Serialize + Sync)) -> Result<Posted, ModelError> {
+        let mut json = Vec::with_capacity(USUAL_REQUEST);
+        serde_json::to_writer(&mut json, body).map_err(|error| unsendable(&error.to_string()))?;
+        // Kept until it is answered, and there may be a hundred at a time.
+        json.shrink_to_fit();
+        let request = self
+            .client
+            .post(self.address.url(path))
+            .headers(self.address.headers().clone())
+            .header(CONTENT_TYPE, "application/json")
+            .body(json)
+            .build()
+            .map_err(|error| unsendable(&root_cause(error)))?;
+        let response = self.send(request).await?;
+        if response.status().is_success() && is_event_stream(response.headers()) {
+            return Ok(Posted::Streamed(Box::new(Streamed { response, read: 0, alarm: None })));
+        }
+        self.whole(response).await.map(Posted::Whole)
+    }
+
+    /// Asks for what lies at `path`.
+    ///
+    /// # Errors
+    /// When there is no answer, or not all of it. A refusal is an answer.
+    pub(super) async fn get(&self, path: &str) -> Result<Answer, ModelError> {
+        let request = self.client.get(self.address.url(path)).headers(self.address.headers().clone()).build();
+        let request = request.map_err(|error| unsendable(&root_cause(error)))?;
+        self.whole(self.send(request).await?).await
+    }
+
+    /// Sends once. A request of which nothing was written, because the connection that was kept for it had been closed,
+    /// goes over another one before this returns; any other may have been taken, and is an attempt.
+    async fn send(&self, request: Request) -> Result<Response, ModelError> {
+        match self.client.execute(request).await {
+            Ok(response) => self.past_proxy(response),
+            Err(error) => Err(self.failure(error)),
+        }
+    }
+
+    /// A response, unless it is the proxy's own.
+    fn past_proxy(&self, response: Response) -> Result<Response, ModelError> {
+        match &self.proxy {
+            Some(proxy) if response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => Err(wants_password(proxy)),
+            Some(_) | None => Ok(response),
+        }
+    }
+
+    async fn whole(&self, mut response: Response) -> Result<Answer, ModelError> {
+        let status = response.status();
+        let declared = response.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+        if status.is_success() && declared > LONGEST_ANSWER {
+            return Err(too_long(LONGEST_ANSWER));
+        }
+        let mut body = Vec::with_capacity(declared.min(LONGEST_REFUSAL));
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.failure(error))? {
+            body.extend_from_slice(&chunk);
+            if !status.is_success() && body.len() > LONGEST_REFUSAL {
+                break;
+            }
+            if body.len() > LONGEST_ANSWER {
+                return Err(too_long(LONGEST_ANSWER));
+            }
+        }
+        Ok(Answer { status, headers: std::mem::take(response.headers_mut()), body })
+    }
+
+    fn failure(&self, error: reqwest::Error) -> ModelError {
+        if error.is_connect() {
+            let (cause, origin) = (root_cause(error), self.address.origin());
+            // What a tunnel through a proxy fails of is the proxy's; TLS errors behind it are the server's.
+            let tunnel = cause.contains("tunnel error");
+            match &self.proxy {
+                Some(proxy) if cause.contains("proxy authorization required") => wants_password(proxy),
+                Some(proxy) if tunnel || self.address.base().scheme() == "http" => {
+                    ModelError::Unreachable { message: format!("{cause} (the proxy {proxy}, on the way to {origin})") }
+                }
+                Some(proxy) => {
+                    ModelError::Unreachable { message: format!("{cause} ({origin}, through the proxy {proxy})") }
+                }
+                None => ModelError::Unreachable { message: format!("{cause} ({origin})") },
+            }
+        } else if error.is_builder() {
+            unsendable(&root_cause(error))
+        } else {
+            broken_off(error)
+        }
+    }
+}
+
+fn wants_password(proxy: &str) -> ModelError {
+    let message = format!("by the proxy {proxy}, which wants a user and a password (`http://user:password@host:port`)");
+    ModelError::Refused { status: StatusCode::PROXY_AUTHENTICATION_REQUIRED.as_u16(), message }
+}
+
+fn unsendable(message: &str) -> ModelError {
+    ModelError::Unsendable { message: message.to_owned() }
+}
+
+pub(super) fn broken(message: impl Into<String>) -> ModelError {
+    ModelError::Broken { message: message.into() }
+}
+
+fn broken_off(error: reqwest::Error) -> ModelError {
+    broken(format!("it broke off: {}", root_cause(error)))
+}
+
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = content_type.split(';').next().unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case("text/event-stream")
+}
+
+fn too_long(longest: usize) -> ModelError {
+    broken(format!("it is longer than {} MiB", longest >> 20))
+}
+
+/// What lies beneath an error of reqwest, whose own text says little and quotes the URL, on one line.
+fn root_cause(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut causes: Vec<String> = Vec::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let text = cause.to_string();
+        // The layers of an HTTP client add their name only, or quote what is beneath them.
+        if !text.starts_with("client error (") && !causes.iter().any(|above| above.contains(&text)) {
+            causes.push(text);
+        }
+        next = cause.source();
+    }
+    if causes.is_empty() { error.to_string() } else { causes.join(": ") }
+}

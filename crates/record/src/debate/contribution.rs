@@ -1,0 +1,130 @@
+//! What agents say in a round.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use dialectic_base::call::{CallRecord, Cut};
+use dialectic_base::tool_call::{ToolCall, ToolResult};
+
+use super::{AgentId, Reading, StageId};
+
+/// One contribution of an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Contribution {
+    /// Who wrote it.
+    pub agent_id: AgentId,
+    /// In which role.
+    pub agent_role: Arc<str>,
+    /// What it is.
+    #[serde(rename = "type")]
+    pub stage: StageId,
+    /// The text, Markdown.
+    pub content: Arc<str>,
+    /// How it came about.
+    #[serde(default)]
+    pub metadata: Metadata,
+    /// Whose proposal is criticised (critiques only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_agent_id: Option<AgentId>,
+    /// What the text was read to say of objections when it was recorded; absent where nothing was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<Box<Reading>>,
+}
+
+/// How a contribution came about. Everything is optional: older files lack most of it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "facts about one text, each a key of its own in the record")]
+#[serde(rename_all = "camelCase", default)]
+pub struct Metadata {
+    /// Input and output tokens of all its calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_used: Option<u64>,
+    /// Milliseconds from the first attempt to the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<u64>,
+    /// The model as configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The model that the server says it used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub served_model: Option<String>,
+    /// Input tokens, cached ones included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Input tokens read from the provider's cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cached_input_tokens: Option<u64>,
+    /// Output tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// Attempts over all its calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    /// Set on a proposal that is the last text of its author in the round before: nothing was called or paid for it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub carried_over: bool,
+    /// What a ballot is for, where that is a word and not somebody's text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choice: Option<String>,
+    /// How sure a voter is, 0 to 100 (ballots only).
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::number::serialize_option")]
+    pub confidence: Option<f64>,
+    /// Set when the text was cut: at the output limit, unless it was [`filtered`](Self::filtered) or
+    /// [`interrupted`](Self::interrupted).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+    /// Set when it was a content filter that cut the text.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub filtered: bool,
+    /// Set when the server broke the text off for a reason of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// Tools that the model called.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// What the tools answered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tool_results: Vec<ToolResult>,
+    /// How often the model was called again after tool results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_call_iterations: Option<u32>,
+}
+
+impl Metadata {
+    /// How the text was cut, if it was.
+    #[must_use]
+    pub fn cut(&self) -> Option<Cut> {
+        Cut::marked(self.truncated, self.filtered, self.interrupted)
+    }
+
+    /// Of a proposal that is its author's last text in the round before: nothing was called, nothing was paid.
+    #[must_use]
+    pub fn carried_over(model: &str) -> Self {
+        let model = Some(model.to_owned());
+        Self { tokens_used: Some(0), latency_ms: Some(0), model, carried_over: true, ..Self::default() }
+    }
+
+    /// Of a contribution made by `calls`, in the order in which they were made; tool details are left empty.
+    #[must_use]
+    pub fn of_calls<'a>(calls: impl IntoIterator<Item = &'a CallRecord>) -> Self {
+        let mut metadata = Self::default();
+        for call in calls {
+            metadata.model = Some(call.model.clone());
+            metadata.served_model.clone_from(&call.served_model);
+            metadata.latency_ms = Some(metadata.latency_ms.unwrap_or(0) + call.latency_ms);
+            metadata.attempts = Some(metadata.attempts.unwrap_or(0) + call.attempts);
+            (metadata.truncated, metadata.filtered) = (call.truncated, call.filtered);
+            metadata.interrupted = call.interrupted;
+            if let Some(tokens) = call.tokens {
+                let add = |sum: &mut Option<u64>, more: u64| *sum = Some(sum.unwrap_or(0) + more);
+                add(&mut metadata.tokens_used, tokens.total());
+                add(&mut metadata.input_tokens, tokens.input_tokens);
+                add(&mut metadata.cached_input_tokens, tokens.cached_input_tokens);
+                add(&mut metadata.output_tokens, tokens.output_tokens);
+            }
+        }
+        metadata
+    }
+}

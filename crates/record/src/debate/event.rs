@@ -1,0 +1,532 @@
+//! What happens in a debate, as the journal holds it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use dialectic_base::call::CallRecord;
+use dialectic_base::money::Usd;
+use dialectic_base::tool_call::ToolCall;
+
+use super::{
+    AgentClarifications, AgentId, Attachment, CallKey, Challenge, Contribution, Convergence, DebateId, Evaluation,
+    Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, Outcome, PromptSources, Relations, Selection,
+    Settings, Settled, Similarities, Solution, StageId, StageInfo, StopReason, Summary, Timestamp, Verdict, Voting,
+};
+
+/// An event in its place: the content of one journal line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Counted from 1 without a gap.
+    pub seq: u64,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What happens in a debate. A call's result and its price are one event: neither can be lost without the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Event {
+    /// The debate exists.
+    Created(Box<Created>),
+    /// A stage of the protocol was entered.
+    #[serde(rename = "node-entered")]
+    StageEntered {
+        /// Which.
+        #[serde(rename = "node")]
+        stage: StageId,
+    },
+    /// A round began.
+    RoundBegun {
+        /// Its number.
+        round: u32,
+        /// The stage that it begins with, which is entered next.
+        #[serde(rename = "node")]
+        stage: StageId,
+    },
+    /// What the debate starts from was collected. It is never collected again.
+    #[serde(rename = "context-gathered")]
+    Gathered {
+        /// What there is.
+        #[serde(flatten)]
+        gathered: Gathered,
+    },
+    /// It was decided who takes part.
+    TeamSelected {
+        /// Who, and why.
+        #[serde(flatten)]
+        selection: Selection,
+    },
+    /// The judge said how the decisions of a round relate.
+    Related {
+        /// Which call.
+        key: CallKey,
+        /// How.
+        relations: Relations,
+        /// What the call took.
+        call: CallRecord,
+    },
+    /// Texts were compared by their embeddings.
+    Compared {
+        /// Which call.
+        key: CallKey,
+        /// How alike they are.
+        similarities: Similarities,
+        /// What the call took.
+        call: CallRecord,
+    },
+    /// It was measured how far the texts of a round agree.
+    Measured {
+        /// Which round.
+        round: u32,
+        /// How far.
+        convergence: Convergence,
+    },
+    /// The judge looked for what stands against an agreement.
+    Challenged {
+        /// Which call.
+        key: CallKey,
+        /// What does.
+        challenge: Challenge,
+        /// What the call took.
+        call: CallRecord,
+    },
+    /// The kinds of argument in a round were marked.
+    Observed {
+        /// Which call.
+        key: CallKey,
+        /// The kinds, by contribution.
+        observations: Vec<Observation>,
+        /// What the call took.
+        call: CallRecord,
+    },
+    /// The debate goes on, because what won lacks something that it must not lack.
+    Extended {
+        /// The round behind which.
+        round: u32,
+        /// Whose text had won.
+        winner: AgentId,
+        /// The major requirements that it misses.
+        missing: Vec<String>,
+    },
+    /// A call came back whose reply is not yet a result: tool calls, or JSON that cannot be read. Kept so that it is
+    /// never made again.
+    Replied {
+        /// Which call.
+        key: CallKey,
+        /// What it said.
+        reply: StoredReply,
+        /// What it took.
+        call: CallRecord,
+    },
+    /// An agent was asked what is unclear.
+    QuestionsAsked {
+        /// Which call; its pass counts how often all were asked.
+        key: CallKey,
+        /// Its new questions, with empty answers; none when all is clear to it.
+        questions: AgentClarifications,
+        /// What its last call took.
+        call: CallRecord,
+    },
+    /// The user answered a question.
+    QuestionAnswered {
+        /// Whose.
+        agent_id: AgentId,
+        /// Which.
+        item_id: String,
+        /// The answer.
+        answer: String,
+    },
+    /// The user gives no further answers: open questions count as answered with none, and nobody asks any more.
+    QuestionsEnded,
+    /// An agent condensed its history, or the judge the rounds before the last.
+    Summarized {
+        /// Which call.
+        key: CallKey,
+        /// The summary.
+        summary: Summary,
+        /// What the call took.
+        call: CallRecord,
+    },
+    /// An agent contributed.
+    Contributed {
+        /// Which call, or the one that was not needed.
+        key: CallKey,
+        /// What.
+        contribution: Arc<Contribution>,
+        /// What its last call took; absent when none was needed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallRecord>,
+    },
+    /// A call failed for good.
+    CallFailed {
+        /// Which, and why.
+        failure: Failure,
+        /// What its attempts took, where answers that were none were paid for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallRecord>,
+    },
+    /// Calls that had failed because their server was gone are made again.
+    #[serde(rename = "calls-reopened")]
+    Reopened {
+        /// Which.
+        keys: Vec<CallKey>,
+    },
+    /// A round ran into its limit.
+    RoundTimedOut {
+        /// Which.
+        round: u32,
+    },
+    /// The judge scored a round.
+    Evaluated {
+        /// Which call.
+        key: CallKey,
+        /// The score.
+        evaluation: Evaluation,
+        /// What the call took; absent when it failed, which is on record then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallRecord>,
+    },
+    /// The votes were counted.
+    Voted {
+        /// The result.
+        voting: Voting,
+        /// What the judge's casting vote took. Written by older versions, in whose records it is no ballot.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallRecord>,
+    },
+    /// Somebody who listens voted outside of a round.
+    Polled {
+        /// Which call.
+        key: CallKey,
+        /// What for.
+        vote: String,
+        /// Why.
+        reason: String,
+        /// What the call took.
+        call: CallRecord,
+    },
+    /// The judge scored the debaters.
+    Judged {
+        /// Which call; its pass is the order in which the debaters were shown.
+        key: CallKey,
+        /// The scores, and who won.
+        judgement: Judgement,
+        /// What the call took.
+        call: CallRecord,
+    },
+    /// What the judgements come to.
+    Decided {
+        /// Who won.
+        verdict: Verdict,
+    },
+    /// The solution was made.
+    Synthesized {
+        /// Which call; absent when none was needed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<CallKey>,
+        /// The solution.
+        solution: Box<Solution>,
+        /// What its last call took; absent when none was needed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallRecord>,
+    },
+    /// An attempt of a call is about to be sent: under a cost limit this much is set aside for it. The event with a
+    /// [`CallRecord`] that names this one by its number settles it; one that nothing settles counts as spent.
+    CostReserved {
+        /// Which call.
+        key: CallKey,
+        /// What it could cost at most.
+        usd: Usd,
+        /// How many times the list price that is: more than 1 where the provider may state more.
+        factor: f64,
+        /// Bytes of the request.
+        bytes: u64,
+        /// Its output limit, in tokens.
+        max_tokens: u32,
+    },
+    /// An attempt of a call failed, and was billed or may have been; under a cost limit every failed attempt is
+    /// recorded. The call may be tried again.
+    AttemptFailed {
+        /// Which call.
+        key: CallKey,
+        /// Why.
+        error: String,
+        /// What the attempt took; its cost is absent where nobody said, and 0 where nothing is billed.
+        call: CallRecord,
+    },
+    /// Answers were kept shorter than they could have been, so that the debate fits its cost limit.
+    OutputLimited {
+        /// The output limit, in tokens.
+        max_tokens: u32,
+    },
+    /// The cost that is known has reached the one from which the user wants to be warned.
+    CostWarned {
+        /// What it has cost.
+        usd: Usd,
+        /// From what on there is a warning.
+        limit: Usd,
+    },
+    /// The user has taken notice of that.
+    CostAcknowledged,
+    /// Attempts of calls broke off, or came back without figures. Written by older versions, which set nothing aside
+    /// on record: under a cost limit it counts as spent.
+    CostAssumed {
+        /// Together, since this was last said.
+        usd: Usd,
+    },
+    /// The debate was told to close early.
+    Stopping {
+        /// Why.
+        reason: StopReason,
+    },
+    /// The debate waits for the user.
+    Suspended {
+        /// Where.
+        #[serde(rename = "node")]
+        stage: StageId,
+    },
+    /// The debate was interrupted.
+    Paused,
+    /// The debate was taken up again.
+    Resumed,
+    /// The debate ended without an answer.
+    Failed {
+        /// Why.
+        error: String,
+    },
+    /// The debate ended with an answer.
+    Completed {
+        /// How it went, by the rules of the build that wrote it; absent where that stated none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outcome: Option<Outcome>,
+    },
+    /// The user asks something about a finished debate.
+    FollowUpAsked {
+        /// What.
+        question: Arc<str>,
+    },
+    /// The judge answered a question of the user's about the finished debate.
+    FollowUpAnswered {
+        /// Which call; its pass is the number of the question, counted from 1.
+        key: CallKey,
+        /// The answer.
+        answer: Arc<str>,
+        /// How it came about.
+        metadata: Metadata,
+        /// What its last request took.
+        call: CallRecord,
+    },
+    /// The user rated the debate. A later rating takes the place of an earlier one.
+    Rated {
+        /// 1 for good, -1 for bad.
+        rating: i8,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
+    /// The user tagged the debate.
+    Tagged {
+        /// All tags that it has from now on, sorted.
+        tags: Vec<String>,
+    },
+}
+
+/// The format of journal and state that this version writes, and the latest that it reads.
+pub const FORMAT_VERSION: u32 = 2;
+
+/// What a debate begins with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Created {
+    /// The format of journal and state.
+    pub format_version: u32,
+    /// The debate's id.
+    pub id: DebateId,
+    /// The problem, word for word.
+    pub problem: Arc<str>,
+    /// What the user added to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// Files that the user put beside the problem.
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    pub attachments: Arc<[Attachment]>,
+    /// The effective configuration.
+    pub settings: Settings,
+    /// The stages of its protocol, in the order in which they are shown.
+    pub stages: Arc<[StageInfo]>,
+    /// Where each prompt came from.
+    pub prompt_sources: PromptSources,
+    /// The seed of every shuffle.
+    pub seed: u32,
+    /// The debate that this one branched off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
+}
+
+impl Event {
+    /// The end of a debate that was stopped before there was anything that it could be closed with.
+    #[must_use]
+    pub fn stopped_without_proposal() -> Self {
+        Self::Failed { error: "it was stopped before anybody had made a proposal".to_owned() }
+    }
+
+    /// What the call took that this event is the result of; absent where there was none.
+    #[must_use]
+    pub fn call(&self) -> Option<&CallRecord> {
+        match self {
+            Self::Replied { call, .. }
+            | Self::AttemptFailed { call, .. }
+            | Self::QuestionsAsked { call, .. }
+            | Self::Summarized { call, .. }
+            | Self::Polled { call, .. }
+            | Self::FollowUpAnswered { call, .. }
+            | Self::Related { call, .. }
+            | Self::Compared { call, .. }
+            | Self::Challenged { call, .. }
+            | Self::Observed { call, .. }
+            | Self::Judged { call, .. } => Some(call),
+            Self::Contributed { call, .. }
+            | Self::CallFailed { call, .. }
+            | Self::Evaluated { call, .. }
+            | Self::Voted { call, .. }
+            | Self::Synthesized { call, .. } => call.as_ref(),
+            Self::Created(_)
+            | Self::StageEntered { .. }
+            | Self::Decided { .. }
+            | Self::RoundBegun { .. }
+            | Self::Gathered { .. }
+            | Self::TeamSelected { .. }
+            | Self::Measured { .. }
+            | Self::Extended { .. }
+            | Self::QuestionAnswered { .. }
+            | Self::QuestionsEnded
+            | Self::Reopened { .. }
+            | Self::RoundTimedOut { .. }
+            | Self::CostReserved { .. }
+            | Self::OutputLimited { .. }
+            | Self::CostWarned { .. }
+            | Self::CostAcknowledged
+            | Self::CostAssumed { .. }
+            | Self::Stopping { .. }
+            | Self::Suspended { .. }
+            | Self::Paused
+            | Self::Resumed
+            | Self::Failed { .. }
+            | Self::Completed { .. }
+            | Self::FollowUpAsked { .. }
+            | Self::Rated { .. }
+            | Self::Tagged { .. } => None,
+        }
+    }
+
+    /// [`call`](Self::call), to be changed.
+    pub(super) fn call_mut(&mut self) -> Option<&mut CallRecord> {
+        match self {
+            Self::Replied { call, .. }
+            | Self::AttemptFailed { call, .. }
+            | Self::QuestionsAsked { call, .. }
+            | Self::Summarized { call, .. }
+            | Self::Polled { call, .. }
+            | Self::FollowUpAnswered { call, .. }
+            | Self::Related { call, .. }
+            | Self::Compared { call, .. }
+            | Self::Challenged { call, .. }
+            | Self::Observed { call, .. }
+            | Self::Judged { call, .. } => Some(call),
+            Self::Contributed { call, .. }
+            | Self::CallFailed { call, .. }
+            | Self::Evaluated { call, .. }
+            | Self::Voted { call, .. }
+            | Self::Synthesized { call, .. } => call.as_mut(),
+            _ => None,
+        }
+    }
+
+    /// Whether it belongs to what a user does with a debate that is there, and not to how that came about.
+    #[must_use]
+    pub fn is_about_the_record(&self) -> bool {
+        matches!(
+            self,
+            Self::FollowUpAsked { .. } | Self::FollowUpAnswered { .. } | Self::Rated { .. } | Self::Tagged { .. }
+        )
+    }
+
+    /// The call that this event ends, and how: the one place that says so.
+    #[must_use]
+    pub fn settles(&self) -> Option<(&CallKey, Settled)> {
+        match self {
+            Self::QuestionsAsked { key, questions, .. } => {
+                Some((key, if questions.items.is_empty() { Settled::Empty } else { Settled::Done }))
+            }
+            Self::Summarized { key, .. }
+            | Self::Contributed { key, .. }
+            | Self::Polled { key, .. }
+            | Self::Judged { key, .. }
+            | Self::FollowUpAnswered { key, .. }
+            | Self::Related { key, .. }
+            | Self::Compared { key, .. }
+            | Self::Observed { key, .. }
+            | Self::Synthesized { key: Some(key), .. } => Some((key, Settled::Done)),
+            Self::Challenged { key, challenge, .. } => {
+                Some((key, if challenge.is_empty() { Settled::Empty } else { Settled::Done }))
+            }
+            // A score that cannot be read is one that nobody has.
+            Self::Evaluated { key, evaluation, call: Some(_) } => {
+                Some((key, if evaluation.score.is_some() { Settled::Done } else { Settled::Failed }))
+            }
+            Self::CallFailed { failure, .. } => Some((&failure.key, Settled::Failed)),
+            Self::Created(_)
+            | Self::StageEntered { .. }
+            | Self::RoundBegun { .. }
+            | Self::Gathered { .. }
+            | Self::TeamSelected { .. }
+            | Self::Measured { .. }
+            | Self::Extended { .. }
+            | Self::Replied { .. }
+            | Self::QuestionAnswered { .. }
+            | Self::QuestionsEnded
+            | Self::Reopened { .. }
+            | Self::RoundTimedOut { .. }
+            | Self::Evaluated { call: None, .. }
+            | Self::Voted { .. }
+            | Self::Decided { .. }
+            | Self::Synthesized { key: None, .. }
+            | Self::CostReserved { .. }
+            | Self::AttemptFailed { .. }
+            | Self::OutputLimited { .. }
+            | Self::CostWarned { .. }
+            | Self::CostAcknowledged
+            | Self::CostAssumed { .. }
+            | Self::Stopping { .. }
+            | Self::Suspended { .. }
+            | Self::Paused
+            | Self::Resumed
+            | Self::Failed { .. }
+            | Self::Completed { .. }
+            | Self::FollowUpAsked { .. }
+            | Self::Rated { .. }
+            | Self::Tagged { .. } => None,
+        }
+    }
+}
+
+/// A reply that is not yet a result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredReply {
+    /// Its text.
+    pub text: String,
+    /// Tools that the model wants called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// What those tools answered, in the same order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_results: Vec<dialectic_base::tool_call::ToolResult>,
+    /// Why it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parse_error: Option<String>,
+}

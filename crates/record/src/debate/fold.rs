@@ -1,0 +1,482 @@
+//! The one function that turns events into state.
+
+use std::sync::Arc;
+
+use foldhash::{HashMap, HashMapExt};
+
+use dialectic_base::call::CallRecord;
+use dialectic_base::money::Usd;
+use dialectic_base::problem::NO_ANSWER;
+
+use super::{
+    AgentClarifications, AgentId, CallKey, Contribution, CostWarning, Created, CutAnswer, Debate, Event, Extension,
+    Failure, FollowUp, Judgement, ModelUsage, Outcome, Poll, Recorded, Round, Settled, Status, Yield,
+};
+
+/// Why a sequence of events is not the record of a debate.
+#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
+pub enum FoldError {
+    /// There is no event at all.
+    #[error("the journal is empty")]
+    Empty,
+    /// The first event must create the debate, and no other may.
+    #[error("event {seq} must not be a `created` event, or the first one is not")]
+    Creation {
+        /// The place of the event.
+        seq: u64,
+    },
+    /// An event is missing or out of order.
+    #[error("event {found} follows where event {expected} belongs")]
+    Gap {
+        /// The number that belongs there.
+        expected: u64,
+        /// The number that is there.
+        found: u64,
+    },
+    /// An event answers a question that was never asked.
+    #[error("event {seq} answers question {number}, which was never asked")]
+    UnknownQuestion {
+        /// The place of the event.
+        seq: u64,
+        /// The question, counted from 1.
+        number: usize,
+    },
+    /// An event speaks of a round that was never begun.
+    #[error("event {seq} belongs to round {round}, which was never begun")]
+    UnknownRound {
+        /// The place of the event.
+        seq: u64,
+        /// The round.
+        round: u32,
+    },
+}
+
+/// The state after all of `events`.
+///
+/// # Errors
+/// When they are not the record of a debate from its creation on.
+pub fn fold<'a>(events: impl IntoIterator<Item = &'a Recorded>) -> Result<Debate, FoldError> {
+    let mut debate: Option<Debate> = None;
+    for (recorded, expected) in events.into_iter().zip(1..) {
+        if recorded.seq != expected {
+            return Err(FoldError::Gap { expected, found: recorded.seq });
+        }
+        match &mut debate {
+            Some(debate) => debate.apply(recorded)?,
+            None => debate = Some(Debate::create(recorded)?),
+        }
+    }
+    debate.ok_or(FoldError::Empty)
+}
+
+impl Debate {
+    /// The state after the first event.
+    ///
+    /// # Errors
+    /// When that event does not create a debate.
+    pub fn create(first: &Recorded) -> Result<Self, FoldError> {
+        let Event::Created(created) = &first.event else {
+            return Err(FoldError::Creation { seq: first.seq });
+        };
+        let Created {
+            format_version,
+            id,
+            problem,
+            context,
+            attachments,
+            settings,
+            stages,
+            prompt_sources,
+            seed,
+            forked_from,
+        } = created.as_ref().clone();
+        Ok(Self {
+            format_version: Some(format_version),
+            id,
+            problem,
+            context,
+            attachments,
+            status: Status::Pending,
+            current_round: 0,
+            rounds: Vec::new(),
+            gathered: None,
+            selection: None,
+            extensions: Vec::new(),
+            clarifications: None,
+            clarification_iterations: None,
+            questions_ended: false,
+            final_solution: None,
+            voting: None,
+            judge_summary: None,
+            prompt_sources: Some(prompt_sources),
+            suspended_at_stage: None,
+            suspended_at: None,
+            user_feedback: None,
+            user_feedback_note: None,
+            tags: Vec::new(),
+            follow_ups: Vec::new(),
+            settings: Some(settings),
+            stages,
+            settled: HashMap::new(),
+            polls: Vec::new(),
+            judgements: Vec::new(),
+            verdict: None,
+            current_stage: None,
+            seed: Some(seed),
+            forked_from,
+            failures: Vec::new(),
+            cuts: Vec::new(),
+            usage: std::collections::BTreeMap::new(),
+            output_limit: None,
+            cost_warning: None,
+            stop_reason: None,
+            error: None,
+            outcome: None,
+            created_at: Some(first.at),
+            updated_at: Some(first.at),
+        })
+    }
+
+    /// Applies one further event. The result does not depend on the order in which the calls of a stage finished.
+    ///
+    /// # Errors
+    /// When the event cannot follow; the state is unchanged then.
+    #[expect(clippy::too_many_lines, reason = "an arm for each event")]
+    pub fn apply(&mut self, recorded: &Recorded) -> Result<(), FoldError> {
+        let seq = recorded.seq;
+        let cut = self.cut_in(&recorded.event);
+        let is_over = self.status == Status::Completed || recorded.event.is_about_the_record();
+        match &recorded.event {
+            Event::Created(_) => return Err(FoldError::Creation { seq }),
+            Event::StageEntered { stage } => {
+                self.current_stage = Some(*stage);
+                self.status = Status::Running;
+            }
+            Event::RoundBegun { round, stage } => {
+                self.current_round = *round;
+                self.current_stage = Some(*stage);
+                self.rounds.push(Round { timestamp: Some(recorded.at), ..Round::begun(*round) });
+            }
+            Event::Gathered { gathered } => self.gathered = Some(gathered.clone()),
+            Event::TeamSelected { selection } => self.selection = Some(selection.clone()),
+            Event::Related { key, relations, call } => {
+                self.note(key.round, seq, Some(call), |round| round.relations = Some(relations.clone()))?;
+            }
+            Event::Compared { key, similarities, call } => {
+                self.note(key.round, seq, Some(call), |round| round.similarities = Some(similarities.clone()))?;
+            }
+            Event::Measured { round, convergence } => {
+                self.note(*round, seq, None, |round| round.convergence = Some(convergence.clone()))?;
+            }
+            Event::Challenged { key, challenge, call } => {
+                self.note(key.round, seq, Some(call), |round| round.challenge = Some(challenge.clone()))?;
+            }
+            Event::Observed { key, observations, call } => {
+                self.note(key.round, seq, Some(call), |round| round.observations.clone_from(observations))?;
+            }
+            Event::Extended { round, winner, missing } => self.extend(*round, winner, missing),
+            Event::Replied { call, .. } | Event::AttemptFailed { call, .. } => self.count(call),
+            Event::QuestionsAsked { key, questions, call } => {
+                self.insert_questions(key.pass, questions);
+                if self.questions_ended {
+                    // It was under way when the user had enough.
+                    self.end_questions();
+                }
+                self.count(call);
+            }
+            Event::QuestionAnswered { agent_id, item_id, answer } => self.answer(agent_id, item_id, answer),
+            Event::QuestionsEnded => self.end_questions(),
+            Event::Summarized { key, summary, call } => {
+                if self.is_judge(&key.agent_id) {
+                    self.judge_summary = Some(summary.clone());
+                } else {
+                    let summaries = self.round_mut(key.round, seq)?.summaries.get_or_insert_default();
+                    summaries.insert(summary.agent_id.clone(), summary.clone());
+                }
+                self.count(call);
+            }
+            Event::Contributed { key, contribution, call } => {
+                self.insert(key.round, contribution, seq)?;
+                self.count(call.as_ref());
+            }
+            Event::CallFailed { failure, call } => {
+                self.insert_failure(failure);
+                self.count(call.as_ref());
+            }
+            Event::Reopened { keys } => self.reopen(keys),
+            Event::RoundTimedOut { round } => self.round_mut(*round, seq)?.timed_out = true,
+            Event::Evaluated { key, evaluation, call } => {
+                self.note(key.round, seq, call.as_ref(), |round| round.evaluation = Some(evaluation.clone()))?;
+            }
+            Event::Voted { voting, call } => {
+                self.voting = Some(voting.clone());
+                self.count(call.as_ref());
+            }
+            Event::Polled { key, vote, reason, call } => {
+                Poll::cast(&mut self.polls, key, vote, reason);
+                self.count(call);
+            }
+            Event::Judged { judgement, call, .. } => {
+                self.insert_judgement(judgement);
+                self.count(call);
+            }
+            Event::Decided { verdict } => self.verdict = Some(verdict.clone()),
+            Event::Synthesized { solution, call, .. } => {
+                self.final_solution = Some(solution.as_ref().clone());
+                self.count(call.as_ref());
+            }
+            // The state says what is known to have been spent.
+            Event::CostReserved { .. } | Event::CostAssumed { .. } => {}
+            Event::OutputLimited { max_tokens } => self.limit_output(*max_tokens),
+            Event::CostWarned { usd, limit } => {
+                self.cost_warning = Some(CostWarning { usd: *usd, limit: *limit, acknowledged: false });
+            }
+            Event::CostAcknowledged => {
+                if let Some(warning) = &mut self.cost_warning {
+                    warning.acknowledged = true;
+                }
+            }
+            Event::Stopping { reason } => self.stop_reason = Some(*reason),
+            Event::Suspended { stage } => {
+                self.status = Status::Paused;
+                self.suspended_at_stage = Some(*stage);
+                self.suspended_at = Some(recorded.at);
+            }
+            Event::Paused => self.status = Status::Paused,
+            Event::Resumed => self.go_on(),
+            Event::Failed { error } => (self.status, self.error) = (Status::Failed, Some(error.clone())),
+            Event::Completed { outcome } => {
+                self.status = Status::Completed;
+                self.outcome = Some(outcome.clone().unwrap_or_else(|| Outcome::derive_unstated(self)));
+            }
+            Event::FollowUpAsked { question } => self.follow_ups.push(FollowUp {
+                question: Arc::clone(question),
+                answer: None,
+                at: Some(recorded.at),
+                answered_by: None,
+                metadata: None,
+            }),
+            Event::FollowUpAnswered { key, answer, metadata, call } => {
+                let number = usize::from(key.pass);
+                let asked = number.checked_sub(1).and_then(|index| self.follow_ups.get_mut(index));
+                let asked = asked.ok_or(FoldError::UnknownQuestion { seq, number })?;
+                asked.answer = Some(Arc::clone(answer));
+                asked.answered_by = Some(key.agent_id.clone());
+                asked.metadata = Some(metadata.clone());
+                self.count(call);
+            }
+            Event::Rated { rating, note } => {
+                self.user_feedback = Some(f64::from(*rating));
+                self.user_feedback_note.clone_from(note);
+            }
+            Event::Tagged { tags } => self.tags.clone_from(tags),
+        }
+        self.settle(&recorded.event);
+        if let Some(cut) = cut.filter(|cut| !self.cuts.contains(cut)) {
+            let new = self.key_rank(&cut.key);
+            let place = self.cuts.partition_point(|have| self.key_rank(&have.key) <= new);
+            self.cuts.insert(place, cut);
+        }
+        // How long the debate took is told by when it last changed.
+        if !is_over {
+            self.updated_at = Some(recorded.at);
+        }
+        Ok(())
+    }
+
+    /// Enters something into a round, and what it took.
+    fn note(
+        &mut self,
+        round: u32,
+        seq: u64,
+        call: Option<&CallRecord>,
+        enter: impl FnOnce(&mut Round),
+    ) -> Result<(), FoldError> {
+        enter(self.round_mut(round, seq)?);
+        self.count(call);
+        Ok(())
+    }
+
+    /// The debate goes on behind a judgement, which is undone.
+    fn extend(&mut self, round: u32, winner: &AgentId, missing: &[String]) {
+        let (verdict, voting) = (self.verdict.take(), self.voting.take());
+        let (winner, missing) = (winner.clone(), missing.to_vec());
+        self.extensions.push(Extension { round, winner, missing, verdict, voting });
+    }
+
+    fn go_on(&mut self) {
+        self.forget_what_is_tried_again();
+        self.status = Status::Running;
+        self.suspended_at_stage = None;
+        self.suspended_at = None;
+        self.error = None;
+    }
+
+    /// These calls, which had failed, are to be made still.
+    fn reopen(&mut self, keys: &[CallKey]) {
+        for key in keys {
+            self.settled.remove(key);
+            self.failures.retain(|failure| failure.key != *key);
+            let is_score = self.stage(key.stage).is_some_and(|stage| stage.yields == Some(Yield::Score));
+            // That nobody has a score followed from the failure.
+            if let Some(round) = self.rounds.iter_mut().find(|round| is_score && round.round_number == key.round) {
+                round.evaluation = None;
+            }
+        }
+    }
+
+    /// The state in which these calls, which failed, are to be made still.
+    #[must_use]
+    pub fn reopening(&self, keys: &[CallKey]) -> Self {
+        let mut debate = self.clone();
+        debate.reopen(keys);
+        debate
+    }
+
+    fn settle(&mut self, event: &Event) {
+        if let Some((key, settled)) = event.settles() {
+            self.settled.insert(key.clone(), settled);
+            if settled != Settled::Failed {
+                // It was asked once more, and this time it went well.
+                self.failures.retain(|failure| failure.key != *key);
+            }
+        }
+    }
+
+    fn answer(&mut self, agent: &AgentId, item: &str, answer: &str) {
+        let groups = self.clarifications.iter_mut().flatten().filter(|group| group.agent_id == *agent);
+        for item in groups.flat_map(|group| &mut group.items).filter(|one| one.id == item) {
+            answer.clone_into(&mut item.answer);
+        }
+    }
+
+    fn limit_output(&mut self, max_tokens: u32) {
+        self.output_limit = Some(self.output_limit.map_or(max_tokens, |before| before.min(max_tokens)));
+    }
+
+    fn end_questions(&mut self) {
+        self.questions_ended = true;
+        let items = self.clarifications.iter_mut().flatten().flat_map(|group| &mut group.items);
+        for item in items.filter(|item| item.answer.is_empty()) {
+            NO_ANSWER.clone_into(&mut item.answer);
+        }
+    }
+
+    fn insert_judgement(&mut self, judgement: &Judgement) {
+        let place = self.judgements.partition_point(|have| have.pass <= judgement.pass);
+        self.judgements.insert(place, judgement.clone());
+    }
+
+    /// The answer that `event` brings and that was cut, if one was; contributions and solutions say so themselves.
+    #[must_use]
+    pub fn cut_in(&self, event: &Event) -> Option<CutAnswer> {
+        let (key, summary_cut) = match event {
+            Event::Summarized { key, summary, .. } => (key, summary.metadata.cut),
+            Event::QuestionsAsked { key, .. }
+            | Event::Evaluated { key, .. }
+            | Event::Polled { key, .. }
+            | Event::Related { key, .. }
+            | Event::Compared { key, .. }
+            | Event::Challenged { key, .. }
+            | Event::Observed { key, .. }
+            | Event::Judged { key, .. } => (key, None),
+            // Contributions and the solution say so themselves.
+            _ => return None,
+        };
+        let cut = event.call().and_then(CallRecord::cut).or(summary_cut)?;
+        Some(CutAnswer { key: key.clone(), cut })
+    }
+
+    fn round_mut(&mut self, number: u32, seq: u64) -> Result<&mut Round, FoldError> {
+        let round = self.rounds.iter_mut().rev().find(|round| round.round_number == number);
+        round.ok_or(FoldError::UnknownRound { seq, round: number })
+    }
+
+    /// The place of an agent in the configuration; unknown ones, which only damaged records have, come last.
+    fn agent_rank(&self, id: &AgentId) -> usize {
+        let agents = self.settings.iter().flat_map(|settings| &settings.agents);
+        agents.into_iter().position(|agent| agent.id == *id).unwrap_or(usize::MAX)
+    }
+
+    fn insert(&mut self, round: u32, contribution: &Arc<Contribution>, seq: u64) -> Result<(), FoldError> {
+        let rank = |debate: &Self, of: &Contribution| {
+            let target = of.target_agent_id.as_ref().map(|target| debate.agent_rank(target));
+            (debate.stage_rank(of.stage), debate.agent_rank(&of.agent_id), target)
+        };
+        let new = rank(self, contribution);
+        let contributions = &self.round(round).ok_or(FoldError::UnknownRound { seq, round })?.contributions;
+        let in_turn = self.stage(contribution.stage).is_some_and(|stage| stage.in_turn);
+        let sorted = contributions.partition_point(|have| rank(self, have) <= new);
+        let place = if in_turn { contributions.len() } else { sorted };
+        self.round_mut(round, seq)?.contributions.insert(place, Arc::clone(contribution));
+        Ok(())
+    }
+
+    /// A debate that failed is taken up again: what may have made it fail is tried once more, as far as the stage that
+    /// it came to still needs it.
+    fn forget_what_is_tried_again(&mut self) {
+        let Some(reached) = self.current_stage.filter(|_| self.status == Status::Failed) else { return };
+        let (round, reached) = (self.current_round, self.stage_rank(reached));
+        let stages = Arc::clone(&self.stages);
+        let in_round = stages.get(reached).is_some_and(|stage| stage.in_round);
+        // The kinds of call ahead of a stage are made in it.
+        let kinds = stages.iter().take(reached).rev().take_while(|kind| !kind.is_place).count();
+        let reached = reached - kinds;
+        let again = |key: &CallKey| {
+            let stage = stages.iter().enumerate().find(|(_, stage)| stage.id == key.stage);
+            key.round == round && stage.is_some_and(|(rank, stage)| stage.is_essential && rank >= reached)
+        };
+        self.failures.retain(|failure| !again(&failure.key));
+        self.settled.retain(|key, settled| *settled != Settled::Failed || !again(key));
+        if let Some(last) = self.rounds.last_mut().filter(|_| in_round) {
+            last.timed_out = false;
+        }
+    }
+
+    fn is_judge(&self, id: &AgentId) -> bool {
+        self.settings.as_ref().is_some_and(|settings| settings.judge.id == *id)
+    }
+
+    /// In which order calls are listed: whatever came first.
+    #[must_use]
+    pub fn key_rank(&self, key: &CallKey) -> impl Ord + use<> {
+        let target = key.target_agent_id.as_ref().map(|target| self.agent_rank(target));
+        (key.round, self.stage_rank(key.stage), key.pass, self.agent_rank(&key.agent_id), target)
+    }
+
+    fn insert_questions(&mut self, pass: u8, questions: &AgentClarifications) {
+        let before = self.clarification_iterations.unwrap_or(0);
+        self.clarification_iterations = Some(before.max(u32::from(pass)));
+        let new = self.agent_rank(&questions.agent_id);
+        let mut groups = self.clarifications.take().unwrap_or_default();
+        match groups.iter_mut().find(|group| group.agent_id == questions.agent_id) {
+            Some(group) => group.items.extend(questions.items.iter().cloned()),
+            None if questions.items.is_empty() => {}
+            None => {
+                let place = groups.partition_point(|group| self.agent_rank(&group.agent_id) <= new);
+                groups.insert(place, questions.clone());
+            }
+        }
+        self.clarifications = Some(groups);
+    }
+
+    fn insert_failure(&mut self, failure: &Failure) {
+        let new = self.key_rank(&failure.key);
+        let place = self.failures.partition_point(|have| self.key_rank(&have.key) <= new);
+        self.failures.insert(place, failure.clone());
+    }
+
+    fn count<'a>(&mut self, call: impl Into<Option<&'a CallRecord>>) {
+        if let Some(call) = call.into().filter(|call| !call.copied) {
+            let fresh = ModelUsage { cost_usd: Some(Usd::ZERO), ..ModelUsage::default() };
+            let usage = self.usage.entry(call.model.clone()).or_insert(fresh);
+            let tokens = call.tokens.unwrap_or_default();
+            usage.requests += u64::from(call.attempts > 0);
+            usage.silent_calls += u64::from(call.is_silent());
+            usage.input_tokens = usage.input_tokens.saturating_add(tokens.input_tokens);
+            usage.cached_input_tokens = usage.cached_input_tokens.saturating_add(tokens.cached_input_tokens);
+            usage.output_tokens = usage.output_tokens.saturating_add(tokens.output_tokens);
+            usage.cost_usd = usage.cost_usd.zip(call.cost_usd).map(|(sum, cost)| sum + cost);
+        }
+    }
+}

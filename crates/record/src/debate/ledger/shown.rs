@@ -1,0 +1,299 @@
+//! The ledger as people are shown it: of which texts, in which order, in which words.
+
+use std::fmt::Write as _;
+
+use crate::debate::{Debate, Standing};
+use dialectic_base::severity::Severity;
+
+use super::{Answered, Decision, Ledger, Objection};
+
+/// A ledger to be shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Shown {
+    /// The ledger.
+    pub ledger: Ledger,
+    /// Whether the record holds none, as those of older versions do, so that this one was just read out of its texts.
+    pub is_derived: bool,
+}
+
+/// How many points there are, by what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// All of them.
+    pub all: usize,
+    /// Accepted ones.
+    pub accepted: usize,
+    /// Those of the accepted ones of which nothing says what was changed.
+    pub bare: usize,
+    /// Ones that were accepted in part.
+    pub partly: usize,
+    /// Rejected ones.
+    pub rejected: usize,
+    /// Ones of which the author said nothing.
+    pub unanswered: usize,
+    /// Ones that a critic withdrew.
+    pub withdrawn: usize,
+    /// Ones that a critic maintained.
+    pub maintained: usize,
+    /// Ones of which no critic spoke again.
+    pub unchecked: usize,
+    /// Open ones, by severity: blocking, major, minor.
+    pub open: [usize; 3],
+    /// Ones that the judge upheld and the solution meets.
+    pub met: usize,
+    /// Ones that the judge upheld and the solution does not meet.
+    pub unmet: usize,
+    /// Ones that the judge dismissed.
+    pub dismissed: usize,
+}
+
+impl Ledger {
+    /// What is shown of a debate: the ledger that its record holds. Where the record holds no reading at all it is read
+    /// out of the texts as far as these allow; that is never saved.
+    #[must_use]
+    pub fn shown(debate: &Debate) -> Shown {
+        let has_readings = debate.rounds.iter().flat_map(|round| &round.contributions).any(|one| one.reading.is_some());
+        if has_readings {
+            Shown { ledger: Self::of(debate), is_derived: false }
+        } else {
+            let ledger = Self::of(&debate.read_for_showing());
+            let is_derived = !ledger.is_empty();
+            Shown { ledger, is_derived }
+        }
+    }
+
+    /// Whether there is nothing to show.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.objections.is_empty()
+    }
+
+    /// The points in the order in which they are shown: open ones first, the gravest of them first.
+    #[must_use]
+    pub fn in_order(&self) -> Vec<&Objection> {
+        let mut shown: Vec<&Objection> = self.objections.iter().collect();
+        shown.sort_by_key(|one| (!one.open, one.point.severity));
+        shown
+    }
+}
+
+impl Objection {
+    /// What the author made of it.
+    #[must_use]
+    pub fn answer_in_words(&self) -> &'static str {
+        match self.answer {
+            Answered::Accepted if self.reason.is_none() => "accepted, no change named",
+            Answered::Accepted => "accepted",
+            Answered::Partly => "accepted in part",
+            Answered::Rejected => "rejected",
+            Answered::Unanswered => "unanswered",
+        }
+    }
+
+    /// What the critics of a later round made of it.
+    #[must_use]
+    pub fn recheck_in_words(&self) -> &'static str {
+        self.critic.map_or("never rechecked", Standing::name)
+    }
+
+    /// What the judge decided; none where it was not asked.
+    #[must_use]
+    pub fn ruling_in_words(&self) -> Option<&'static str> {
+        let ruling = self.ruling.as_ref()?;
+        Some(match ruling.decision {
+            _ if ruling.missing => "no ruling, so upheld and not met",
+            Decision::Upheld if ruling.is_unmet() => "upheld, not met",
+            Decision::Upheld => "upheld, met",
+            Decision::Dismissed => "dismissed",
+        })
+    }
+}
+
+impl Counts {
+    /// Of these points.
+    #[must_use]
+    pub fn of<'a>(points: impl IntoIterator<Item = &'a Objection>) -> Self {
+        let mut counts = Self::default();
+        for one in points {
+            counts.all += 1;
+            match one.answer {
+                Answered::Accepted => counts.accepted += 1,
+                Answered::Partly => counts.partly += 1,
+                Answered::Rejected => counts.rejected += 1,
+                Answered::Unanswered => counts.unanswered += 1,
+            }
+            match one.critic {
+                Some(Standing::Withdrawn) => counts.withdrawn += 1,
+                Some(Standing::Maintained) => counts.maintained += 1,
+                None => counts.unchecked += 1,
+            }
+            match &one.ruling {
+                Some(ruling) if ruling.is_unmet() => counts.unmet += 1,
+                Some(ruling) if ruling.decision == Decision::Upheld => counts.met += 1,
+                Some(_) => counts.dismissed += 1,
+                None => {}
+            }
+            counts.bare += usize::from(one.is_bare_acceptance());
+            counts.open[one.point.severity as usize] += usize::from(one.open);
+        }
+        counts
+    }
+
+    /// How many are open.
+    #[must_use]
+    pub fn all_open(&self) -> usize {
+        self.open.iter().sum()
+    }
+
+    /// `7 accepted, 1 accepted in part, 3 rejected, 1 unanswered`: those that there are.
+    #[must_use]
+    pub fn answers(&self) -> String {
+        let answers = [
+            (self.accepted, "accepted"),
+            (self.partly, "accepted in part"),
+            (self.rejected, "rejected"),
+            (self.unanswered, "unanswered"),
+        ];
+        listed(answers)
+    }
+
+    /// `1 blocking, 2 minor`: the open ones by severity.
+    #[must_use]
+    pub fn open_by_severity(&self) -> String {
+        listed(Severity::ALL.map(|severity| (self.open[severity as usize], severity.name())))
+    }
+
+    /// All of it as sentences, without a word on what there is none of.
+    #[must_use]
+    pub fn sentences(&self) -> String {
+        let was = |count: usize| if count == 1 { "was" } else { "were" };
+        let is = |count: usize| if count == 1 { "is" } else { "are" };
+        let points = if self.all == 1 { "point" } else { "points" };
+        let mut text = format!("The critics raised {} {points}: {}.", self.all, self.answers());
+        let mut say = |sentence: std::fmt::Arguments<'_>| {
+            // Writing to a string cannot fail.
+            let _ = write!(text, " {sentence}.");
+        };
+        match self.all_open() {
+            0 => say(format_args!("None is open at the end")),
+            open => say(format_args!("At the end {open} {} open: {}", is(open), self.open_by_severity())),
+        }
+        if self.bare > 0 {
+            say(format_args!("{} {} accepted without a word on what was changed", self.bare, was(self.bare)));
+        }
+        if self.unchecked > 0 {
+            let count = self.unchecked;
+            say(format_args!("{count} {} never rechecked: no critic spoke of {} again", was(count), them(count)));
+        }
+        if self.met + self.unmet + self.dismissed > 0 {
+            let rulings = [
+                (self.met, "upheld and met by the solution"),
+                (self.unmet, "upheld and not met"),
+                (self.dismissed, "dismissed"),
+            ];
+            say(format_args!("Of those that the judge had to rule on, {}", ruled(rulings)));
+        }
+        text
+    }
+}
+
+fn them(count: usize) -> &'static str {
+    if count == 1 { "it" } else { "them" }
+}
+
+/// `2 major, 1 minor`
+fn listed<const N: usize>(counts: [(usize, &str); N]) -> String {
+    let present: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    present.join(", ")
+}
+
+/// `2 were upheld and met by the solution, 1 was dismissed`
+fn ruled<const N: usize>(counts: [(usize, &str); N]) -> String {
+    let sentence =
+        |(count, what): &(usize, &str)| format!("{count} {} {what}", if *count == 1 { "was" } else { "were" });
+    counts.iter().filter(|(count, _)| *count > 0).map(sentence).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::debate::fixture::{argued, debate};
+
+    #[test]
+    fn what_is_said_is_counted() {
+        let Shown { ledger, is_derived } = Ledger::shown(&argued());
+        assert!(!is_derived);
+        insta::assert_snapshot!(Counts::of(&ledger.objections).sentences(), @"The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 5 were never rechecked: no critic spoke of them again. Of those that the judge had to rule on, 1 was upheld and met by the solution, 2 were upheld and not met.");
+        let one = Counts::of(ledger.objections.iter().take(1));
+        insta::assert_snapshot!(one.sentences(), @"The critics raised 1 point: 1 accepted. None is open at the end. 1 was never rechecked: no critic spoke of it again.");
+        insta::assert_snapshot!(Counts::default().sentences(), @"The critics raised 0 points: . None is open at the end.");
+    }
+
+    #[test]
+    fn open_points_come_first_and_the_gravest_of_them_before() {
+        let ledger = Ledger::shown(&argued()).ledger;
+        let order: Vec<_> = ledger.in_order().into_iter().map(|one| (one.open, one.point.severity.name())).collect();
+        insta::assert_debug_snapshot!(order, @r#"
+        [
+            (
+                true,
+                "blocking",
+            ),
+            (
+                true,
+                "major",
+            ),
+            (
+                true,
+                "major",
+            ),
+            (
+                true,
+                "minor",
+            ),
+            (
+                true,
+                "minor",
+            ),
+            (
+                false,
+                "major",
+            ),
+            (
+                false,
+                "major",
+            ),
+            (
+                false,
+                "minor",
+            ),
+        ]
+        "#);
+    }
+
+    #[test]
+    fn what_a_debate_of_this_version_was_read_to_say_is_not_read_again() {
+        let mut silent = argued();
+        for one in silent.rounds.iter_mut().flat_map(|round| &mut round.contributions) {
+            let one = std::sync::Arc::make_mut(one);
+            one.content = "1. [major] Another reader would find this one.".into();
+            if let Some(reading) = &mut one.reading {
+                reading.points = Some(Vec::new());
+            }
+        }
+        let shown = Ledger::shown(&silent);
+        assert!(shown.ledger.is_empty() && !shown.is_derived, "{shown:?}");
+    }
+
+    #[test]
+    fn a_debate_without_readings_is_read_to_be_shown() {
+        let mut older = debate();
+        let critique = older.rounds[0].contributions.iter_mut().find(|one| one.target_agent_id.is_some()).unwrap();
+        std::sync::Arc::make_mut(critique).content = "1. [blocking] Failover: a write is lost.".into();
+        let before = older.clone();
+        let shown = Ledger::shown(&older);
+        assert!(shown.is_derived && shown.ledger.objections.len() == 1, "{shown:?}");
+        assert_eq!(older, before);
+    }
+}

@@ -1,0 +1,101 @@
+//! The record of a debate: what was asked, said, decided, and what it cost.
+//!
+//! Pure data: nothing here reads a file, the environment or the clock. The saved state is the fold of
+//! the journal's [`Event`]s ([`Debate::apply`]); a live run and a reload use that one function.
+//! The wire format is documented in `docs/state-format.md`; field names are those of existing dialectic files.
+
+mod agreement;
+mod attachment;
+mod call;
+mod clarification;
+mod contribution;
+pub mod defaults;
+mod event;
+mod fold;
+mod follow_up;
+mod forecast;
+mod fork;
+mod gathered;
+mod history;
+mod id;
+mod ledger;
+mod number;
+mod outcome;
+mod participants;
+mod polls;
+mod progress;
+mod prompt_source;
+mod reading;
+mod settings;
+mod signal;
+mod similarity;
+mod solution;
+mod stage;
+mod state;
+mod team;
+mod time;
+mod timeline;
+mod verdict;
+mod voting;
+
+/// An invented debate, for tests.
+#[cfg(any(test, feature = "fixtures"))]
+#[doc(hidden)]
+#[allow(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    clippy::must_use_candidate,
+    clippy::wildcard_imports,
+    missing_docs,
+    reason = "for tests only"
+)]
+pub mod fixture;
+
+pub use agreement::{
+    Agreement, Argument, Challenge, Convergence, Decisions, Extension, Matter, NeglectedPoint, Observation,
+    RelatedPair, Relation, Relations, Wording,
+};
+pub use attachment::Attachment;
+pub use call::{CallKey, Settled};
+pub use clarification::{AgentClarifications, Clarification};
+pub use contribution::{Contribution, Metadata};
+pub use defaults::{default_settings, go_offline};
+pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
+pub use fold::{FoldError, fold};
+pub use follow_up::FollowUp;
+pub use forecast::{Forecast, Made, PlannedCall, Purchase, Span};
+pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_over, fork};
+pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings};
+pub use id::{AgentId, DebateId};
+pub use ledger::{
+    Answered, Change, Counts, Decision, Ledger, Move, Objection, PointId, Reading, Reads, Recheck, Reply, Ruling,
+    Shown, Tally,
+};
+pub use outcome::{Outcome, OutcomeKind};
+pub use participants::{PanelInfo, Participant, Spent};
+pub use polls::{PollChoice, Polls};
+pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
+pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
+pub use reading::{
+    ANSWERS_HEADING, Point, Raised, ReadAnswers, ReadCritique, Response, Standing, read_answers, read_critique,
+    read_decisions,
+};
+pub use settings::{
+    AgentFailurePolicy, AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics,
+    DebateSettings, EMBEDDER, ModelLimits, Position, ProviderSettings, Settings, SimilarityMethod,
+    SummarizationSettings, SynthesisMethod, TeamSettings, TerminationKind, TerminationSettings, Terms, ToolSettings,
+    TraceTarget, VotingRule, VotingSettings,
+};
+pub use signal::{Asked, RoundInProgress, Signal};
+pub use similarity::{Lexicon, Similarities};
+pub use solution::{Shortened, Solution};
+pub use stage::{StageId, StageInfo, Words, Yield};
+pub use state::{
+    CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
+    SummaryMetadata,
+};
+pub use team::{Selection, TeamCandidate};
+pub use time::Timestamp;
+pub use timeline::{Moment, timeline};
+pub use verdict::{Judgement, Poll, Verdict, Winner, WonBy};
+pub use voting::{Count, Decider, Dissent, Undecided, Voting};

@@ -1,0 +1,174 @@
+//! How a debate went. Derived from the record when it ends, never claimed, and stated in the event that ends it: so a
+//! better rule changes no debate that is there.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use dialectic_base::figures::{list, thousands};
+
+use super::{CallKey, Contribution, Debate, Shortened, StageId, StopReason, Yield};
+
+/// How a finished debate went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The verdict.
+    pub kind: OutcomeKind,
+    /// Each thing that kept it from being full, in a fixed order.
+    pub reasons: Vec<String>,
+}
+
+/// The verdict of an [`Outcome`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutcomeKind {
+    /// Everything that was to be done was done.
+    Full,
+    /// It ended with an answer, but something failed on the way.
+    Degraded,
+    /// It was ended early, by the budget or the user.
+    Stopped,
+}
+
+impl OutcomeKind {
+    /// The name on the wire and in messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Degraded => "degraded",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+/// By which rules an outcome is derived.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rules {
+    /// Those of the builds that stated none in their journals. They never change: states that were saved by them are the
+    /// fold of those journals.
+    Unstated,
+    Today,
+}
+
+impl Outcome {
+    /// What the record says about how the debate went.
+    #[must_use]
+    pub fn derive(debate: &Debate) -> Self {
+        Self::by(Rules::Today, debate)
+    }
+
+    /// What it said by the rules of the builds that did not state it.
+    pub(super) fn derive_unstated(debate: &Debate) -> Self {
+        Self::by(Rules::Unstated, debate)
+    }
+
+    fn by(rules: Rules, debate: &Debate) -> Self {
+        let mut reasons = Vec::new();
+        for failure in &debate.failures {
+            let CallKey { round, stage, agent_id, target_agent_id, .. } = &failure.key;
+            let target = target_agent_id.as_ref().map(|id| format!(" of {id}")).unwrap_or_default();
+            let round = if *round == 0 { String::new() } else { format!(" of round {round}") };
+            reasons.push(format!("{agent_id} failed in the {stage}{target}{round}: {}", failure.error));
+        }
+        for round in &debate.rounds {
+            let number = round.round_number;
+            if round.timed_out {
+                reasons.push(format!("round {number} ran into its time limit"));
+            }
+            if let Some(evaluation) = &round.evaluation
+                && evaluation.score.is_none()
+                && !debate.failures.iter().any(|of| {
+                    let yields = debate.stage(of.key.stage).and_then(|stage| stage.yields);
+                    yields == Some(Yield::Score) && of.key.round == number
+                })
+            {
+                reasons.push(format!("the {} score of round {number} could not be read", evaluation.kind.name()));
+            }
+            for one in &round.contributions {
+                let Some(cut) = one.metadata.cut() else { continue };
+                let noun = debate.stage(one.stage).map_or("contribution", |stage| &stage.words.noun);
+                reasons.push(format!("{}'s {noun} in round {number} was cut {}", one.agent_id, cut.how()));
+            }
+        }
+        if let Some((text, ballot)) = unseen(debate) {
+            let words = debate.words(text.stage);
+            reasons.push(format!("{}'s last {} was accepted by nobody: it had no {ballot}", text.agent_id, words.noun));
+        }
+        if let Some((text, failed)) = unreplaced(debate) {
+            let (noun, author) = (debate.words(text.stage).noun, &text.agent_id);
+            reasons.push(format!("{author}'s {noun} stands though another text was asked for: its {failed} failed"));
+        }
+        reasons.extend(debate.cuts.iter().map(ToString::to_string));
+        // An answer that was cut at it is a reason of its own.
+        if let Some(tokens) = debate.output_limit.filter(|_| rules == Rules::Unstated) {
+            reasons.push(format!("answers were held to {tokens} tokens to fit the cost limit"));
+        }
+        // By a rule there may be no winner; then the judge's scores decide.
+        if let Some(voting) = debate.voting.as_ref().filter(|one| one.winner.is_none() && one.count.is_none()) {
+            reasons.push(voting.unbroken_in_words().to_owned());
+        }
+        for judgement in debate.judgements.iter().filter(|one| !one.lacking.is_empty()) {
+            let order = if judgement.pass > 1 { "in the opposite order " } else { "" };
+            reasons.push(format!("the judge {order}said nothing on {}", list(&judgement.lacking)));
+        }
+        if let Some(solution) = &debate.final_solution {
+            if let Some(Shortened { from, to }) = solution.shortened {
+                let (from, to) = (thousands(from as u64), thousands(to as u64));
+                reasons.push(format!(
+                    "the judge was shown {to} of {from} characters of the debate: its model's context has no room for more"
+                ));
+            }
+            if let Some(cut) = solution.cut {
+                reasons.push(format!("the solution was cut {}", cut.how()));
+            }
+            if let Some(error) = &solution.parse_error {
+                reasons.push(format!("the judge's assessment is missing ({error})"));
+            }
+        }
+        let kind = match debate.stop_reason {
+            Some(StopReason::Budget) => {
+                reasons.insert(0, "stopped: the cost limit left no room for more".to_owned());
+                OutcomeKind::Stopped
+            }
+            Some(StopReason::User) => {
+                reasons.insert(0, "stopped by the user".to_owned());
+                OutcomeKind::Stopped
+            }
+            None if reasons.is_empty() => OutcomeKind::Full,
+            None => OutcomeKind::Degraded,
+        };
+        Self { kind, reasons }
+    }
+}
+
+/// The text that the answer rests on, where one that was to take its place failed; and what that would have been.
+fn unreplaced(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
+    let last = debate.final_round()?;
+    let yields = |stage: StageId| debate.stage(stage).and_then(|stage| stage.yields);
+    let mut later = debate.failures.iter().map(|failure| &failure.key).filter(|key| key.round > last.round_number);
+    let failed = later.rfind(|key| yields(key.stage) == Some(Yield::Proposal))?;
+    let text = debate.positions(last).into_iter().find(|text| text.agent_id == failed.agent_id)?;
+    Some((&**text, debate.words(failed.stage).noun))
+}
+
+/// The text that the answer rests on, where others were to decide on its author's texts by a word and nobody did on this
+/// one; and what such a decision is called.
+fn unseen(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
+    let decides =
+        |stage: StageId| debate.stage(stage).is_some_and(|stage| stage.in_round && stage.yields == Some(Yield::Ballot));
+    let last = debate.final_round()?;
+    let cast =
+        debate.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round.round_number, one)));
+    let cast = cast.filter(|(_, one)| decides(one.stage) && one.metadata.choice.is_some());
+    let made = cast.map(|(round, one)| (round, one.stage, one.target_agent_id.as_ref()));
+    let failed = debate.failures.iter().map(|failure| &failure.key).filter(|key| decides(key.stage));
+    let failed = failed.map(|key| (0, key.stage, key.target_agent_id.as_ref()));
+    let decisions: Vec<_> = made.chain(failed).collect();
+    debate.positions(last).into_iter().find_map(|text| {
+        let mut of_author = decisions.iter().filter(|(.., about)| *about == Some(&text.agent_id)).peekable();
+        let stage = of_author.peek()?.1;
+        let is_unseen = of_author.all(|(round, ..)| *round != last.round_number);
+        is_unseen.then(|| (&**text, debate.words(stage).noun))
+    })
+}

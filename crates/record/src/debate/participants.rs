@@ -1,0 +1,127 @@
+//! Who takes part in a debate, as far as somebody who watches needs to know.
+
+use std::sync::Arc;
+
+use dialectic_base::money::Usd;
+
+use super::{AgentId, AgentSettings, Debate, Poll, Settings, StageId, StageInfo, Words, stage};
+
+/// One agent or the judge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Participant {
+    /// Its id.
+    pub id: AgentId,
+    /// What people call it.
+    pub name: String,
+    /// Its role.
+    pub role: String,
+    /// Its model.
+    pub model: String,
+}
+
+/// What has been paid for so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spent {
+    /// Input and output tokens.
+    pub tokens: u64,
+    /// Calls of which nobody said how many they took.
+    pub silent_calls: u64,
+    /// The cost; absent as soon as that of one call is unknown.
+    pub cost: Option<Usd>,
+}
+
+/// Who takes part in the debate that is shown, and what it begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PanelInfo {
+    /// The debaters, in the order in which they are shown.
+    pub agents: Vec<Participant>,
+    /// The judge, shown last.
+    pub judge: Participant,
+    /// Rounds at most, unless the protocol goes on behind them.
+    pub rounds: u32,
+    /// The stages of the debate's protocol, in the order in which they are shown.
+    pub stages: Arc<[StageInfo]>,
+    /// What was spent before the first signal: not nothing when a debate is resumed.
+    pub spent: Spent,
+    /// What those who listen had voted for by then.
+    pub polls: Vec<Poll>,
+}
+
+impl Default for Spent {
+    fn default() -> Self {
+        Self { tokens: 0, silent_calls: 0, cost: Some(Usd::ZERO) }
+    }
+}
+
+impl From<&AgentSettings> for Participant {
+    fn from(agent: &AgentSettings) -> Self {
+        let AgentSettings { id, name, role, model, .. } = agent.clone();
+        Self { id, name, role, model }
+    }
+}
+
+impl PanelInfo {
+    /// Of a debate that begins anew, with the stages of its protocol.
+    #[must_use]
+    pub fn new(settings: &Settings, stages: Arc<[StageInfo]>) -> Self {
+        Self {
+            agents: settings.agents.iter().map(Participant::from).collect(),
+            judge: Participant::from(&settings.judge),
+            rounds: settings.debate.rounds,
+            stages,
+            spent: Spent::default(),
+            polls: Vec::new(),
+        }
+    }
+
+    /// Of a debate that is carried on: its totals go on from what `debate` has spent.
+    #[must_use]
+    pub fn resuming(self, debate: &Debate) -> Self {
+        Self {
+            spent: Spent {
+                tokens: debate.total_tokens(),
+                silent_calls: debate.total_usage().silent_calls,
+                cost: debate.total_cost(),
+            },
+            rounds: self.rounds.max(debate.current_round),
+            polls: debate.polls.clone(),
+            ..self
+        }
+    }
+
+    /// What is known of a stage.
+    #[must_use]
+    pub fn stage(&self, id: StageId) -> Option<&StageInfo> {
+        self.stages.iter().find(|stage| stage.id == id)
+    }
+
+    /// The place of a stage among those of its protocol; behind all of them where it is none.
+    #[must_use]
+    pub fn stage_rank(&self, id: StageId) -> usize {
+        self.stages.iter().position(|stage| stage.id == id).unwrap_or(self.stages.len())
+    }
+
+    /// The place among them of the stage within which its calls are made: itself, or of a kind of call the next stage
+    /// that is a place.
+    #[must_use]
+    pub fn place_rank(&self, id: StageId) -> usize {
+        stage::place_rank(&self.stages, id)
+    }
+
+    /// The words for a stage; one that is unknown is called by its id.
+    #[must_use]
+    pub fn words(&self, id: StageId) -> Words {
+        stage::words(&self.stages, id)
+    }
+
+    /// Agents, then the judge.
+    pub fn participants(&self) -> impl Iterator<Item = &Participant> {
+        self.agents.iter().chain([&self.judge])
+    }
+
+    /// What people call the one with that id; the id itself when nobody has it.
+    #[must_use]
+    pub fn name<'a>(&'a self, id: &'a AgentId) -> &'a str {
+        self.participants().find(|participant| participant.id == *id).map_or(id.as_str(), |found| &found.name)
+    }
+}

@@ -1,0 +1,500 @@
+//! Where a running debate stands, reduced from its signals. No terminal and no clock: whoever shows a debate shares
+//! it.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use dialectic_base::call::CallRecord;
+
+use super::{AgentId, CallKey, Event, PanelInfo, Poll, Polls, Settled, Signal, Spent, StageId};
+
+/// How much is kept of the end of an answer on its way, in bytes: more than any line shows.
+const KEPT: usize = 600;
+
+/// Where a running debate stands.
+#[derive(Debug, Clone)]
+pub struct Progress {
+    panel: PanelInfo,
+    begun: Instant,
+    round: u32,
+    stage: Option<StageId>,
+    stages: BTreeMap<Place, (StageId, StageProgress)>,
+    /// The stages of `stages`, in the order in which they began.
+    begun_stages: Vec<(u32, StageId)>,
+    calls: BTreeMap<CallKey, CallInFlight>,
+    polls: Vec<Poll>,
+    /// The calls that failed for good, ballots among them.
+    failed: Vec<CallKey>,
+    spent: Spent,
+    activity: DebateActivity,
+    /// How many calls wait for a server that is gone.
+    waiting: usize,
+}
+
+/// The place of a stage in a debate: its round, the rank of the place in which its calls are made, and, as several share
+/// that, which began first.
+type Place = (u32, usize, usize);
+
+/// How far the calls of a stage are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StageProgress {
+    /// Results that it takes.
+    pub total: usize,
+    /// Results that are there.
+    pub done: usize,
+    /// Results that will never be there.
+    pub failed: usize,
+    /// Whether it has come to its end.
+    pub is_over: bool,
+}
+
+/// A call that was made and has not come back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallInFlight {
+    /// When it was made.
+    pub since: Instant,
+    /// Its latest failed attempt.
+    pub retry: Option<Retry>,
+    /// What has come in of the answer since; nothing where answers come as a whole.
+    pub words: WordsSoFar,
+}
+
+/// What has come in of an answer that is on its way.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WordsSoFar {
+    count: u64,
+    end: String,
+}
+
+impl WordsSoFar {
+    /// How many words there are; a word may come in pieces.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The end of the text, as it came: a model wrote it, and it is not cleaned.
+    #[must_use]
+    pub fn end(&self) -> &str {
+        &self.end
+    }
+
+    /// Takes in what follows.
+    pub fn append(&mut self, text: &str) {
+        let mut in_word = self.end.chars().next_back().is_some_and(|c| !c.is_whitespace());
+        for c in text.chars() {
+            self.count += u64::from(!in_word && !c.is_whitespace());
+            in_word = !c.is_whitespace();
+        }
+        self.end.push_str(text);
+        let surplus = self.end.len().saturating_sub(KEPT);
+        let cut = (surplus..=self.end.len()).find(|place| self.end.is_char_boundary(*place));
+        self.end.drain(..cut.unwrap_or(0));
+    }
+}
+
+impl CallInFlight {
+    fn new(since: Instant) -> Self {
+        Self { since, retry: None, words: WordsSoFar::default() }
+    }
+}
+
+/// An attempt that will be made because one failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retry {
+    /// Counted from 1.
+    pub number: u32,
+    /// When it is made.
+    pub due: Instant,
+    /// Why.
+    pub error: String,
+}
+
+/// An agent (or the judge) with calls in flight.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Busy<'a> {
+    /// Who.
+    pub agent_id: &'a AgentId,
+    /// Its calls, by round, stage and whom they are about; never empty.
+    pub calls: Vec<(&'a CallKey, &'a CallInFlight)>,
+}
+
+/// Whether there is progress to be shown at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DebateActivity {
+    /// It runs.
+    Running,
+    /// It waits for the user, or has ended.
+    Resting,
+}
+
+impl Progress {
+    /// Of a debate (or the resumed rest of one) that begins at `now`.
+    #[must_use]
+    pub fn new(panel: PanelInfo, now: Instant) -> Self {
+        Self {
+            spent: panel.spent,
+            polls: panel.polls.clone(),
+            failed: Vec::new(),
+            panel,
+            begun: now,
+            round: 0,
+            stage: None,
+            stages: BTreeMap::new(),
+            begun_stages: Vec::new(),
+            calls: BTreeMap::new(),
+            activity: DebateActivity::Running,
+            waiting: 0,
+        }
+    }
+
+    /// Takes in one signal, which arrived at `now`.
+    pub fn see(&mut self, signal: &Signal, now: Instant) {
+        match signal {
+            Signal::Recorded(recorded) => self.see_event(&recorded.event),
+            Signal::StageStarted { stage, round, total } => {
+                self.round = self.round.max(*round);
+                if !self.begun_stages.contains(&(*round, *stage)) {
+                    self.begun_stages.push((*round, *stage));
+                }
+                let Some(place) = self.place(*round, *stage) else { return };
+                let (_, progress) = self.stages.entry(place).or_insert((*stage, StageProgress::default()));
+                // One that goes on behind a pause counts what is left to do.
+                *progress = StageProgress {
+                    total: *total,
+                    ..if progress.is_over { StageProgress::default() } else { *progress }
+                };
+            }
+            Signal::StageEnded { stage, round, .. } => {
+                if let Some(progress) = self.progress_of(*round, *stage) {
+                    progress.is_over = true;
+                }
+            }
+            Signal::CallStarted { key, .. } => {
+                self.calls.insert(key.clone(), CallInFlight::new(now));
+            }
+            Signal::CallRetrying { key, attempt, error, wait } => {
+                let retry = Retry { number: *attempt, due: now + *wait, error: error.clone() };
+                let call = self.calls.entry(key.clone()).or_insert_with(|| CallInFlight::new(now));
+                *call = CallInFlight { retry: Some(retry), ..CallInFlight::new(call.since) };
+            }
+            Signal::Words { key, text } => {
+                if let Some(call) = self.calls.get_mut(key) {
+                    call.words.append(text);
+                }
+            }
+            Signal::CallEnded { key, .. } => {
+                self.calls.remove(key);
+            }
+            Signal::ServerGone { calls, .. } => self.waiting = *calls,
+            Signal::ServerBack => self.waiting = 0,
+            Signal::RoundEnded { .. } | Signal::Warning { .. } => {}
+        }
+    }
+
+    fn see_event(&mut self, event: &Event) {
+        if let Some((key, settled)) = event.settles()
+            && let Some(progress) = self.progress_of(key.round, key.stage)
+        {
+            match settled {
+                Settled::Done | Settled::Empty => progress.done += 1,
+                Settled::Failed => progress.failed += 1,
+            }
+        }
+        self.pay(event.call());
+        match event {
+            Event::StageEntered { stage } => {
+                self.stage = Some(*stage);
+                self.activity = DebateActivity::Running;
+            }
+            Event::RoundBegun { round, .. } => {
+                self.round = *round;
+                // A protocol may go on behind the last round that was to be.
+                self.panel.rounds = self.panel.rounds.max(*round);
+                // A stage of an earlier round that never ended was given up with its round.
+                self.stages.retain(|(of, ..), _| of >= round);
+            }
+            Event::Polled { key, vote, reason, .. } => Poll::cast(&mut self.polls, key, vote, reason),
+            Event::CallFailed { failure, .. } => self.failed.push(failure.key.clone()),
+            Event::Reopened { keys } => {
+                self.failed.retain(|key| !keys.contains(key));
+                for key in keys {
+                    if let Some(progress) = self.progress_of(key.round, key.stage) {
+                        progress.failed = progress.failed.saturating_sub(1);
+                        progress.is_over = false;
+                    }
+                }
+            }
+            Event::Resumed => self.activity = DebateActivity::Running,
+            Event::Suspended { .. } | Event::Paused | Event::Failed { .. } | Event::Completed { .. } => {
+                self.activity = DebateActivity::Resting;
+                self.waiting = 0;
+                self.calls.clear();
+            }
+            _ => {}
+        }
+    }
+
+    /// Who takes part.
+    #[must_use]
+    pub fn panel(&self) -> &PanelInfo {
+        &self.panel
+    }
+
+    /// The round in progress, 0 before the first.
+    #[must_use]
+    pub fn round(&self) -> u32 {
+        self.round
+    }
+
+    /// What has been spent so far.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        self.spent
+    }
+
+    /// Time since the beginning.
+    #[must_use]
+    pub fn elapsed(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.begun)
+    }
+
+    /// How many calls wait for a server that is gone, while the debate cannot go on without it.
+    #[must_use]
+    pub fn waiting_for_server(&self) -> usize {
+        self.waiting
+    }
+
+    /// Whether the debate is running: not before the user has answered, not after its end.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.activity == DebateActivity::Running
+    }
+
+    /// The stages of the present round whose calls have begun: in the order of their places, those that share one as
+    /// they began.
+    pub fn stages(&self) -> impl Iterator<Item = (StageId, StageProgress)> {
+        let present = self.stages.iter().filter(|((round, ..), _)| *round == self.round);
+        present.map(|(_, (stage, progress))| (*stage, *progress))
+    }
+
+    /// How those who listened voted, once the last of several polls has been held in `stage`.
+    #[must_use]
+    pub fn polls_compared_in(&self, stage: StageId) -> Option<Polls<'_>> {
+        let polls = Polls::among(&self.polls, &self.failed, |stage| self.panel.stage_rank(stage))?;
+        (polls.is_compared() && polls.held.last()?.stage == stage).then_some(polls)
+    }
+
+    /// The stage that was entered last; absent before the first.
+    #[must_use]
+    pub fn stage(&self) -> Option<StageId> {
+        self.stage
+    }
+
+    /// Who has calls in flight: agents in the panel's order, then the judge.
+    #[must_use]
+    pub fn busy(&self) -> Vec<Busy<'_>> {
+        let of = |id: &AgentId| {
+            let mut calls: Vec<_> = self.calls.iter().filter(|(key, _)| key.agent_id == *id).collect();
+            calls.sort_by_key(|(key, _)| (key.round, self.panel.place_rank(key.stage)));
+            calls
+        };
+        self.panel
+            .participants()
+            .map(|participant| Busy { agent_id: &participant.id, calls: of(&participant.id) })
+            .filter(|busy| !busy.calls.is_empty())
+            .collect()
+    }
+
+    /// Of a stage whose calls have begun.
+    fn place(&self, round: u32, stage: StageId) -> Option<Place> {
+        let began = self.begun_stages.iter().position(|begun| *begun == (round, stage))?;
+        Some((round, self.panel.place_rank(stage), began))
+    }
+
+    fn progress_of(&mut self, round: u32, stage: StageId) -> Option<&mut StageProgress> {
+        let place = self.place(round, stage)?;
+        self.stages.get_mut(&place).map(|(_, progress)| progress)
+    }
+
+    fn pay(&mut self, call: Option<&CallRecord>) {
+        if let Some(call) = call.filter(|call| !call.copied) {
+            self.spent.tokens += call.tokens.unwrap_or_default().total();
+            self.spent.silent_calls += u64::from(call.is_silent());
+            self.spent.cost = self.spent.cost.zip(call.cost_usd).map(|(sum, cost)| sum + cost);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{
+        self, CRITIQUE, EVALUATION, PROPOSAL, call_ended, call_failed, call_started, contributed, panel, recorded,
+        retrying, round_begun, stage_ended, stage_started, words,
+    };
+    use super::*;
+    use dialectic_base::money::Usd;
+
+    fn progress_after(signals: &[Signal]) -> (Progress, Instant) {
+        let now = Instant::now();
+        let mut progress = Progress::new(panel(), now);
+        for signal in signals {
+            progress.see(signal, now);
+        }
+        (progress, now)
+    }
+
+    /// The first stage of the round that is under way.
+    fn running(progress: &Progress) -> Option<(StageId, StageProgress)> {
+        progress.stages().find(|(_, so_far)| so_far.total > 0 && !so_far.is_over)
+    }
+
+    #[test]
+    fn the_earliest_unfinished_stage_is_the_one_shown() {
+        let mut signals = vec![
+            round_begun(1),
+            stage_started(PROPOSAL, 3),
+            contributed(PROPOSAL, "agent-kiss", None),
+            stage_started(CRITIQUE, 6),
+            contributed(CRITIQUE, "agent-kiss", Some("agent-architect")),
+        ];
+        let proposal = StageProgress { total: 3, done: 1, ..StageProgress::default() };
+        assert_eq!(running(&progress_after(&signals).0), Some((PROPOSAL, proposal)));
+        signals.push(stage_ended(PROPOSAL, 0, 0));
+        let critique = StageProgress { total: 6, done: 1, ..StageProgress::default() };
+        assert_eq!(running(&progress_after(&signals).0), Some((CRITIQUE, critique)));
+        signals.push(stage_ended(CRITIQUE, 0, 0));
+        assert_eq!(running(&progress_after(&signals).0), None);
+    }
+
+    #[test]
+    fn stages_that_are_unknown_are_told_apart_and_come_last() {
+        let [first, second] = ["encore", "after-party"].map(StageId::new);
+        let mut signals = vec![stage_started(first, 1), stage_started(second, 2), stage_ended(second, 2, 0)];
+        let progress = StageProgress { total: 1, ..StageProgress::default() };
+        assert_eq!(running(&progress_after(&signals).0), Some((first, progress)));
+        signals.push(stage_started(CRITIQUE, 1));
+        assert_eq!(running(&progress_after(&signals).0), Some((CRITIQUE, progress)));
+    }
+
+    #[test]
+    fn a_round_behind_the_last_is_one_more_of_them() {
+        let rounds = |signals: &[Signal]| progress_after(signals).0.panel().rounds;
+        assert_eq!(rounds(&[round_begun(3)]), 3);
+        assert_eq!(rounds(&[round_begun(3), round_begun(4)]), 4);
+    }
+
+    #[test]
+    fn within_one_place_stages_are_in_the_order_in_which_they_began() {
+        let [opening, examination, rebuttal] = ["opening", "cross-examination", "rebuttal"].map(StageId::new);
+        let now = Instant::now();
+        let panel = PanelInfo { stages: crate::protocol::LINCOLN_DOUGLAS.infos(), ..panel() };
+        let mut progress = Progress::new(panel, now);
+        for signal in [rebuttal, opening, examination].map(|stage| stage_started(stage, 1)) {
+            progress.see(&signal, now);
+        }
+        let shown: Vec<StageId> = progress.stages().map(|(stage, _)| stage).collect();
+        assert_eq!(shown, [opening, examination, rebuttal]);
+    }
+
+    #[test]
+    fn a_stage_that_never_ended_goes_with_its_round() {
+        let (progress, _) = progress_after(&[round_begun(1), stage_started(CRITIQUE, 6), round_begun(2)]);
+        assert_eq!((progress.round(), running(&progress)), (2, None));
+    }
+
+    #[test]
+    fn failures_are_counted_apart_and_cost_nothing() {
+        let (progress, _) = progress_after(&[
+            stage_started(PROPOSAL, 3),
+            contributed(PROPOSAL, "agent-kiss", None),
+            fixture::failed(PROPOSAL, "agent-architect", None, "no answer"),
+        ]);
+        let expected = StageProgress { total: 3, done: 1, failed: 1, ..StageProgress::default() };
+        assert_eq!(running(&progress), Some((PROPOSAL, expected)));
+        assert_eq!(progress.spent(), Spent { tokens: 1_434, silent_calls: 0, cost: Some(Usd::from_dollars(0.01)) });
+    }
+
+    #[test]
+    fn one_unknown_cost_makes_the_total_unknown() {
+        let (progress, _) = progress_after(&[
+            contributed(PROPOSAL, "agent-kiss", None),
+            fixture::contributed_unpriced(PROPOSAL, "agent-architect"),
+            contributed(PROPOSAL, "agent-kiss", None),
+        ]);
+        assert_eq!(progress.spent(), Spent { tokens: 3 * 1_434, silent_calls: 0, cost: None });
+    }
+
+    #[test]
+    fn busy_agents_come_in_the_panels_order_with_all_their_calls() {
+        let (progress, now) = progress_after(&[
+            call_started(EVALUATION, "judge", None),
+            call_started(CRITIQUE, "agent-kiss", Some("agent-performance")),
+            call_started(CRITIQUE, "agent-kiss", Some("agent-architect")),
+            call_started(PROPOSAL, "agent-architect", None),
+            call_ended(PROPOSAL, "agent-architect", None),
+            retrying(CRITIQUE, "agent-kiss", Some("agent-architect"), "rate limited"),
+        ]);
+        let busy = progress.busy();
+        let seen: Vec<_> = busy.iter().map(|busy| (busy.agent_id.as_str(), busy.calls.len())).collect();
+        assert_eq!(seen, [("agent-kiss", 2), ("judge", 1)]);
+        let retry = Retry { number: 2, due: now + Duration::from_secs(4), error: "rate limited".to_owned() };
+        assert_eq!(busy[0].calls[0].1.retry, Some(retry));
+        assert_eq!(busy[0].calls[1].1.retry, None);
+    }
+
+    #[test]
+    fn words_are_counted_until_a_retry_and_only_for_calls_in_flight() {
+        let (architect, kiss) = ("agent-architect", "agent-kiss");
+        let mut signals = vec![
+            call_started(PROPOSAL, architect, None),
+            words(PROPOSAL, architect, None, "one two th"),
+            words(PROPOSAL, architect, None, "ree four"),
+            words(PROPOSAL, kiss, None, "of a call that has come back"),
+        ];
+        let (progress, _) = progress_after(&signals);
+        let busy = progress.busy();
+        assert_eq!((busy.len(), busy[0].calls[0].1.words.count()), (1, 4));
+        signals.push(retrying(PROPOSAL, architect, None, "the stream was silent"));
+        assert_eq!(progress_after(&signals).0.busy()[0].calls[0].1.words.count(), 0);
+        signals.push(words(PROPOSAL, architect, None, "once more"));
+        let (progress, now) = progress_after(&signals);
+        let call = progress.busy()[0].calls[0].1.clone();
+        assert_eq!((call.words.count(), call.retry.map(|retry| retry.number), call.since), (2, Some(2), now));
+    }
+
+    #[test]
+    fn nothing_is_busy_while_the_debate_rests() {
+        let mut signals = vec![
+            call_started(PROPOSAL, "agent-kiss", None),
+            call_failed(PROPOSAL, "agent-architect", None, "gone"),
+            recorded(Event::Paused),
+        ];
+        let (progress, _) = progress_after(&signals);
+        assert!(!progress.is_running() && progress.busy().is_empty());
+        signals.push(recorded(Event::Resumed));
+        assert!(progress_after(&signals).0.is_running());
+    }
+
+    #[test]
+    fn what_another_debate_paid_for_costs_nothing() {
+        let Signal::Recorded(paid) = contributed(PROPOSAL, "agent-kiss", None) else {
+            panic!("a contribution is recorded");
+        };
+        let Event::Contributed { key, contribution, call: Some(call) } = paid.event.clone() else {
+            panic!("a contribution that took a call");
+        };
+        let call = Some(CallRecord { copied: true, ..call });
+        let (progress, _) = progress_after(&[recorded(Event::Contributed { key, contribution, call })]);
+        assert_eq!(progress.spent(), Spent::default());
+    }
+
+    #[test]
+    fn a_resumed_debate_goes_on_from_what_it_spent() {
+        let before = Spent { tokens: 10, silent_calls: 0, cost: None };
+        let now = Instant::now();
+        let mut progress = Progress::new(PanelInfo { spent: before, ..panel() }, now);
+        progress.see(&contributed(PROPOSAL, "agent-kiss", None), now);
+        assert_eq!(progress.spent(), Spent { tokens: 1_444, silent_calls: 0, cost: None });
+    }
+}

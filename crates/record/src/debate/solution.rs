@@ -1,0 +1,60 @@
+//! The judge's answer.
+
+use serde::{Deserialize, Serialize};
+
+use dialectic_base::call::Cut;
+
+use super::{AgentId, Ruling};
+
+/// The final solution of a debate.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Solution {
+    /// The whole answer as Markdown, the judge's assessment included.
+    pub description: String,
+    /// Never written by this program; kept from older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub implementation: Option<String>,
+    /// What is given up for what.
+    #[serde(default)]
+    pub tradeoffs: Vec<String>,
+    /// What the judge advises.
+    #[serde(default)]
+    pub recommendations: Vec<String>,
+    /// How sure the judge is, 0 to 100; absent when its answer could not be read.
+    #[serde(default, serialize_with = "super::number::serialize_option")]
+    pub confidence: Option<f64>,
+    /// The judge's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub synthesized_by: Option<AgentId>,
+    /// Major requirements that the solution does not fulfil.
+    #[serde(default)]
+    pub unfulfilled_major_requirements: Vec<String>,
+    /// What is left to be answered.
+    #[serde(default)]
+    pub open_questions: Vec<String>,
+    /// What the judge decided on the points that were open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rulings: Vec<Ruling>,
+    /// Whose refinement it is, or is built on (voting and merge).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<AgentId>,
+    /// What the judge's answer lacks of what was asked for: its assessment, or all that could be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parse_error: Option<String>,
+    /// How the text was cut, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
+    /// How much of the debate's texts the judge was shown, where not all of them fit its model's context window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortened: Option<Shortened>,
+}
+
+/// What was left of texts that were too long, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shortened {
+    /// Before.
+    pub from: usize,
+    /// After, at most.
+    pub to: usize,
+}

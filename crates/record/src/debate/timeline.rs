@@ -1,0 +1,287 @@
+//! A past debate as it was seen: its events and, around them, the signals that a running debate gives and nobody keeps.
+//!
+//! When a call began follows from when its result was recorded and how long it took; which stages there were follows
+//! from the results. What was in flight when a run was killed left no trace, and retries and warnings did not either.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use dialectic_base::call::CallRecord;
+
+use super::stage::place_of;
+use super::{CallKey, Event, Ledger, Recorded, RoundInProgress, Settled, Signal, StageId, StageInfo};
+
+/// A signal in its time.
+#[derive(Debug, Clone)]
+pub struct Moment {
+    /// How long after the beginning.
+    pub at: Duration,
+    /// The signal.
+    pub signal: Signal,
+}
+
+/// The most that is kept of the time between two runs, and of the time for which a debate waited for its user.
+const LONGEST_REST: u64 = 1_000;
+
+/// Everything that a debate showed, in the order and at the times at which it did. Times in which it did not run are
+/// cut to a second. What was done with the debate behind its end is left out.
+#[must_use]
+pub fn timeline(events: &[Recorded]) -> Vec<Moment> {
+    let ended = events.iter().position(|recorded| matches!(recorded.event, Event::Completed { .. }));
+    let events = ended.and_then(|index| events.get(..=index)).unwrap_or(events);
+    let clock = Clock::of(events);
+    let stages: &[StageInfo] = match events.first().map(|recorded| &recorded.event) {
+        Some(Event::Created(created)) => &created.stages,
+        _ => &[],
+    };
+    let rank = |id: StageId| stages.iter().position(|stage| stage.id == id).unwrap_or(stages.len());
+    let mut placed: Vec<(Place, Signal)> = Vec::new();
+    let (mut in_progress, mut ledger) = (RoundInProgress::default(), Ledger::default());
+    for (index, recorded) in events.iter().enumerate() {
+        let at = clock.time(index);
+        if let Some(round) = in_progress.ended_by(&recorded.event, stages) {
+            placed.push((Place { at, index, rank: Rank::RoundEnded }, Signal::round_ended(round, &ledger)));
+        }
+        if let Event::Contributed { key, contribution, .. } = &recorded.event {
+            ledger.take(key.round, contribution);
+        }
+        placed.push((Place { at, index, rank: Rank::Event }, Signal::Recorded(Arc::new(recorded.clone()))));
+    }
+    let works = works(events, &clock);
+    // By run, round, rank, id and visit: stages that are unknown share a rank.
+    let mut by_stage: BTreeMap<(usize, u32, usize, StageId, usize), Vec<&Work>> = BTreeMap::new();
+    let mut wanted: BTreeMap<(u32, StageId, usize), BTreeSet<&CallKey>> = BTreeMap::new();
+    let mut visits: BTreeMap<(u32, StageId), Visit> = BTreeMap::new();
+    for work in &works {
+        let CallKey { round, stage, .. } = work.key;
+        let visit = visits.entry((round, stage)).or_insert(Visit { number: 1, pass: work.key.pass, last: work.index });
+        visit.go_on(events, work, place_of(stages, stage).map(|place| place.id));
+        by_stage.entry((work.run, round, rank(stage), stage, visit.number)).or_default().push(work);
+        wanted.entry((round, stage, visit.number)).or_default().insert(&work.key);
+        if !work.was_called {
+            continue;
+        }
+        let start = Place { at: work.begun, index: work.index, rank: Rank::CallStarted };
+        placed.push((start, Signal::CallStarted { key: work.key.clone(), model: work.model.clone(), asked: None }));
+        let end = Place { at: clock.time(work.index), index: work.index, rank: Rank::CallEnded };
+        placed.push((end, work.ended()));
+    }
+    let mut there: BTreeMap<(u32, StageId, usize), usize> = BTreeMap::new();
+    for ((run, round, rank, stage, visit), works) in by_stage {
+        let before = there.get(&(round, stage, visit)).copied().unwrap_or(0);
+        let done = works.iter().filter(|work| work.error.is_none()).count();
+        *there.entry((round, stage, visit)).or_default() += done;
+        let expected = wanted.get(&(round, stage, visit)).map_or(0, BTreeSet::len);
+        let (Some(first), Some(last)) = (works.iter().min_by_key(|work| work.begun), works.last()) else { continue };
+        // A kind of call begins when its first call does, somewhere within the place where it is made.
+        let is_place = stages.get(rank).is_some_and(|stage| stage.is_place);
+        let entry = if is_place { entered(events, &clock, run, first, stage) } else { None };
+        let start = match entry {
+            Some(index) if clock.time(index) <= first.begun => {
+                Place { at: clock.time(index), index, rank: Rank::StageAfterEntry }
+            }
+            _ => Place { at: first.begun, index: first.index, rank: Rank::StageStarted },
+        };
+        let total = expected.saturating_sub(before);
+        placed.push((start, Signal::StageStarted { stage, round, total }));
+        // A stage in which a run was cut off has no end in it.
+        if clock.goes_on(events, last.index) {
+            let at = clock.time(last.index);
+            let (done, failed) = (before + done, expected.saturating_sub(before + done));
+            let end = Place { at, index: last.index, rank: Rank::StageEnded };
+            placed.push((end, Signal::StageEnded { stage, round, done, failed }));
+        }
+    }
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(place, signal)| Moment { at: Duration::from_millis(place.at), signal }).collect()
+}
+
+/// Where a signal belongs: at a time, there beside an event, there in an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    at: u64,
+    index: usize,
+    rank: Rank,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    StageStarted,
+    CallStarted,
+    RoundEnded,
+    Event,
+    StageAfterEntry,
+    CallEnded,
+    StageEnded,
+}
+
+/// When each event is shown, in milliseconds from the beginning.
+struct Clock {
+    times: Vec<u64>,
+    /// When the stretch began in which the event happened: nothing that led to it began earlier.
+    since: Vec<u64>,
+    /// Which run it belongs to.
+    runs: Vec<usize>,
+}
+
+impl Clock {
+    fn of(events: &[Recorded]) -> Self {
+        let mut clock = Self { times: Vec::new(), since: Vec::new(), runs: Vec::new() };
+        let (mut now, mut since, mut run, mut resting) = (0, 0, 0, false);
+        let mut previous: Option<&Recorded> = None;
+        for recorded in events {
+            let passed = previous.map_or(0, |previous| recorded.at.millis_since(previous.at));
+            let resumed = recorded.event == Event::Resumed;
+            run += usize::from(resumed);
+            if resumed || resting || recorded.event.is_about_the_record() {
+                now += passed.min(LONGEST_REST);
+                since = now;
+            } else {
+                now += passed;
+            }
+            resting = match &recorded.event {
+                Event::Suspended { .. } | Event::Paused | Event::Failed { .. } => true,
+                Event::QuestionAnswered { .. }
+                | Event::QuestionsEnded
+                | Event::CostAcknowledged
+                | Event::FollowUpAsked { .. }
+                | Event::FollowUpAnswered { .. }
+                | Event::Rated { .. }
+                | Event::Tagged { .. } => resting,
+                _ => false,
+            };
+            clock.times.push(now);
+            clock.since.push(since);
+            clock.runs.push(run);
+            previous = Some(recorded);
+        }
+        clock
+    }
+
+    fn time(&self, index: usize) -> u64 {
+        self.times.get(index).copied().unwrap_or_default()
+    }
+
+    /// When something began that took so long until this event.
+    fn before(&self, index: usize, took: u64) -> u64 {
+        self.time(index).saturating_sub(took).max(self.since.get(index).copied().unwrap_or_default())
+    }
+
+    fn run(&self, index: usize) -> usize {
+        self.runs.get(index).copied().unwrap_or_default()
+    }
+
+    /// Whether the run went on to another stage behind that event, or to its end.
+    fn goes_on(&self, events: &[Recorded], index: usize) -> bool {
+        let behind =
+            events.iter().enumerate().skip(index + 1).take_while(|(other, _)| self.run(*other) == self.run(index));
+        behind.into_iter().any(|(_, recorded)| {
+            matches!(
+                recorded.event,
+                Event::StageEntered { .. } | Event::Synthesized { .. } | Event::Failed { .. } | Event::Completed { .. }
+            )
+        })
+    }
+}
+
+/// A result, and what led to it.
+struct Work {
+    key: CallKey,
+    run: usize,
+    /// The event that holds it.
+    index: usize,
+    /// When its first call began.
+    begun: u64,
+    model: String,
+    call: Option<CallRecord>,
+    error: Option<String>,
+    was_called: bool,
+}
+
+impl Work {
+    fn ended(&self) -> Signal {
+        let call = self.call.as_ref();
+        Signal::CallEnded {
+            key: self.key.clone(),
+            latency_ms: call.map_or(0, |call| call.latency_ms),
+            tokens: call.and_then(|call| call.tokens).filter(|_| self.error.is_none()),
+            cost_usd: call.and_then(|call| call.cost_usd).filter(|_| self.error.is_none()),
+            error: self.error.clone(),
+            waits_for_server: false,
+        }
+    }
+}
+
+/// The calls that came to their end, in the order in which they did.
+fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
+    let mut works = Vec::new();
+    // Calls whose first reply was no result yet.
+    let mut begun: BTreeMap<(usize, CallKey), u64> = BTreeMap::new();
+    for (index, recorded) in events.iter().enumerate() {
+        let run = clock.run(index);
+        if let Event::Replied { key, call, .. } = &recorded.event {
+            let start = clock.before(index, call.latency_ms);
+            begun.entry((run, key.clone())).or_insert(start);
+        }
+        let Some((key, settled)) = recorded.event.settles() else { continue };
+        let call = recorded.event.call();
+        let carried_over = call.is_none() && settled != Settled::Failed;
+        let first = begun.remove(&(run, key.clone()));
+        // What was taken over from another debate took its time there.
+        let copied = call.is_some_and(|call| call.copied);
+        let took = call.filter(|call| !call.copied).map_or(0, |call| call.latency_ms);
+        let start = first.unwrap_or_else(|| clock.before(index, took));
+        works.push(Work {
+            key: key.clone(),
+            run,
+            index,
+            begun: start,
+            model: call.map(|call| call.model.clone()).unwrap_or_default(),
+            call: call.cloned(),
+            error: match &recorded.event {
+                Event::CallFailed { failure, .. } => Some(failure.error.clone()),
+                _ => None,
+            },
+            was_called: !carried_over && !copied,
+        });
+    }
+    works
+}
+
+/// The last time, so far, that a debate was in a stage of a round: a protocol may come back to it, as to questions once
+/// they are answered.
+struct Visit {
+    number: usize,
+    /// The highest pass of its calls.
+    pass: u8,
+    /// The event of the last result.
+    last: usize,
+}
+
+impl Visit {
+    /// Takes in what came next in that stage, which is a new visit where the debate was elsewhere since and asked anew.
+    /// The calls of the stage are made at `place`.
+    fn go_on(&mut self, events: &[Recorded], work: &Work, place: Option<StageId>) {
+        let since = events.get(self.last..work.index).unwrap_or_default();
+        let is_elsewhere =
+            |recorded: &Recorded| matches!(recorded.event, Event::StageEntered { stage } if Some(stage) != place);
+        self.number += usize::from(work.key.pass > self.pass && since.iter().any(is_elsewhere));
+        (self.pass, self.last) = (self.pass.max(work.key.pass), work.index);
+    }
+}
+
+/// Where the stage of a piece of work was entered in the same run.
+fn entered(events: &[Recorded], clock: &Clock, run: usize, first: &Work, place: StageId) -> Option<usize> {
+    let before = events.iter().enumerate().take(first.index).rev();
+    // A stage has the same place in every round.
+    let is_in_reach = |(index, recorded): &(usize, &Recorded)| {
+        clock.run(*index) == run && !matches!(recorded.event, Event::RoundBegun { .. })
+    };
+    let mut before = before.take_while(is_in_reach);
+    let is_entry = |event: &Event| matches!(event, Event::StageEntered { stage } if *stage == place);
+    before.find(|(_, recorded)| is_entry(&recorded.event)).map(|(index, _)| index)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! The templates and the environment that renders them.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
+use thiserror::Error;
+
+use dialectic_base::markdown::fenced;
+
+/// The macros that templates import. Not a template of its own.
+pub(super) const PARTS: (&str, &str) = ("parts.md", include_str!("../../../../prompts/parts.md"));
+
+/// Declares [`Template`], with the file of each variant below `prompts/`.
+macro_rules! templates {
+    ($($(#[$doc:meta])+ $variant:ident => $file:literal,)+) => {
+        /// A template. Its variables are the fields of the values ([`Fill`](super::Fill)) that names it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Template {
+            $($(#[$doc])+ $variant,)+
+        }
+
+        impl Template {
+            /// All templates.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// Its file, relative to `prompts/`, with `/` between directories.
+            #[must_use]
+            pub fn file(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $file,)+
+                }
+            }
+
+            /// Its text as compiled in.
+            #[must_use]
+            pub fn text(self) -> &'static str {
+                match self {
+                    $(Self::$variant => include_str!(concat!("../../../../prompts/", $file)),)+
+                }
+            }
+        }
+    };
+}
+
+templates! {
+    /// Problem, files, clarifications: the beginning of every prompt.
+    Beginning => "beginning.md",
+    /// The finished rounds.
+    History => "history.md",
+    /// An agent's own history, where its summary prompt wants it.
+    OwnHistory => "phases/own-history.md",
+    /// The judge assesses a solution that came without an assessment.
+    Assess => "judge/assess.md",
+    /// What is said after an answer that could not be read.
+    SecondChance => "second-chance.md",
+    /// What is said after an answer of the judge without a solution.
+    NoSolution => "judge/no-solution.md",
+    /// What an evaluator is shown of the user's answers.
+    EvaluatorClarifications => "evaluator/clarifications.md",
+    /// The same where the prompt is the user's own.
+    PlainClarifications => "evaluator/clarifications-plain.md",
+}
+
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.file())
+    }
+}
+
+/// A template that could not be rendered: a defect of this program, as templates and values are both compiled in.
+#[derive(Debug, Error)]
+#[error("prompt template {template} could not be rendered")]
+pub struct PromptError {
+    /// Its file.
+    pub template: &'static str,
+    /// What the template engine says.
+    #[source]
+    pub source: minijinja::Error,
+}
+
+/// Renders `template` with `values`, in one pass.
+pub(super) fn render(template: Template, values: Value) -> Result<String, PromptError> {
+    let rendered = environment().get_template(template.file()).and_then(|compiled| compiled.render(values));
+    rendered.map_err(|source| PromptError { template: template.file(), source })
+}
+
+/// The environment: strict about undefined variables, without escaping, with templates compiled at first use.
+pub(super) fn environment() -> &'static Environment<'static> {
+    static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        environment.set_auto_reload(false);
+        environment.set_loader(|name| Ok(source_of(name)));
+        environment.add_filter("fence", |text: &str, info: &str| fenced(info, text));
+        environment.add_filter("line", line);
+        environment
+    });
+    &ENVIRONMENT
+}
+
+fn source_of(name: &str) -> Option<&'static str> {
+    let (parts, text) = PARTS;
+    if name == parts {
+        return Some(text);
+    }
+    Template::ALL.iter().find(|template| template.file() == name).map(|template| template.text())
+}
+
+/// `text` on one line, so that a name in a heading stays in it.
+fn line(text: &str) -> String {
+    text.split(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
+        .filter(|piece| !piece.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::super::evaluator;
+    use super::*;
+    use crate::protocol::{ANSWER, PROTOCOLS};
+
+    /// Every Markdown file below `directory`, relative to `root`.
+    fn files(root: &Path, directory: &Path, found: &mut BTreeSet<String>) {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                files(root, &path, found);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                found.insert(path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/"));
+            }
+        }
+    }
+
+    #[test]
+    fn every_prompt_file_is_used() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../prompts");
+        let mut on_disk = BTreeSet::new();
+        files(&root, &root, &mut on_disk);
+        on_disk.retain(|file| !file.starts_with("offline/") && !file.starts_with("roles/"));
+        let mut known: BTreeSet<String> = Template::ALL.iter().map(|template| template.file().to_owned()).collect();
+        known.extend(PROTOCOLS.iter().flat_map(|protocol| protocol.prompts).map(|prompt| prompt.file.to_owned()));
+        known.insert(ANSWER.file.to_owned());
+        known.extend(["README.md", "system.md", "parts.md", "judge/role.md"].map(str::to_owned));
+        known.extend([evaluator::SYSTEM, evaluator::USER].map(|(file, _)| file.to_owned()));
+        assert_eq!(on_disk, known);
+    }
+
+    #[test]
+    fn parts_read_nothing_but_their_arguments() {
+        let parts = environment().get_template("parts.md").unwrap();
+        assert!(parts.undeclared_variables(false).is_empty());
+    }
+
+    #[test]
+    fn a_missing_variable_is_an_error_that_names_the_template() {
+        let error = render(Template::Beginning, minijinja::context! { problem => "p" }).unwrap_err();
+        assert_eq!(error.to_string(), "prompt template beginning.md could not be rendered");
+        assert_eq!(error.source.kind(), minijinja::ErrorKind::UndefinedError);
+    }
+
+    #[test]
+    fn names_stay_on_their_line() {
+        assert_eq!(line("a\r\n# Your task\tb\u{2028}c"), "a # Your task b c");
+    }
+}

@@ -1,0 +1,116 @@
+//! What evaluators are told: two files, the project's or the user's, with placeholders instead of templates.
+//!
+//! Users write such files by hand, so braces that are no placeholder stay as they are. Filling is one pass: what is
+//! put in is never looked through for placeholders. What a placeholder of a user's file stands for is what it stood for
+//! in the program's first version, whose users wrote such files: the bare text, in a frame of the file's own.
+
+/// The system prompt that is built in, as compiled in.
+pub(super) const SYSTEM: (&str, &str) =
+    ("evaluator/system.md", include_str!("../../../../prompts/evaluator/system.md"));
+/// The message that is built in, as compiled in.
+pub(super) const USER: (&str, &str) = ("evaluator/user.md", include_str!("../../../../prompts/evaluator/user.md"));
+
+/// What stands for each placeholder of an evaluator's prompts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EvaluatorValues {
+    /// `{problem}`
+    pub problem: String,
+    /// `{clarifications}`
+    pub clarifications: String,
+    /// `{final_solution}`
+    pub final_solution: String,
+    /// `{requirements_info}`
+    pub requirements_info: String,
+}
+
+/// The placeholder without which an evaluator does not see what it is to score.
+pub const SOLUTION_PLACEHOLDER: &str = "{final_solution}";
+
+impl EvaluatorValues {
+    /// `text` with the values in place of its placeholders.
+    #[must_use]
+    pub fn fill(&self, text: &str) -> String {
+        let mut filled = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('{') {
+            filled.push_str(before);
+            let value = after.split_once('}').and_then(|(name, after)| Some((self.value(name)?, after)));
+            rest = if let Some((value, after)) = value {
+                filled.push_str(value);
+                after
+            } else {
+                filled.push('{');
+                after
+            };
+        }
+        filled + rest
+    }
+
+    fn value(&self, name: &str) -> Option<&str> {
+        match name {
+            "problem" => Some(&self.problem),
+            "clarifications" => Some(&self.clarifications),
+            "final_solution" => Some(&self.final_solution),
+            "requirements_info" => Some(&self.requirements_info),
+            _ => None,
+        }
+    }
+}
+
+/// The built-in system prompt of evaluators.
+#[must_use]
+pub fn evaluator_system() -> &'static str {
+    SYSTEM.1.trim()
+}
+
+/// The built-in message to evaluators.
+#[must_use]
+pub fn evaluator_user() -> &'static str {
+    USER.1.trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn values() -> EvaluatorValues {
+        EvaluatorValues {
+            problem: "P {final_solution} {problem}".to_owned(),
+            clarifications: "C".to_owned(),
+            final_solution: "S {problem}".to_owned(),
+            requirements_info: "{\"a\":1}".to_owned(),
+        }
+    }
+
+    #[test]
+    fn placeholders_are_filled_once_and_other_braces_stay() {
+        let text =
+            "{problem}|{final_solution}|{clarifications}|{requirements_info}|{other} { {{problem}} {\"json\": {}} {";
+        assert_eq!(
+            values().fill(text),
+            "P {final_solution} {problem}|S {problem}|C|{\"a\":1}|{other} { {P {final_solution} {problem}} \
+             {\"json\": {}} {"
+        );
+    }
+
+    #[test]
+    fn the_built_in_prompts_have_every_placeholder_and_name_every_key() {
+        for placeholder in ["{problem}", "{clarifications}", SOLUTION_PLACEHOLDER, "{requirements_info}"] {
+            assert_eq!(evaluator_user().matches(placeholder).count(), 1, "{placeholder}");
+            assert!(!evaluator_system().contains(placeholder), "{placeholder}");
+        }
+        for key in ["functional_completeness", "non_functional", "testability", "overall_summary", "overall_score"] {
+            assert!(evaluator_user().contains(&format!("\"{key}\"")), "{key}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_comes_out_as_it_went_in(value in "[{}a-z_ ]{0,40}|\\{(problem|final_solution)\\}") {
+            let values = EvaluatorValues { problem: value.clone(), ..EvaluatorValues::default() };
+            prop_assert_eq!(values.fill("a {problem} b"), format!("a {value} b"));
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Roles: one Markdown file each, built in or the user's.
+
+use std::sync::{Arc, LazyLock};
+
+use thiserror::Error;
+
+use super::Focus;
+use super::material::{FocusedRole, Persona};
+
+/// The built-in roles: name, file.
+pub(super) const BUILT_IN: [(&str, &str); 7] = [
+    ("architect", include_str!("../../../../prompts/roles/architect.md")),
+    ("performance", include_str!("../../../../prompts/roles/performance.md")),
+    ("security", include_str!("../../../../prompts/roles/security.md")),
+    ("testing", include_str!("../../../../prompts/roles/testing.md")),
+    ("kiss", include_str!("../../../../prompts/roles/kiss.md")),
+    ("datamodeling", include_str!("../../../../prompts/roles/datamodeling.md")),
+    ("generalist", include_str!("../../../../prompts/roles/generalist.md")),
+];
+
+/// The judge's role file.
+pub(super) const JUDGE: &str = include_str!("../../../../prompts/judge/role.md");
+
+const AGENT_SECTIONS: &[&str] = &["System", "Propose", "Critique", "Refine", "Summarize", "Clarify"];
+const JUDGE_SECTIONS: &[&str] = &["System", "Summarize"];
+
+/// A view of the problem from which an agent debates.
+///
+/// Fields can be replaced by text of the user's. The judge's role has no phases but the summary: its other phases
+/// are empty, and no template of the judge reads them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Role {
+    /// The name by which it is configured.
+    pub name: String,
+    /// The title that models see.
+    pub title: String,
+    /// What it cares about and how it thinks.
+    pub system: Arc<str>,
+    /// The user's system prompt, which is sent as such and takes the place of `system`.
+    pub own_system: Option<Arc<str>>,
+    /// What it looks at when it proposes.
+    pub propose: Arc<str>,
+    /// What it looks at when it criticises.
+    pub critique: Arc<str>,
+    /// What it looks at when it refines.
+    pub refine: Arc<str>,
+    /// What it keeps when it summarises.
+    pub summarize: Arc<str>,
+    /// What it asks about.
+    pub clarify: Arc<str>,
+}
+
+/// Why a text is no role.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RoleError {
+    /// It does not begin with a title.
+    #[error("the first line is not a title such as `# Architect`")]
+    MissingTitle,
+    /// Text between the title and the first section, which no model would ever see.
+    #[error("text before the first section: `{text}`")]
+    StrayText {
+        /// Its first line.
+        text: String,
+    },
+    /// A section that roles do not have.
+    #[error("unknown section `## {section}`, known are {}", .known.join(", "))]
+    UnknownSection {
+        /// Its heading.
+        section: String,
+        /// The sections of this kind of role.
+        known: &'static [&'static str],
+    },
+    /// A section occurs twice.
+    #[error("section `## {section}` occurs more than once")]
+    DuplicateSection {
+        /// Its heading.
+        section: &'static str,
+    },
+    /// A section is not there.
+    #[error("section `## {section}` is missing")]
+    MissingSection {
+        /// Its heading.
+        section: &'static str,
+    },
+    /// A section has no text.
+    #[error("section `## {section}` is empty")]
+    EmptySection {
+        /// Its heading.
+        section: &'static str,
+    },
+}
+
+impl Role {
+    /// The built-in role of this name.
+    #[must_use]
+    pub fn built_in(name: &str) -> Option<Arc<Self>> {
+        static ROLES: LazyLock<Vec<Arc<Role>>> = LazyLock::new(|| {
+            let parse = |(name, text)| Role::parse(name, text).expect("a test parses every built-in role");
+            BUILT_IN.into_iter().map(parse).map(Arc::new).collect()
+        });
+        ROLES.iter().find(|role| role.name == name).map(Arc::clone)
+    }
+
+    /// The names of the built-in roles, in the order in which they are presented.
+    #[must_use]
+    pub fn built_in_names() -> Vec<&'static str> {
+        BUILT_IN.iter().map(|&(name, _)| name).collect()
+    }
+
+    /// The judge's built-in role, named `judge`.
+    #[must_use]
+    pub fn judge() -> Arc<Self> {
+        static ROLE: LazyLock<Arc<Role>> = LazyLock::new(|| {
+            Arc::new(Role::of_sections("judge", JUDGE, JUDGE_SECTIONS).expect("a test parses the judge's role"))
+        });
+        Arc::clone(&ROLE)
+    }
+
+    /// Reads an agent's role file: a title, then the six sections in any order.
+    ///
+    /// # Errors
+    /// The title is missing; a section is missing, empty, unknown or there twice; text stands outside the sections.
+    pub fn parse(name: &str, text: &str) -> Result<Self, RoleError> {
+        Self::of_sections(name, text, AGENT_SECTIONS)
+    }
+
+    fn of_sections(name: &str, text: &str, known: &'static [&'static str]) -> Result<Self, RoleError> {
+        let (title, found) = sections(text, known)?;
+        let section = |section: &'static str| match found.iter().find(|(heading, _)| *heading == section) {
+            None if known.contains(&section) => Err(RoleError::MissingSection { section }),
+            None => Ok(Arc::default()),
+            Some((_, text)) if text.trim().is_empty() => Err(RoleError::EmptySection { section }),
+            Some((_, text)) => Ok(Arc::from(text.trim())),
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            title,
+            system: section("System")?,
+            own_system: None,
+            propose: section("Propose")?,
+            critique: section("Critique")?,
+            refine: section("Refine")?,
+            summarize: section("Summarize")?,
+            clarify: section("Clarify")?,
+        })
+    }
+
+    /// The role where the template alone says what is to be done: votes and what the judge does.
+    #[must_use]
+    pub fn persona(&self) -> Persona<'_> {
+        Persona { title: &self.title, system: self.shown_system() }
+    }
+
+    /// The role with what it looks at in a call.
+    #[must_use]
+    pub fn focusing(&self, focus: Focus) -> FocusedRole<'_> {
+        self.focused(match focus {
+            Focus::None => "",
+            Focus::Propose => &self.propose,
+            Focus::Critique => &self.critique,
+            Focus::Refine => &self.refine,
+            Focus::Summarize => &self.summarize,
+            Focus::Clarify => &self.clarify,
+        })
+    }
+
+    fn focused<'a>(&'a self, focus: &'a str) -> FocusedRole<'a> {
+        FocusedRole { title: &self.title, system: self.shown_system(), focus }
+    }
+
+    /// What the prompt says about the role; nothing where the system message says it.
+    fn shown_system(&self) -> &str {
+        if self.own_system.is_some() { "" } else { &self.system }
+    }
+}
+
+/// A section's heading and its text.
+type Section = (&'static str, String);
+
+/// The title of a role file, and its sections by their headings as `known` spells them.
+fn sections(text: &str, known: &'static [&'static str]) -> Result<(String, Vec<Section>), RoleError> {
+    let mut lines = text.trim_start_matches('\u{feff}').lines().skip_while(|line| line.trim().is_empty());
+    let title = lines.next().and_then(|line| line.strip_prefix("# ")).map(str::trim).filter(|title| !title.is_empty());
+    let title = title.ok_or(RoleError::MissingTitle)?.to_owned();
+
+    let mut found: Vec<Section> = Vec::new();
+    let mut in_code = false;
+    for line in lines {
+        // A heading inside a code block is an example.
+        in_code ^= line.trim_start().starts_with("```");
+        if let Some(heading) = line.strip_prefix("## ").filter(|_| !in_code).map(str::trim) {
+            let section = known
+                .iter()
+                .find(|section| section.eq_ignore_ascii_case(heading))
+                .ok_or_else(|| RoleError::UnknownSection { section: heading.to_owned(), known })?;
+            if found.iter().any(|(other, _)| other == section) {
+                return Err(RoleError::DuplicateSection { section });
+            }
+            found.push((section, String::new()));
+        } else if let Some((_, text)) = found.last_mut() {
+            text.push_str(line);
+            text.push('\n');
+        } else if !line.trim().is_empty() {
+            return Err(RoleError::StrayText { text: line.trim().to_owned() });
+        }
+    }
+    Ok((title, found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# Cost\n\n## System\nS\n\n### Deeper\n```\n## Quoted\n```\n## Propose\nP\n## critique\nC\n\
+                        ## Refine\nR\n## Summarize\nU\n## Clarify\nL\n";
+
+    #[test]
+    fn every_built_in_role_parses_within_its_bounds() {
+        for name in Role::built_in_names() {
+            let role = Role::built_in(name).unwrap();
+            assert_eq!(role.name, name);
+            assert!((400..=600).contains(&role.system.chars().count()), "{name}: system");
+            for text in [&role.propose, &role.critique, &role.refine, &role.summarize, &role.clarify] {
+                assert!((150..=350).contains(&text.chars().count()), "{name}: {text}");
+            }
+        }
+        assert_eq!(Role::built_in("alchemist"), None);
+    }
+
+    #[test]
+    fn every_role_file_is_built_in() {
+        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../prompts/roles");
+        let mut on_disk: Vec<_> = std::fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+            .collect();
+        on_disk.sort();
+        let mut names = Role::built_in_names();
+        names.sort_unstable();
+        assert_eq!(on_disk, names);
+    }
+
+    #[test]
+    fn the_judge_summarises_and_has_no_other_phase() {
+        let judge = Role::judge();
+        assert_eq!(judge.title, "Judge");
+        assert!((400..=600).contains(&judge.system.chars().count()));
+        assert!(!judge.summarize.is_empty());
+        assert!(judge.propose.is_empty() && judge.clarify.is_empty());
+    }
+
+    #[test]
+    fn sections_keep_their_text_and_their_code() {
+        let role = Role::parse("cost", &TEXT.replace('\n', "\r\n")).unwrap();
+        assert_eq!(role.title, "Cost");
+        assert_eq!(&*role.system, "S\n\n### Deeper\n```\n## Quoted\n```");
+        assert_eq!([&*role.propose, &*role.critique, &*role.clarify], ["P", "C", "L"]);
+        let focused = role.focusing(Focus::Refine);
+        assert_eq!([focused.title, focused.system, focused.focus], ["Cost", &*role.system, "R"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let error = |text: &str| Role::parse("cost", text).unwrap_err();
+        assert_eq!(error(""), RoleError::MissingTitle);
+        assert_eq!(error("## System\nS"), RoleError::MissingTitle);
+        assert_eq!(error(&TEXT.replace("# Cost\n", "# Cost\nhello\n")), RoleError::StrayText { text: "hello".into() });
+        assert_eq!(error(&TEXT.replace("## Refine\nR", "")), RoleError::MissingSection { section: "Refine" });
+        assert_eq!(error(&TEXT.replace("\nR\n", "\n \n")), RoleError::EmptySection { section: "Refine" });
+        let twice = error(&TEXT.replace("## Refine", "## Clarify"));
+        assert_eq!(twice, RoleError::DuplicateSection { section: "Clarify" });
+        assert_eq!(
+            error(&TEXT.replace("## Refine", "## Vote")).to_string(),
+            "unknown section `## Vote`, known are System, Propose, Critique, Refine, Summarize, Clarify"
+        );
+    }
+}

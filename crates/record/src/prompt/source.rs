@@ -1,0 +1,117 @@
+//! Prompt files of the user.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use dialectic_base::encoding::{NotUtf8, decode};
+
+/// Why a prompt file of the user cannot be used.
+#[derive(Debug, Error)]
+pub enum PromptFileError {
+    /// Nothing is there.
+    #[error("prompt file {} does not exist", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A directory or a device is there.
+    #[error("{} is not a file", path.display())]
+    NotAFile {
+        /// What is no file.
+        path: PathBuf,
+    },
+    /// It cannot be read.
+    #[error("prompt file {} cannot be read", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        source: io::Error,
+    },
+    /// It is no text.
+    #[error("prompt file {} is not UTF-8, it looks like {}", path.display(), fault.seems)]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        fault: NotUtf8,
+    },
+    /// There is nothing but white space in it.
+    #[error("prompt file {} is blank", path.display())]
+    Blank {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// The text of a prompt file, without a byte order mark and without white space around it.
+///
+/// # Errors
+/// The file is missing, not a file, unreadable, not UTF-8 or blank; each names `path`.
+pub fn read_prompt(path: &Path) -> Result<String, PromptFileError> {
+    Ok(read_whole_prompt(path)?.trim().to_owned())
+}
+
+/// The text of a prompt file as it stands, without a byte order mark.
+///
+/// # Errors
+/// As of [`read_prompt`].
+pub fn read_whole_prompt(path: &Path) -> Result<String, PromptFileError> {
+    let path = || path.to_owned();
+    let failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::NotFound => PromptFileError::Missing { path: path() },
+        _ => PromptFileError::Unreadable { path: path(), source },
+    };
+    // Opening a pipe would wait for somebody to write to it, so look first.
+    if !fs::metadata(path()).map_err(failed)?.is_file() {
+        return Err(PromptFileError::NotAFile { path: path() });
+    }
+    let bytes = fs::read(path()).map_err(failed)?;
+    let text = decode(&bytes).map_err(|fault| PromptFileError::NotUtf8 { path: path(), fault })?;
+    if text.trim().is_empty() { Err(PromptFileError::Blank { path: path() }) } else { Ok(text.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(content: &[u8]) -> Result<String, PromptFileError> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("own.md");
+        fs::write(&path, content).unwrap();
+        let read = read_prompt(&path);
+        if let Err(error) = &read {
+            assert!(error.to_string().contains("own.md"), "{error}");
+        }
+        read
+    }
+
+    #[test]
+    fn a_file_is_read_without_what_surrounds_its_text() {
+        assert_eq!(read("\u{feff}\nBe brief.\n\nBe kind.\n".as_bytes()).unwrap(), "Be brief.\n\nBe kind.");
+    }
+
+    #[test]
+    fn blank_and_binary_files_are_refused() {
+        assert!(matches!(read(b" \n\t\n").unwrap_err(), PromptFileError::Blank { .. }));
+        assert!(matches!(read("\u{feff}".as_bytes()).unwrap_err(), PromptFileError::Blank { .. }));
+        assert!(matches!(read(b"a\xff").unwrap_err(), PromptFileError::NotUtf8 { .. }));
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = directory.path().join("none.md");
+        assert!(matches!(read_prompt(&missing).unwrap_err(), PromptFileError::Missing { path } if path == missing));
+        let error = read_prompt(directory.path()).unwrap_err();
+        assert!(matches!(error, PromptFileError::NotAFile { path } if path == directory.path()));
+        let below = directory.path().join("file");
+        fs::write(&below, "x").unwrap();
+        let error = read_prompt(&below.join("own.md")).unwrap_err();
+        assert!(matches!(error, PromptFileError::Unreadable { .. }), "{error}");
+    }
+}

@@ -1,0 +1,329 @@
+//! Every template with every role: variables, layout, equal beginnings, and text that stays in its fence.
+
+mod properties;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::protocol::{ANSWER, PROTOCOLS};
+use dialectic_base::markdown::fenced;
+
+use super::*;
+
+/// A rendered template and the values that went into it.
+struct Sample {
+    file: &'static str,
+    values: Value,
+    text: String,
+}
+
+fn sample<F: Fill>(template: &F) -> Sample {
+    let values = serde_json::to_value(template).unwrap();
+    Sample { file: F::TEMPLATE.file(), values, text: template.render().unwrap() }
+}
+
+/// The prompts of all protocols, each once.
+fn prompts() -> Vec<&'static Prompt> {
+    let mut seen = BTreeSet::new();
+    let all = PROTOCOLS.iter().flat_map(|protocol| protocol.prompts.iter().copied()).chain([&ANSWER]);
+    all.filter(|prompt| seen.insert(prompt.file)).collect()
+}
+
+fn prompt(file: &str) -> &'static Prompt {
+    prompts().into_iter().find(|prompt| prompt.file == file).unwrap()
+}
+
+/// What a call shows, each text being what `text` makes of its name.
+struct Texts {
+    named: Vec<String>,
+    summary: String,
+    points: String,
+    question: String,
+    dispute: String,
+}
+
+impl Texts {
+    fn of(text: &impl Fn(&str) -> String) -> Self {
+        let names = ["input-1", "input-2", "input-3", "first", "second", "proposal", "critique", "refinement"];
+        Self {
+            named: names.map(text).into(),
+            summary: text("summary"),
+            points: text("points"),
+            question: text("asked"),
+            dispute: text("dispute"),
+        }
+    }
+
+    fn values<'a>(&'a self, role: FocusedRole<'a>) -> Values<'a> {
+        let at = |place: usize| self.named[place].as_str();
+        let authored = |author, place| Authored { author, text: at(place) };
+        let entries = vec![Entry { title: "title-1, for", text: at(3) }, Entry { title: "title-2", text: at(4) }];
+        Values {
+            role,
+            inputs: vec![authored("author-1", 0), authored("author-2", 1), authored("author-3", 2)],
+            candidates: vec![Candidate { label: "AA", text: at(3) }, Candidate { label: "BB", text: at(4) }],
+            own_summary: Some(&self.summary),
+            rounds: vec![OwnRound {
+                proposal: Some(authored("author", 5)),
+                critiques: vec![authored("critic", 6)],
+                refinement: Some(authored("refiner", 7)),
+            }],
+            material: vec![MaterialPart { heading: "Heading", entries: entries.clone() }],
+            entries,
+            points: Some(&self.points),
+            question: Some(&self.question),
+            dispute: Some(&self.dispute),
+            decisions: vec![at(3), at(4)],
+            requirements: vec!["requirement".to_owned()],
+            base: Some("AA"),
+            side: "for",
+            target: Some("target"),
+            debaters: vec!["A", "B"],
+            criteria: vec!["logic"],
+            max_questions: 9,
+            max_length: 2345,
+        }
+    }
+}
+
+/// The role that a prompt is for: the judge where it has what the prompt looks for.
+fn role_for<'a>(prompt: &Prompt, role: &'a Role, judge: &'a Role) -> FocusedRole<'a> {
+    let is_judges = prompt.file.starts_with("judge/")
+        || ["assess.md", "relate.md", "challenge.md", "observe.md", "score.md", "solve.md"]
+            .iter()
+            .any(|file| prompt.file.ends_with(file));
+    if is_judges { judge.focusing(prompt.focus) } else { role.focusing(prompt.focus) }
+}
+
+/// Every template with every value there, each text being what `text` makes of its name.
+fn full(role: &Role, judge: &Role, text: impl Fn(&str) -> String) -> Vec<Sample> {
+    let [problem, attached, path, question, answer, summary, error, first, second, solution, points] = [
+        "problem", "attached", "path", "question", "answer", "summary", "error", "first", "second", "solution",
+        "points",
+    ]
+    .map(&text);
+    let clarifications = [Clarification { agent: "asker", question: &question, answer: &answer }];
+    let items = vec![AskedItem { id: "q1", question: &question, answer: &answer }];
+    let groups = [Asker { agent: "asker", role: "role", items }];
+    let attachments = [Attached { name: "notes.md", sha256: "abcd", text: &attached }];
+    let entries = vec![Entry { title: "title-1", text: &first }, Entry { title: "title-2", text: &second }];
+    let candidates = [Candidate { label: "AA", text: &first }, Candidate { label: "BB", text: &second }];
+    let own = [OwnRound {
+        proposal: Some(Authored { author: "author", text: &first }),
+        critiques: vec![Authored { author: "critic", text: &second }],
+        refinement: Some(Authored { author: "refiner", text: &solution }),
+    }];
+    let fixed = [
+        sample(&Beginning {
+            problem: &problem,
+            attachments: &attachments,
+            context_dir: Some(&path),
+            gathered: &entries,
+            clarifications: &clarifications,
+        }),
+        sample(&History { entries: &entries }),
+        sample(&OwnHistory { rounds: &own, own_summary: Some(&summary) }),
+        sample(&Assess { candidates: &candidates, points: Some(&points), solution: &solution, role: judge.persona() }),
+        sample(&SecondChance { error: &error }),
+        sample(&NoSolution {}),
+        sample(&EvaluatorClarifications { clarifications: &clarifications }),
+        sample(&PlainClarifications { groups: &groups }),
+    ];
+    let texts = Texts::of(&text);
+    let of_protocols = prompts().into_iter().map(|prompt| {
+        let values = texts.values(role_for(prompt, role, judge));
+        Sample {
+            file: prompt.file,
+            values: serde_json::to_value(&values).unwrap(),
+            text: prompt.render(&values).unwrap(),
+        }
+    });
+    fixed.into_iter().chain(of_protocols).collect()
+}
+
+/// The fixed templates with optional values, each without them.
+fn bare(role: &Role) -> Vec<Sample> {
+    let own = [OwnRound {
+        proposal: None,
+        critiques: vec![],
+        refinement: Some(Authored { author: "author", text: "refinement" }),
+    }];
+    vec![
+        sample(&Beginning {
+            problem: "problem",
+            attachments: &[],
+            context_dir: None,
+            gathered: &[],
+            clarifications: &[],
+        }),
+        sample(&OwnHistory { rounds: &own, own_summary: None }),
+        sample(&Assess { candidates: &[], points: None, solution: "solution", role: role.persona() }),
+        sample(&EvaluatorClarifications { clarifications: &[] }),
+        sample(&PlainClarifications { groups: &[] }),
+    ]
+}
+
+fn roles() -> impl Iterator<Item = Arc<Role>> {
+    Role::built_in_names().into_iter().map(|name| Role::built_in(name).unwrap())
+}
+
+fn leaves(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Null => {}
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(values) => values.iter().for_each(|value| leaves(value, found)),
+        Value::Object(values) => values.values().for_each(|value| leaves(value, found)),
+        other => found.push(other.to_string()),
+    }
+}
+
+#[test]
+fn templates_and_values_have_the_same_variables() {
+    let role = Role::built_in("kiss").unwrap();
+    let samples = full(&role, &Role::judge(), str::to_owned);
+    let fixed: Vec<_> = Template::ALL.iter().map(|template| template.file()).collect();
+    assert_eq!(samples.iter().map(|sample| sample.file).take(fixed.len()).collect::<Vec<_>>(), fixed);
+    let passed = |sample: &Sample| sample.values.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+    for sample in &samples[..fixed.len()] {
+        let read = catalog::environment().get_template(sample.file).unwrap().undeclared_variables(false);
+        assert_eq!(read.into_iter().collect::<BTreeSet<_>>(), passed(sample), "{}", sample.file);
+    }
+    // A prompt takes of its values what it needs, and all of them are needed somewhere.
+    let mut needed = BTreeSet::new();
+    for prompt in prompts() {
+        let template = catalog::environment().template_from_named_str(prompt.file, prompt.text).unwrap();
+        needed.extend(template.undeclared_variables(false));
+    }
+    assert_eq!(needed, passed(samples.last().unwrap()));
+}
+
+#[test]
+fn every_text_that_a_template_asks_for_reaches_it() {
+    for role in roles() {
+        let samples = full(&role, &Role::judge(), |name| format!("<{name}>"));
+        for Sample { file, values, text } in &samples[..Template::ALL.len()] {
+            let mut expected = Vec::new();
+            leaves(values, &mut expected);
+            for leaf in expected {
+                assert!(text.contains(&leaf), "{file} lacks {leaf}");
+            }
+        }
+    }
+}
+
+#[test]
+fn texts_are_tidy_with_and_without_optional_values() {
+    for role in roles() {
+        for Sample { file, text, .. } in full(&role, &Role::judge(), str::to_owned).into_iter().chain(bare(&role)) {
+            assert!(!text.contains("\n\n\n"), "{file}: two blank lines\n{text}");
+            assert!(text.lines().all(|line| line == line.trim_end()), "{file}: space at a line's end\n{text}");
+            assert_eq!(text, text.trim(), "{file}: blank lines around it");
+            assert!(!text.contains("{%") && !text.contains("{{"), "{file}\n{text}");
+            for (heading, before) in text.lines().skip(1).zip(text.lines()).filter(|(line, _)| line.starts_with('#')) {
+                assert_eq!(before, "", "{file}: no blank line before {heading}");
+            }
+        }
+    }
+}
+
+#[test]
+fn absent_values_leave_no_heading_behind() {
+    let role = Role::built_in("testing").unwrap();
+    let headings =
+        |text: &str| text.lines().filter(|line| line.starts_with("# ")).map(str::to_owned).collect::<Vec<_>>();
+    let expected: [&[&str]; 4] = [
+        &["# Problem"],
+        &["# Refinement by author"],
+        &["# Solution", "# Your role: Testing", "# Your task: assess"],
+        &[],
+    ];
+    for (Sample { file, text, .. }, expected) in bare(&role).iter().zip(expected) {
+        assert_eq!(headings(text), expected, "{file}");
+    }
+    let texts = Texts::of(&str::to_owned);
+    for (file, expected) in [
+        ("phases/propose.md", &["# Your role: Testing", "# Your task: propose"][..]),
+        ("phases/critique.md", &["# Proposal of author-1", "# Your role: Testing", "# Your task: critique"]),
+        ("phases/refine.md", &["# Proposal of author-1", "# Your role: Testing", "# Your task: refine"]),
+    ] {
+        let prompt = prompt(file);
+        let all = texts.values(role.focusing(prompt.focus));
+        let values = Values { inputs: all.inputs[..1].to_vec(), own_summary: None, points: None, ..all };
+        assert_eq!(headings(&prompt.render(&values).unwrap()), expected, "{file}");
+    }
+}
+
+#[test]
+fn json_keys_are_named_where_json_is_asked_for() {
+    let keys = "`tradeoffs` `recommendations` `unfulfilledMajorRequirements` `openQuestions` `rulings` `confidence`";
+    let rest = r#""tradeoffs":[],"recommendations":[],"unfulfilledMajorRequirements":[],"openQuestions":[],"rulings":[{"point":1,"decision":"upheld","handledIn":"","reason":"..."}],"confidence":0}"#;
+    let block = format!("\n```json\n{{{rest}\n```\n");
+    let merged = format!("\n```json\n{{\"base\":\"B\",{rest}\n```\n");
+    let alone = format!("`{{\"base\":\"B\",{rest}`");
+    for sample in full(&Role::built_in("kiss").unwrap(), &Role::judge(), str::to_owned) {
+        let needed: Vec<_> = match sample.file {
+            "phases/clarify.md" => vec![r#"{"questions":[{"id":"q1","text":"..."}]}"#],
+            "phases/vote.md" => vec![r#"{"choice":"B","confidence":0,"reason":"..."}"#],
+            "judge/evaluate-convergence.md" | "judge/evaluate-quality.md" => vec![r#"{"confidence":0}"#],
+            "judge/synthesize.md" => keys.split(' ').chain(["at most 40", &block]).collect(),
+            "judge/merge.md" => keys.split(' ').chain(["`base`", "at most 40", &merged]).collect(),
+            "judge/assess.md" => keys.split(' ').chain(["`base`", "at most 40", &alone]).collect(),
+            _ => vec![],
+        };
+        for key in needed {
+            assert!(sample.text.contains(key), "{} lacks {key}", sample.file);
+        }
+    }
+}
+
+#[test]
+fn what_is_paid_on_every_call_stays_short() {
+    let system = system();
+    assert!((2200..=2800).contains(&system.chars().count()), "{}", system.chars().count());
+    assert!(!system.contains("{{") && !system.contains("{%"));
+    let judge = Role::judge();
+    for role in roles() {
+        for Sample { file, text, .. } in full(&role, &judge, str::to_owned) {
+            let own = text.find("# Your role").map_or(0, |start| text[start..].chars().count());
+            // Those of `dialectic` are sent for most calls; others have a limit with their protocols' tests.
+            let most = if file.contains("phases/") { 1300 } else { 3500 };
+            assert!(own <= most, "{file} with the role {} has {own} characters, and {most} are the limit", role.name);
+        }
+    }
+}
+
+#[test]
+fn critique_refinement_and_summary_begin_alike() {
+    let proposal = Authored { author: "b", text: "The proposal of b." };
+    let critiques = ["a", "c"].map(|author| Authored { author, text: "1. A point." });
+    let [mine, other] = ["security", "kiss"].map(|name| Role::built_in(name).unwrap());
+    let texts = Texts::of(&str::to_owned);
+    let render = |file: &str, role: &Role, inputs: Vec<Authored<'_>>, rounds: Vec<OwnRound<'_>>, own_summary| {
+        let prompt = prompt(file);
+        prompt.render(&Values { inputs, own_summary, rounds, ..texts.values(role.focusing(prompt.focus)) }).unwrap()
+    };
+    let inputs = [proposal, critiques[0], critiques[1]].to_vec();
+    let refine = render("phases/refine.md", &mine, inputs, Vec::new(), Some("What b knows."));
+    let critique = render("phases/critique.md", &other, vec![proposal], Vec::new(), Some("What c knows."));
+    let shared = format!("# Proposal of b\n\n{}\n\n", fenced("proposal", proposal.text));
+    assert!(refine.starts_with(&shared) && critique.starts_with(&shared));
+
+    let refinement = Some(Authored { author: "b", text: "Better." });
+    let round = OwnRound { proposal: Some(proposal), critiques: critiques.to_vec(), refinement };
+    let summarize = render("phases/summarize.md", &mine, Vec::new(), vec![round], None);
+    let (material, _) = refine.split_once("# Your summary of earlier rounds").unwrap();
+    assert!(material.ends_with(&format!("{}\n\n", fenced("critique", critiques[1].text))));
+    assert!(summarize.starts_with(material));
+}
+
+#[test]
+fn prompts_begin_alike_with_and_without_history() {
+    let entries = [Entry { title: "Proposal of a", text: "x" }];
+    let beginning = Beginning { problem: "p", attachments: &[], context_dir: None, gathered: &[], clarifications: &[] }
+        .render()
+        .unwrap();
+    let history = History { entries: &entries }.render().unwrap();
+    assert_eq!(*compose(&beginning, Some(&history), "body"), format!("{beginning}\n\n{history}\n\nbody"));
+    assert_eq!(*compose(&beginning, None, "body"), format!("{beginning}\n\nbody"));
+}

@@ -1,0 +1,310 @@
+//! Protocols: what is said in a debate, by whom, in which order, and how it ends.
+//!
+//! A protocol is a declaration, one file here and its prompts: its stages with their words, the calls of each as a
+//! pure function of the record, and a table of transitions. It does no work and knows nobody but the record. The
+//! [engine](crate::engine) runs any of them, also one that is declared elsewhere.
+
+/// A prompt below `prompts`, and the section of the role that it looks at.
+macro_rules! prompt {
+    ($file:literal, $focus:ident) => {
+        $crate::prompt::Prompt {
+            file: $file,
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../prompts/", $file)),
+            focus: $crate::prompt::Focus::$focus,
+        }
+    };
+}
+
+mod arena;
+mod clarification;
+mod dialectic;
+mod follow_up;
+mod format1;
+mod lincoln_douglas;
+pub mod motion;
+mod oxford;
+mod render;
+mod review;
+mod roundtable;
+mod step;
+mod verdict;
+pub mod voting;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use crate::debate::{AgentSettings, CallKey, Debate, Event, Settings, Settled, StageId, StageInfo};
+use crate::prompt::Prompt;
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+
+pub use arena::ARENA;
+pub use clarification::{CLARIFY, all_clear, answers, clarification, initialization};
+pub use dialectic::DIALECTIC;
+pub use follow_up::{ANSWER, follow_up, follow_up_info};
+pub use format1::{Upgrade, upgrade_state};
+pub use lincoln_douglas::LINCOLN_DOUGLAS;
+pub use motion::side;
+pub use oxford::{FloorVote, OXFORD, floor_vote};
+pub use review::{REVIEW, author_and_reviewers};
+pub use roundtable::ROUNDTABLE;
+pub use step::{Answer, Authorship, Cost, Shows, Step};
+pub use verdict::{criteria, criteria_or};
+
+/// The protocols of this program, the default one first.
+pub const PROTOCOLS: &[&Protocol] = &[&DIALECTIC, &OXFORD, &LINCOLN_DOUGLAS, &ROUNDTABLE, &REVIEW, &ARENA];
+
+/// A protocol.
+#[derive(Debug)]
+pub struct Protocol {
+    /// Its name in configurations and on the command line.
+    pub name: &'static str,
+    /// What happens in it, in one line.
+    pub about: &'static str,
+    /// When to take it, in one line.
+    pub suits: &'static str,
+    /// How many calls it makes, as a formula for `n` agents and `r` rounds.
+    pub calls: &'static str,
+    /// Its stages, in the order in which they are shown. The first is where a debate starts, the last where it is
+    /// brought to its answer; STOP leads there.
+    pub stages: &'static [Stage],
+    /// What it says to models.
+    pub prompts: &'static [&'static Prompt],
+    /// Whether it can be run with such settings.
+    pub check: fn(&Settings) -> Result<(), Unfit>,
+    /// Rounds where the settings name none.
+    pub default_rounds: u32,
+    /// How many of the built-in agents take part where the user names none; absent for all.
+    pub built_in_agents: Option<usize>,
+}
+
+/// Settings with which a protocol cannot be run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct Unfit {
+    /// What is wrong.
+    pub problem: String,
+    /// What to do.
+    pub hint: String,
+}
+
+impl Diagnostic for Unfit {
+    fn blame(&self) -> Blame {
+        Blame::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(self.hint.clone())
+    }
+}
+
+/// A stage of a protocol.
+#[derive(Debug)]
+pub struct Stage {
+    /// Its id, the words for it and what its calls become.
+    pub info: StageInfo,
+    /// What follows from the record without a call and is not on record yet. Asked whenever the record has grown, while
+    /// the stage is the current one or can begin early.
+    pub facts: fn(&Debate) -> Vec<Event>,
+    /// All its calls in the present round, those that have come to their end included. A call whose inputs can never be
+    /// there is none of them.
+    pub steps: fn(&Debate) -> Vec<Step>,
+    /// What it ends with, once all its calls have come to their end.
+    ///
+    /// # Errors
+    /// Why the debate cannot go on.
+    pub outcome: fn(&Debate) -> Result<Trigger, String>,
+    /// Where it leads. The first row is its regular way on. A stage without rows is no place but a kind of call that
+    /// others make.
+    pub rows: &'static [Row],
+}
+
+/// A row of a protocol's table.
+#[derive(Debug, Clone, Copy)]
+pub struct Row(pub Trigger, pub Next);
+
+/// What a stage ends with, as tables and diagrams name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Trigger(pub &'static str);
+
+impl Trigger {
+    /// The stage is to be tried again; its finished calls are kept.
+    pub const RETRY: Self = Self("RETRY");
+    /// The stage ends with what it has: it goes its regular way.
+    pub const FALLBACK: Self = Self("FALLBACK");
+    /// The debate cannot go on.
+    pub const FAILED: Self = Self("FAILED");
+    /// The debate was interrupted.
+    pub const PAUSE: Self = Self("PAUSE");
+    /// The debate is to close now.
+    pub const STOP: Self = Self("STOP");
+    /// Those that every stage of every protocol may end with.
+    pub const COMMON: [Self; 5] = [Self::RETRY, Self::FALLBACK, Self::FAILED, Self::PAUSE, Self::STOP];
+}
+
+/// Where a transition leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// To a stage.
+    Go(StageId),
+    /// To a stage, with a new round.
+    Begin(StageId),
+    /// Nowhere until the user has answered.
+    Suspend,
+    /// To the end, with an answer.
+    Done,
+    /// To the end, without one.
+    Fail,
+    /// Nowhere until the debate is resumed.
+    Pause,
+}
+
+/// A pair that the table lacks: an error of the program, never "the end".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("protocol {protocol} has no way on from {stage} after {}", trigger.0)]
+pub struct NoTransition {
+    /// The protocol.
+    pub protocol: &'static str,
+    /// The stage.
+    pub stage: StageId,
+    /// What it ended with.
+    pub trigger: Trigger,
+}
+
+impl Protocol {
+    /// The protocol of this program of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        PROTOCOLS.iter().copied().find(|protocol| protocol.name == name)
+    }
+
+    /// The stage of that id.
+    #[must_use]
+    pub fn stage(&self, id: StageId) -> Option<&Stage> {
+        self.stages.iter().find(|stage| stage.info.id == id)
+    }
+
+    /// Where a debate starts.
+    #[must_use]
+    pub fn start(&self) -> StageId {
+        self.stages[0].info.id
+    }
+
+    /// Where a debate is brought to its answer.
+    #[must_use]
+    pub fn closing(&self) -> StageId {
+        self.stages[self.stages.len() - 1].info.id
+    }
+
+    /// Whether a step has what it waits for. Each of its inputs has come to its end on record; or it never will, because
+    /// it belongs to a stage that a debate which closes has left behind. `is_over` knows better of some: those that are
+    /// given up, and those that are still under way. A choice needs at least one candidate, too.
+    pub fn can_start(&self, step: &Step, debate: &Debate, is_over: impl Fn(&CallKey) -> Option<bool>) -> bool {
+        let is_closing = debate.current_stage == Some(self.closing());
+        let place = |id: StageId| self.stages.iter().position(|stage| stage.info.id == id);
+        let last_before = self.stages[..self.stages.len() - 1].iter().rposition(|stage| stage.info.is_place);
+        let is_behind = |input: &CallKey| is_closing && place(input.stage) <= last_before;
+        let has_ended = |input| debate.settled(input).is_some() || is_over(input).unwrap_or_else(|| is_behind(input));
+        let is_chosen_from = matches!(step.shows, Shows::Candidates { .. } | Shows::CandidatesReversed { .. });
+        step.inputs.iter().all(has_ended)
+            && (!is_chosen_from || step.inputs.iter().any(|input| debate.contribution(input).is_some()))
+    }
+
+    /// What records say of its stages.
+    #[must_use]
+    pub fn infos(&self) -> Arc<[StageInfo]> {
+        self.stages.iter().map(|stage| stage.info.clone()).collect()
+    }
+
+    /// Where `stage` leads when it ends with `trigger`.
+    ///
+    /// # Errors
+    /// When the table has no such row.
+    pub fn next(&self, stage: StageId, trigger: Trigger) -> Result<Next, NoTransition> {
+        let missing = || NoTransition { protocol: self.name, stage, trigger };
+        let rows = self.stage(stage).map(|stage| stage.rows).filter(|rows| !rows.is_empty()).ok_or_else(missing)?;
+        Ok(match trigger {
+            Trigger::RETRY => Next::Go(stage),
+            Trigger::FALLBACK => rows[0].1,
+            Trigger::FAILED => Next::Fail,
+            Trigger::PAUSE => Next::Pause,
+            Trigger::STOP => Next::Go(self.closing()),
+            other => rows.iter().find(|row| row.0 == other).map(|row| row.1).ok_or_else(missing)?,
+        })
+    }
+
+    /// The stages whose calls may start while `stage` is the current one: itself, and those to which the regular way
+    /// leads within the same round.
+    #[must_use]
+    pub fn within_reach(&self, stage: StageId) -> Vec<&Stage> {
+        let mut reach: Vec<&Stage> = Vec::new();
+        let mut next = self.stage(stage);
+        while let Some(stage) = next {
+            if reach.iter().any(|known| known.info.id == stage.info.id) {
+                break;
+            }
+            reach.push(stage);
+            next = match stage.rows.first() {
+                Some(Row(_, Next::Go(id))) if stage.info.in_round => self.stage(*id).filter(|next| next.info.in_round),
+                Some(Row(_, Next::Go(_) | Next::Begin(_) | Next::Suspend | Next::Done | Next::Fail | Next::Pause))
+                | None => None,
+            };
+        }
+        reach
+    }
+}
+
+/// Of a stage from whose record nothing follows.
+#[must_use]
+pub fn nothing(_: &Debate) -> Vec<Event> {
+    Vec::new()
+}
+
+/// Of a stage without calls.
+#[must_use]
+pub fn no_steps(_: &Debate) -> Vec<Step> {
+    Vec::new()
+}
+
+/// Of a kind of call that is no place.
+///
+/// # Errors
+/// Always: nothing ends there.
+pub fn no_place(_: &Debate) -> Result<Trigger, String> {
+    Err("a kind of call is no place to end".to_owned())
+}
+
+/// `trigger`, or FALLBACK where a call of `stage` failed in this round.
+#[must_use]
+pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -> Trigger {
+    let round = debate.current_round;
+    let failed =
+        |key: &CallKey, settled: Settled| key.round == round && key.stage == stage && settled == Settled::Failed;
+    if debate.settled.iter().any(|(key, settled)| failed(key, *settled)) { Trigger::FALLBACK } else { trigger }
+}
+
+/// A call of the present round.
+#[must_use]
+pub fn key(debate: &Debate, stage: StageId, agent: &AgentSettings) -> CallKey {
+    CallKey::new(debate.current_round, stage, &agent.id)
+}
+
+/// The calls of all agents in a stage of a round.
+#[must_use]
+pub fn keys(debate: &Debate, round: u32, stage: StageId) -> Vec<CallKey> {
+    debate.settings.iter().flat_map(|of| &of.agents).map(|agent| CallKey::new(round, stage, &agent.id)).collect()
+}
+
+/// Whether no round follows the present one.
+#[must_use]
+pub fn is_last_round(debate: &Debate) -> bool {
+    debate.settings.as_ref().is_none_or(|settings| debate.current_round >= settings.debate.rounds)
+}
+
+/// `problem`, and why the last call of `stage` failed, where one did.
+#[must_use]
+pub fn with_failure(debate: &Debate, stage: StageId, problem: &str) -> String {
+    let failed = debate.failures.iter().rev().find(|failure| failure.key.stage == stage);
+    failed.map_or_else(|| problem.to_owned(), |failure| format!("{problem}: {}", failure.error))
+}

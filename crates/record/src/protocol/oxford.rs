@@ -1,0 +1,198 @@
+//! A motion before an audience: both sides speak at once in each stage, and those who listen vote before and after.
+
+use std::fmt::Write;
+
+use crate::debate::{AgentId, AgentSettings, CallKey, Debate, Poll, Position, Settings, StageId, StageInfo, Yield};
+use crate::prompt::Prompt;
+use dialectic_base::markdown::{cell, inline};
+
+use super::motion::{
+    CLOSE, CLOSING, CLOSINGS_COMPLETE, DEFAULT_ROUNDS, OPEN, OPENING, REBUT, check_rounds, closing, closing_info,
+    on_side, opening, opening_info, rebuttal, rebuttal_info, speeches,
+};
+use super::verdict::{JUDGE, VERDICT, verdict};
+use super::{
+    Answer, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, Unfit, all_clear, answers, clarification,
+    initialization, key, nothing,
+};
+
+const POLL_BEFORE: StageId = StageId::new("poll-before");
+const POLL_AFTER: StageId = StageId::new("poll-after");
+
+const POLLED: Trigger = Trigger("POLLED");
+
+static VOTE: Prompt = prompt!("motion/poll.md", None);
+
+const FOR: &str = "for";
+const AGAINST: &str = "against";
+const UNDECIDED: &str = "undecided";
+
+/// Two sides speak at once, an audience votes before and after; the judge decides.
+pub static OXFORD: Protocol = Protocol {
+    name: "oxford",
+    about: "two sides speak on a motion, an audience votes before and after; the judge decides",
+    suits: "a decision with two sides, where it matters which of them convinces",
+    calls: "d·r + 2·(n - d) + 2, d of the n agents being on a side",
+    check,
+    default_rounds: DEFAULT_ROUNDS,
+    built_in_agents: None,
+    prompts: &[&CLARIFY, &VOTE, &OPEN, &REBUT, &CLOSE, &JUDGE],
+    stages: &[
+        initialization(),
+        clarification(&all_clear(Next::Go(POLL_BEFORE))),
+        answers(),
+        Stage {
+            info: StageInfo::new(
+                POLL_BEFORE,
+                [
+                    "vote before the debate",
+                    "votes before the debate",
+                    "voting before the debate",
+                    "votes before the debate",
+                    "voted before the debate",
+                    "vote before the debate",
+                ],
+            )
+            .yielding(Yield::Ballot),
+            facts: nothing,
+            steps: |debate| poll(debate, POLL_BEFORE, Shows::Inputs, &[]),
+            outcome: |_| Ok(POLLED),
+            rows: &[Row(POLLED, Next::Begin(OPENING))],
+        },
+        opening(opening_info(), |debate| speeches(debate, OPENING, &OPEN)),
+        rebuttal(rebuttal_info()),
+        closing(closing_info(), &[Row(CLOSINGS_COMPLETE, Next::Go(POLL_AFTER))]),
+        Stage {
+            info: StageInfo::new(
+                POLL_AFTER,
+                [
+                    "vote after the debate",
+                    "votes after the debate",
+                    "voting after the debate",
+                    "votes after the debate",
+                    "voted after the debate",
+                    "vote after the debate",
+                ],
+            )
+            .yielding(Yield::Ballot),
+            facts: nothing,
+            steps: |debate| poll(debate, POLL_AFTER, Shows::Transcript, &closings(debate)),
+            outcome: |_| Ok(POLLED),
+            rows: &[Row(POLLED, Next::Go(VERDICT))],
+        },
+        verdict(),
+    ],
+};
+
+fn check(settings: &Settings) -> Result<(), Unfit> {
+    check_rounds(settings)?;
+    for (position, name) in [(Position::For, FOR), (Position::Against, AGAINST)] {
+        if on_side(settings, position).next().is_none() {
+            return Err(Unfit {
+                problem: format!("oxford needs agents on both sides, and nobody speaks {name} the motion"),
+                hint: "set `position` to for and to against for one agent each; where nobody has a position, the \
+                       first agent speaks for the motion and the second against it"
+                    .to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The closings that were held or missed: when the time of the last round is over, some were never asked for.
+fn closings(debate: &Debate) -> Vec<CallKey> {
+    let closings = speeches(debate, CLOSING, &CLOSE).into_iter().map(|step| step.key);
+    closings.filter(|closing| debate.settled(closing).is_some()).collect()
+}
+
+/// The audience votes, after it has heard `inputs` and all rounds before.
+fn poll(debate: &Debate, stage: StageId, shows: Shows, inputs: &[CallKey]) -> Vec<Step> {
+    let audience = debate.settings.iter().flat_map(|settings| on_side(settings, Position::Neutral));
+    let step = |voter| {
+        let vote = Step::new(key(debate, stage, voter), &VOTE, Answer::Word(&[FOR, AGAINST, UNDECIDED]));
+        vote.after(inputs.to_vec()).showing(shows).paid(Cost::Extra)
+    };
+    audience.map(step).collect()
+}
+
+/// What the debate did to its audience. Who voted only once is not counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FloorVote {
+    /// How many were for the motion before and after.
+    pub in_favour: [usize; 2],
+    /// How many were against it.
+    pub opposed: [usize; 2],
+    /// How many were undecided.
+    pub undecided: [usize; 2],
+    /// Those whose vote is missing before or after the debate.
+    pub uncounted: Vec<AgentId>,
+    /// The side that gained most, with whatever those who are not counted might have done; none where both may have
+    /// gained the same.
+    pub winner: Option<Position>,
+}
+
+/// How the audience voted before and after; none where there is no audience or it never voted.
+#[must_use]
+pub fn floor_vote(debate: &Debate) -> Option<FloorVote> {
+    let settings = debate.settings.as_ref().filter(|_| !debate.polls.is_empty())?;
+    let vote = |stage, voter: &AgentSettings| poll_of(debate, stage)?.votes.get(&voter.id).map(String::as_str);
+    let mut counted = Vec::new();
+    let mut uncounted = Vec::new();
+    for voter in on_side(settings, Position::Neutral) {
+        match (vote(POLL_BEFORE, voter), vote(POLL_AFTER, voter)) {
+            (Some(before), Some(after)) => counted.push([before, after]),
+            (None, _) | (_, None) => uncounted.push(voter.id.clone()),
+        }
+    }
+    let count = |choice: &str| [0, 1].map(|poll| counted.iter().filter(|votes| votes[poll] == choice).count());
+    let (in_favour, opposed, undecided) = (count(FOR), count(AGAINST), count(UNDECIDED));
+    // Sums instead of differences: what one side gained more than the other. Whoever is not counted may have gone from one
+    // side to the other, which makes a difference of two.
+    let (gained, lost) = (in_favour[1] + opposed[0], opposed[1] + in_favour[0]);
+    let is_certain = gained.abs_diff(lost) > 2 * uncounted.len();
+    let ahead = if gained > lost { Position::For } else { Position::Against };
+    let winner = is_certain.then_some(ahead);
+    Some(FloorVote { in_favour, opposed, undecided, uncounted, winner })
+}
+
+fn poll_of(debate: &Debate, stage: StageId) -> Option<&Poll> {
+    debate.polls.iter().find(|poll| poll.stage == stage)
+}
+
+/// The votes of the audience and what they come to, as a section of Markdown; empty without any.
+pub(super) fn describe(debate: &Debate) -> String {
+    let (Some(settings), Some(floor)) = (&debate.settings, floor_vote(debate)) else { return String::new() };
+    let mut text = "\n### Audience\n\n| voter | before | after |\n| --- | --- | --- |\n".to_owned();
+    // Writing to a String cannot fail.
+    for voter in on_side(settings, Position::Neutral) {
+        let vote =
+            |stage| poll_of(debate, stage).and_then(|poll| poll.votes.get(&voter.id)).map_or("no vote", String::as_str);
+        let _ = writeln!(text, "| {} | {} | {} |", cell(&voter.name), vote(POLL_BEFORE), vote(POLL_AFTER));
+    }
+    let swing = |[before, after]: [usize; 2]| {
+        let sign = if after < before { '-' } else { '+' };
+        format!("{before} before, {after} after ({sign}{})", after.abs_diff(before))
+    };
+    let _ = writeln!(text, "\n- for the motion: {}", swing(floor.in_favour));
+    let _ = writeln!(text, "- against the motion: {}", swing(floor.opposed));
+    let _ = writeln!(text, "- undecided: {}", swing(floor.undecided));
+    let names: Vec<_> = settings.agents.iter().filter(|agent| floor.uncounted.contains(&agent.id)).collect();
+    if !names.is_empty() {
+        let names: Vec<_> = names.into_iter().map(|agent| inline(&agent.name)).collect();
+        let _ = writeln!(text, "- not counted, with no vote before or none after: {}", names.join(", "));
+    }
+    let counted: usize = [floor.in_favour, floor.opposed, floor.undecided].map(|votes| votes[0]).iter().sum();
+    let result = match floor.winner {
+        Some(Position::For) => "The floor vote goes to the side for the motion, which gained most.",
+        Some(Position::Against) => "The floor vote goes to the side against the motion, which gained most.",
+        Some(Position::Neutral) | None if counted > 0 && floor.uncounted.is_empty() => {
+            "The floor vote is a tie: both sides gained the same."
+        }
+        Some(Position::Neutral) | None if counted > 0 => {
+            "Nobody has the floor vote: the votes that are missing could have decided it."
+        }
+        Some(Position::Neutral) | None => "There is no floor vote: nobody voted both before and after the debate.",
+    };
+    let _ = writeln!(text, "\n{result}");
+    text
+}

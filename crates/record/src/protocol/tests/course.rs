@@ -1,0 +1,436 @@
+//! Debates that run their course without models: whatever is ready comes to its end in any order, with any result.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use chrono::DateTime;
+use serde_json::{Value, json};
+
+use crate::debate::{
+    AgentClarifications, AgentId, AgentSettings, Argument, CallKey, Challenge, Clarification, Contribution, Created,
+    Debate, DebateId, EMBEDDER, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata,
+    Observation, Outcome, Reading, Reads, Recorded, RelatedPair, Relation, Relations, Settings, Similarities, Solution,
+    StageId, StopReason, Summary, SummaryMetadata, Timestamp, fold, fork,
+};
+use dialectic_base::call::CallRecord;
+
+use super::super::{Answer, Authorship, Next, Protocol, Step, Trigger};
+
+/// What a call brings. What does not fit what was asked for is a failure.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Reply {
+    Failed,
+    /// No questions, or a score that cannot be read.
+    Nothing,
+    Text(String),
+    Word(&'static str),
+    Score(f64),
+    /// The candidate in that place.
+    Choice(usize),
+    /// The winner, and a score for each agent, by their places in the configuration.
+    Judgement(Option<usize>, Vec<f64>),
+    /// All decisions are related so; none are without a relation.
+    Related(Option<Relation>),
+    /// So many claims without support, and whether the points that are listed are without an answer.
+    Challenged(usize),
+    /// The kinds of argument, of every text.
+    Observed,
+    /// Texts whose embeddings are all the same.
+    Compared,
+    /// A score for each agent, by their places in the configuration, and the places of those that miss a requirement.
+    Scored(Vec<f64>, Vec<usize>),
+}
+
+/// A debate on its way.
+pub(super) struct Course {
+    pub(super) protocol: &'static Protocol,
+    pub(super) debate: Debate,
+    events: Vec<Recorded>,
+    /// The stages that it came to.
+    pub(super) visited: Vec<StageId>,
+    /// The calls that were made, in the order in which they came to their end.
+    pub(super) calls: Vec<Step>,
+}
+
+/// Settings for so many agents, `a`, `b` and so on, and the judge `judge`.
+pub(super) fn settings(protocol: &Protocol, agents: usize, rounds: u32) -> Settings {
+    let summarization = json!({"enabled": false, "threshold": 40, "maxLength": 20, "method": "length-based"});
+    let agent = |id: &str, name: &str| {
+        json!({"id": id, "name": name, "role": "kiss", "model": "m", "provider": "offline", "temperature": 0.5,
+            "summarization": summarization, "enabled": true, "toolCallLimit": 1})
+    };
+    let names = ["Ada", "Ben", "Cleo", "Dora", "Emil", "Fay", "Gil"].iter().zip('a'..);
+    let agents: Vec<Value> = names.take(agents).map(|(name, id)| agent(&id.to_string(), name)).collect();
+    let settings = json!({
+        "agents": agents, "judge": agent("judge", "Judge"),
+        "debate": {"protocol": protocol.name, "rounds": rounds,
+            "terminationCondition": {"type": "fixed", "threshold": 80}, "synthesisMethod": "judge",
+            "includeFullHistory": true, "timeoutPerRound": 300_000, "summarization": summarization,
+            "interactiveClarifications": false, "clarificationsMaxPerAgent": 5, "clarificationsMaxIterations": 3,
+            "maxConcurrency": 8, "callTimeout": 120_000, "maxRetries": 3, "onAgentFailure": "continue",
+            "orchestratorType": "state-machine"},
+    });
+    serde_json::from_value(settings).unwrap()
+}
+
+fn now() -> Timestamp {
+    Timestamp::from(DateTime::UNIX_EPOCH)
+}
+
+fn call() -> CallRecord {
+    serde_json::from_value(json!({"model": "m", "provider": "offline", "latencyMs": 1, "attempts": 1})).unwrap()
+}
+
+impl Course {
+    pub(super) fn start(protocol: &'static Protocol, settings: Settings) -> Self {
+        let seed = settings.debate.seed.unwrap_or(1);
+        let judge = json!({"id": "judge", "source": "built-in", "summarySource": "built-in"});
+        let created = Event::Created(Box::new(Created {
+            format_version: FORMAT_VERSION,
+            id: DebateId::new("deb-20250101-000000-abcd"),
+            problem: "Design it.".into(),
+            context: None,
+            attachments: [].into(),
+            settings,
+            stages: protocol.infos(),
+            prompt_sources: serde_json::from_value(json!({"agents": [], "judge": judge})).unwrap(),
+            seed,
+            forked_from: None,
+        }));
+        let first = Recorded { seq: 1, at: now(), event: created };
+        let debate = Debate::create(&first).unwrap();
+        let mut course = Self { protocol, debate, events: vec![first], visited: Vec::new(), calls: Vec::new() };
+        course.enter(protocol.start());
+        course
+    }
+
+    pub(super) fn record(&mut self, event: Event) {
+        let recorded = Recorded { seq: self.events.len() as u64 + 1, at: now(), event };
+        self.debate.apply(&recorded).unwrap();
+        self.events.push(recorded);
+    }
+
+    fn enter(&mut self, stage: StageId) {
+        self.visited.push(stage);
+        self.record(Event::StageEntered { stage });
+    }
+
+    pub(super) fn stage(&self) -> StageId {
+        self.debate.current_stage.unwrap()
+    }
+
+    /// The calls that can be made now.
+    pub(super) fn ready(&self) -> Vec<Step> {
+        let reach = self.protocol.within_reach(self.stage()).into_iter();
+        let mut steps: Vec<Step> = reach.flat_map(|stage| (stage.steps)(&self.debate)).collect();
+        let keys: BTreeSet<_> = steps.iter().map(|step| step.key.clone()).collect();
+        assert_eq!(keys.len(), steps.len(), "a call is there twice: {steps:#?}");
+        steps.retain(|step| {
+            self.debate.settled(&step.key).is_none() && self.protocol.can_start(step, &self.debate, |_| None)
+        });
+        steps
+    }
+
+    /// Records what follows from the record.
+    pub(super) fn take_facts(&mut self) {
+        for _ in 0..10 {
+            let reach = self.protocol.within_reach(self.stage()).into_iter();
+            let facts: Vec<Event> = reach.flat_map(|stage| (stage.facts)(&self.debate)).collect();
+            if facts.is_empty() {
+                return;
+            }
+            for fact in facts {
+                self.record(fact);
+            }
+        }
+        panic!("facts follow from {} without end", self.stage());
+    }
+
+    fn is_settled(&self) -> bool {
+        let stage = self.protocol.stage(self.stage()).unwrap();
+        (stage.steps)(&self.debate).iter().all(|step| self.debate.settled(&step.key).is_some())
+    }
+
+    /// Leaves the present stage with `trigger`; false at the end.
+    pub(super) fn leave(&mut self, trigger: Trigger) -> bool {
+        match self.protocol.next(self.stage(), trigger).unwrap() {
+            Next::Go(stage) => self.enter(stage),
+            Next::Begin(stage) => {
+                self.record(Event::RoundBegun { round: self.debate.current_round + 1, stage });
+                self.enter(stage);
+            }
+            Next::Suspend => {
+                let open = self.debate.open_questions();
+                let open: Vec<_> = open.map(|(group, item)| (group.agent_id.clone(), item.id.clone())).collect();
+                self.record(Event::Suspended { stage: self.stage() });
+                for (agent_id, item_id) in open {
+                    self.record(Event::QuestionAnswered { agent_id, item_id, answer: "yes".to_owned() });
+                }
+                self.record(Event::Resumed);
+                self.enter(self.stage());
+            }
+            Next::Done => {
+                let outcome = Some(Outcome::derive(&self.debate));
+                self.record(Event::Completed { outcome });
+                return false;
+            }
+            Next::Fail | Next::Pause => panic!("no outcome leads there"),
+        }
+        true
+    }
+
+    /// Runs to the end. `reply` says what a call brings, `pick` which of so many things happens next.
+    pub(super) fn run(mut self, reply: &dyn Fn(&Step) -> Reply, pick: &mut dyn FnMut(usize) -> usize) -> Self {
+        for _ in 0..5_000 {
+            self.take_facts();
+            let ready = self.ready();
+            let is_settled = self.is_settled();
+            assert!(is_settled || !ready.is_empty(), "{} is stuck in {}", self.protocol.name, self.stage());
+            let chosen = pick(ready.len() + usize::from(is_settled));
+            if let Some(step) = ready.into_iter().nth(chosen) {
+                self.settle(&step, reply(&step));
+                continue;
+            }
+            let outcome = (self.protocol.stage(self.stage()).unwrap().outcome)(&self.debate);
+            match outcome {
+                Ok(trigger) if self.leave(trigger) => {}
+                Ok(_) => return self.ended(),
+                Err(error) => {
+                    self.record(Event::Failed { error });
+                    return self.ended();
+                }
+            }
+        }
+        panic!("{} has no end", self.protocol.name);
+    }
+
+    /// Branches off at a point that this debate came to.
+    pub(super) fn fork(&self, point: &ForkPoint) -> Self {
+        let settings = self.debate.settings.clone().unwrap();
+        let mut branch = Self::start(self.protocol, settings);
+        branch.events.truncate(1);
+        branch.debate = Debate::create(&branch.events[0]).unwrap();
+        for event in fork(&self.events, point).unwrap() {
+            branch.record(event);
+        }
+        branch
+    }
+
+    /// Takes up a debate that failed.
+    pub(super) fn resumed(mut self) -> Self {
+        self.record(Event::Resumed);
+        self
+    }
+
+    /// Tells it to close.
+    pub(super) fn stop(&mut self, reason: StopReason) {
+        self.record(Event::Stopping { reason });
+        self.leave(Trigger::STOP);
+    }
+
+    fn ended(self) -> Self {
+        assert_eq!(fold(&self.events).unwrap(), self.debate);
+        self
+    }
+
+    /// The call comes to its end.
+    pub(super) fn settle(&mut self, step: &Step, reply: Reply) {
+        let event = self.result(step, reply);
+        assert_eq!(event.settles().map(|(key, _)| key), Some(&step.key), "{event:?}");
+        self.calls.push(step.clone());
+        self.record(event);
+    }
+
+    fn result(&self, step: &Step, reply: Reply) -> Event {
+        let key = step.key.clone();
+        let settings = self.debate.settings.as_ref().unwrap();
+        let agent = settings.everybody().find(|agent| agent.id == key.agent_id).unwrap();
+        let reading = |content: &str| {
+            let reads = Reads::of(&self.debate, &key, &step.inputs)?;
+            Some(reads.read(content)).filter(Reading::says_something).map(Box::new)
+        };
+        let contributed = |content: &str, choice: Option<&str>, target| Event::Contributed {
+            key: key.clone(),
+            contribution: Arc::new(Contribution {
+                agent_id: agent.id.clone(),
+                agent_role: agent.role.as_str().into(),
+                stage: key.stage,
+                content: content.into(),
+                metadata: Metadata { choice: choice.map(str::to_owned), ..Metadata::default() },
+                target_agent_id: target,
+                reading: reading(content),
+            }),
+            call: Some(call()),
+        };
+        match (&step.answer, reply) {
+            (Answer::Text, Reply::Text(text)) => contributed(&text, None, key.target_agent_id.clone()),
+            (Answer::Questions { .. }, Reply::Nothing) => self.asked(step, None),
+            (Answer::Questions { .. }, Reply::Text(text)) => self.asked(step, Some(text)),
+            (Answer::Summary, Reply::Text(text)) => {
+                let summary = Summary {
+                    agent_id: agent.id.clone(),
+                    agent_role: agent.role.as_str().into(),
+                    summary: text.into(),
+                    metadata: SummaryMetadata::default(),
+                };
+                Event::Summarized { key, summary, call: call() }
+            }
+            (Answer::Score(kind), reply @ (Reply::Score(_) | Reply::Nothing)) => {
+                let score = if let Reply::Score(score) = reply { Some(score) } else { None };
+                let evaluation = Evaluation { kind: *kind, score, threshold: 80.0 };
+                Event::Evaluated { key, evaluation, call: Some(call()) }
+            }
+            (Answer::Choice, Reply::Choice(place)) => {
+                let candidates: Vec<_> =
+                    step.inputs.iter().filter(|one| self.debate.contribution(one).is_some()).collect();
+                let choice = candidates[place % candidates.len()].agent_id.clone();
+                contributed("better", None, Some(choice))
+            }
+            (Answer::Word(words), Reply::Word(word)) => {
+                assert!(words.contains(&word), "{word} was not to choose");
+                if self.debate.stage(key.stage).unwrap().in_round {
+                    contributed("1. Because.", Some(word), key.target_agent_id.clone())
+                } else {
+                    Event::Polled { key, vote: word.to_owned(), reason: "because".to_owned(), call: call() }
+                }
+            }
+            (Answer::Judgement, Reply::Judgement(winner, scores)) => {
+                let spoke = super::super::motion::debaters(&self.debate, false);
+                let has_spoken = |id: &AgentId| spoke.iter().any(|agent| agent.id == *id);
+                let scores = settings.agents.iter().map(|agent| agent.id.clone()).zip(scores);
+                let judgement = Judgement {
+                    pass: key.pass,
+                    winner: winner.map(|place| settings.agents[place].id.clone()).filter(has_spoken),
+                    scores: scores.filter(|(id, _)| has_spoken(id)).collect(),
+                    criteria: [("logic".to_owned(), "Ada\nwas closer.".to_owned())].into(),
+                    reasoning: if key.pass == 1 { "Pass 1: Ada met Ben." } else { "Pass 2: Ben met Ada." }.to_owned(),
+                    by_criterion: BTreeMap::new(),
+                    missing: BTreeMap::new(),
+                    lacking: Vec::new(),
+                };
+                Event::Judged { key, judgement, call: call() }
+            }
+            (Answer::Relations | Answer::Challenge | Answer::Kinds | Answer::Embeddings | Answer::Scores(_), reply)
+                if reply != Reply::Failed =>
+            {
+                self.compared(step, reply)
+            }
+            (Answer::Solution(authorship), Reply::Text(text)) => {
+                let description = match authorship {
+                    Authorship::Kept(kept) => self.debate.contribution(kept).unwrap().content.to_string(),
+                    Authorship::Judge | Authorship::Amended | Authorship::Based(_) => text,
+                };
+                let solution = Box::new(Solution { description, ..Solution::default() });
+                Event::Synthesized { key: Some(key), solution, call: Some(call()) }
+            }
+            (_, Reply::Failed) => {
+                let failure =
+                    Failure { key, error: "503".to_owned(), kind: None, server_gone: false, attempts: 1, at: now() };
+                Event::CallFailed { failure, call: None }
+            }
+            (answer, reply) => panic!("{reply:?} is no answer to {answer:?}"),
+        }
+    }
+
+    /// What the judge says where it compares texts.
+    fn compared(&self, step: &Step, reply: Reply) -> Event {
+        let key = step.key.clone();
+        let settings = self.debate.settings.as_ref().unwrap();
+        match (&step.answer, reply) {
+            (Answer::Relations, Reply::Related(relation)) => {
+                let wordings = self.debate.decisions_of(&step.inputs).wordings;
+                let decisions: Vec<String> = wordings.into_iter().map(|wording| wording.decision).collect();
+                let pair = |pair: &[String]| {
+                    let [first, second] = [&pair[0], &pair[1]].map(Clone::clone);
+                    relation.map(|relation| RelatedPair { first, second, relation })
+                };
+                let pairs = decisions.windows(2).filter_map(pair).collect();
+                let relations = Relations { decisions, pairs, ..Relations::default() };
+                Event::Related { key, relations, call: call() }
+            }
+            (Answer::Challenge, Reply::Challenged(claims)) => {
+                let claims = (0..claims).map(|number| format!("claim {number}")).collect();
+                Event::Challenged { key, challenge: Challenge { claims, ..Challenge::default() }, call: call() }
+            }
+            (Answer::Embeddings, Reply::Compared) => {
+                let vectors = vec![vec![1.0]; step.inputs.len()];
+                Event::Compared { key, similarities: Similarities::of(step.inputs.clone(), &vectors), call: call() }
+            }
+            (Answer::Kinds, Reply::Observed) => {
+                let kinds = [Argument::Evidence].into();
+                let observed = |of: &CallKey| Observation { of: of.clone(), kinds: BTreeSet::clone(&kinds) };
+                Event::Observed { key, observations: step.inputs.iter().map(observed).collect(), call: call() }
+            }
+            (Answer::Scores(_), Reply::Scored(scores, missing)) => {
+                let id = |place: usize| settings.agents[place].id.clone();
+                let is_judged = |id: &AgentId| step.inputs.iter().any(|text| text.agent_id == *id);
+                let scores = scores
+                    .into_iter()
+                    .enumerate()
+                    .filter(|(place, _)| *place < settings.agents.len())
+                    .map(|(place, score)| (id(place), score));
+                let scores: BTreeMap<AgentId, f64> = scores.filter(|(id, _)| is_judged(id)).collect();
+                let best = scores.values().copied().fold(0.0, f64::max);
+                let mut leading = scores.iter().filter(|(_, score)| **score >= best).map(|(id, _)| id.clone());
+                let judgement = Judgement {
+                    pass: key.pass,
+                    winner: leading.next().filter(|_| leading.next().is_none()),
+                    by_criterion: scores
+                        .iter()
+                        .map(|(id, score)| (id.clone(), [("x".to_owned(), *score)].into()))
+                        .collect(),
+                    missing: missing.into_iter().map(|place| (id(place), vec!["a requirement".to_owned()])).collect(),
+                    lacking: Vec::new(),
+                    scores,
+                    criteria: BTreeMap::new(),
+                    reasoning: String::new(),
+                };
+                Event::Judged { key, judgement, call: call() }
+            }
+            (answer, reply) => panic!("{reply:?} is no answer to {answer:?}"),
+        }
+    }
+
+    fn asked(&self, step: &Step, question: Option<String>) -> Event {
+        let id = format!("q{}", step.key.pass);
+        let items = question.map(|question| Clarification { id, question, answer: String::new() });
+        let settings = self.debate.settings.as_ref().unwrap();
+        let agent = settings.agents.iter().find(|agent| agent.id == step.key.agent_id).unwrap();
+        let questions = AgentClarifications {
+            agent_id: agent.id.clone(),
+            agent_name: agent.name.clone(),
+            role: agent.role.clone(),
+            items: items.into_iter().collect(),
+        };
+        Event::QuestionsAsked { key: step.key.clone(), questions, call: call() }
+    }
+}
+
+/// A reply that goes well: texts, acceptance, the first agent ahead.
+pub(super) fn good(step: &Step) -> Reply {
+    match &step.answer {
+        Answer::Text | Answer::Summary | Answer::Solution(_) | Answer::FollowUp => {
+            Reply::Text(format!("text of {}", step.key.agent_id))
+        }
+        Answer::Questions { .. } => Reply::Nothing,
+        Answer::Score(_) => Reply::Score(0.0),
+        Answer::Choice => Reply::Choice(0),
+        Answer::Word(words) => Reply::Word(words[0]),
+        Answer::Judgement => Reply::Judgement(Some(0), vec![80.0, 70.0, 60.0, 50.0, 40.0, 30.0]),
+        Answer::Relations => Reply::Related(None),
+        Answer::Challenge => Reply::Challenged(0),
+        Answer::Kinds => Reply::Observed,
+        Answer::Embeddings => Reply::Compared,
+        Answer::Scores(_) => Reply::Scored(vec![80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 20.0], Vec::new()),
+    }
+}
+
+/// Always the first.
+pub(super) fn first(_: usize) -> usize {
+    0
+}
+
+/// A model of embeddings.
+pub(super) fn embedder(settings: &Settings) -> AgentSettings {
+    AgentSettings { id: EMBEDDER.into(), ..settings.judge.clone() }
+}

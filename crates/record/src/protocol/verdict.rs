@@ -1,0 +1,235 @@
+//! The verdict on a debate of speeches: the judge scores the debaters twice, in opposite orders.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use crate::debate::{
+    AgentId, AgentSettings, Debate, Event, Judgement, Position, Settings, Solution, StageId, StageInfo, StopReason,
+    Verdict, Yield,
+};
+use crate::prompt::Prompt;
+use dialectic_base::figures::score;
+use dialectic_base::markdown::{cell, inline};
+
+use super::motion::side;
+use super::{Answer, Cost, Next, Row, Shows, Stage, Step, Trigger, key, oxford, with_failure};
+
+pub(super) const VERDICT: StageId = StageId::new("verdict");
+
+const VERDICT_READY: Trigger = Trigger("VERDICT_READY");
+
+pub(super) static JUDGE: Prompt = prompt!("motion/verdict.md", None);
+
+/// What the judge looks at where `judge.criteria` says nothing.
+pub const DEFAULT_CRITERIA: [&str; 4] = ["logic", "evidence", "rebuttal", "clarity"];
+
+/// Scores nearer to each other than this are equal: means are not exact.
+pub(super) const EQUAL: f64 = 1e-9;
+
+/// What the judge looks at.
+#[must_use]
+pub fn criteria(settings: &Settings) -> Vec<&str> {
+    criteria_or(settings, &DEFAULT_CRITERIA)
+}
+
+/// What the judge looks at; `default` where `judge.criteria` says nothing.
+#[must_use]
+pub fn criteria_or<'a>(settings: &'a Settings, default: &[&'static str]) -> Vec<&'a str> {
+    match settings.judge.criteria.as_deref() {
+        Some(criteria @ [_, ..]) => criteria.iter().map(String::as_str).collect(),
+        Some([]) | None => default.to_vec(),
+    }
+}
+
+/// Those who spoke, as the judge is shown them, by the label of their place: A, B, and so on. They come in the order of
+/// the configuration, `reversed` in the second pass.
+#[must_use]
+pub fn debaters(debate: &Debate, reversed: bool) -> Vec<&AgentSettings> {
+    let said = debate.rounds.iter().flat_map(|round| &round.contributions);
+    let speeches = said.filter(|one| debate.yield_of(one) == Some(Yield::Speech));
+    let spoke: BTreeSet<&AgentId> = speeches.map(|one| &one.agent_id).collect();
+    let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
+    let mut debaters: Vec<_> = agents.filter(|agent| spoke.contains(&agent.id)).collect();
+    if reversed {
+        debaters.reverse();
+    }
+    debaters
+}
+
+/// The last stage of a debate on a motion.
+pub(super) const fn verdict() -> Stage {
+    Stage {
+        info: StageInfo::new(VERDICT, ["verdict", "verdicts", "judging", "judges", "judged", "judge"])
+            .yielding(Yield::Verdict)
+            .essential(),
+        facts,
+        steps,
+        outcome,
+        rows: &[Row(VERDICT_READY, Next::Done)],
+    }
+}
+
+/// The judge is asked in either order. What a cost limit has left is kept for the one judgement that the answer needs.
+fn steps(debate: &Debate) -> Vec<Step> {
+    let Some(settings) = &debate.settings else { return Vec::new() };
+    let step = |pass, cost| {
+        let judgement = Step::new(key(debate, VERDICT, &settings.judge).pass(pass), &JUDGE, Answer::Judgement);
+        judgement.showing(Shows::AnonymousTranscript { reversed: pass == 2 }).paid(cost)
+    };
+    let (first, second) = (step(1, Cost::Closing), step(2, Cost::Decision));
+    let is_affordable = debate.stop_reason != Some(StopReason::Budget) || debate.settled(&second.key).is_some();
+    match debaters(debate, false).len() {
+        0 => Vec::new(),
+        // Of one there is no other order.
+        1 => vec![first],
+        _ if is_affordable => vec![first, second],
+        _ => vec![first],
+    }
+}
+
+/// What the judgements come to, once none is waited for, and then its text.
+fn facts(debate: &Debate) -> Vec<Event> {
+    let steps = steps(debate);
+    let is_open = steps.is_empty() || steps.iter().any(|step| debate.settled(&step.key).is_none());
+    let (Some(settings), Some(first)) = (&debate.settings, debate.judgements.first()) else { return Vec::new() };
+    if is_open || debate.final_solution.is_some() {
+        return Vec::new();
+    }
+    let Some(verdict) = &debate.verdict else {
+        return vec![Event::Decided { verdict: decide(first, &debate.judgements) }];
+    };
+    let solution = Solution {
+        description: describe(debate, settings, verdict),
+        synthesized_by: Some(settings.judge.id.clone()),
+        ..Solution::default()
+    };
+    vec![Event::Synthesized { key: None, solution: Box::new(solution), call: None }]
+}
+
+fn outcome(debate: &Debate) -> Result<Trigger, String> {
+    if debate.final_solution.is_some() {
+        return Ok(VERDICT_READY);
+    }
+    if debaters(debate, false).is_empty() {
+        return Err("nobody has spoken: there is nothing to judge".to_owned());
+    }
+    Err(with_failure(debate, VERDICT, "the judge could not give a verdict"))
+}
+
+pub(super) fn decide(first: &Judgement, all: &[Judgement]) -> Verdict {
+    let mut given: BTreeMap<&AgentId, Vec<f64>> = BTreeMap::new();
+    for (debater, score) in all.iter().flat_map(|judgement| &judgement.scores) {
+        given.entry(debater).or_default().push(*score);
+    }
+    let mut on_criteria: BTreeMap<AgentId, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
+    let mut missing: BTreeMap<AgentId, Vec<String>> = BTreeMap::new();
+    for judgement in all {
+        for (debater, scores) in &judgement.by_criterion {
+            for (criterion, score) in scores {
+                on_criteria.entry(debater.clone()).or_default().entry(criterion.clone()).or_default().push(*score);
+            }
+        }
+        for (debater, lacks) in &judgement.missing {
+            let known = missing.entry(debater.clone()).or_default();
+            known.extend(lacks.iter().filter(|lack| !known.contains(lack)).cloned().collect::<Vec<_>>());
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "as many as there are passes")]
+    let mean = |scores: Vec<f64>| scores.iter().sum::<f64>() / scores.len() as f64;
+    let by_criterion = on_criteria
+        .into_iter()
+        .map(|(debater, of)| (debater, of.into_iter().map(|(criterion, scores)| (criterion, mean(scores))).collect()));
+    let by_criterion = by_criterion.collect();
+    let scores: BTreeMap<AgentId, f64> = given.into_iter().map(|(id, scores)| (id.clone(), mean(scores))).collect();
+    let winner = match ranked(&scores).as_slice() {
+        [best, second, ..] if best.1 - second.1 > EQUAL => Some(best.0.clone()),
+        _ => None,
+    };
+    let stable = all.get(1).map(|second| second.winner == first.winner);
+    Verdict {
+        winner,
+        scores,
+        criteria: first.criteria.clone(),
+        reasoning: first.reasoning.clone(),
+        by_criterion,
+        missing,
+        stable,
+    }
+}
+
+/// The best first.
+fn ranked(scores: &BTreeMap<AgentId, f64>) -> Vec<(&AgentId, &f64)> {
+    let mut ranked: Vec<_> = scores.iter().collect();
+    ranked.sort_by(|one, other| other.1.total_cmp(one.1));
+    ranked
+}
+
+/// The verdict as Markdown.
+fn describe(debate: &Debate, settings: &Settings, verdict: &Verdict) -> String {
+    let called = |id: &AgentId| {
+        let agent = settings.agents.iter().find(|agent| agent.id == *id);
+        inline(agent.map_or(id.as_str(), |agent| agent.name.as_str())).into_owned()
+    };
+    let named = |judgement: &Judgement| judgement.winner.as_ref().map_or_else(|| "nobody".to_owned(), called);
+    let mut text = match &verdict.winner {
+        Some(winner) => format!("## Verdict\n\n**Winner: {}**{}.\n", called(winner), for_side(settings, winner)),
+        None if verdict.scores.len() < 2 => "## Verdict\n\n**No winner**: only one debater spoke.\n".to_owned(),
+        None => "## Verdict\n\n**No winner**: the best scores are equal.\n".to_owned(),
+    };
+    // Writing to a String cannot fail.
+    let _ = match debate.judgements.as_slice() {
+        [first, second, ..] if first.winner != second.winner => writeln!(
+            text,
+            "\n**This verdict is unstable**: the judge named {} in one order of the debaters and {} in the opposite \
+             one.{}",
+            named(first),
+            named(second),
+            if verdict.winner.is_some() { " Who is ahead follows from the mean scores." } else { "" }
+        ),
+        [Judgement { winner: None, .. }, _, ..] => {
+            writeln!(text, "\nThe judge put nobody ahead in either order of the debaters.")
+        }
+        [first, _, ..] => writeln!(text, "\nThe judge named {} in both orders of the debaters.", named(first)),
+        [] | [_] => writeln!(text, "\nThe debaters were judged in one order only."),
+    };
+    let passes: Vec<&str> = debate.judgements.iter().map(|one| order(one.pass)).collect();
+    let rule = " ---: |".repeat(passes.len());
+    let has_sides = verdict.scores.keys().any(|id| side(settings, id) != Position::Neutral);
+    let (sides, sides_rule) = if has_sides { (" side |", " --- |") } else { ("", "") };
+    let _ = writeln!(text, "\n| debater |{sides} score | {} |\n| --- |{sides_rule} ---: |{rule}", passes.join(" | "));
+    for (id, mean) in ranked(&verdict.scores) {
+        let name = settings.agents.iter().find(|agent| agent.id == *id).map_or(id.as_str(), |agent| &agent.name);
+        let side = if has_sides { format!(" {} |", side(settings, id).name()) } else { String::new() };
+        let _ = write!(text, "| {} |{side} {} |", cell(name), score(*mean));
+        for judgement in &debate.judgements {
+            let given = judgement.scores.get(id).map_or_else(|| "none".to_owned(), |given| score(*given));
+            let _ = write!(text, " {given} |");
+        }
+        text.push('\n');
+    }
+    if !verdict.criteria.is_empty() {
+        text.push_str("\n### Criteria\n\n");
+    }
+    for (criterion, assessment) in &verdict.criteria {
+        let assessment = assessment.split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = writeln!(text, "- **{}**: {assessment}", inline(criterion));
+    }
+    let _ = writeln!(text, "\n### Reasoning\n\n{}", verdict.reasoning.trim());
+    if let (Some(false), Some(second)) = (verdict.stable, debate.judgements.get(1)) {
+        let _ = writeln!(text, "\n### Reasoning in the opposite order\n\n{}", second.reasoning.trim());
+    }
+    text.push_str(&oxford::describe(debate));
+    text.trim_end().to_owned()
+}
+
+fn order(pass: u8) -> &'static str {
+    if pass == 2 { "opposite order" } else { "first order" }
+}
+
+fn for_side(settings: &Settings, debater: &AgentId) -> &'static str {
+    match side(settings, debater) {
+        Position::For => ", for the motion",
+        Position::Against => ", against the motion",
+        Position::Neutral => "",
+    }
+}

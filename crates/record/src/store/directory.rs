@@ -1,0 +1,493 @@
+//! The debates directory: ids, finding a debate, listing them.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use chrono::Local;
+use rand::RngExt;
+use serde_json::Value;
+
+use crate::debate::{Debate, DebateId, FORMAT_VERSION};
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+
+use super::older::{complete, mend};
+use super::regular::{is_special, open_regular};
+use super::saver::read_mark;
+use super::{StoreError, TAKE_A_NEWER_VERSION};
+
+/// How many characters of an id chance chose: its last.
+const LAST: usize = 4;
+const JOURNAL_SUFFIX: &str = ".events.jsonl";
+
+/// The directory that debates are kept in.
+#[derive(Debug, Clone)]
+pub struct Directory {
+    path: PathBuf,
+}
+
+/// A saved debate that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its state file.
+    pub state: PathBuf,
+    /// Its journal; older debates have none.
+    pub journal: Option<PathBuf>,
+}
+
+/// A state file as a directory lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// When it was written last.
+    pub modified: SystemTime,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// Why a state file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum StateFileError {
+    /// It is missing, a directory, or unreadable.
+    #[error("cannot read the debate {path}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is a directory.
+    #[error("the debate {path} is a directory, not a file")]
+    IsDirectory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// It is a pipe, a socket or a device.
+    #[error("the debate {path} is a pipe, a socket or a device, not a file")]
+    NotAFile {
+        /// What is no file.
+        path: PathBuf,
+    },
+    /// A later version of the program wrote it.
+    #[error("{path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// It is not JSON, or not a debate.
+    #[error("{path} is not a saved debate{}", place(key))]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// The place in it; `.` for the whole.
+        key: String,
+        /// Why.
+        source: serde_json::Error,
+    },
+}
+
+impl Diagnostic for StateFileError {
+    fn blame(&self) -> Blame {
+        Blame::Arguments
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Newer { .. } => TAKE_A_NEWER_VERSION,
+            Self::Invalid { .. } | Self::NotAFile { .. } => {
+                "a saved debate is the `.json` file that `dialectic debate` writes"
+            }
+            Self::Unreadable { .. } | Self::IsDirectory { .. } => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "json")
+}
+
+fn place(key: &str) -> String {
+    if key == "." { String::new() } else { format!(" (at `{key}`)") }
+}
+
+impl Directory {
+    /// The directory at `path`, which need not exist yet.
+    #[must_use]
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the directory where it is missing.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn create(&self) -> Result<(), StoreError> {
+        fs::create_dir_all(&self.path).map_err(|source| StoreError::Directory { path: self.path.clone(), source })
+    }
+
+    /// A new id, `deb-YYYYMMDD-HHMMSS-xxxx` in local time.
+    #[must_use]
+    pub fn new_id() -> DebateId {
+        let mut rng = rand::rng();
+        let random: String = (0..LAST).map(|_| char::from_digit(rng.random_range(0..36), 36).unwrap_or('0')).collect();
+        DebateId::new(format!("deb-{}-{random}", Local::now().format("%Y%m%d-%H%M%S")))
+    }
+
+    /// Where the state of `id` is or will be.
+    #[must_use]
+    pub fn state_path(&self, id: &DebateId) -> PathBuf {
+        self.path.join(format!("{id}.json"))
+    }
+
+    /// Where the journal of `id` is or will be.
+    #[must_use]
+    pub fn journal_path(&self, id: &DebateId) -> PathBuf {
+        self.path.join(format!("{id}{JOURNAL_SUFFIX}"))
+    }
+
+    /// The debate that `name` means: a file's path, a full id, a unique beginning of one, else a unique ending, or
+    /// `latest`.
+    ///
+    /// # Errors
+    /// When none or several fit.
+    pub fn find(&self, name: &str) -> Result<Entry, StoreError> {
+        let path = Path::new(name);
+        if path.exists() || name.contains(std::path::MAIN_SEPARATOR) || is_json(path) {
+            return Ok(Entry::of_state(path));
+        }
+        let mut entries = self.entries()?;
+        let unknown = || StoreError::Unknown { name: name.to_owned(), directory: self.path.clone() };
+        if name == "latest" {
+            return entries.into_iter().next().ok_or_else(unknown);
+        }
+        if let Some(exact) = entries.iter().position(|entry| entry.id() == name) {
+            return Ok(entries.swap_remove(exact));
+        }
+        let (mut fits, others): (Vec<Entry>, Vec<Entry>) =
+            entries.into_iter().partition(|entry| entry.id().starts_with(name));
+        if fits.is_empty() {
+            fits = others.into_iter().filter(|entry| entry.id().ends_with(name)).collect();
+        }
+        match fits.len() {
+            0 => Err(unknown()),
+            1 => Ok(fits.swap_remove(0)),
+            _ => {
+                let fits = fits.iter().take(5).map(Entry::id).collect();
+                Err(StoreError::Ambiguous { name: name.to_owned(), fits })
+            }
+        }
+    }
+
+    /// What a person types for a debate: the last four characters of its id, or all of it where others end like that.
+    #[must_use]
+    pub fn short_name<'a>(&self, id: &'a DebateId) -> &'a str {
+        self.short_names().name(id)
+    }
+
+    /// What a person types for each debate: for many of them, without looking for each anew.
+    #[must_use]
+    pub fn short_names(&self) -> ShortNames {
+        // The names say it all: whether there is a journal, which costs a look at each, is not asked.
+        let files = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let names = files.filter_map(|file| file.file_name().into_string().ok()).filter(|name| !name.starts_with('.'));
+        let id = |name: String| {
+            let stem = name.strip_suffix(JOURNAL_SUFFIX).or_else(|| {
+                let path = Path::new(&name);
+                path.file_stem().filter(|_| is_json(path))?.to_str()
+            });
+            stem.map(str::to_owned)
+        };
+        ShortNames::of_ids(&names.filter_map(id).collect())
+    }
+
+    /// When a file was last put into the directory, replaced or removed; nothing where that cannot be told.
+    #[must_use]
+    pub fn modified(&self) -> Option<SystemTime> {
+        fs::metadata(&self.path).and_then(|metadata| metadata.modified()).ok()
+    }
+
+    /// The state files of all debates, in no order; none when the directory is missing.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn state_files(&self) -> Result<Vec<Listed>, StoreError> {
+        let failed = |source| StoreError::List { path: self.path.clone(), source };
+        let files = match fs::read_dir(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            files => files.map_err(failed)?,
+        };
+        let mut listed = Vec::new();
+        for file in files {
+            let file = file.map_err(failed)?;
+            let Ok(name) = file.file_name().into_string() else { continue };
+            if name.starts_with('.') || !is_json(Path::new(&name)) {
+                continue;
+            }
+            // It may be gone by now.
+            let Ok(metadata) = file.metadata() else { continue };
+            let modified = metadata.modified().map_err(failed)?;
+            listed.push(Listed { name, modified, size: metadata.len() });
+        }
+        Ok(listed)
+    }
+
+    /// All debates, newest first by id; none when the directory is missing.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn entries(&self) -> Result<Vec<Entry>, StoreError> {
+        let listed = match fs::read_dir(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            listed => listed.and_then(|files| files.map(|file| Ok(file?.path())).collect::<io::Result<Vec<_>>>()),
+        };
+        let listed = listed.map_err(|source| StoreError::List { path: self.path.clone(), source })?;
+        let mut states: Vec<PathBuf> = listed
+            .into_iter()
+            .filter_map(|path| {
+                let name = path.file_name()?.to_str()?;
+                if name.starts_with('.') {
+                    return None;
+                }
+                // A debate that was killed before its first snapshot has a journal only.
+                if let Some(id) = name.strip_suffix(JOURNAL_SUFFIX) {
+                    return Some(self.path.join(format!("{id}.json")));
+                }
+                is_json(&path).then_some(path)
+            })
+            .collect();
+        states.sort_unstable();
+        states.dedup();
+        // Ids tell the second; among those of one second the time of the last change does.
+        states.sort_by_cached_key(|path| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let second = name.rsplit_once('-').map_or(name.clone(), |(second, _)| second.to_owned());
+            let changed = fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+            Reverse((second, changed, name))
+        });
+        Ok(states.iter().map(|path| Entry::of_state(path)).collect())
+    }
+}
+
+/// What a person types for each of some debates: the last four characters of its id where those are enough, else all of
+/// it.
+#[derive(Debug)]
+pub struct ShortNames {
+    beginnings: HashSet<String>,
+    endings: HashMap<String, usize>,
+}
+
+impl ShortNames {
+    /// Of all debates of a directory.
+    #[must_use]
+    pub fn of(entries: &[Entry]) -> Self {
+        Self::of_ids(&entries.iter().map(Entry::id).collect())
+    }
+
+    fn of_ids(ids: &BTreeSet<String>) -> Self {
+        let mut endings = HashMap::new();
+        for id in ids {
+            *endings.entry(ending(id).to_owned()).or_insert(0) += 1;
+        }
+        // A beginning goes before an ending.
+        let beginnings = ids.iter().map(|id| id.chars().take(LAST).collect()).collect();
+        Self { beginnings, endings }
+    }
+
+    /// What a person types for this one.
+    #[must_use]
+    pub fn name<'a>(&self, id: &'a DebateId) -> &'a str {
+        let short = ending(id.as_str());
+        let is_enough = self.endings.get(short) == Some(&1)
+            && (short == id.as_str() || !self.beginnings.contains(short))
+            && !Path::new(short).exists();
+        if is_enough { short } else { id.as_str() }
+    }
+}
+
+/// The last characters of an id; all of a shorter one.
+fn ending(id: &str) -> &str {
+    id.char_indices().nth_back(LAST - 1).map_or(id, |(place, _)| &id[place..])
+}
+
+impl Entry {
+    /// The debate whose state file, or journal, is at `path`.
+    #[must_use]
+    pub fn of_state(path: &Path) -> Self {
+        let (state, journal) = match path.to_str().and_then(|name| name.strip_suffix(JOURNAL_SUFFIX)) {
+            Some(stem) => (PathBuf::from(format!("{stem}.json")), path.to_owned()),
+            None => (path.to_owned(), path.with_extension("events.jsonl")),
+        };
+        Self { state, journal: journal.exists().then_some(journal) }
+    }
+
+    /// Where its journal is.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn journal_path(&self) -> Result<&Path, StoreError> {
+        if let Some(journal) = &self.journal {
+            return Ok(journal);
+        }
+        let id = read_state(&self.state)?.id;
+        Err(match self.journal_gone() {
+            Some(path) => StoreError::JournalGone { id, path },
+            None => StoreError::NoJournal { id },
+        })
+    }
+
+    /// Where its journal was, when it had one that is not there any more: older debates never had one.
+    #[must_use]
+    pub fn journal_gone(&self) -> Option<PathBuf> {
+        let is_gone = self.journal.is_none() && read_mark(&self.state).is_some();
+        is_gone.then(|| self.state.with_extension("events.jsonl"))
+    }
+
+    /// Whether a program runs it at the moment: its journal is locked then.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        let journal = self.journal.as_ref().and_then(|path| open_regular(path).ok());
+        journal.is_some_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+    }
+
+    /// The file's name without its ending: the id of a debate that this program wrote.
+    #[must_use]
+    pub fn id(&self) -> String {
+        self.state.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+/// Reads a state file.
+///
+/// # Errors
+/// When it is missing, a directory, not JSON, or lacks what a debate must have.
+pub fn read_state(path: &Path) -> Result<Debate, StateFileError> {
+    if path.is_dir() {
+        return Err(StateFileError::IsDirectory { path: path.to_owned() });
+    }
+    if is_special(path) {
+        return Err(StateFileError::NotAFile { path: path.to_owned() });
+    }
+    let bytes = fs::read(path).map_err(|source| StateFileError::Unreadable { path: path.to_owned(), source })?;
+    let read = match parse_state(path, &bytes) {
+        Ok(debate) => known_format(path, debate.format_version).map(|()| debate),
+        Err(error) => parse_older(path, &bytes).unwrap_or(Err(error)),
+    };
+    read.map(|mut debate| {
+        complete(&mut debate);
+        debate
+    })
+}
+
+/// A state that does not read as it stands, mended; nothing when there is nothing to mend.
+fn parse_older(path: &Path, bytes: &[u8]) -> Option<Result<Debate, StateFileError>> {
+    let written: Value = serde_json::from_slice(bytes).ok()?;
+    let version = written.get("formatVersion").and_then(Value::as_u64);
+    if let Err(newer) = known_format(path, version.and_then(|version| u32::try_from(version).ok())) {
+        return Some(Err(newer));
+    }
+    let mut mended = written.clone();
+    mend(&mut mended);
+    if mended == written {
+        return None;
+    }
+    Some(serde_path_to_error::deserialize(mended).map_err(|error| StateFileError::Invalid {
+        path: path.to_owned(),
+        key: error.path().to_string(),
+        source: error.into_inner(),
+    }))
+}
+
+fn known_format(path: &Path, version: Option<u32>) -> Result<(), StateFileError> {
+    match version {
+        Some(found) if found > FORMAT_VERSION => Err(StateFileError::Newer { path: path.to_owned(), found }),
+        _ => Ok(()),
+    }
+}
+
+/// [`read_state`] without the file system and as the state stands; `path` is for messages.
+pub(super) fn parse_state(path: &Path, bytes: &[u8]) -> Result<Debate, StateFileError> {
+    serde_json::from_slice(bytes).map_err(|source| {
+        // Keeping track of where one is takes time; that is needed only to say where it went wrong.
+        let value = serde_json::from_slice::<Value>(bytes).ok();
+        let fault = value.and_then(|value| serde_path_to_error::deserialize::<_, Debate>(value).err());
+        let key = fault.map_or_else(|| ".".to_owned(), |fault| fault.path().to_string());
+        StateFileError::Invalid { path: path.to_owned(), key, source }
+    })
+}
+
+impl StateFileError {
+    /// Whether the file is not there at all.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory_with(names: &[&str]) -> (tempfile::TempDir, Directory) {
+        let temporary = tempfile::tempdir().unwrap();
+        for name in names {
+            fs::write(temporary.path().join(name), "{}").unwrap();
+        }
+        let directory = Directory::at(temporary.path());
+        (temporary, directory)
+    }
+
+    #[test]
+    fn a_debate_is_found_by_id_prefix_and_as_the_latest() {
+        let (_keep, directory) =
+            directory_with(&["deb-20250101-010101-aaaa.json", "deb-20250202-010101-bbbb.events.jsonl", ".tmp.json"]);
+        assert_eq!(directory.find("latest").unwrap().id(), "deb-20250202-010101-bbbb");
+        assert_eq!(directory.find("deb-20250101").unwrap().id(), "deb-20250101-010101-aaaa");
+        assert_eq!(directory.find("deb-20250101-010101-aaaa").unwrap().journal, None);
+        assert!(matches!(directory.find("deb-2025"), Err(StoreError::Ambiguous { .. })));
+        assert!(matches!(directory.find("x"), Err(StoreError::Unknown { .. })));
+    }
+
+    #[test]
+    fn a_debate_is_found_by_the_end_of_its_id() {
+        let (_keep, directory) = directory_with(&[
+            "deb-20250101-010101-aaaa.json",
+            "deb-20250202-010101-aaaa.json",
+            "deb-20250303-010101-b2c3.json",
+            "deb-20250404-010101-deb-.json",
+        ]);
+        assert_eq!(directory.find("b2c3").unwrap().id(), "deb-20250303-010101-b2c3");
+        assert!(matches!(directory.find("aaaa"), Err(StoreError::Ambiguous { .. })));
+        // A beginning goes before an ending.
+        assert!(matches!(directory.find("deb-"), Err(StoreError::Ambiguous { .. })));
+        let short = |id: &str| directory.short_name(&DebateId::new(id)).to_owned();
+        assert_eq!(short("deb-20250303-010101-b2c3"), "b2c3");
+        assert_eq!(short("deb-20250101-010101-aaaa"), "deb-20250101-010101-aaaa");
+    }
+
+    #[test]
+    fn ids_have_their_form() {
+        let id = Directory::new_id();
+        let parts: Vec<_> = id.as_str().split('-').map(str::len).collect();
+        assert_eq!(parts, [3, 8, 6, 4]);
+    }
+
+    #[test]
+    fn a_file_that_lacks_a_field_says_which() {
+        let (keep, _) = directory_with(&["x.json"]);
+        let error = read_state(&keep.path().join("x.json")).unwrap_err();
+        assert!(std::error::Error::source(&error).unwrap().to_string().contains("missing field `id`"));
+    }
+}

@@ -1,0 +1,493 @@
+//! The journal: one event a line, append-only, locked while a debate runs.
+//!
+//! Each line carries the SHA-256 of the line before and one of its own, so that a later change of any line shows.
+
+mod place;
+mod reader;
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{BufReader, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::debate::{FORMAT_VERSION, Recorded};
+use crate::protocol::Upgrade;
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+
+use super::line::{LineFault, MOST_ZEROS, is_cut, open, read_line, seal};
+use super::regular::{is_special, open_regular};
+use super::{SEE_TO_THE_PLACE, StoreError, TAKE_A_NEWER_VERSION};
+
+pub use reader::JournalReader;
+
+/// Why a journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// It cannot be opened or created.
+    #[error("cannot open the journal {path}")]
+    Open {
+        /// The journal.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A pipe, a socket or a device is in its place.
+    #[error("the journal {path} is a pipe, a socket or a device, not a file")]
+    NotAFile {
+        /// What is no file.
+        path: PathBuf,
+    },
+    /// Another process runs this debate.
+    #[error("the debate is running in another process (the journal {path} is locked)")]
+    Locked {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// It cannot be read.
+    #[error("cannot read the journal {path}")]
+    Read {
+        /// The journal.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A later version of the program wrote it.
+    #[error(
+        "the journal {path} is in format {found}, which a newer version wrote; this one knows formats up to {FORMAT_VERSION}"
+    )]
+    Newer {
+        /// The journal.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// A line is not an event.
+    #[error("line {line} of the journal {path} is not an event")]
+    Line {
+        /// The journal.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// A line does not follow the line before it.
+    #[error("line {line} of the journal {path} does not follow {}: lines were changed, removed, added or moved", before(*line))]
+    Chain {
+        /// The journal.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+    },
+    /// A line is not as it was written.
+    #[error("line {line} of the journal {path} was changed: its hash does not fit")]
+    Altered {
+        /// The journal.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+    },
+    /// A line does not end as lines do.
+    #[error("line {line} of the journal {path} was changed: its hash is not where it belongs")]
+    Unsealed {
+        /// The journal.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+    },
+    /// What is behind the last line break is not the beginning of a line.
+    #[error("the journal {path} was changed at its end: behind line {line} is something that is no line")]
+    End {
+        /// The journal.
+        path: PathBuf,
+        /// The last line, counted from 1; 0 when there is none.
+        line: usize,
+    },
+    /// It is shorter than when the state was saved.
+    #[error(
+        "the end of the journal {path} is missing: it has {found} events, and had {saved} when the state was saved"
+    )]
+    EndMissing {
+        /// The journal.
+        path: PathBuf,
+        /// How many events there are.
+        found: u64,
+        /// How many there were.
+        saved: u64,
+    },
+    /// Its path does not lead to it any more.
+    #[error("the journal {path} was moved, removed or replaced while the debate ran")]
+    Displaced {
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// Somebody else wrote to it.
+    #[error("the journal {path} was changed by another program while the debate ran")]
+    Changed {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// An event cannot be appended.
+    #[error("cannot append to the journal {path}")]
+    Append {
+        /// The journal.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl Diagnostic for JournalError {
+    fn blame(&self) -> Blame {
+        if self.is_damage() || matches!(self, Self::Newer { .. } | Self::NotAFile { .. }) {
+            Blame::Arguments
+        } else {
+            Blame::General
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Newer { .. } => TAKE_A_NEWER_VERSION,
+            Self::EndMissing { .. } => {
+                "put the whole journal back; or remove the state file to go on from what is left"
+            }
+            Self::Line { .. }
+            | Self::Chain { .. }
+            | Self::Altered { .. }
+            | Self::Unsealed { .. }
+            | Self::End { .. } => "`dialectic verify` says what is whole; a damaged journal is not gone on with",
+            Self::NotAFile { .. } => "a journal is the `.events.jsonl` file that `dialectic debate` writes",
+            Self::Locked { .. } => "wait until it ends; `dialectic replay` shows what was said so far",
+            Self::Open { .. }
+            | Self::Read { .. }
+            | Self::Displaced { .. }
+            | Self::Changed { .. }
+            | Self::Append { .. } => SEE_TO_THE_PLACE,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+impl JournalError {
+    /// Whether the journal is not as it was written.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        self.bad_line().is_some() || matches!(self, Self::EndMissing { .. })
+    }
+
+    /// The first line that is not as it should be, counted from 1.
+    #[must_use]
+    pub fn bad_line(&self) -> Option<usize> {
+        match self {
+            Self::Line { line, .. }
+            | Self::Chain { line, .. }
+            | Self::Altered { line, .. }
+            | Self::Unsealed { line, .. } => Some(*line),
+            Self::End { line, .. } => Some(line + 1),
+            Self::Open { .. }
+            | Self::NotAFile { .. }
+            | Self::Locked { .. }
+            | Self::Read { .. }
+            | Self::Newer { .. }
+            | Self::EndMissing { .. }
+            | Self::Displaced { .. }
+            | Self::Changed { .. }
+            | Self::Append { .. } => None,
+        }
+    }
+
+    fn of_line(path: &Path, line: usize, fault: LineFault) -> Self {
+        let path = path.to_owned();
+        match fault {
+            LineFault::Altered => Self::Altered { path, line },
+            LineFault::Unsealed => Self::Unsealed { path, line },
+            LineFault::Chain => Self::Chain { path, line },
+            LineFault::NotAnEvent(source) => Self::Line { path, line, source },
+        }
+    }
+}
+
+/// The format that the first line of a journal names, where this version does not know it.
+fn newer_format(line: &[u8]) -> Option<u32> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Format {
+        format_version: u32,
+    }
+    let Format { format_version } = serde_json::from_slice(line).ok()?;
+    (format_version > FORMAT_VERSION).then_some(format_version)
+}
+
+fn before(line: usize) -> String {
+    if line == 1 { "the beginning".to_owned() } else { format!("line {}", line - 1) }
+}
+
+/// An open journal. Dropping it releases the lock.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+    mark: JournalMark,
+    /// In bytes.
+    length: u64,
+}
+
+/// How far a journal goes. Saved with the state, so that a missing end shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct JournalMark {
+    /// How many events there are.
+    pub events: u64,
+    /// The SHA-256 of the last line without its line break, in hexadecimal; empty when there is none.
+    pub sha256: String,
+}
+
+/// What a journal holds.
+#[derive(Debug)]
+pub struct Contents {
+    /// The events.
+    pub events: Vec<Recorded>,
+    /// Set when a last line was cut short by a crash and left out.
+    pub cut_short: bool,
+    /// The SHA-256 of each event's line.
+    pub hashes: Vec<String>,
+    length: u64,
+}
+
+impl Contents {
+    fn mark(&self) -> JournalMark {
+        let sha256 = self.hashes.last().cloned().unwrap_or_default();
+        JournalMark { events: self.events.len() as u64, sha256 }
+    }
+}
+
+impl Journal {
+    /// Creates the journal of a new debate and locks it.
+    ///
+    /// # Errors
+    /// When the file exists (`source` is then of kind `AlreadyExists`) or cannot be created.
+    pub fn create(path: &Path) -> Result<Self, JournalError> {
+        // It is read only when it has to be put back.
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let open = options.open(path);
+        let file = open.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
+        lock(&file, path)?;
+        Ok(Self { file, path: path.to_owned(), mark: JournalMark::default(), length: 0 })
+    }
+
+    /// Opens the journal of a saved debate and locks it; a last line cut short by a crash is removed from the file.
+    /// `known` is how many events it is known to have held.
+    ///
+    /// # Errors
+    /// When it is locked by another process, unreadable, or damaged; nothing is written then.
+    pub fn reopen(path: &Path, known: u64) -> Result<(Self, Contents), JournalError> {
+        if is_special(path) {
+            return Err(JournalError::NotAFile { path: path.to_owned() });
+        }
+        let open = OpenOptions::new().read(true).append(true).open(path);
+        let mut file = open.map_err(|source| JournalError::Open { path: path.to_owned(), source })?;
+        lock(&file, path)?;
+        let contents = parse(&file, path)?;
+        let mark = contents.mark();
+        if mark.events < known {
+            return Err(JournalError::EndMissing { path: path.to_owned(), found: mark.events, saved: known });
+        }
+        let append = |source| JournalError::Append { path: path.to_owned(), source };
+        file.set_len(contents.length).map_err(append)?;
+        file.seek(std::io::SeekFrom::End(0)).map_err(append)?;
+        Ok((Self { file, path: path.to_owned(), mark, length: contents.length }, contents))
+    }
+
+    /// Appends an event with one write, so that it survives the end of this process, however that comes.
+    ///
+    /// # Errors
+    /// When it cannot be written, or another program wrote to it. What was written of it is removed again, as far as that is possible.
+    pub fn append(&mut self, recorded: &Recorded) -> Result<(), JournalError> {
+        let failed = |source| JournalError::Append { path: self.path.clone(), source };
+        let line = seal(recorded, &self.mark.sha256).map_err(|error| failed(error.into()))?;
+        if self.file.metadata().map_err(failed)?.len() != self.length {
+            return Err(JournalError::Changed { path: self.path.clone() });
+        }
+        if let Err(source) = self.file.write_all(&line.bytes) {
+            // A cut line would be dropped on reload anyway; removing it keeps the file readable for other programs.
+            drop(self.file.set_len(self.length));
+            return Err(failed(source));
+        }
+        self.length += line.bytes.len() as u64;
+        self.mark = JournalMark { events: self.mark.events + 1, sha256: line.hash };
+        Ok(())
+    }
+
+    /// How far it goes.
+    #[must_use]
+    pub fn mark(&self) -> &JournalMark {
+        &self.mark
+    }
+
+    /// A handle for syncing the journal to disk from another thread.
+    ///
+    /// # Errors
+    /// When the handle cannot be made.
+    pub fn sync_handle(&self) -> Result<File, JournalError> {
+        self.file.try_clone().map_err(|source| JournalError::Append { path: self.path.clone(), source })
+    }
+
+    /// Checks that its path still leads to it: what goes into a file that nobody will find again is lost, whatever the
+    /// system says of the write.
+    ///
+    /// # Errors
+    /// When it was moved, removed or replaced.
+    pub fn check_place(&self) -> Result<(), JournalError> {
+        let is_here = place::leads_to(&self.path, &self.file);
+        if is_here { Ok(()) } else { Err(JournalError::Displaced { path: self.path.clone() }) }
+    }
+
+    /// Puts the journal back where it was, directory and all, if it was removed and nothing else is in its place. The
+    /// file that is written is not locked.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn restore(&self) -> Result<(), StoreError> {
+        if place::is_removed(&self.file, &self.path) { place::restore(&self.file, &self.path) } else { Ok(()) }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Holds the journal at `path` for as long as the file that is returned is kept, as a run does; damaged or not.
+///
+/// # Errors
+/// When another process runs the debate, or the journal cannot be opened.
+pub(super) fn hold(path: &Path) -> Result<File, JournalError> {
+    let file = open_journal(path)?;
+    lock(&file, path)?;
+    Ok(file)
+}
+
+/// Opens the journal at `path` for reading.
+///
+/// # Errors
+/// When it cannot be opened, or is no file.
+pub(super) fn open_journal(path: &Path) -> Result<File, JournalError> {
+    if is_special(path) {
+        return Err(JournalError::NotAFile { path: path.to_owned() });
+    }
+    File::open(path).map_err(|source| JournalError::Open { path: path.to_owned(), source })
+}
+
+/// Bytes at the end of a journal that are looked through for its last line at first.
+const LAST_BYTES: u64 = 64 * 1024;
+/// Bytes that are looked through at most: with these many NULs behind it no line is the last.
+const MOST_LAST_BYTES: u64 = 2 * MOST_ZEROS as u64;
+
+/// The number of the last event in the journal at `path`, of which only the end is read; none where no whole line is
+/// found there.
+///
+/// # Errors
+/// When it cannot be read.
+pub(super) fn last_event(path: &Path) -> std::io::Result<Option<u64>> {
+    #[derive(Deserialize)]
+    struct Numbered {
+        seq: u64,
+    }
+    let mut file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    let mut looked = LAST_BYTES;
+    loop {
+        file.seek(std::io::SeekFrom::Start(length.saturating_sub(looked)))?;
+        let mut end = Vec::new();
+        file.read_to_end(&mut end)?;
+        let mut lines = end.split(|byte| *byte == b'\n').rev();
+        // What is behind the last line break is no whole line, and the first may have begun earlier.
+        let numbered = lines.nth(1).and_then(|line| serde_json::from_slice::<Numbered>(line).ok());
+        if numbered.is_some() || looked >= length.min(MOST_LAST_BYTES) {
+            return Ok(numbered.map(|line| line.seq));
+        }
+        looked = looked.saturating_mul(8).min(MOST_LAST_BYTES);
+    }
+}
+
+/// How often a lock is tried again before somebody is said to hold it, and how long it waits in between.
+const LOCK_MOMENTS: u32 = 20;
+const LOCK_MOMENT: std::time::Duration = std::time::Duration::from_millis(5);
+
+/// Reads a journal without locking it.
+///
+/// # Errors
+/// When it is unreadable or damaged.
+pub fn read_journal(path: &Path) -> Result<Contents, JournalError> {
+    let file = open_journal(path)?;
+    parse(&file, path)
+}
+
+/// A process that is being started holds the locks of who starts it for a moment, also when those have let go.
+fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
+    let mut moments = LOCK_MOMENTS;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if moments > 0 => std::thread::sleep(LOCK_MOMENT),
+            Err(TryLockError::WouldBlock) => return Err(JournalError::Locked { path: path.to_owned() }),
+            Err(TryLockError::Error(source)) => return Err(JournalError::Open { path: path.to_owned(), source }),
+        }
+        moments -= 1;
+    }
+}
+
+fn parse(file: &File, path: &Path) -> Result<Contents, JournalError> {
+    let (contents, damage) = scan(file, path)?;
+    damage.map_or(Ok(contents), Err)
+}
+
+/// What is before the first line that is damaged, and that damage.
+///
+/// # Errors
+/// When the journal cannot be read.
+pub(super) fn scan(file: &File, path: &Path) -> Result<(Contents, Option<JournalError>), JournalError> {
+    let mut reader = BufReader::new(file);
+    let mut contents = Contents { events: Vec::new(), cut_short: false, hashes: Vec::new(), length: 0 };
+    let mut bytes = Vec::new();
+    let mut upgrade = Upgrade::default();
+    for line in 1.. {
+        bytes.clear();
+        let read = read_line(&mut reader, &mut bytes);
+        match read.map_err(|source| JournalError::Read { path: path.to_owned(), source })? {
+            None => return Ok((contents, Some(JournalError::End { path: path.to_owned(), line: line - 1 }))),
+            Some(0) => break,
+            Some(_) => {}
+        }
+        let Some(text) = bytes.strip_suffix(b"\n") else {
+            if !is_cut(&bytes) {
+                return Ok((contents, Some(JournalError::End { path: path.to_owned(), line: line - 1 })));
+            }
+            contents.cut_short = true;
+            break;
+        };
+        // Before anything else: what is in a later format need not read at all.
+        if line == 1
+            && let Some(found) = newer_format(text)
+        {
+            return Ok((contents, Some(JournalError::Newer { path: path.to_owned(), found })));
+        }
+        let previous = contents.hashes.last().map(String::as_str).unwrap_or_default();
+        let checked = match open(text, previous, &mut upgrade) {
+            Ok(checked) => checked,
+            Err(fault) => return Ok((contents, Some(JournalError::of_line(path, line, fault)))),
+        };
+        contents.events.push(checked.recorded);
+        contents.hashes.push(checked.hash);
+        contents.length += bytes.len() as u64;
+    }
+    Ok((contents, None))
+}
+
+#[cfg(test)]
+mod tests;

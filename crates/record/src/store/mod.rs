@@ -1,0 +1,190 @@
+//! Debates on disk: the journal, the state file, finding and listing them.
+//!
+//! The journal is what counts; the state file is its fold, written for people and other programs. The format is
+//! documented in `docs/state-format.md`. Nothing here knows how a debate is run.
+
+mod directory;
+mod handling;
+mod journal;
+mod line;
+mod older;
+mod record;
+mod regular;
+mod saved;
+mod saver;
+mod select;
+mod snapshot;
+mod verify;
+
+use std::path::PathBuf;
+
+use crate::debate::{DebateId, FoldError};
+use dialectic_base::diagnostic::{Blame, Diagnostic};
+
+pub use directory::{Directory, Entry, Listed, ShortNames, StateFileError, read_state};
+pub use journal::{Contents, Journal, JournalError, JournalMark, JournalReader, read_journal};
+pub use record::Record;
+pub use saved::{Saved, Wanted};
+pub use snapshot::{Readers, write_atomically};
+pub use verify::{Flaw, StateFile, Verification, verify};
+
+/// What to do about a file of a later version.
+const TAKE_A_NEWER_VERSION: &str = "take a version of the program that is at least as new as the one that wrote it";
+/// What to do where the place that debates are kept in cannot be used.
+const SEE_TO_THE_PLACE: &str = "debates are kept in `debates` below the working directory: see that it is a directory \
+                                that may be written and has room, or work in another one";
+
+/// Why a debate could not be saved or loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The debates directory cannot be made.
+    #[error("cannot create the debates directory {path}")]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The debates directory cannot be read.
+    #[error("cannot read the debates directory {path}")]
+    List {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {path}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A state file.
+    #[error(transparent)]
+    State(#[from] StateFileError),
+    /// A saved debate has no journal.
+    #[error("the debate {id} has no journal: older versions kept none")]
+    NoJournal {
+        /// The debate.
+        id: DebateId,
+    },
+    /// A saved debate had a journal, which is not there any more.
+    #[error("the journal of the debate {id} is missing: there is no {path}")]
+    JournalGone {
+        /// The debate.
+        id: DebateId,
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// The events are not the record of a debate.
+    #[error("the journal {path} is not the record of a debate")]
+    Fold {
+        /// The journal.
+        path: PathBuf,
+        /// Why.
+        source: FoldError,
+    },
+    /// No debate of that name.
+    #[error("there is no debate `{name}` in {directory}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// Where.
+        directory: PathBuf,
+    },
+    /// A pattern for paths that is none.
+    #[error("`{pattern}` is not a pattern for paths")]
+    Pattern {
+        /// As given.
+        pattern: String,
+        /// Why.
+        source: glob::PatternError,
+    },
+    /// A pattern that no file fits.
+    #[error("no debate fits the pattern `{pattern}`")]
+    NoMatch {
+        /// As given.
+        pattern: String,
+    },
+    /// A directory that a pattern leads into cannot be read.
+    #[error("cannot look for debates that fit the pattern `{pattern}`")]
+    Search {
+        /// As given.
+        pattern: String,
+        /// Where and why.
+        source: glob::GlobError,
+    },
+    /// A debate that is kept somewhere else.
+    #[error("{path} is not in {directory}: only debates that are kept there are removed")]
+    Elsewhere {
+        /// Its state file.
+        path: PathBuf,
+        /// Where debates are kept.
+        directory: PathBuf,
+    },
+    /// A file of a debate cannot be removed.
+    #[error("cannot remove {path}")]
+    Remove {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Several debates of that prefix.
+    #[error("`{name}` fits several debates: {}", fits.join(", "))]
+    Ambiguous {
+        /// What was asked for.
+        name: String,
+        /// Some of those that fit.
+        fits: Vec<String>,
+    },
+}
+
+impl Diagnostic for StoreError {
+    fn blame(&self) -> Blame {
+        match self {
+            Self::Journal(error) => error.blame(),
+            Self::State(error) => error.blame(),
+            Self::NoJournal { .. }
+            | Self::JournalGone { .. }
+            | Self::Unknown { .. }
+            | Self::Ambiguous { .. }
+            | Self::Pattern { .. }
+            | Self::NoMatch { .. }
+            | Self::Search { .. }
+            | Self::Elsewhere { .. } => Blame::Arguments,
+            Self::Directory { .. }
+            | Self::List { .. }
+            | Self::Write { .. }
+            | Self::Remove { .. }
+            | Self::Fold { .. } => Blame::General,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Journal(error) => return error.hint(),
+            Self::State(error) => return error.hint(),
+            Self::Directory { .. } | Self::List { .. } => SEE_TO_THE_PLACE,
+            Self::Write { .. } => "see that it may be written and has room, or name another file",
+            Self::JournalGone { .. } => {
+                "put it back; from the state file alone a debate can be reported and evaluated, no more"
+            }
+            Self::Unknown { .. } => "`dialectic list` shows the saved debates",
+            Self::Ambiguous { .. } => "write more of the id",
+            Self::NoJournal { .. }
+            | Self::Fold { .. }
+            | Self::Pattern { .. }
+            | Self::NoMatch { .. }
+            | Self::Search { .. }
+            | Self::Elsewhere { .. }
+            | Self::Remove { .. } => return None,
+        };
+        Some(hint.to_owned())
+    }
+}

@@ -1,0 +1,273 @@
+//! Whether a debate's files are what they were: the journal as it was written, the state file its fold.
+
+use std::fs::{self, TryLockError};
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::debate::{Debate, DebateFile, Event, FoldError, Recorded};
+use dialectic_base::key_path::KeyPath;
+
+use super::directory::parse_state;
+use super::journal::{open_journal, scan};
+use super::regular::is_special;
+use super::{Entry, JournalError, JournalMark, StateFileError, StoreError};
+
+/// What was found of a debate's files.
+#[derive(Debug)]
+pub struct Verification {
+    /// The events before the first flaw of the journal; all of them when it has none.
+    pub events: usize,
+    /// Set when another process runs the debate right now: then a state file behind its journal is as it should be.
+    pub running: bool,
+    /// Set when the last line was cut short, as a crash does; it is no part of the record.
+    pub cut_short: bool,
+    /// What the state file is to the journal.
+    pub state: StateFile,
+    /// Everything that is not as it should be; empty when the record is whole.
+    pub flaws: Vec<Flaw>,
+}
+
+/// What a state file is to its journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateFile {
+    /// The fold of all events.
+    Current,
+    /// The fold of the first so many events, as it is while a debate runs and after a kill.
+    Behind {
+        /// How many.
+        events: usize,
+    },
+    /// It is not there.
+    Missing,
+    /// The fold of no part of the journal.
+    Differs,
+    /// Not known: the state or the journal cannot be read.
+    Unknown,
+}
+
+/// Something that is not as it should be.
+#[derive(Debug, thiserror::Error)]
+pub enum Flaw {
+    /// The journal is damaged.
+    #[error("{}", with_causes(.0))]
+    Journal(JournalError),
+    /// The events are not the record of a debate.
+    #[error("the events are not the record of a debate: {0}")]
+    Events(FoldError),
+    /// There is no state file.
+    #[error("there is no state file")]
+    NoState,
+    /// The state file cannot be read.
+    #[error("{}", with_causes(.0))]
+    State(StateFileError),
+    /// The journal is shorter than when the state was saved.
+    #[error("the end of the journal is missing: the state file was saved behind event {saved}, the last one is {last}")]
+    EndMissing {
+        /// How many events there were.
+        saved: u64,
+        /// How many there are.
+        last: usize,
+    },
+    /// The journal is another one than when the state was saved.
+    #[error("line {line} of the journal is not the one that the state file was saved behind")]
+    OtherJournal {
+        /// Counted from 1.
+        line: u64,
+    },
+    /// The state is not the fold.
+    #[error("the state file is not the fold of the journal: they first differ at {key}")]
+    StateDiffers {
+        /// Where.
+        key: KeyPath,
+    },
+}
+
+/// A flaw is told in one line.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+impl Verification {
+    /// Whether nothing is wrong.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.flaws.is_empty()
+    }
+}
+
+/// A state file as it was read.
+struct Saved {
+    debate: Debate,
+    /// As it is written, without the mark.
+    value: Value,
+    mark: Option<JournalMark>,
+}
+
+/// Checks the files of a debate that has a journal; changes nothing.
+///
+/// # Errors
+/// When the journal cannot be read at all. Everything else that is wrong is among the flaws.
+pub fn verify(entry: &Entry, journal: &Path) -> Result<Verification, StoreError> {
+    // The state first: a debate that runs is ahead of it then, never behind.
+    let saved = read_saved(&entry.state);
+    let file = open_journal(journal)?;
+    let running = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    // Nobody is to be kept from resuming the debate. Where this fails, the end of the reading does it.
+    drop(file.unlock());
+    let (contents, damage) = scan(&file, journal)?;
+    let mut found = Verification {
+        events: contents.events.len(),
+        running,
+        cut_short: contents.cut_short,
+        state: StateFile::Unknown,
+        flaws: Vec::new(),
+    };
+    let journal_is_whole = damage.is_none();
+    found.flaws.extend(damage.map(Flaw::Journal));
+    let saved = match saved {
+        Ok(saved) => Some(saved),
+        Err(error) if error.is_missing() => {
+            found.state = StateFile::Missing;
+            // Killed before its first save, a debate has none yet; one that ended by itself had saved it.
+            let of_run =
+                contents.events.iter().map(|recorded| &recorded.event).rfind(|event| !event.is_about_the_record());
+            let ended = of_run.is_some_and(ends_a_run);
+            if ended && !running {
+                found.flaws.push(Flaw::NoState);
+            }
+            None
+        }
+        Err(error) => {
+            found.flaws.push(Flaw::State(error));
+            None
+        }
+    };
+    let folded = folds(&contents.events, saved.as_ref());
+    match (folded, saved) {
+        (Err(error), _) if journal_is_whole => found.flaws.push(Flaw::Events(error)),
+        (Ok(folded), Some(saved)) if journal_is_whole => {
+            found.state = compare(&saved, &folded, &contents.hashes, &mut found.flaws);
+        }
+        _ => {}
+    }
+    Ok(found)
+}
+
+/// The key of a model's usage that counts calls which did not say how many tokens they took.
+const SILENT_CALLS: &str = "silentCalls";
+
+/// Whether the state is saved behind this event and nothing else is recorded then.
+fn ends_a_run(event: &Event) -> bool {
+    matches!(event, Event::Completed { .. } | Event::Failed { .. } | Event::Paused | Event::Suspended { .. })
+}
+
+fn read_saved(path: &Path) -> Result<Saved, StateFileError> {
+    let unreadable = |source: std::io::Error| StateFileError::Unreadable { path: path.to_owned(), source };
+    if is_special(path) {
+        return Err(StateFileError::NotAFile { path: path.to_owned() });
+    }
+    let bytes = fs::read(path).map_err(|error| match error.kind() {
+        ErrorKind::IsADirectory => StateFileError::IsDirectory { path: path.to_owned() },
+        _ => unreadable(error),
+    })?;
+    let debate = parse_state(path, &bytes)?;
+    let mut value: Value = serde_json::from_slice(&bytes).map_err(|error| unreadable(error.into()))?;
+    let mark = value.as_object_mut().and_then(|fields| fields.remove("journal"));
+    // A mark that cannot be read counts as one that fits nothing.
+    let mark = mark.map(|mark| serde_json::from_value(mark).unwrap_or_default());
+    Ok(Saved { debate, value, mark })
+}
+
+/// The fold of the events that a state was saved behind, and their number.
+struct Folded {
+    debate: Debate,
+    events: usize,
+    of: usize,
+}
+
+/// Folds as many events as the state knows of: those up to its mark, in older files those up to which the fold is
+/// that state, and all where there are none such.
+fn folds(events: &[Recorded], saved: Option<&Saved>) -> Result<Folded, FoldError> {
+    let marked = saved.and_then(|saved| saved.mark.as_ref()).map(|mark| mark.events);
+    let mut known: Option<Folded> = None;
+    let mut debate: Option<Debate> = None;
+    for (recorded, number) in events.iter().zip(1_usize..) {
+        if recorded.seq != number as u64 {
+            return Err(FoldError::Gap { expected: number as u64, found: recorded.seq });
+        }
+        match &mut debate {
+            Some(debate) => debate.apply(recorded)?,
+            None => debate = Some(Debate::create(recorded)?),
+        }
+        let is_known = match (marked, saved, &debate) {
+            (Some(marked), _, _) => marked == number as u64,
+            (None, Some(saved), Some(debate)) => {
+                saved.debate.updated_at == debate.updated_at && saved.debate == *debate
+            }
+            _ => false,
+        };
+        if is_known {
+            known = debate.clone().map(|debate| Folded { debate, events: number, of: events.len() });
+        }
+    }
+    let all = |debate| Folded { debate, events: events.len(), of: events.len() };
+    known.or_else(|| debate.map(all)).ok_or(FoldError::Empty)
+}
+
+fn compare(saved: &Saved, folded: &Folded, hashes: &[String], flaws: &mut Vec<Flaw>) -> StateFile {
+    if let Some(mark) = &saved.mark {
+        if mark.events > folded.of as u64 {
+            flaws.push(Flaw::EndMissing { saved: mark.events, last: folded.of });
+            return StateFile::Differs;
+        }
+        let line = folded.events.checked_sub(1).and_then(|index| hashes.get(index));
+        if mark.events != folded.events as u64 || line != Some(&mark.sha256) {
+            flaws.push(Flaw::OtherJournal { line: mark.events });
+        }
+    }
+    let mut fold = serde_json::to_value(DebateFile::of(&folded.debate)).unwrap_or_default();
+    leave_out_uncounted(&mut fold, &saved.value);
+    match first_difference(&saved.value, &fold, &KeyPath::root()) {
+        Some(key) => {
+            flaws.push(Flaw::StateDiffers { key });
+            StateFile::Differs
+        }
+        None if folded.events == folded.of => StateFile::Current,
+        None => StateFile::Behind { events: folded.events },
+    }
+}
+
+/// Takes out of a fold what builds before did not count, where a saved state is without it.
+fn leave_out_uncounted(fold: &mut Value, saved: &Value) {
+    let models = fold.get_mut("usage").and_then(Value::as_object_mut).into_iter().flatten();
+    for (model, usage) in models {
+        let is_counted = saved["usage"][model.as_str()].get(SILENT_CALLS).is_some();
+        if let Some(usage) = usage.as_object_mut().filter(|_| !is_counted) {
+            usage.remove(SILENT_CALLS);
+        }
+    }
+}
+
+/// Where two values first differ, in the order of the keys.
+fn first_difference(one: &Value, other: &Value, at: &KeyPath) -> Option<KeyPath> {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            let mut keys: Vec<&String> = one.keys().chain(other.keys()).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            keys.into_iter().find_map(|key| match (one.get(key), other.get(key)) {
+                (Some(one), Some(other)) => first_difference(one, other, &at.key(key)),
+                _ => Some(at.key(key)),
+            })
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            let within = one.iter().zip(other).enumerate();
+            let within = within.map(|(index, (one, other))| first_difference(one, other, &at.index(index)));
+            let shorter = one.len().min(other.len());
+            within.flatten().next().or_else(|| (one.len() != other.len()).then(|| at.index(shorter)))
+        }
+        _ => (one != other).then(|| at.clone()),
+    }
+}

@@ -1,0 +1,111 @@
+//! The last line of a debate on a terminal: how it went, and what it took.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use anstyle::{AnsiColor, Style};
+use console::{measure_text_width, truncate_str};
+
+use dialectic_base::figures::{clock, counted, score, short_cost};
+use dialectic_base::sanitize::one_line;
+use dialectic_record::debate::{Debate, OutcomeKind};
+
+use super::told::rows;
+
+const FULL: Style = AnsiColor::Green.on_default().bold();
+const LESS: Style = AnsiColor::Yellow.on_default().bold();
+const QUIET: Style = Style::new().dimmed();
+
+/// Before what stands below the first line.
+const INDENT: &str = "  ";
+/// Rows that the reason takes, roughly.
+const REASON_ROWS: usize = 2;
+
+/// A debate that has ended with an answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Ended<'a> {
+    /// The debate.
+    pub debate: &'a Debate,
+    /// How long its run took.
+    pub took: Duration,
+    /// What a person types for it.
+    pub name: &'a str,
+    /// Whether no model was called: nothing was paid, and nobody is sure of anything.
+    pub is_offline: bool,
+}
+
+/// `✓ full · 3 rounds · 38 calls · 0:43 · $0.21 · confidence 82 · dialectic report vhkp`, with colours and in lines of at
+/// most so many columns; below it the first of the reasons that kept the debate from being full.
+#[must_use]
+pub fn footer(Ended { debate, took, name, is_offline }: Ended<'_>, columns: usize) -> String {
+    let outcome = debate.outcome.as_ref();
+    let kind = outcome.map_or(OutcomeKind::Full, |outcome| outcome.kind);
+    let (mark, style) = if kind == OutcomeKind::Full { ("✓", FULL) } else { ("!", LESS) };
+    let usage = debate.total_usage();
+    let confidence = debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| !is_offline);
+    let cost = match usage.cost_usd {
+        _ if is_offline => "offline".to_owned(),
+        Some(cost) => short_cost(cost),
+        None => "cost unknown".to_owned(),
+    };
+    let parts = [
+        Some(format!("{style}{mark} {}{style:#}", kind.name())),
+        Some(counted(debate.current_round.into(), "round")),
+        Some(counted(usage.requests, "call")),
+        Some(clock(took)),
+        Some(cost),
+        confidence.map(|confidence| format!("confidence {}", score(confidence))),
+        Some(format!("dialectic report {}", one_line(name))),
+    ];
+    let mut lines = vec![String::new()];
+    for part in parts.into_iter().flatten() {
+        let Some(line) = lines.last_mut() else { break };
+        let width = measure_text_width(line);
+        if line.is_empty() {
+            *line = part;
+        } else if width + 3 + measure_text_width(&part) <= columns {
+            let _ = write!(line, "{QUIET} · {QUIET:#}{part}");
+        } else {
+            lines.push(format!("  {part}"));
+        }
+    }
+    if let Some((first, others)) = outcome.and_then(|outcome| outcome.reasons.split_first()) {
+        let more = if others.is_empty() { String::new() } else { format!(" (and {} more)", others.len()) };
+        let room = (columns.saturating_sub(INDENT.len()) * REASON_ROWS).saturating_sub(more.len()).max(1);
+        lines.extend(rows(INDENT, &format!("{}{more}", truncate_str(&one_line(first), room, "…")), columns));
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use anstream::adapter::strip_str;
+
+    use super::*;
+    use dialectic_record::debate::{Outcome, fixture};
+
+    fn shown(debate: &Debate, columns: usize) -> String {
+        let ended = Ended { debate, took: Duration::from_secs(43), name: "vhkp", is_offline: false };
+        strip_str(&footer(ended, columns)).to_string()
+    }
+
+    #[test]
+    fn it_says_how_the_debate_went_and_where_more_of_it_is() {
+        let debate = Debate { outcome: None, ..fixture::debate() };
+        let wide = shown(&debate, 120);
+        assert!(wide.starts_with("✓ full · 2 rounds · "), "{wide}");
+        assert!(wide.ends_with(" · dialectic report vhkp") && wide.contains(" · 0:43 · "), "{wide}");
+        let narrow = shown(&debate, 40);
+        assert_eq!(narrow.replace("\n  ", " · "), wide);
+        assert!(narrow.lines().all(|line| measure_text_width(line) <= 40), "{narrow}");
+    }
+
+    #[test]
+    fn what_is_not_full_says_why() {
+        let reasons = vec!["agent-kiss failed \u{1b}[2J".to_owned(), "and so on".to_owned()];
+        let outcome = Some(Outcome { kind: OutcomeKind::Degraded, reasons });
+        let shown = shown(&Debate { outcome, ..fixture::debate() }, 80);
+        assert!(shown.starts_with("! degraded · "), "{shown}");
+        assert!(shown.ends_with("\n  agent-kiss failed [2J (and 1 more)"), "{shown}");
+    }
+}

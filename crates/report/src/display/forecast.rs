@@ -1,0 +1,235 @@
+//! What a debate would take, as people read it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use dialectic_base::figures::{counted, list, thousands};
+use dialectic_base::money::Usd;
+use dialectic_base::sanitize::one_line;
+use dialectic_record::debate::{Forecast, Made, PlannedCall, Purchase, Span, StageInfo};
+
+use super::table::{Column, table};
+
+/// The widest that an id or a model is shown.
+const NAME_WIDTH: usize = 48;
+/// The same for a stage.
+const STAGE_WIDTH: usize = 24;
+
+/// A forecast as text: each call with its tokens and cost, the sums by model, and what the figures assume. `stages` are
+/// those of the debate's protocol.
+#[must_use]
+pub fn forecast(forecast: &Forecast, stages: &[StageInfo]) -> String {
+    let mut text = String::from("The calls that this debate would make. Nothing was called.\n");
+    let mut part = None;
+    let mut rows = Vec::new();
+    let flush = |text: &mut String, rows: &mut Vec<[String; 6]>| {
+        let columns = [
+            Column::Left(STAGE_WIDTH),
+            Column::Left(2 * NAME_WIDTH),
+            Column::Left(NAME_WIDTH),
+            Column::Right,
+            Column::Right,
+            Column::Right,
+        ];
+        text.push_str(&table(2, columns, rows));
+        rows.clear();
+    };
+    // Writing to a String cannot fail.
+    for call in &forecast.calls {
+        let its = Part::of(call, stages);
+        if part != Some(its) {
+            flush(&mut text, &mut rows);
+            let _ = writeln!(text, "\n{}", its.title());
+            part = Some(its);
+        }
+        rows.push(row(call));
+    }
+    flush(&mut text, &mut rows);
+    text.push_str("\nIn all\n");
+    text.push_str(&totals(forecast));
+    text.push_str(
+        "\nWithin a round a call starts as soon as the texts that it is shown are there; everything\n\
+         else waits for the stage before it.\n",
+    );
+    text.push_str("\nAssumed\n");
+    for assumption in &forecast.assumptions {
+        let _ = writeln!(text, "  - {assumption}");
+    }
+    text
+}
+
+/// What a cost limit buys, as people read it.
+#[must_use]
+pub fn purchase(purchase: &Purchase) -> String {
+    let Purchase { limit, all_rounds, bought, rounds, left_out, answer_limit, .. } = purchase;
+    let held = answer_limit.map(|tokens| format!(", with answers of at most {} tokens", thousands(tokens.into())));
+    let held = held.unwrap_or_default();
+    let without = if left_out.is_empty() { String::new() } else { format!(", without {}", list(left_out)) };
+    let buys = match (bought, rounds) {
+        (bought, rounds) if bought < rounds => format!("{bought} of {rounds} rounds"),
+        (_, 1) => "the round".to_owned(),
+        (_, rounds) => format!("all {rounds} rounds"),
+    };
+    let all = match (bought < rounds, left_out.is_empty()) {
+        (false, true) => String::new(),
+        (true, true) => format!("; all can take {all_rounds}"),
+        (true | false, false) => format!("; all of it can take {all_rounds}"),
+    };
+    format!("The cost limit of {limit} buys {buys}{held}{without}{all}.")
+}
+
+/// Where in the debate a call belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Opening,
+    Round(u32),
+    Closing,
+}
+
+impl Part {
+    fn of(call: &PlannedCall, stages: &[StageInfo]) -> Self {
+        let place = stages.iter().position(|stage| stage.id == call.key.stage);
+        match place.and_then(|place| stages.get(place..)) {
+            Some([its, ..]) if its.in_round => Self::Round(call.key.round),
+            Some([_, behind @ ..]) if behind.iter().any(|stage| stage.in_round) => Self::Opening,
+            _ => Self::Closing,
+        }
+    }
+
+    fn title(self) -> String {
+        match self {
+            Self::Opening => "Before the first round".to_owned(),
+            Self::Round(number) => format!("Round {number}"),
+            Self::Closing => "Closing".to_owned(),
+        }
+    }
+}
+
+fn row(call: &PlannedCall) -> [String; 6] {
+    let agent = one_line(call.key.agent_id.as_str());
+    let who = match &call.key.target_agent_id {
+        Some(target) => format!("{agent} of {}", one_line(target.as_str())),
+        None => agent,
+    };
+    let stage = one_line(call.key.stage.as_str());
+    [
+        if call.made == Made::Always { stage } else { format!("{stage}?") },
+        who,
+        one_line(&call.model),
+        format!("{} in", span(call.input)),
+        format!("{} out", span(call.output)),
+        cost(call.cost),
+    ]
+}
+
+fn totals(forecast: &Forecast) -> String {
+    let Forecast { calls, deciders, .. } = forecast;
+    let mut models: BTreeMap<&str, Vec<&PlannedCall>> = BTreeMap::new();
+    for call in calls {
+        models.entry(&call.model).or_default().push(call);
+    }
+    let several = models.len() > 1;
+    let mut rows: Vec<[String; 5]> = models.into_iter().map(|(model, calls)| sum(one_line(model), &calls)).collect();
+    if several {
+        rows.push(sum("together".to_owned(), &calls.iter().collect::<Vec<_>>()));
+    }
+    let mut text =
+        table(2, [Column::Left(NAME_WIDTH), Column::Left(24), Column::Right, Column::Right, Column::Right], &rows);
+    let reasons = [
+        (Made::ByLength, "when texts have grown long".to_owned()),
+        (Made::ByChoice, format!("when {} ask for it", one_line(&list(deciders)))),
+    ];
+    let given = reasons.into_iter().filter(|(made, _)| calls.iter().any(|call| call.made == *made));
+    let given: Vec<String> = given.map(|(_, reason)| reason).collect();
+    if !given.is_empty() {
+        let _ = writeln!(text, "  (a call with a question mark is made only {})", given.join(", or "));
+    }
+    text
+}
+
+fn sum(name: String, calls: &[&PlannedCall]) -> [String; 5] {
+    let all = calls.len() as u64;
+    let certain = calls.iter().filter(|call| call.made == Made::Always).count() as u64;
+    let count = if certain == all { counted(all, "call") } else { format!("{certain} to {}", counted(all, "call")) };
+    let input: Span<u64> = calls.iter().map(|call| call.input).sum();
+    let output: Span<u64> = calls.iter().map(|call| call.output).sum();
+    // One unknown cost makes the sum unknown, which is not the same as nothing.
+    let spent: Option<Span<Usd>> = calls.iter().map(|call| call.cost).sum();
+    [name, count, format!("{} in", span(input)), format!("{} out", span(output)), cost(spent)]
+}
+
+fn span(of: Span<u64>) -> String {
+    if of.low == of.high { thousands(of.low) } else { format!("{} to {}", thousands(of.low), thousands(of.high)) }
+}
+
+fn cost(of: Option<Span<Usd>>) -> String {
+    match of {
+        None => "cost unknown".to_owned(),
+        Some(Span { low, high }) if low == high => low.to_string(),
+        Some(Span { low, high }) => format!("{low} to {high}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dialectic_record::debate::fixture::{
+        CLARIFICATION, CRITIQUE, JUDGE_SUMMARY, PROPOSAL, SYNTHESIS, key, panel, pitching,
+    };
+    use dialectic_record::debate::{CallKey, StageId};
+
+    fn parts(keys: impl IntoIterator<Item = CallKey>, stages: &[StageInfo]) -> String {
+        let call = |key| PlannedCall {
+            key,
+            model: "gpt-4".to_owned(),
+            provider: "openai".to_owned(),
+            made: Made::Always,
+            input: Span { low: 1, high: 2 },
+            output: Span::default(),
+            cost: None,
+        };
+        let calls = keys.into_iter().map(call).collect();
+        let text = forecast(&Forecast { calls, deciders: Vec::new(), assumptions: Vec::new(), purchase: None }, stages);
+        text.split("\nIn all").next().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn calls_stand_before_the_rounds_in_them_or_behind_them() {
+        let keys =
+            [(CLARIFICATION, 0), (PROPOSAL, 1), (CRITIQUE, 1), (PROPOSAL, 2), (JUDGE_SUMMARY, 2), (SYNTHESIS, 2)];
+        let keys = keys.map(|(stage, round)| CallKey { round, ..key(stage, "agent-kiss", None) });
+        insta::assert_snapshot!(parts(keys, &panel().stages), @r"
+        The calls that this debate would make. Nothing was called.
+
+        Before the first round
+          clarification  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+
+        Round 1
+          proposal  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+          critique  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+
+        Round 2
+          proposal  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+
+        Closing
+          judge-summary  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+          synthesis      agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+        ");
+    }
+
+    #[test]
+    fn the_words_of_any_protocol_are_its_own() {
+        let stages = [pitching::PITCH, pitching::SHOW_OF_HANDS, StageId::new("encore")];
+        let keys = stages.map(|stage| key(stage, "agent-kiss", None));
+        insta::assert_snapshot!(parts(keys, &pitching::stages()), @r"
+        The calls that this debate would make. Nothing was called.
+
+        Round 1
+          pitch  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+
+        Closing
+          show-of-hands  agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+          encore         agent-kiss  gpt-4  1 to 2 in  0 out  cost unknown
+        ");
+    }
+}

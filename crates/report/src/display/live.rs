@@ -1,0 +1,490 @@
+//! The live block on a terminal: the stages, a line for each agent, time and cost.
+
+#![expect(clippy::disallowed_methods, reason = "it is asked for its size")]
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use anstyle::{AnsiColor, Style};
+use console::{measure_text_width, pad_str, truncate_str};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+
+use dialectic_base::figures::{clock, counted, named_cost, short_cost, sum_of_tokens};
+use dialectic_base::sanitize::one_line;
+use dialectic_record::debate::{
+    AgentId, Busy, CallInFlight, CallKey, Progress, StageId, StageInfo, StageProgress, Yield,
+};
+
+use super::plan::Plan;
+use super::screen::{Screen, SharedWriter, WIDEST};
+use super::told::{Part, fitting, style_of};
+use super::words::last_words;
+
+/// Between two frames.
+pub(super) const FRAME_INTERVAL: Duration = Duration::from_millis(100);
+
+/// From this width on, names are padded to stand in a column.
+const ROOMY: usize = 60;
+/// The widest column of names.
+const NAME_COLUMN: usize = 24;
+
+/// Between two parts of a line.
+const SEPARATOR: &str = " · ";
+/// In less room than this, in columns, no words are shown: there would be none to read.
+const LEAST_WORDS: usize = 12;
+
+const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+
+/// What keys do.
+const HELP: &str = "p pause or go on · s stop and close · v more or less · ? · Ctrl-C";
+const SHORT_HELP: &str = "p pause · s stop · v more or less · Ctrl-C";
+
+const HEADER: Style = Style::new().bold();
+const SPIN: Style = AnsiColor::Cyan.on_default();
+const QUIET: Style = Style::new().dimmed();
+const DONE: Style = AnsiColor::Green.on_default();
+const HELD: Style = AnsiColor::Yellow.on_default().bold();
+const RETRY: Style = AnsiColor::Yellow.on_default();
+
+/// The size of a terminal in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TerminalSize {
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+}
+
+impl TerminalSize {
+    /// Of the terminal that stderr is; 80 by 24 when it does not say.
+    pub(super) fn of_stderr() -> Self {
+        let (rows, columns) = console::Term::stderr().size_checked().unwrap_or((24, 80));
+        Self { columns: columns.into(), rows: rows.into() }
+    }
+}
+
+/// Draws the block, and erases it when dropped.
+pub(super) struct LiveBlock {
+    bar: ProgressBar,
+    out: SharedWriter,
+    size: Option<TerminalSize>,
+}
+
+impl LiveBlock {
+    pub(super) fn new(out: SharedWriter) -> Self {
+        let target = ProgressDrawTarget::term_like(Box::new(Screen::new(out.clone())));
+        let bar = ProgressBar::with_draw_target(None, target).with_finish(ProgressFinish::AndClear);
+        if let Ok(style) = ProgressStyle::with_template("{msg}") {
+            bar.set_style(style);
+        }
+        Self { bar, out, size: None }
+    }
+
+    /// Replaces what is shown by `lines`, none of them wider than the terminal, which is of `size` now.
+    pub(super) fn draw(&mut self, lines: &[String], size: TerminalSize) {
+        if self.size.replace(size) != Some(size) {
+            // The terminal may have joined or split lines; only erased ones forget that they belonged together.
+            self.bar.set_message("");
+        }
+        self.bar.set_message(lines.join("\n"));
+    }
+
+    /// Prints `text`, whole lines, above the block.
+    pub(super) fn print_above(&self, text: &[u8]) {
+        let mut out = self.out.clone();
+        // A terminal that has gone is no reason to end a debate.
+        self.bar.suspend(|| out.write_all(text).and_then(|()| out.flush())).ok();
+    }
+}
+
+/// What the block shows beside the debate: what the user has set in train.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Controls {
+    /// Whether keys are heard.
+    pub(super) has_keys: bool,
+    /// Whether it says which keys there are.
+    pub(super) shows_help: bool,
+    /// Whether the debate was told to pause.
+    pub(super) is_held: bool,
+}
+
+/// The lines of the block, with colours, cut to `size`: the stages, a line for each participant, and at the bottom, where
+/// nothing else can cut it off, how long it has taken and what it costs.
+pub(super) fn block(
+    progress: &Progress,
+    plan: &Plan,
+    controls: Controls,
+    now: Instant,
+    size: TerminalSize,
+) -> Vec<String> {
+    // The last column stays free: some terminals wrap as soon as it is filled.
+    let columns = size.columns.saturating_sub(1).clamp(1, WIDEST);
+    let rows = size.rows.saturating_sub(1).max(1);
+    if !progress.is_running() {
+        let waits = format!("{HELD}Paused{HELD:#} · p goes on · Ctrl-C leaves it, saved, for later");
+        return if controls.is_held { vec![truncate_str(&waits, columns, "…").into_owned()] } else { Vec::new() };
+    }
+    let mut lines: Vec<String> = Vec::new();
+    if rows > 1 {
+        lines.extend(strip(progress, plan, columns));
+    }
+    let mut below = Vec::new();
+    if controls.shows_help && rows > 2 {
+        let help = if measure_text_width(HELP) > columns { SHORT_HELP } else { HELP };
+        below.push(format!("{QUIET}{help}{QUIET:#}"));
+    }
+    below.push(status(progress, plan, controls, now, columns));
+    let room = rows.saturating_sub(lines.len() + below.len());
+    lines.extend(people(progress, now, columns, room));
+    lines.extend(below);
+    lines.iter().map(|line| truncate_str(line, columns, "…").into_owned()).collect()
+}
+
+/// `✓ proposals  ▸ critiques 4/6  ▸ refinements 1/3  · evaluation`: the stages of the round, those that overlap side by
+/// side. On a narrow screen what is done goes first, then what is to come.
+fn strip(progress: &Progress, plan: &Plan, columns: usize) -> Option<String> {
+    let panel = progress.panel();
+    let begun: Vec<(StageId, StageProgress)> = progress.stages().collect();
+    let to_come = plan.stages(progress.round()).filter(|(stage, _)| begun.iter().all(|(known, _)| known != stage));
+    let mut to_come: Vec<(StageId, usize)> = to_come.collect();
+    to_come.sort_by_key(|(stage, _)| panel.stage_rank(*stage));
+    let of = |stage: StageId, calls: usize| {
+        let words = panel.words(stage);
+        one_line(if calls == 1 { &words.noun } else { &words.plural })
+    };
+    let mut items: Vec<(usize, Stands, String)> = Vec::new();
+    for (stage, so_far) in &begun {
+        let landed = (so_far.done + so_far.failed).min(so_far.total);
+        let (stands, text) = if so_far.is_over || so_far.total == 0 {
+            (Stands::Done, format!("{DONE}✓{DONE:#} {QUIET}{}{QUIET:#}", of(*stage, so_far.total)))
+        } else {
+            let counts = format!("{} {landed}/{}", of(*stage, so_far.total), so_far.total);
+            (Stands::Running, format!("{SPIN}▸{SPIN:#} {HEADER}{counts}{HEADER:#}"))
+        };
+        items.push((panel.place_rank(*stage), stands, text));
+    }
+    for (stage, calls) in to_come {
+        items.push((panel.place_rank(stage), Stands::ToCome, format!("{QUIET}· {}{QUIET:#}", of(stage, calls))));
+    }
+    if items.is_empty()
+        && let Some(entered) = progress.stage().and_then(|stage| panel.stage(stage))
+        && entered.yields.is_some()
+    {
+        items.push((
+            0,
+            Stands::Running,
+            format!("{SPIN}▸{SPIN:#} {HEADER}{}{HEADER:#}", one_line(&entered.words.noun)),
+        ));
+    }
+    // Within one place, what has begun is in the order in which it did, and ahead of what is to come.
+    items.sort_by_key(|(rank, ..)| *rank);
+    let shown = |items: &[(usize, Stands, String)], cut: bool| {
+        let texts: Vec<&str> = items.iter().map(|(.., text)| text.as_str()).collect();
+        format!("{}{}", if cut { "… " } else { "" }, texts.join("  "))
+    };
+    let mut cut = false;
+    while items.len() > 1 && measure_text_width(&shown(&items, cut)) > columns {
+        let done = items.iter().position(|(_, stands, _)| *stands == Stands::Done);
+        let last = items.iter().rposition(|(_, stands, _)| *stands == Stands::ToCome);
+        let Some(place) = done.or(last) else { break };
+        cut |= done.is_some();
+        items.remove(place);
+    }
+    if items.is_empty() { None } else { Some(shown(&items, cut)) }
+}
+
+/// Where a stage of the round stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stands {
+    Done,
+    Running,
+    ToCome,
+}
+
+/// `Round 2/3 · 0:42 · $0.0421, likely $0.21 in the end · 12,345 tokens · ? for keys`
+fn status(progress: &Progress, plan: &Plan, controls: Controls, now: Instant, columns: usize) -> String {
+    let part = |text: String, rank| Part { text, rank };
+    let spent = progress.spent();
+    let mut parts = Vec::new();
+    if controls.is_held {
+        let flying: usize = progress.busy().iter().map(|busy| busy.calls.len()).sum();
+        let calls = counted(flying as u64, "call");
+        parts.push(part(format!("{HELD}Pausing{HELD:#}"), 1));
+        parts.push(part(format!("{calls} to wait for"), 3));
+    } else if progress.waiting_for_server() > 0 {
+        let calls = counted(progress.waiting_for_server() as u64, "call");
+        parts.push(part(format!("{HELD}Server unreachable{HELD:#}"), 1));
+        parts.push(part(format!("{calls} waiting"), 1));
+    } else if progress.round() > 0 {
+        parts.push(part(format!("{HEADER}Round {}/{}{HEADER:#}", progress.round(), progress.panel().rounds), 1));
+    }
+    parts.push(part(clock(progress.elapsed(now)), 0));
+    parts.push(part(named_cost(spent.cost), 0));
+    if let Some(likely) = plan.likely(spent).filter(|likely| Some(*likely) > spent.cost) {
+        let when = if columns < ROOMY { "" } else { " in the end" };
+        parts.push(part(format!("likely {}{when}", short_cost(likely)), 2));
+    }
+    if spent.tokens > 0 {
+        parts.push(part(sum_of_tokens(spent.tokens, spent.silent_calls), 4));
+    }
+    if controls.has_keys && !controls.shows_help {
+        parts.push(part(format!("{QUIET}? for keys{QUIET:#}"), 5));
+    }
+    fitting(parts, columns).join(SEPARATOR)
+}
+
+/// A line for each participant, in the same place whether or not it has something to do. Where there is no room for all,
+/// those who have.
+fn people(progress: &Progress, now: Instant, columns: usize, room: usize) -> Vec<String> {
+    let busy = progress.busy();
+    let everybody: Vec<_> = progress.panel().participants().collect();
+    let of = |id: &AgentId| busy.iter().find(|busy| busy.agent_id == id);
+    if everybody.len() <= room {
+        let line = |id: &AgentId| match of(id) {
+            Some(busy) => agent_line(progress, busy, now, columns),
+            None => format!("{QUIET}· {}{QUIET:#}", named(progress, id, columns).trim_end()),
+        };
+        return everybody.iter().map(|participant| line(&participant.id)).collect();
+    }
+    let shown = if busy.len() <= room { busy.len() } else { room.saturating_sub(1) };
+    let mut lines: Vec<String> = busy[..shown].iter().map(|busy| agent_line(progress, busy, now, columns)).collect();
+    if shown < busy.len() && room > 0 {
+        lines.push(format!("{QUIET}… and {} more{QUIET:#}", busy.len() - shown));
+    }
+    lines
+}
+
+/// What people call somebody, in a column.
+fn named(progress: &Progress, id: &AgentId, columns: usize) -> String {
+    let panel = progress.panel();
+    let names = panel.participants().map(|participant| measure_text_width(&one_line(&participant.name)));
+    // What an agent does is worth as much room as its name.
+    let most = if columns < ROOMY { columns / 3 } else { NAME_COLUMN };
+    let column = names.max().unwrap_or(0).min(most);
+    pad_str(&one_line(panel.name(id)), column, console::Alignment::Left, Some("…")).into_owned()
+}
+
+/// `⠋ System Architect critiquing Simplicity Advocate · 0:12 · retry 2 in 4 s: rate limited`, and while an answer comes
+/// in `⠋ System Architect proposing · 0:12 · 34 words · …a queue keeps its order`
+fn agent_line(progress: &Progress, busy: &Busy<'_>, now: Instant, columns: usize) -> String {
+    let frame = progress.elapsed(now).as_millis() / FRAME_INTERVAL.as_millis() % SPINNER.len() as u128;
+    let spinner = SPINNER[usize::try_from(frame).unwrap_or(0)];
+    let since = busy.calls.iter().map(|(_, call)| call.since).min().unwrap_or(now);
+    let elapsed = clock(now.saturating_duration_since(since));
+    let (name, doing) = (named(progress, busy.agent_id, columns), doing(progress, busy));
+    let own = style_of(progress.panel(), busy.agent_id);
+    let mut line = format!("{SPIN}{spinner}{SPIN:#} {own}{name}{own:#} ");
+    let room = |line: &str| columns.saturating_sub(measure_text_width(line) + measure_text_width(SEPARATOR));
+    // How long it takes tells whether anything goes on at all: what it is gives way.
+    let for_doing = room(&line).saturating_sub(elapsed.len());
+    // As soon as a repeated call brings words, its retry is history.
+    let is_waiting = |call: &&CallInFlight| call.words.count() == 0;
+    let mut calls = busy.calls.iter().map(|(_, call)| *call);
+    let retry = calls.clone().filter(is_waiting).find_map(|call| call.retry.as_ref()).map(|retry| {
+        let wait = retry.due.saturating_duration_since(now).as_millis().div_ceil(1000);
+        let when = if wait == 0 { String::new() } else { format!(" in {wait} s") };
+        format!("retry {}{when}: {}", retry.number, one_line(&retry.error))
+    });
+    let has_room_for_both = for_doing >= measure_text_width(&doing) + measure_text_width(SEPARATOR) + LEAST_WORDS;
+    match &retry {
+        Some(retry) if !has_room_for_both => {
+            let _ = write!(line, "{RETRY}{}{RETRY:#}", truncate_str(retry, for_doing, "…"));
+        }
+        _ => line.push_str(&truncate_str(&doing, for_doing, "…")),
+    }
+    let _ = write!(line, "{SEPARATOR}{QUIET}{elapsed}{QUIET:#}");
+    if let Some(retry) = retry.filter(|_| has_room_for_both) {
+        let _ = write!(line, "{SEPARATOR}{RETRY}{}{RETRY:#}", truncate_str(&retry, room(&line), "…"));
+    }
+    let count: u64 = calls.clone().map(|call| call.words.count()).sum();
+    if let Some(first) = calls.find(|call| !is_waiting(call)) {
+        let number = counted(count, "word");
+        // Where there is room for only one of both, the words themselves say more than their number.
+        let behind = room(&line).saturating_sub(number.len());
+        if behind >= LEAST_WORDS + measure_text_width(SEPARATOR) || (room(&line) < LEAST_WORDS && behind > 0) {
+            let _ = write!(line, "{SEPARATOR}{number}");
+        }
+        if room(&line) >= LEAST_WORDS {
+            // Of several answers the first alone is shown: the line would jump between them.
+            let _ = write!(line, "{SEPARATOR}{QUIET}{}{QUIET:#}", last_words(&first.words, room(&line)));
+        }
+    }
+    line
+}
+
+/// `critiquing Simplicity Advocate`, `critiquing 2 proposals`, `critiquing 2 proposals, refining`
+fn doing(progress: &Progress, busy: &Busy<'_>) -> String {
+    let panel = progress.panel();
+    let parts = busy.calls.chunk_by(|(one, _), (next, _)| one.stage == next.stage).map(|calls| {
+        let key: &CallKey = calls[0].0;
+        let verb = one_line(&panel.words(key.stage).progressive);
+        match (calls.len(), &key.target_agent_id) {
+            (1, Some(target)) => format!("{verb} {}", one_line(panel.name(target))),
+            (several, Some(_)) => format!("{verb} {several} {}", one_line(targets(&panel.stages, key.stage))),
+            (_, None) => verb,
+        }
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// What the calls of a stage are about when they are about several agents: the solutions that come last before it.
+fn targets(stages: &[StageInfo], stage: StageId) -> &str {
+    let before = stages.iter().take_while(|before| before.id != stage);
+    let proposal = before.filter(|before| before.yields == Some(Yield::Proposal)).last();
+    proposal.map_or("agents", |proposal| &proposal.words.plural)
+}
+
+#[cfg(test)]
+mod tests {
+    use anstream::adapter::strip_str;
+
+    use super::super::screen::ERASE_BLOCK;
+    use super::*;
+    use dialectic_record::debate::fixture::{
+        CLARIFICATION, CRITIQUE, PROPOSAL, call_started, contributed, panel, retrying, round_begun, stage_entered,
+        stage_started, words,
+    };
+    use dialectic_record::debate::{PanelInfo, Signal, Spent};
+
+    fn scene() -> Vec<Signal> {
+        vec![
+            round_begun(1),
+            stage_started(PROPOSAL, 3),
+            contributed(PROPOSAL, "agent-kiss", None),
+            call_started(PROPOSAL, "agent-performance", None),
+            stage_started(CRITIQUE, 6),
+            call_started(CRITIQUE, "agent-architect", Some("agent-kiss")),
+            call_started(CRITIQUE, "agent-kiss", Some("agent-architect")),
+            call_started(CRITIQUE, "agent-kiss", Some("agent-performance")),
+            retrying(CRITIQUE, "agent-architect", Some("agent-kiss"), "rate\nlimited"),
+        ]
+    }
+
+    fn drawn_of(panel: PanelInfo, signals: &[Signal], columns: usize, rows: usize) -> Vec<String> {
+        let begun = Instant::now();
+        let mut progress = Progress::new(panel, begun);
+        for signal in signals {
+            progress.see(signal, begun);
+        }
+        let controls = Controls { has_keys: true, ..Controls::default() };
+        block(
+            &progress,
+            &Plan::default(),
+            controls,
+            begun + Duration::from_millis(2_300),
+            TerminalSize { columns, rows },
+        )
+    }
+
+    fn drawn(signals: &[Signal], columns: usize, rows: usize) -> String {
+        let lines = drawn_of(panel(), signals, columns, rows);
+        lines.iter().map(|line| strip_str(line).to_string()).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn the_block_shows_the_round_and_who_is_busy() {
+        insta::assert_snapshot!(drawn(&scene(), 100, 30), @r"
+        ▸ proposals 1/3  ▸ critiques 0/6
+        ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · retry 2 in 2 s: rate limited
+        ⠸ Performance Engineer proposing · 0:02
+        ⠸ Simplicity Advocate  critiquing 2 proposals · 0:02
+        · Judge
+        Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys
+        ");
+        insta::assert_snapshot!(drawn(&scene(), 20, 30), @r"
+        ▸ proposals 1/3  ▸…
+        ⠸ Syste… re… · 0:02
+        ⠸ Perfo… pr… · 0:02
+        ⠸ Simpl… cr… · 0:02
+        · Judge
+        0:02 · $0.0100
+        ");
+    }
+
+    #[test]
+    fn words_are_shown_while_they_come_in() {
+        let mut signals = scene();
+        signals.push(words(PROPOSAL, "agent-performance", None, "## Cache\n\nPut a cache before"));
+        signals.push(words(PROPOSAL, "agent-performance", None, " the \u{1b}[2Jdatabase, and measure"));
+        signals.push(words(CRITIQUE, "agent-architect", Some("agent-kiss"), "Too"));
+        signals.push(words(CRITIQUE, "agent-kiss", Some("agent-performance"), "It lacks a limit."));
+        insta::assert_snapshot!(drawn(&signals, 100, 30), @r"
+        ▸ proposals 1/3  ▸ critiques 0/6
+        ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · 1 word · Too
+        ⠸ Performance Engineer proposing · 0:02 · 10 words · …a cache before the [2Jdatabase, and measure
+        ⠸ Simplicity Advocate  critiquing 2 proposals · 0:02 · 4 words · It lacks a limit.
+        · Judge
+        Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys
+        ");
+        insta::assert_snapshot!(drawn(&signals, 60, 30), @r"
+        ▸ proposals 1/3  ▸ critiques 0/6
+        ⠸ System Architect    critiquing Simplicity Advocate · 0:02
+        ⠸ Performance Engine… proposing · 0:02 · …and measure
+        ⠸ Simplicity Advocate critiquing 2 proposals · 0:02
+        · Judge
+        Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys
+        ");
+        assert!(drawn(&signals, 20, 30).lines().all(|line| measure_text_width(line) < 20));
+    }
+
+    #[test]
+    fn a_low_terminal_says_how_many_it_leaves_out() {
+        insta::assert_snapshot!(drawn(&scene(), 60, 4), @r"
+        ▸ proposals 1/3  ▸ critiques 0/6
+        … and 3 more
+        Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys
+        ");
+        assert_eq!(drawn(&scene(), 60, 1).lines().count(), 1);
+    }
+
+    #[test]
+    fn no_line_is_as_wide_as_the_terminal_whatever_the_names_are() {
+        let mut panel = panel();
+        panel.agents[0].name = "東京の建築家 👩‍💻 with a long, long name\n\u{1b}[2J".to_owned();
+        let mut signals = scene();
+        signals.push(words(PROPOSAL, "agent-performance", None, &"東京 \u{1b}[2J👩‍💻 e\u{301}\n".repeat(40)));
+        for columns in 0..130 {
+            for line in drawn_of(panel.clone(), &signals, columns, 30) {
+                assert!(measure_text_width(&line) <= columns.saturating_sub(1).max(1), "{columns}: {line:?}");
+                assert!(!line.contains('\n') && !line.contains("\u{1b}[2J"), "{line:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_new_size_erases_before_it_draws() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let out = SharedWriter::new(Box::new(file.reopen().unwrap()));
+        let mut live = LiveBlock::new(out);
+        let [wide, narrow] = [80, 40].map(|columns| TerminalSize { columns, rows: 24 });
+        for (text, size) in [("one", wide), ("two", wide), ("three", narrow)] {
+            live.draw(&[text.to_owned()], size);
+        }
+        let shown = std::fs::read_to_string(file.path()).unwrap();
+        let (before, after) = shown.split_once("two").unwrap();
+        assert!(!before.contains(ERASE_BLOCK), "{before:?}");
+        assert!(after.split_once("three").unwrap().0.contains(ERASE_BLOCK), "{after:?}");
+    }
+
+    #[test]
+    fn before_the_first_round_the_stage_that_was_entered_is_named() {
+        let clarifying = [stage_entered(CLARIFICATION)];
+        assert_eq!(drawn(&clarifying, 80, 3), "▸ question\n0:02 · $0.0000 · ? for keys");
+        assert_eq!(drawn(&[], 80, 2), "0:02 · $0.0000 · ? for keys");
+    }
+
+    #[test]
+    fn time_and_cost_are_the_last_to_go() {
+        let shown = [60, 30, 17].map(|columns| drawn(&scene(), columns, 2));
+        assert_eq!(
+            shown,
+            ["Round 1/3 · 0:02 · $0.0100 · 1,434 tokens · ? for keys", "Round 1/3 · 0:02 · $0.0100", "0:02 · $0.0100"]
+        );
+    }
+
+    #[test]
+    fn an_unknown_cost_is_called_so() {
+        let panel = PanelInfo { spent: Spent { tokens: 12_345, silent_calls: 0, cost: None }, ..panel() };
+        let lines = drawn_of(panel, &[], 80, 2);
+        assert_eq!(strip_str(&lines[0]).to_string(), "0:02 · cost unknown · 12,345 tokens · ? for keys");
+    }
+}

@@ -1,0 +1,43 @@
+//! What a user sees of a debate while it runs.
+//!
+//! The consumers of a debate's signals (`dialectic_record::signals`) are here: [`View`] shows them on standard error, as a live
+//! block on a terminal and as plain lines elsewhere, and [`EventStream`] writes them as NDJSON for programs. Each works
+//! on a thread of its own, since whoever reads may stop reading: that thread alone waits then. The module knows the
+//! record (`dialectic_record::debate`) and nothing else of the program: it never reads the environment, never ends the process, and
+//! takes a closed stream for what it is rather than panic.
+
+mod comparison;
+mod events;
+mod footer;
+mod forecast;
+mod live;
+mod markdown;
+mod ndjson;
+mod notice;
+mod objections;
+mod plain;
+mod plan;
+mod replay;
+mod result;
+mod screen;
+mod summary;
+mod table;
+mod told;
+mod view;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use comparison::{ComparedLine, compared};
+pub use events::{EventStream, StreamEnd};
+pub use footer::{Ended, footer};
+pub use forecast::{forecast, purchase};
+pub use markdown::render_markdown;
+pub use ndjson::{EventSink, EventSinkError, event_line, gap_line};
+pub use notice::{ColorMode, Notices};
+pub use objections::{Layout, objections};
+pub use replay::{Speed, play};
+pub use summary::{participants, summary};
+pub use table::{Cell, Table, TableColumn};
+pub use view::{Detail, DisplayOptions, KeysMeaning, Messages, ProgressMode, View};

@@ -1,0 +1,166 @@
+//! What is said to the user on stderr outside progress: notices, warnings, errors.
+
+#![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
+
+use std::error::Error;
+use std::io::{self, IsTerminal, StderrLock, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+
+use dialectic_base::sanitize::sanitize;
+
+/// When to use colour. The caller has already weighed `--color` against `NO_COLOR` and its like; nothing here reads
+/// the environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ColorMode {
+    /// On a terminal.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Writes notices, warnings and errors, each on lines of its own.
+#[derive(Debug)]
+pub struct Notices<W> {
+    out: W,
+}
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const CAUSE: Style = Style::new().bold();
+const HINT: Style = AnsiColor::Cyan.on_default().bold();
+
+impl ColorMode {
+    /// The explicit choice for `stream`: never [`ColorChoice::Auto`], which would ask the environment.
+    #[must_use]
+    pub fn choice(self, stream: &impl IsTerminal) -> ColorChoice {
+        match self {
+            Self::Always => ColorChoice::Always,
+            Self::Auto if stream.is_terminal() => ColorChoice::Always,
+            Self::Auto | Self::Never => ColorChoice::Never,
+        }
+    }
+}
+
+impl Notices<AutoStream<StderrLock<'static>>> {
+    /// On stderr, which stays locked meanwhile.
+    #[must_use]
+    pub fn stderr(color: ColorMode) -> Self {
+        let stderr = io::stderr().lock();
+        let choice = color.choice(&stderr);
+        Self::new(AutoStream::new(stderr, choice))
+    }
+}
+
+impl<W: Write> Notices<W> {
+    /// On `out`, always with colours: a stream that must not have them strips them.
+    pub fn new(out: W) -> Self {
+        Self { out }
+    }
+
+    /// A plain line, such as `Saved debate to ./debates/x.json`.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn notice(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{}", sanitize(text))?;
+        self.out.flush()
+    }
+
+    /// `warning: …`
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn warning(&mut self, text: &str) -> io::Result<()> {
+        self.labelled(WARNING, "warning", text)?;
+        self.out.flush()
+    }
+
+    /// `error: …`, a `caused by: …` for each source below it, and `hint: …` where there is one.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn error(&mut self, error: &dyn Error, hint: Option<&str>) -> io::Result<()> {
+        let mut said = error.to_string();
+        self.labelled(ERROR, "error", &said)?;
+        let mut source = error.source();
+        while let Some(cause) = source {
+            let text = cause.to_string();
+            // A transparent wrapper says what its source says; once is enough.
+            if text != said {
+                self.labelled(CAUSE, "caused by", &text)?;
+            }
+            said = text;
+            source = cause.source();
+        }
+        if let Some(hint) = hint {
+            self.labelled(HINT, "hint", hint)?;
+        }
+        self.out.flush()
+    }
+
+    /// Further lines of `text` are indented, so that none of them can pass for a label.
+    fn labelled(&mut self, style: Style, label: &str, text: &str) -> io::Result<()> {
+        let text = sanitize(text.trim_end()).replace('\n', "\n  ");
+        writeln!(self.out, "{style}{label}:{style:#} {text}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    enum Sample {
+        #[error("agent-kiss failed in the proposal")]
+        Agent(#[source] Box<Sample>),
+        #[error(transparent)]
+        Wrapped(Box<Sample>),
+        #[error("the server answered 500: {0}")]
+        Server(&'static str),
+    }
+
+    fn written(write: impl FnOnce(&mut Notices<AutoStream<Vec<u8>>>) -> io::Result<()>) -> String {
+        let mut notices = Notices::new(AutoStream::new(Vec::new(), ColorChoice::Never));
+        write(&mut notices).unwrap();
+        String::from_utf8(notices.out.into_inner()).unwrap()
+    }
+
+    #[test]
+    fn an_error_names_its_causes_and_what_to_do() {
+        let server = Sample::Server("line one\nline \u{1b}[2Jtwo\n");
+        let error = Sample::Agent(Box::new(Sample::Wrapped(Box::new(server))));
+        insta::assert_snapshot!(written(|out| out.error(&error, Some("try again later"))), @r"
+        error: agent-kiss failed in the proposal
+        caused by: the server answered 500: line one
+          line [2Jtwo
+        hint: try again later
+        ");
+    }
+
+    #[test]
+    fn a_transparent_error_says_it_once() {
+        let error = Sample::Wrapped(Box::new(Sample::Server("busy")));
+        assert_eq!(written(|out| out.error(&error, None)), "error: the server answered 500: busy\n");
+    }
+
+    #[test]
+    fn colour_is_there_when_it_is_wanted() {
+        let mut notices = Notices::new(Vec::new());
+        notices.warning("look").unwrap();
+        assert_eq!(String::from_utf8(notices.out).unwrap(), "\u{1b}[1m\u{1b}[33mwarning:\u{1b}[0m look\n");
+        assert_eq!(written(|out| out.warning("look")), "warning: look\n");
+        assert_eq!(written(|out| out.notice("a\u{7}b")), "ab\n");
+    }
+
+    #[test]
+    fn a_file_gets_colour_only_on_demand() {
+        let file = tempfile::tempfile().unwrap();
+        let choices = [ColorMode::Auto, ColorMode::Always, ColorMode::Never].map(|mode| mode.choice(&file));
+        assert_eq!(choices, [ColorChoice::Never, ColorChoice::Always, ColorChoice::Never]);
+    }
+}

@@ -1,0 +1,106 @@
+//! A past debate is shown again: its signals, each in its time.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use dialectic_record::debate::Moment;
+use dialectic_record::signals::Signals;
+
+/// How fast a past debate is shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Speed {
+    /// So many times as fast as it was.
+    Times(f64),
+    /// Without waiting.
+    Max,
+}
+
+/// Longer than anybody watches: for times that a clock cannot count.
+const FOREVER: Duration = Duration::from_hours(24 * 365);
+
+impl FromStr for Speed {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "max" {
+            return Ok(Self::Max);
+        }
+        match text.parse::<f64>() {
+            Ok(0.0) => Ok(Self::Max),
+            Ok(times) if (0.001..=1e9).contains(&times) => Ok(Self::Times(times)),
+            _ => Err("expected a factor such as 1, 10 or 0.5, or `max`"),
+        }
+    }
+}
+
+/// Publishes the signals, each when it is due. Waits for whoever watches: what is past is not held up by that.
+pub async fn play(moments: Vec<Moment>, speed: Speed, signals: &Signals) {
+    let begun = Instant::now();
+    for Moment { at, signal } in moments {
+        if let Speed::Times(times) = speed {
+            let after = Duration::try_from_secs_f64(at.as_secs_f64() / times).unwrap_or(FOREVER).min(FOREVER);
+            sleep_until(begun + after).await;
+        }
+        signals.room().await;
+        signals.publish(signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dialectic_record::debate::fixture::{panel, warning};
+    use dialectic_record::signals::Words;
+
+    /// How long it takes until each of two signals is there, of which the second comes after 10 seconds.
+    async fn times(speed: Speed) -> [Duration; 2] {
+        let moment = |seconds| Moment { at: Duration::from_secs(seconds), signal: warning("x") };
+        let signals = Signals::new(panel());
+        let (_, mut subscription) = signals.subscribe(Words::Wanted);
+        let begun = Instant::now();
+        let player = tokio::spawn(async move { play(vec![moment(0), moment(10)], speed, &signals).await });
+        let mut took = [Duration::ZERO; 2];
+        for took in &mut took {
+            subscription.next().await.unwrap();
+            *took = begun.elapsed();
+        }
+        player.await.unwrap();
+        took.map(|took| Duration::from_millis(u64::try_from(took.as_millis()).unwrap()))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn every_signal_comes_in_its_time() {
+        let seconds = Duration::from_secs;
+        assert_eq!(times(Speed::Times(1.0)).await, [seconds(0), seconds(10)]);
+        assert_eq!(times(Speed::Times(10.0)).await, [seconds(0), seconds(1)]);
+        assert_eq!(times(Speed::Times(0.5)).await, [seconds(0), seconds(20)]);
+        assert_eq!(times(Speed::Max).await, [seconds(0), seconds(0)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_player_waits_for_whoever_is_slow() {
+        let signals = Signals::new(panel());
+        let (_, mut subscription) = signals.subscribe(Words::Wanted);
+        let moments = (0..10_000).map(|_| Moment { at: Duration::ZERO, signal: warning("x") }).collect();
+        let player = tokio::spawn(async move { play(moments, Speed::Max, &signals).await });
+        let mut taken = 0;
+        while let Some(news) = subscription.next().await {
+            assert!(matches!(news, dialectic_record::signals::News::Signal(_)), "{news:?}");
+            taken += 1;
+        }
+        assert_eq!(taken, 10_000);
+        player.await.unwrap();
+    }
+
+    #[test]
+    fn a_speed_is_a_factor_or_none() {
+        assert_eq!("max".parse(), Ok(Speed::Max));
+        assert_eq!("0".parse(), Ok(Speed::Max));
+        assert_eq!("2.5".parse(), Ok(Speed::Times(2.5)));
+        for text in ["", "-1", "fast", "NaN", "inf", "1e-9", "1e300"] {
+            assert!(text.parse::<Speed>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A protocol that nothing here knows, through everything that shows a debate.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use anstream::adapter::strip_str;
+use serde_json::Value;
+
+use dialectic_record::debate::Progress;
+use dialectic_record::debate::fixture::pitching;
+use dialectic_record::protocol::DIALECTIC;
+
+use super::EventSink;
+use super::live::{Controls, TerminalSize, block};
+use super::plain::PlainLines;
+use super::plan::Plan;
+use super::told::Teller;
+
+/// That no word of the default protocol is in `text`.
+fn assert_own_words(text: &str) {
+    let foreign = DIALECTIC.stages.iter().map(|stage| &stage.info).filter(|stage| stage.yields.is_some());
+    for stage in foreign {
+        let words = &stage.words;
+        let forms = [&words.noun, &words.plural, &words.progressive, &words.present, &words.past, &words.infinitive];
+        for word in forms.map(AsRef::as_ref).into_iter().chain([stage.id.as_str()]) {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+    }
+}
+
+#[test]
+fn plain_lines_have_the_words_of_the_protocol() {
+    let now = Instant::now();
+    let (mut progress, mut plain) = (Progress::new(pitching::panel(), now), PlainLines::default());
+    let mut lines = Vec::new();
+    for signal in pitching::scene() {
+        progress.see(&signal, now);
+        lines.extend(plain.lines(&progress, &signal));
+    }
+    let lines = lines.join("\n");
+    insta::assert_snapshot!(lines, @r"
+    round 1/3 started
+    pitch started (1 expected)
+    agent-architect pitches …
+    agent-architect retries its pitch: retry 2 in 4.0 s: rate limited
+    agent-architect pitched in 1.2 s, 1,434 tokens
+    pitch ended: 1 of 1
+    heckle started (2 expected)
+    agent-kiss heckles agent-architect …
+    agent-kiss heckles agent-performance …
+    agent-kiss heckled agent-architect in 1.2 s, 1,434 tokens
+    agent-kiss failed to heckle agent-performance: lost for words
+    heckle ended: 1 of 2, 1 failed
+    applause started (1 expected)
+    agent-kiss applauds …
+    agent-kiss applauded: encore
+    agent-kiss applauded in 1.2 s, 1,434 tokens
+    applause ended: 1 of 1
+    round 1/3 ended: 4,302 tokens, cost unknown so far
+    show-of-hands started (1 expected)
+    agent-performance raises a hand …
+    agent-performance raised a hand: against
+    agent-performance raised a hand in 1.2 s, 1,434 tokens
+    show-of-hands ended: 1 of 1
+    ruling started (2 expected)
+    judge deliberates …
+    judge deliberated: agent-architect wins (agent-architect 72.5, agent-kiss 65)
+    judge deliberated in 1.2 s, 1,434 tokens
+    judge deliberates …
+    judge deliberated: nobody wins (agent-architect 72.5, agent-kiss 65)
+    judge deliberated in 0.0 s, tokens unknown
+    ruling ended: 2 of 2
+    ruling: nobody wins (agent-architect 72.5, agent-kiss 65), the result changed with the order
+    ");
+    assert_own_words(&lines);
+}
+
+#[test]
+fn what_stays_in_the_scrollback_has_the_words_of_the_protocol() {
+    let now = Instant::now();
+    let mut progress = Progress::new(pitching::panel(), now);
+    let (mut teller, mut lines) = (Teller::new(&progress), Vec::new());
+    for signal in pitching::scene() {
+        progress.see(&signal, now);
+        let told = teller.tell(&progress, &signal, 79, true);
+        lines.extend(told.lines.iter().map(|line| strip_str(line).to_string()));
+    }
+    let text = lines.join("\n");
+    insta::assert_snapshot!(text, @r"
+    ✓ r1 pitch System Architect · 1.2 s · “text”
+    ✓ r1 heckle Simplicity Advocate → System Architect · 1.2 s · “text”
+    ✗ r1 heckle Simplicity Advocate → Performance Engineer
+        lost for words (after 4 attempts)
+    ✓ r1 applause Simplicity Advocate · 1.2 s · encore: because
+    ✓ r1 show of hands Performance Engineer · 1.2 s · against: because
+    ✓ r1 ruling Judge · 1.2 s · System Architect wins (System Architect 72.5, Simp…
+    ✓ r1 ruling Judge · 1.2 s · nobody wins (System Architect 72.5, Simplicity Adv…
+    ◆ ruling: nobody wins (System Architect 72.5, Simplicity Advocate 65), the
+      result changed with the order
+    ");
+    assert_own_words(&text);
+}
+
+#[test]
+fn the_live_block_has_the_words_of_the_protocol() {
+    let now = Instant::now();
+    let mut progress = Progress::new(pitching::panel(), now);
+    let (plan, mut lines) = (Plan::default(), Vec::<String>::new());
+    for signal in pitching::scene() {
+        progress.see(&signal, now);
+        for line in block(&progress, &plan, Controls::default(), now, TerminalSize { columns: 80, rows: 24 }) {
+            let line = strip_str(&line).to_string();
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    let text = lines.join("\n");
+    insta::assert_snapshot!(text, @r"
+    · System Architect
+    · Performance Engineer
+    · Simplicity Advocate
+    · Judge
+    Round 1/3 · 0:00 · $0.0000
+    ▸ pitch
+    ▸ pitch 0/1
+    ⠋ System Architect     pitching · 0:00
+    ⠋ System Architect     pitching · 0:00 · retry 2 in 4 s: rate limited
+    ▸ pitch 1/1
+    Round 1/3 · 0:00 · $0.0100 · 1,434 tokens
+    ✓ pitch
+    ✓ pitch  ▸ heckles 0/2
+    ⠋ Simplicity Advocate  heckling System Architect · 0:00
+    ⠋ Simplicity Advocate  heckling 2 pitches · 0:00
+    ✓ pitch  ▸ heckles 1/2
+    Round 1/3 · 0:00 · $0.0200 · 2,868 tokens
+    ⠋ Simplicity Advocate  heckling Performance Engineer · 0:00
+    ✓ pitch  ▸ heckles 2/2
+    ✓ pitch  ✓ heckles
+    ✓ pitch  ✓ heckles  ▸ applause 0/1
+    ⠋ Simplicity Advocate  applauding · 0:00
+    ✓ pitch  ✓ heckles  ▸ applause 1/1
+    Round 1/3 · 0:00 · cost unknown · 4,302 tokens
+    ✓ pitch  ✓ heckles  ✓ applause
+    ✓ pitch  ✓ heckles  ✓ applause  ▸ show of hands 0/1
+    ⠋ Performance Engineer raising a hand · 0:00
+    ✓ pitch  ✓ heckles  ✓ applause  ▸ show of hands 1/1
+    Round 1/3 · 0:00 · cost unknown · 5,736 tokens
+    ✓ pitch  ✓ heckles  ✓ applause  ✓ show of hands
+    ✓ pitch  ✓ heckles  ✓ applause  ✓ show of hands  ▸ rulings 0/2
+    ⠋ Judge                deliberating · 0:00
+    ✓ pitch  ✓ heckles  ✓ applause  ✓ show of hands  ▸ rulings 1/2
+    Round 1/3 · 0:00 · cost unknown · 7,170 tokens
+    ✓ pitch  ✓ heckles  ✓ applause  ✓ show of hands  ▸ rulings 2/2
+    Round 1/3 · 0:00 · cost unknown · 8,604 tokens
+    ✓ pitch  ✓ heckles  ✓ applause  ✓ show of hands  ✓ rulings
+    ");
+    assert_own_words(&text);
+}
+
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn the_event_stream_names_the_stages_of_the_protocol() {
+    let memory = Memory::default();
+    let mut sink = EventSink::new("memory".to_owned(), Box::new(memory.clone()));
+    let scene = pitching::scene();
+    for signal in &scene {
+        sink.write(signal).unwrap();
+    }
+    let text = String::from_utf8(memory.0.lock().unwrap().clone()).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), scene.len());
+    let places = ["/node", "/phase", "/key/phase", "/contribution/type"];
+    let named =
+        |line: &Value| places.iter().filter_map(|place| line.pointer(place)?.as_str().map(str::to_owned)).collect();
+    let mut stages: Vec<String> = lines.iter().flat_map::<Vec<String>, _>(named).collect();
+    stages.dedup();
+    let stages = stages.join(" ");
+    assert_eq!(stages, "pitch heckle applause interlude show-of-hands ruling");
+    let of = |kind: &str| lines.iter().find(|line| line["type"] == kind).unwrap();
+    assert_eq!(of("polled")["vote"], "against");
+    assert_eq!(of("judged")["judgement"]["scores"]["agent-architect"], 72.5);
+    assert_eq!(of("decided")["verdict"]["stable"], false);
+}

@@ -1,0 +1,591 @@
+//! What of a debate stays in the scrollback of a terminal: a line for each call that has come back, a rule at the end of
+//! each round, and what else a reader wants to find there.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use anstyle::{AnsiColor, Color, Style};
+use console::{measure_text_width, truncate_str};
+
+use dialectic_base::figures::{counted, duration, named_cost, score, sum_of_tokens, thousands};
+use dialectic_base::sanitize::one_line;
+use dialectic_record::debate::{
+    AgentId, CallKey, Contribution, Convergence, Decider, Evaluation, Event, PanelInfo, Progress, Settled, Signal,
+    Spent, StopReason, Tally, Undecided, Voting, Yield,
+};
+
+use super::result::{challenged, embedded, observed, related, result, result_line, swayed};
+
+const DONE: Style = AnsiColor::Green.on_default();
+const FAILED: Style = AnsiColor::Red.on_default();
+const NOTE: Style = AnsiColor::Yellow.on_default();
+const RULE: Style = Style::new().dimmed();
+const QUIET: Style = Style::new().dimmed();
+
+/// Those that can be told apart on a dark and on a light terminal; red and yellow say that something is wrong.
+const OF_AGENTS: [AnsiColor; 8] = [
+    AnsiColor::Cyan,
+    AnsiColor::Magenta,
+    AnsiColor::Green,
+    AnsiColor::Blue,
+    AnsiColor::BrightCyan,
+    AnsiColor::BrightMagenta,
+    AnsiColor::BrightGreen,
+    AnsiColor::BrightBlue,
+];
+
+/// In less room than this, in columns, what is said stands in a row of its own.
+const ROOM_FOR_WORDS: usize = 24;
+/// Before such a row.
+const INDENT: &str = "    ";
+/// The shortest that a name is cut to.
+const LEAST_NAME: usize = 6;
+/// Rows that the reason of a failure takes at most, the first one included.
+const REASON_ROWS: usize = 3;
+/// How much is read of a text to find its first sentence, in bytes.
+const READ: usize = 4_000;
+
+/// The colour of an agent; the judge has none.
+pub(super) fn style_of(panel: &PanelInfo, id: &AgentId) -> Style {
+    match panel.agents.iter().position(|agent| agent.id == *id) {
+        Some(place) => Style::new().fg_color(Some(Color::Ansi(OF_AGENTS[place % OF_AGENTS.len()]))),
+        None => Style::new().bold(),
+    }
+}
+
+/// What there is to tell, with colours and cut to the width of the terminal.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    /// Lines.
+    pub(super) lines: Vec<String>,
+    /// The whole text of what has come back, Markdown, where somebody may want to read it.
+    pub(super) text: Option<Arc<str>>,
+}
+
+/// Tells a debate from its signals.
+#[derive(Debug)]
+pub(super) struct Teller {
+    /// What had been spent when the round began.
+    before: Spent,
+    /// The judge's score of the round.
+    evaluation: Option<Evaluation>,
+    /// How far the texts of the round agree.
+    convergence: Option<Convergence>,
+    /// The round that has ended, until something follows.
+    ended: Option<u32>,
+    is_stopping: bool,
+}
+
+impl Teller {
+    pub(super) fn new(progress: &Progress) -> Self {
+        Self { before: progress.spent(), evaluation: None, convergence: None, ended: None, is_stopping: false }
+    }
+
+    /// What is to be told of `signal`, which `progress` has already seen, in so many columns. Without its `quotes` a
+    /// text is only named.
+    pub(super) fn tell(&mut self, progress: &Progress, signal: &Signal, columns: usize, quotes: bool) -> Told {
+        let panel = progress.panel();
+        match signal {
+            Signal::Recorded(recorded) => self.tell_event(progress, &recorded.event, columns, quotes),
+            Signal::RoundEnded { round, points, .. } => {
+                let parts = self.rule(progress, points.as_ref());
+                self.ended = Some(*round);
+                Told { lines: vec![rule(&format!("Round {round}/{}", panel.rounds), parts, columns)], text: None }
+            }
+            Signal::StageEnded { stage, .. } => {
+                let polls = progress.polls_compared_in(*stage).map(|polls| swayed(&polls));
+                polls.map_or_else(Told::default, |text| note(&text, columns))
+            }
+            _ => Told::default(),
+        }
+    }
+
+    fn tell_event(&mut self, progress: &Progress, event: &Event, columns: usize, quotes: bool) -> Told {
+        let panel = progress.panel();
+        if let Some(call) = Call::of(panel, event) {
+            if let Event::Evaluated { evaluation, .. } = event {
+                self.evaluation = Some(evaluation.clone());
+            }
+            let text = call.text.clone();
+            return Told { lines: call.lines(panel, columns, quotes), text };
+        }
+        self.note_on(progress, event).map_or_else(Told::default, |text| note(&text, columns))
+    }
+
+    /// What there is to say of an event that ends no call.
+    fn note_on(&mut self, progress: &Progress, event: &Event) -> Option<String> {
+        let panel = progress.panel();
+        match event {
+            Event::RoundBegun { .. } => {
+                (self.before, self.evaluation, self.ended) = (progress.spent(), None, None);
+                self.convergence = None;
+                None
+            }
+            Event::StageEntered { stage } => {
+                // Between two rounds a protocol may have a stage that calls nobody.
+                let closes = panel.stage(*stage).is_some_and(|stage| !stage.in_round && stage.yields.is_some());
+                let ended = self.ended.take_if(|_| closes)?;
+                (ended < panel.rounds && !self.is_stopping).then(|| self.early_end(ended, panel.rounds))
+            }
+            Event::Stopping { reason } => {
+                self.is_stopping = true;
+                Some(match reason {
+                    StopReason::Budget => "stopping: the cost limit is reached".to_owned(),
+                    StopReason::User => "stopping: what is there is closed with the judge's answer".to_owned(),
+                })
+            }
+            Event::RoundTimedOut { round } => Some(format!("round {round} ran into its time limit")),
+            Event::Resumed => Some("the debate goes on".to_owned()),
+            Event::Voted { voting, .. } => Some(counted_votes(panel, voting)),
+            Event::Measured { convergence, .. } => {
+                self.convergence = Some(convergence.clone());
+                result_line(panel, event, |id| panel.name(id))
+            }
+            Event::Gathered { .. } | Event::TeamSelected { .. } | Event::Extended { .. } | Event::Decided { .. } => {
+                result_line(panel, event, |id| panel.name(id))
+            }
+            _ => None,
+        }
+    }
+
+    fn early_end(&self, round: u32, rounds: u32) -> String {
+        let why = self.evaluation.as_ref().and_then(|evaluation| {
+            let reached = evaluation.score.filter(|score| *score >= evaluation.threshold)?;
+            let (kind, threshold) = (evaluation.kind.name(), score(evaluation.threshold));
+            Some(format!(": {kind} {} of the {threshold} that are enough", score(reached)))
+        });
+        if why.is_none() && self.convergence.as_ref().is_some_and(Convergence::is_reached) {
+            // The judge can still find that the debate has to go on.
+            return format!("the texts agree after round {round} of {rounds}");
+        }
+        format!("the debate ends after round {round} of {rounds}{}", why.unwrap_or_default())
+    }
+
+    /// What the rule at the end of a round says, what matters most last.
+    fn rule(&self, progress: &Progress, points: Option<&Tally>) -> Vec<Part> {
+        let Spent { tokens: all, silent_calls, cost } = progress.spent();
+        let used = all.saturating_sub(self.before.tokens);
+        let cost = cost.zip(self.before.cost).map(|(all, before)| all.saturating_sub(before));
+        let mut parts = Vec::new();
+        if let Some(Evaluation { kind, score: reached, .. }) = &self.evaluation {
+            let reached = reached.map_or_else(|| "not readable".to_owned(), score);
+            parts.push(Part { text: format!("{} {reached}", kind.name()), rank: 1 });
+        }
+        if let Some(points) = points {
+            for (place, part) in points.to_string().split(" · ").enumerate() {
+                parts.push(Part { text: part.to_owned(), rank: if place == 0 { 2 } else { 4 } });
+            }
+        }
+        if used > 0 {
+            let silent = silent_calls.saturating_sub(self.before.silent_calls);
+            parts.push(Part { text: sum_of_tokens(used, silent), rank: 3 });
+        }
+        parts.push(Part { text: named_cost(cost), rank: 0 });
+        parts
+    }
+}
+
+fn note(text: &str, columns: usize) -> Told {
+    Told { lines: rows(&format!("{NOTE}◆{NOTE:#} "), text, columns), text: None }
+}
+
+/// Something that a line says if there is room.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) text: String,
+    /// The higher, the sooner it is left out.
+    pub(super) rank: u8,
+}
+
+/// The parts that fit into so many columns, with what separates them; those of the highest rank go first, the last of
+/// them before the others. One part always stays.
+pub(super) fn fitting(mut parts: Vec<Part>, columns: usize) -> Vec<String> {
+    let width = |parts: &[Part]| {
+        parts.iter().map(|part| measure_text_width(&part.text)).sum::<usize>() + 3 * parts.len().saturating_sub(1)
+    };
+    while parts.len() > 1 && width(&parts) > columns {
+        let last = parts.iter().enumerate().max_by_key(|(place, part)| (part.rank, *place)).map(|(place, _)| place);
+        parts.remove(last.unwrap_or_default());
+    }
+    parts.into_iter().map(|part| part.text).collect()
+}
+
+/// `── Round 1/3 · 12 points · 7 accepted · 12,345 tokens · $0.0421 ─────`
+fn rule(title: &str, mut parts: Vec<Part>, columns: usize) -> String {
+    parts.insert(0, Part { text: title.to_owned(), rank: 0 });
+    let text = truncate_str(&fitting(parts, columns.saturating_sub(6)).join(" · "), columns.saturating_sub(4), "…")
+        .into_owned();
+    let rest = columns.saturating_sub(measure_text_width(&text) + 4);
+    format!("{RULE}──{RULE:#} {text} {RULE}{}{RULE:#}", "─".repeat(rest))
+}
+
+/// `vote: System Architect wins 2 to 1`
+fn counted_votes(panel: &PanelInfo, voting: &Voting) -> String {
+    let stage = panel.stages.iter().find(|stage| stage.yields == Some(Yield::Ballot));
+    let noun = stage.map_or("ballot", |stage| &stage.words.noun);
+    let mut tally: Vec<String> = voting.tally.iter().map(|(id, votes)| format!("{} {votes}", panel.name(id))).collect();
+    tally.sort();
+    let winner = voting.winner.as_ref().map_or("nobody", |id| panel.name(id));
+    let how = match voting.decided_by {
+        Decider::Vote => "",
+        Decider::Judge => ", on the judge's casting vote",
+        Decider::Nobody => {
+            voting.count.as_ref().and_then(|count| count.undecided).map_or(": it is a tie", |why| match why {
+                Undecided::Tie => ": it is a tie, and the judge decides",
+                Undecided::NoQuorum => ": there is no quorum, and the judge decides",
+                Undecided::ShortOfRule => ": the most votes are too few, and the judge decides",
+            })
+        }
+    };
+    format!("{noun}: {winner} wins{how} ({})", tally.join(", "))
+}
+
+/// A call that has come to its end.
+struct Call<'a> {
+    key: &'a CallKey,
+    about: Option<&'a AgentId>,
+    went_well: bool,
+    latency_ms: Option<u64>,
+    /// What it came to; a quotation is of its text.
+    said: String,
+    is_quotation: bool,
+    text: Option<Arc<str>>,
+}
+
+impl<'a> Call<'a> {
+    /// The one that `event` ends; nothing where it ends none that was made.
+    fn of(panel: &'a PanelInfo, event: &'a Event) -> Option<Self> {
+        let (key, settled) = event.settles()?;
+        let record = event.call();
+        let (mut about, mut text, mut is_quotation) = (key.target_agent_id.as_ref(), None, false);
+        let said = match event {
+            Event::Contributed { contribution, call: Some(_), .. } => {
+                about = about.or(contribution.target_agent_id.as_ref());
+                text = Some(Arc::clone(&contribution.content)).filter(|text| !text.trim().is_empty());
+                if let Some(choice) = &contribution.metadata.choice {
+                    format!("{choice}: {}", first_sentence(&contribution.content))
+                } else {
+                    is_quotation = true;
+                    point_of(contribution)
+                }
+            }
+            Event::CallFailed { failure, .. } if failure.attempts > 1 => {
+                format!("{} (after {} attempts)", failure.error, failure.attempts)
+            }
+            Event::CallFailed { failure, .. } => failure.error.clone(),
+            Event::Polled { vote, reason, .. } => format!("{vote}: {}", first_sentence(reason)),
+            Event::Judged { judgement, .. } => {
+                text = Some(judgement.reasoning.as_str().into());
+                result(judgement.winner.as_ref(), &judgement.scores, |id| panel.name(id))
+            }
+            Event::Summarized { summary, .. } => {
+                text = Some(Arc::clone(&summary.summary));
+                format!("{} characters", thousands(summary.metadata.after_chars as u64))
+            }
+            Event::Related { relations, .. } => related(relations),
+            Event::Compared { similarities, .. } => embedded(similarities),
+            Event::Challenged { challenge, .. } => challenged(challenge),
+            Event::Observed { observations, .. } => observed(observations),
+            Event::QuestionsAsked { questions, .. } if questions.items.is_empty() => "all is clear".to_owned(),
+            Event::QuestionsAsked { questions, .. } => counted(questions.items.len() as u64, "question"),
+            Event::Evaluated { evaluation, .. } => match evaluation.score {
+                Some(reached) => {
+                    format!(
+                        "{} {} ({} are enough)",
+                        evaluation.kind.name(),
+                        score(reached),
+                        score(evaluation.threshold)
+                    )
+                }
+                None => "the score could not be read".to_owned(),
+            },
+            Event::Synthesized { solution, .. } => {
+                if let Some(author) = solution.synthesized_by.as_ref().filter(|by| *by != &key.agent_id) {
+                    // The text is somebody else's, which was kept as it is: who was called only assessed it.
+                    about = Some(author);
+                    let sure = solution.confidence.map(|sure| format!(", with confidence {}", score(sure)));
+                    format!("kept as the solution{}", sure.unwrap_or_default())
+                } else {
+                    is_quotation = true;
+                    first_sentence(&solution.description)
+                }
+            }
+            Event::FollowUpAnswered { answer, .. } => {
+                (is_quotation, text) = (true, Some(Arc::clone(answer)));
+                first_sentence(answer)
+            }
+            // What was carried over took no call.
+            Event::Contributed { call: None, .. }
+            | Event::Created(_)
+            | Event::StageEntered { .. }
+            | Event::RoundBegun { .. }
+            | Event::Gathered { .. }
+            | Event::TeamSelected { .. }
+            | Event::Measured { .. }
+            | Event::Extended { .. }
+            | Event::Replied { .. }
+            | Event::QuestionAnswered { .. }
+            | Event::QuestionsEnded
+            | Event::RoundTimedOut { .. }
+            | Event::Voted { .. }
+            | Event::Decided { .. }
+            | Event::Reopened { .. }
+            | Event::CostReserved { .. }
+            | Event::AttemptFailed { .. }
+            | Event::OutputLimited { .. }
+            | Event::CostWarned { .. }
+            | Event::CostAcknowledged
+            | Event::CostAssumed { .. }
+            | Event::Stopping { .. }
+            | Event::Suspended { .. }
+            | Event::Paused
+            | Event::Resumed
+            | Event::Failed { .. }
+            | Event::Completed { .. }
+            | Event::FollowUpAsked { .. }
+            | Event::Rated { .. }
+            | Event::Tagged { .. } => return None,
+        };
+        let went_well = settled != Settled::Failed;
+        let latency_ms = record.map(|call| call.latency_ms);
+        Some(Self { key, about, went_well, latency_ms, said: one_line(&said), is_quotation, text })
+    }
+
+    /// `✓ r1 critique Performance Engineer → System Architect · 3.7 s · “The lease table is a hot spot.”`
+    fn lines(&self, panel: &PanelInfo, columns: usize, quotes: bool) -> Vec<String> {
+        let (mark, style) = if self.went_well { ("✓", DONE) } else { ("✗", FAILED) };
+        let round = if self.key.round == 0 { String::new() } else { format!("r{} ", self.key.round) };
+        let what = one_line(&panel.words(self.key.stage).noun);
+        let took = self.latency_ms.map(|ms| format!(" · {}", duration(ms))).unwrap_or_default();
+        let fixed = measure_text_width(&format!("{mark} {round}{what} {took}"));
+        let agents = [Some(&self.key.agent_id), self.about];
+        let names: Vec<String> = agents.iter().flatten().map(|id| one_line(panel.name(id))).collect();
+        let names = cut_names(names, columns.saturating_sub(fixed));
+        let of = |id: &AgentId, name: &String| {
+            let style = style_of(panel, id);
+            format!("{style}{name}{style:#}")
+        };
+        let coloured: Vec<String> = agents.iter().flatten().zip(&names).map(|(id, name)| of(id, name)).collect();
+        let own = style_of(panel, &self.key.agent_id);
+        let mut line =
+            format!("{style}{mark}{style:#} {round}{own}{what}{own:#} {}{QUIET}{took}{QUIET:#}", coloured.join(" → "));
+        if self.said.is_empty() || (self.is_quotation && !quotes) {
+            return vec![cut(&line, columns)];
+        }
+        let said = |room: usize| {
+            if self.is_quotation {
+                format!("{QUIET}“{}”{QUIET:#}", cut(&self.said, room.saturating_sub(2)))
+            } else {
+                cut(&self.said, room)
+            }
+        };
+        let room = columns.saturating_sub(measure_text_width(&line) + 3);
+        if measure_text_width(&said(usize::MAX)) <= room || (self.went_well && room >= ROOM_FOR_WORDS) {
+            let _ = write!(line, "{QUIET} · {QUIET:#}{}", said(room));
+            return vec![line];
+        }
+        // What is said needs a row of its own, and a failure its whole reason.
+        let mut lines = vec![cut(&line, columns)];
+        if self.went_well {
+            lines.push(format!("{INDENT}{}", said(columns.saturating_sub(INDENT.len()))));
+        } else {
+            lines.extend(rows(INDENT, &self.said, columns).into_iter().take(REASON_ROWS));
+        }
+        lines
+    }
+}
+
+/// `text` in at most so many columns; no gap stands before the mark of what is left out.
+fn cut(text: &str, columns: usize) -> String {
+    let cut = truncate_str(text, columns, "…");
+    match cut.split_once(" …") {
+        Some((before, behind)) if measure_text_width(text) > columns => format!("{before}…{behind}"),
+        _ => cut.into_owned(),
+    }
+}
+
+/// Names that have so much room together, with an arrow between them.
+fn cut_names(names: Vec<String>, room: usize) -> Vec<String> {
+    let room = room.saturating_sub(3 * names.len().saturating_sub(1));
+    let all: usize = names.iter().map(|name| measure_text_width(name)).sum();
+    if all <= room {
+        return names;
+    }
+    let share = room / names.len().max(1);
+    // What a short name leaves is for the others.
+    let short: usize = names.iter().map(|name| measure_text_width(name)).filter(|width| *width <= share).sum();
+    let long = names.iter().filter(|name| measure_text_width(name) > share).count().max(1);
+    let each = (room.saturating_sub(short) / long).max(LEAST_NAME);
+    names.iter().map(|name| cut(name, each)).collect()
+}
+
+/// `text` broken into rows of so many columns, the first behind `mark`, the others below it.
+pub(super) fn rows(mark: &str, text: &str, columns: usize) -> Vec<String> {
+    let indent = measure_text_width(mark);
+    let room = columns.saturating_sub(indent).max(1);
+    let mut rows: Vec<String> = vec![String::new()];
+    for word in one_line(text).split(' ') {
+        let Some(row) = rows.last_mut() else { break };
+        let word = truncate_str(word, room, "…");
+        if row.is_empty() {
+            row.push_str(&word);
+        } else if measure_text_width(row) + 1 + measure_text_width(&word) <= room {
+            row.push(' ');
+            row.push_str(&word);
+        } else {
+            rows.push(word.into_owned());
+        }
+    }
+    let behind = |place: usize| if place == 0 { mark.to_owned() } else { " ".repeat(indent) };
+    rows.iter().enumerate().map(|(place, row)| behind(place) + row).collect()
+}
+
+/// The first sentence of a contribution: of its first objection, where it was read to have some.
+fn point_of(contribution: &Contribution) -> String {
+    let reading = contribution.reading.as_deref();
+    if let Some(point) = reading.and_then(|reading| reading.points.as_ref()?.first()) {
+        return first_sentence(&point.text);
+    }
+    // What is new of a text that answers objections stands behind the answers, or before them.
+    let answers = reading.and_then(|reading| reading.answers_at.clone()).unwrap_or_default();
+    let around = [contribution.content.get(answers.end..), contribution.content.get(..answers.start)];
+    let sentences = around.into_iter().flatten().map(first_sentence);
+    sentences.into_iter().find(|sentence| !sentence.is_empty()).unwrap_or_default()
+}
+
+/// The first sentence of a Markdown text, without its marks: of its prose where there is some, else of its headings.
+pub(super) fn first_sentence(markdown: &str) -> String {
+    let mut end = markdown.len().min(READ);
+    while !markdown.is_char_boundary(end) {
+        end -= 1;
+    }
+    let (mut heading, mut prose, mut in_code) = (None, String::new(), false);
+    for line in markdown[..end].lines() {
+        let line = line.trim();
+        if line.starts_with("```") {
+            in_code = !in_code;
+            continue;
+        }
+        if in_code || line.starts_with('|') {
+            continue;
+        }
+        let plain = unmarked(line);
+        // A line that only says what follows is a heading, too.
+        if line.starts_with('#') || (prose.is_empty() && plain.ends_with(':')) {
+            heading.get_or_insert(plain);
+        } else if plain.chars().any(char::is_alphanumeric) {
+            prose.push_str(&plain);
+            prose.push(' ');
+            if sentence(&prose).is_some() {
+                break;
+            }
+            continue;
+        }
+        if !prose.is_empty() {
+            break;
+        }
+    }
+    let text = if prose.is_empty() { heading.unwrap_or_default() } else { prose };
+    one_line(sentence(&text).unwrap_or(&text))
+}
+
+/// The first sentence of a text that has a whole one.
+fn sentence(text: &str) -> Option<&str> {
+    let ends = text.char_indices().filter(|(_, c)| ".!?。！？".contains(*c));
+    // A dot within a number or a name ends nothing, and neither does one behind an abbreviation.
+    let is_end = |(place, c): &(usize, char)| {
+        let (before, behind) = (&text[..*place], &text[place + c.len_utf8()..]);
+        let word = before.rsplit([' ', '(']).next().unwrap_or_default();
+        let is_abbreviation = word.split('.').all(|part| part.chars().count() <= 1);
+        let goes_on = behind.trim_start().starts_with(char::is_lowercase);
+        !c.is_ascii() || (behind.starts_with(char::is_whitespace) && !is_abbreviation && !goes_on)
+    };
+    let mut ends = ends.filter(is_end);
+    let (place, c) = ends.next()?;
+    Some(&text[..place + c.len_utf8()])
+}
+
+/// A line without the marks of lists, quotes and emphasis.
+fn unmarked(line: &str) -> String {
+    let text = line.trim_start_matches(|c: char| "#>-*+ ".contains(c) || c.is_whitespace());
+    let behind = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let text = match behind.strip_prefix(['.', ')']) {
+        Some(rest) if behind.len() < text.len() && rest.starts_with(' ') => rest.trim_start(),
+        _ => text,
+    };
+    text.replace("**", "").replace("__", "").replace('`', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dialectic_record::debate::{Solution, fixture};
+
+    #[test]
+    fn a_first_sentence_is_one_of_prose() {
+        for (text, sentence) in [
+            ("# Plan\n\nUse a **queue**. Then more.", "Use a queue."),
+            ("## Only a heading", "Only a heading"),
+            (
+                "1. [major] The `lease` table is\n   a hot spot, e.g. v1.2 of it. And",
+                "[major] The lease table is a hot spot, e.g. v1.2 of it.",
+            ),
+            ("```rust\nlet x = 1.0;\n```\n- first\n- second", "first second"),
+            ("no end", "no end"),
+            ("Critique 1, by agent-kiss:\n\n- It is accepted.", "It is accepted."),
+            ("設計は簡単です。次に", "設計は簡単です。"),
+            ("", ""),
+            ("---\n***\n", ""),
+        ] {
+            assert_eq!(first_sentence(text), sentence);
+        }
+    }
+
+    #[test]
+    fn who_only_assessed_a_text_is_not_quoted_with_it() {
+        let line = |by: &str| {
+            let solution = Solution {
+                description: "We use a queue. Then more.".to_owned(),
+                confidence: Some(72.0),
+                synthesized_by: Some(AgentId::new(by)),
+                ..Solution::default()
+            };
+            let (key, call) = (fixture::key(fixture::SYNTHESIS, "judge", None), fixture::call(None));
+            let event = Event::Synthesized { key: Some(key), solution: Box::new(solution), call: Some(call) };
+            let panel = fixture::panel();
+            let lines = Call::of(&panel, &event).unwrap().lines(&panel, 120, true);
+            anstream::adapter::strip_str(&lines.join("\n")).to_string()
+        };
+        assert_eq!(line("judge"), "✓ r1 synthesis Judge · 1.2 s · “We use a queue.”");
+        assert_eq!(
+            line("agent-kiss"),
+            "✓ r1 synthesis Judge → Simplicity Advocate · 1.2 s · kept as the solution, with confidence 72"
+        );
+    }
+
+    #[test]
+    fn names_are_cut_before_what_is_said_of_them() {
+        let names = |room| cut_names(vec!["Performance Engineer".to_owned(), "Kiss".to_owned()], room);
+        assert_eq!(names(40), ["Performance Engineer", "Kiss"]);
+        assert_eq!(names(20), ["Performance…", "Kiss"]);
+        assert_eq!(names(5), ["Perfo…", "Kiss"]);
+    }
+
+    #[test]
+    fn what_matters_least_is_left_out_first() {
+        let parts =
+            [("Round 1/3", 0), ("quality 72", 1), ("3 points", 2), ("2 accepted", 4), ("9 tokens", 3), ("$0.01", 0)];
+        let parts = parts.map(|(text, rank)| Part { text: text.to_owned(), rank }).to_vec();
+        let rule = |columns| anstream::adapter::strip_str(&rule("", parts.clone(), columns)).to_string();
+        assert!(rule(80).contains("quality 72 · 3 points · 2 accepted · 9 tokens · $0.01 ──"), "{}", rule(80));
+        assert!(rule(50).contains("Round 1/3 · quality 72 · 3 points · $0.01"), "{}", rule(50));
+        for columns in 0..90 {
+            assert!(measure_text_width(&rule(columns)) <= columns.max(5), "{columns}: {}", rule(columns));
+        }
+    }
+
+    #[test]
+    fn a_long_reason_is_broken_into_rows() {
+        assert_eq!(rows("✗ ", "one two  three verylongword", 9), ["✗ one two", "  three", "  verylo…"]);
+    }
+}

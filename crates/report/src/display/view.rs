@@ -1,0 +1,836 @@
+//! The thread that shows a running debate on standard error.
+
+#![expect(clippy::disallowed_methods, reason = "here what goes there is cleaned")]
+
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use anstream::{AutoStream, ColorChoice};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{oneshot, watch};
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+
+use dialectic_base::sanitize::sanitize;
+use dialectic_record::debate::{Event, Forecast, Progress, Signal};
+use dialectic_record::signals::{News, Subscription, now};
+
+use super::live::{Controls, FRAME_INTERVAL, LiveBlock, TerminalSize, block};
+use super::markdown::render_markdown;
+use super::ndjson::EventSinkError;
+use super::notice::{ColorMode, Notices};
+use super::plain::{GAP, PlainLines};
+use super::plan::Plan;
+use super::screen::{SharedWriter, WIDEST};
+use super::told::Teller;
+
+/// How long lines gather before they are written together: nobody sees it, and to write each by itself, with a switch
+/// of threads for it, takes longer than all else that is done to show it.
+const GATHERING: Duration = Duration::from_millis(10);
+
+/// Before each line of a text that is shown as a whole.
+const INDENT: &str = "    ";
+
+/// How progress is shown. Warnings are shown in every mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgressMode {
+    /// A block that is redrawn: for a stderr that is a terminal and understands escape codes.
+    Live,
+    /// A line for each thing that begins or ends.
+    Plain,
+    /// Not at all.
+    Quiet,
+}
+
+/// How much of what agents say is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detail {
+    /// The first sentence of each text.
+    #[default]
+    Compact,
+    /// Every text as a whole, as soon as it is there.
+    Full,
+}
+
+/// How a running debate is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DisplayOptions {
+    /// How progress is shown.
+    pub progress: ProgressMode,
+    /// How much is shown of texts.
+    pub detail: Detail,
+    /// Whether colours are used.
+    pub color: ColorMode,
+}
+
+/// What shows a running debate on standard error. It ends when the last signal is shown; its block is gone then.
+#[derive(Debug, Clone)]
+pub struct View {
+    messages: Messages,
+    leave: CancellationToken,
+    ended: watch::Receiver<()>,
+}
+
+/// Where those who have something to say to the user while a debate is shown say it: all of standard error goes through
+/// the view then, in one order, and none of them waits for a terminal that is stopped.
+#[derive(Debug, Clone)]
+pub struct Messages(UnboundedSender<Message>);
+
+#[derive(Debug)]
+enum Message {
+    Text { text: String, shown: oneshot::Sender<()> },
+    Error(EventSinkError),
+    Forecast(Box<Forecast>),
+    Keys(KeysMeaning),
+    Hidden { is_hidden: bool, shown: oneshot::Sender<()> },
+}
+
+/// What a key does to what is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeysMeaning {
+    /// Keys are heard: the block says so.
+    Heard,
+    /// Whole texts, or first sentences alone.
+    MoreOrLess,
+    /// Which keys there are, or not.
+    Help,
+    /// The debate was told to pause, or to go on.
+    Held(bool),
+}
+
+impl Messages {
+    /// Shows `text`, which ends with a line break, behind everything that was published before. What comes back is
+    /// ready when it is shown; it need not be waited for.
+    pub fn say(&self, text: &str) -> impl Future<Output = ()> + use<> {
+        let (shown, told) = oneshot::channel();
+        // A view that has ended shows nothing, and nobody has to wait for it.
+        drop(self.0.send(Message::Text { text: sanitize(text).into_owned(), shown }));
+        async move { drop(told.await) }
+    }
+
+    pub(super) fn error(&self, error: EventSinkError) {
+        drop(self.0.send(Message::Error(error)));
+    }
+
+    /// Shows what is still to come: stages, and what the debate will probably cost.
+    pub fn expect(&self, forecast: Forecast) {
+        drop(self.0.send(Message::Forecast(Box::new(forecast))));
+    }
+
+    /// Shows what a key stands for.
+    pub fn key(&self, meaning: KeysMeaning) {
+        drop(self.0.send(Message::Keys(meaning)));
+    }
+
+    /// Takes the block off the screen, as long as somebody else has the terminal, or puts it back. What comes back is
+    /// ready when that is done, which may be never.
+    pub fn hide(&self, is_hidden: bool) -> impl Future<Output = ()> + use<> {
+        let (shown, told) = oneshot::channel();
+        drop(self.0.send(Message::Hidden { is_hidden, shown }));
+        async move { drop(told.await) }
+    }
+}
+
+impl View {
+    /// Shows what comes through `signals` from where `progress` stands, on a thread of its own.
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn start((progress, signals): (Progress, Subscription), options: DisplayOptions) -> io::Result<Self> {
+        let colors = options.color.choice(&io::stderr());
+        // Passes escape codes through, after it has switched them on where that is needed (Windows).
+        let stderr = SharedWriter::new(Box::new(BufWriter::new(AutoStream::always_ansi(io::stderr()))));
+        let (sender, messages) = unbounded_channel();
+        let (ending, ended) = watch::channel(());
+        let leave = CancellationToken::new();
+        let left = leave.clone();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        thread::Builder::new().name("view".to_owned()).spawn(move || {
+            let reporter = Reporter::new(stderr, options, colors, TerminalSize::of_stderr, &progress);
+            runtime.block_on(left.run_until_cancelled(show(signals, messages, progress, reporter)));
+            drop(ending);
+        })?;
+        Ok(Self { messages: Messages(sender), leave, ended })
+    }
+
+    /// Where something can be said to the user.
+    #[must_use]
+    pub fn messages(&self) -> Messages {
+        self.messages.clone()
+    }
+
+    /// Takes the block off the screen and shows nothing more.
+    pub fn leave(&self) {
+        self.leave.cancel();
+    }
+
+    /// Waits until everything is shown, which may be never: a terminal may be stopped.
+    pub async fn ended(&mut self) {
+        // Nothing is ever sent: the channel ends with the thread.
+        drop(self.ended.changed().await);
+    }
+}
+
+async fn show(
+    mut signals: Subscription,
+    mut messages: UnboundedReceiver<Message>,
+    mut progress: Progress,
+    mut reporter: Reporter,
+) {
+    let mut frames = interval(FRAME_INTERVAL);
+    frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    loop {
+        let news = tokio::select! {
+            biased;
+            // First, so that a flood of signals cannot stop the drawing; it is due ten times a second at most.
+            _ = frames.tick(), if reporter.is_live() => {
+                reporter.draw(&progress, now());
+                continue;
+            }
+            // Before messages, which come behind what was published before them.
+            news = signals.next() => news,
+            Some(message) = messages.recv() => {
+                reporter.tell(message, &progress);
+                reporter.flush();
+                continue;
+            }
+        };
+        match news {
+            Some(News::Signal(signal)) => {
+                progress.see(&signal, now());
+                reporter.show(&progress, &signal);
+                if signals.is_empty() {
+                    reporter.flush();
+                    signals.gather(GATHERING).await;
+                }
+            }
+            Some(News::Gap(gap)) => {
+                progress = gap.progress;
+                reporter.skip(&progress, gap.warnings.iter());
+                reporter.flush();
+                reporter.teller = Teller::new(&progress);
+            }
+            None => {
+                while let Ok(message) = messages.try_recv() {
+                    reporter.tell(message, &progress);
+                }
+                reporter.flush();
+                return;
+            }
+        }
+    }
+}
+
+/// `line`, without its colours where there are to be none.
+fn painted(colors: ColorChoice, line: String) -> String {
+    match colors {
+        ColorChoice::Never => anstream::adapter::strip_str(&line).to_string(),
+        ColorChoice::Auto | ColorChoice::Always | ColorChoice::AlwaysAnsi => line,
+    }
+}
+
+/// Writes to the user's stderr. What cannot be written there is lost: there is nobody left to tell.
+struct Reporter {
+    out: SharedWriter,
+    colors: ColorChoice,
+    form: Form,
+    detail: Detail,
+    teller: Teller,
+    plan: Plan,
+    controls: Controls,
+    is_hidden: bool,
+}
+
+enum Form {
+    Live { block: LiveBlock, size: fn() -> TerminalSize },
+    Plain(PlainLines),
+    Quiet,
+}
+
+impl Reporter {
+    fn new(
+        out: SharedWriter,
+        options: DisplayOptions,
+        colors: ColorChoice,
+        size: fn() -> TerminalSize,
+        progress: &Progress,
+    ) -> Self {
+        let form = match options.progress {
+            ProgressMode::Live => Form::Live { block: LiveBlock::new(out.clone()), size },
+            ProgressMode::Plain => Form::Plain(PlainLines::default()),
+            ProgressMode::Quiet => Form::Quiet,
+        };
+        let (plan, controls, is_hidden) = (Plan::default(), Controls::default(), false);
+        Self { out, colors, form, detail: options.detail, teller: Teller::new(progress), plan, controls, is_hidden }
+    }
+
+    fn is_live(&self) -> bool {
+        matches!(self.form, Form::Live { .. })
+    }
+
+    fn draw(&mut self, progress: &Progress, now: std::time::Instant) {
+        if let Form::Live { block: live, size } = &mut self.form {
+            let size = size();
+            let shown = if self.is_hidden { Vec::new() } else { block(progress, &self.plan, self.controls, now, size) };
+            let lines: Vec<String> = shown.into_iter().map(|line| painted(self.colors, line)).collect();
+            live.draw(&lines, size);
+        }
+    }
+
+    /// Tells above the block what stays.
+    fn tell_signal(&mut self, progress: &Progress, signal: &Signal) {
+        let Form::Live { size, .. } = &self.form else { return };
+        if let Signal::Recorded(recorded) = signal {
+            self.plan.see(&recorded.event, progress.panel());
+            if matches!(recorded.event, Event::Resumed) {
+                self.controls.is_held = false;
+            }
+        }
+        let columns = size().columns.saturating_sub(1).max(1);
+        let told = self.teller.tell(progress, signal, columns, self.detail == Detail::Compact);
+        let mut text: String = told.lines.into_iter().map(|line| painted(self.colors, line) + "\n").collect();
+        if let Some(whole) = told.text.filter(|_| self.detail == Detail::Full) {
+            let width = columns.saturating_sub(INDENT.len()).min(WIDEST);
+            let rendered = render_markdown(&whole, width, self.colors);
+            let indented = rendered.lines().map(|line| format!("{INDENT}{line}").trim_end().to_owned() + "\n");
+            text.extend(std::iter::once("\n".to_owned()).chain(indented).chain(["\n".to_owned()]));
+        }
+        if !text.is_empty() {
+            self.print(text.as_bytes());
+        }
+    }
+
+    fn show(&mut self, progress: &Progress, signal: &Signal) {
+        if let Some(message) = signal.warning() {
+            // The line of the call that failed is next.
+            let is_told_next = matches!(signal, Signal::Warning { failed: Some(_), .. });
+            if !is_told_next || !self.is_live() {
+                self.say(|notices| notices.warning(&message));
+            }
+        }
+        self.tell_signal(progress, signal);
+        if let Form::Plain(plain) = &mut self.form {
+            let mut lines: String = plain.lines(progress, signal).into_iter().map(|line| line + "\n").collect();
+            if let (Detail::Full, Signal::Recorded(recorded)) = (self.detail, signal)
+                && let Event::Contributed { contribution, call: Some(_), .. } = &recorded.event
+            {
+                let _ = write!(lines, "\n{}\n\n", sanitize(contribution.content.trim()));
+            }
+            self.print(lines.as_bytes());
+        } else if !progress.is_running() {
+            // At once: the user is about to be asked something, or to get the prompt back.
+            self.draw(progress, now());
+        }
+    }
+
+    /// Shows where the debate stands behind signals that are left out, and the warnings among them.
+    fn skip<'a>(&mut self, progress: &Progress, warnings: impl Iterator<Item = &'a Arc<Signal>>) {
+        let left_out = match &mut self.form {
+            Form::Plain(plain) => Some(plain.gap(progress)),
+            Form::Live { .. } => Some(GAP.to_owned()),
+            Form::Quiet => None,
+        };
+        if let Some(line) = left_out {
+            self.print((line + "\n").as_bytes());
+        }
+        for signal in warnings {
+            if let Some(message) = signal.warning() {
+                self.say(|notices| notices.warning(&message));
+            }
+        }
+    }
+
+    fn tell(&mut self, message: Message, progress: &Progress) {
+        match message {
+            Message::Text { text, shown } => {
+                self.print(text.as_bytes());
+                self.flush();
+                // Nobody may wait for it.
+                let _ = shown.send(());
+            }
+            Message::Error(error) => self.say(|notices| notices.error(&error, None)),
+            Message::Forecast(forecast) => self.plan.expect(&forecast, progress.panel()),
+            Message::Keys(KeysMeaning::Heard) => self.controls.has_keys = true,
+            Message::Keys(KeysMeaning::Help) => self.controls.shows_help ^= true,
+            Message::Keys(KeysMeaning::Held(is_held)) => self.controls.is_held = is_held,
+            Message::Keys(KeysMeaning::MoreOrLess) => {
+                self.detail = match self.detail {
+                    Detail::Compact => Detail::Full,
+                    Detail::Full => Detail::Compact,
+                };
+                self.print(match self.detail {
+                    Detail::Compact => b"(from here on first sentences)\n",
+                    Detail::Full => b"(from here on whole texts)\n",
+                });
+            }
+            Message::Hidden { is_hidden, shown } => {
+                self.is_hidden = is_hidden;
+                self.draw(progress, now());
+                // Nobody may wait for it.
+                let _ = shown.send(());
+            }
+        }
+    }
+
+    fn say(&self, write: impl FnOnce(&mut Notices<&mut AutoStream<Vec<u8>>>) -> io::Result<()>) {
+        let mut text = AutoStream::new(Vec::new(), self.colors);
+        if write(&mut Notices::new(&mut text)).is_ok() {
+            self.print(&text.into_inner());
+        }
+    }
+
+    fn print(&self, text: &[u8]) {
+        match &self.form {
+            Form::Live { block, .. } => block.print_above(text),
+            Form::Plain(_) | Form::Quiet => {
+                self.out.clone().write_all(text).ok();
+            }
+        }
+    }
+
+    /// Puts out what was printed.
+    fn flush(&self) {
+        self.out.clone().flush().ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZero;
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    use super::super::screen::ERASE_BLOCK;
+    use super::*;
+    use dialectic_base::money::Usd;
+    use dialectic_record::debate::fixture::{
+        CLARIFICATION_INPUT, CRITIQUE, EVALUATION, PROPOSAL, SYNTHESIS, call, call_started, failed, key, panel,
+        pitching, recorded, round_begun, said, stage_ended, stage_started, warning, words,
+    };
+    use dialectic_record::debate::{CallKey, Evaluation, Event, Made, PlannedCall, Span, Tally, TerminationKind};
+    use dialectic_record::signals::{Signals, Words};
+
+    #[derive(Clone, Default)]
+    struct Memory(Arc<Mutex<Vec<u8>>>);
+
+    impl Memory {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
+
+    impl Write for Memory {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    struct Gone(io::ErrorKind);
+
+    impl Write for Gone {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A running display that writes to `out`, the way to it, and where messages to it go.
+    fn started(out: Box<dyn Write + Send>, mode: ProgressMode) -> (Signals, Messages, tokio::task::JoinHandle<()>) {
+        started_at(out, mode, || TerminalSize { columns: 60, rows: 24 })
+    }
+
+    fn started_at(
+        out: Box<dyn Write + Send>,
+        mode: ProgressMode,
+        size: fn() -> TerminalSize,
+    ) -> (Signals, Messages, tokio::task::JoinHandle<()>) {
+        let signals = Signals::new(panel());
+        let (progress, subscription) = signals.subscribe(Words::Wanted);
+        let options = DisplayOptions { progress: mode, detail: Detail::Compact, color: ColorMode::Never };
+        let reporter = Reporter::new(SharedWriter::new(out), options, ColorChoice::Never, size, &progress);
+        let (sender, messages) = unbounded_channel();
+        (signals, Messages(sender), tokio::spawn(show(subscription, messages, progress, reporter)))
+    }
+
+    fn scene() -> [Signal; 4] {
+        [round_begun(1), stage_started(PROPOSAL, 3), call_started(PROPOSAL, "agent-kiss", None), warning("look out")]
+    }
+
+    async fn shown(mode: ProgressMode) -> String {
+        let memory = Memory::default();
+        let (sender, _messages, display) = started(Box::new(memory.clone()), mode);
+        for signal in scene() {
+            sender.publish(signal);
+        }
+        tokio::time::sleep(Duration::from_millis(350)).await;
+        drop(sender);
+        display.await.unwrap();
+        memory.text()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn plain_progress_has_no_escape_codes() {
+        insta::assert_snapshot!(shown(ProgressMode::Plain).await, @r"
+        round 1/3 started
+        proposal started (3 expected)
+        agent-kiss proposes …
+        warning: look out
+        ");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn quiet_still_warns() {
+        assert_eq!(shown(ProgressMode::Quiet).await, "warning: look out\n");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_block_is_redrawn_ten_times_a_second_and_erased_at_the_end() {
+        let text = shown(ProgressMode::Live).await;
+        let frames = text.matches("Round 1/3").count();
+        // One redraw after the warning, and one each at 100, 200 and 300 ms.
+        assert!((3..=5).contains(&frames), "{frames} frames: {text:?}");
+        assert!(text.contains(&format!("{ERASE_BLOCK}warning: look out\n")), "{text:?}");
+        assert!(text.ends_with(ERASE_BLOCK), "{text:?}");
+        assert!(!text.contains("\u{1b}[?25l"), "the cursor stays visible");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn results_are_told_above_the_block_by_name() {
+        let memory = Memory::default();
+        let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
+        sender.publish(round_begun(1));
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        sender.publish(recorded(pitching::polled("agent-kiss", "against \u{1b}[2J")));
+        sender.publish(recorded(pitching::decided(None, None)));
+        drop(sender);
+        display.await.unwrap();
+        let text = memory.text();
+        assert!(text.contains("show-of-hands Simplicity Advocate"), "{text:?}");
+        assert!(text.contains("against [2J"), "{text:?}");
+        assert!(text.contains("◆ verdict: nobody wins (System"), "{text:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_aborted_display_erases_its_block() {
+        let memory = Memory::default();
+        let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
+        for signal in scene() {
+            sender.publish(signal);
+        }
+        tokio::time::sleep(Duration::from_millis(350)).await;
+        assert!(!memory.text().ends_with(ERASE_BLOCK));
+        display.abort();
+        assert!(display.await.unwrap_err().is_cancelled());
+        assert!(memory.text().ends_with(ERASE_BLOCK));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_drawn_while_the_user_is_asked() {
+        let memory = Memory::default();
+        let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
+        sender.publish(round_begun(1));
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        sender.publish(recorded(Event::Suspended { stage: CLARIFICATION_INPUT }));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let before = memory.text();
+        assert!(before.ends_with(ERASE_BLOCK), "{before:?}");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(memory.text(), before, "the question would be overwritten");
+        sender.publish(recorded(Event::Resumed));
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        assert!(memory.text().len() > before.len());
+        drop(sender);
+        display.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stderr_that_has_gone_ends_nothing() {
+        for mode in [ProgressMode::Live, ProgressMode::Plain, ProgressMode::Quiet] {
+            let (sender, _messages, display) = started(Box::new(Gone(io::ErrorKind::BrokenPipe)), mode);
+            for signal in scene() {
+                sender.publish(signal);
+            }
+            tokio::time::sleep(Duration::from_millis(250)).await;
+            drop(sender);
+            display.await.unwrap();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_comes_behind_what_was_published_before_it() {
+        let memory = Memory::default();
+        let (sender, messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
+        sender.publish(round_begun(1));
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        sender.publish(recorded(Event::Suspended { stage: CLARIFICATION_INPUT }));
+        messages.say("Question \u{1b}[2J1 of 2?\n").await;
+        assert!(memory.text().ends_with(&format!("{ERASE_BLOCK}Question [2J1 of 2?\n")), "{:?}", memory.text());
+        drop(sender);
+        display.await.unwrap();
+        // Nobody waits for what is never shown.
+        messages.say("Too late.\n").await;
+        assert!(!memory.text().contains("late"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_fell_behind_goes_on_from_a_snapshot_and_hears_every_warning() {
+        let memory = Memory::default();
+        let (sender, _messages, display) = started(Box::new(memory.clone()), ProgressMode::Plain);
+        // The display has no turn while these are published.
+        sender.publish(round_begun(1));
+        sender.publish(warning("look out"));
+        for _ in 0..5_000 {
+            sender.publish(stage_started(PROPOSAL, 3));
+        }
+        sender.publish(recorded(Event::Completed { outcome: None }));
+        drop(sender);
+        display.await.unwrap();
+        let shown = memory.text();
+        let gap = "… the progress of the meantime is left out: nobody read it …\nwarning: look out\nproposal started";
+        assert!(shown.starts_with(gap), "{}", &shown[..200]);
+        assert!(shown.ends_with("round 1/3 ended: 0 tokens, $0.0000 so far\n"), "{}", &shown[shown.len() - 200..]);
+    }
+
+    /// A debate in its second round: one call failed, some are in flight.
+    fn debate() -> Vec<Signal> {
+        let (architect, performance, kiss) = ("agent-architect", "agent-performance", "agent-kiss");
+        let points = Tally { accepted: 7, rejected: 3, unanswered: 2, ..Tally::default() };
+        vec![
+            round_begun(1),
+            stage_started(PROPOSAL, 3),
+            said(PROPOSAL, architect, None, "# Plan\n\nKeep a **lease table** in the database. It is enough."),
+            said(PROPOSAL, kiss, None, "Do \u{1b}[2Jnothing new: 東京 👩‍💻 \u{202e}cron is there."),
+            Signal::Warning { message: "agent-performance failed".to_owned(), failed: Some(failed_key()) },
+            failed(PROPOSAL, performance, None, "the server failed (503): overloaded, try again in a few minutes"),
+            stage_ended(PROPOSAL, 2, 1),
+            stage_started(CRITIQUE, 2),
+            said(
+                CRITIQUE,
+                kiss,
+                Some(architect),
+                "1. [major] The lease table is a hot spot under load, e.g. at midnight.",
+            ),
+            recorded(Event::Evaluated {
+                key: key(EVALUATION, "judge", None),
+                evaluation: Evaluation { kind: TerminationKind::Convergence, score: Some(64.0), threshold: 80.0 },
+                call: Some(call(Some(Usd::from_dollars(0.01)))),
+            }),
+            stage_ended(CRITIQUE, 1, 1),
+            Signal::RoundEnded { round: 1, points: Some(points), moves: Vec::new() },
+            round_begun(2),
+            Signal::StageStarted { stage: PROPOSAL, round: 2, total: 2 },
+            Signal::StageEnded { stage: PROPOSAL, round: 2, done: 2, failed: 0 },
+            Signal::StageStarted { stage: CRITIQUE, round: 2, total: 2 },
+            call_started(CRITIQUE, architect, Some(kiss)),
+            words(CRITIQUE, architect, Some(kiss), "Cron knows nothing of a job that \u{1b}]0;x\u{7}hangs"),
+            call_started(CRITIQUE, kiss, Some(architect)),
+        ]
+    }
+
+    fn failed_key() -> CallKey {
+        key(PROPOSAL, "agent-performance", None)
+    }
+
+    fn forecast() -> Forecast {
+        let planned = |stage, agent| {
+            let cost = Span { low: Usd::from_dollars(0.005), high: Usd::from_dollars(0.1) };
+            let key = CallKey { round: 2, ..key(stage, agent, None) };
+            let (model, provider) = (String::new(), String::new());
+            let (input, output) = (Span::default(), Span::default());
+            PlannedCall { key, model, provider, made: Made::Always, input, output, cost: Some(cost) }
+        };
+        let first = PlannedCall { key: key(PROPOSAL, "agent-kiss", None), ..planned(PROPOSAL, "agent-kiss") };
+        let calls = vec![first, planned(EVALUATION, "judge"), planned(SYNTHESIS, "judge")];
+        Forecast { calls, deciders: Vec::new(), assumptions: Vec::new(), purchase: None }
+    }
+
+    /// What a terminal shows of that debate at its moment, and after it.
+    async fn screens(detail: Detail, size: fn() -> TerminalSize) -> [String; 2] {
+        let memory = Memory::default();
+        let TerminalSize { columns, rows } = size();
+        let (sender, messages, display) = {
+            let signals = Signals::new(panel());
+            let (progress, subscription) = signals.subscribe(Words::Wanted);
+            let options = DisplayOptions { progress: ProgressMode::Live, detail, color: ColorMode::Always };
+            let out = SharedWriter::new(Box::new(memory.clone()));
+            let reporter = Reporter::new(out, options, ColorChoice::Always, size, &progress);
+            let (sender, messages) = unbounded_channel();
+            (signals, Messages(sender), tokio::spawn(show(subscription, messages, progress, reporter)))
+        };
+        messages.expect(forecast());
+        messages.key(KeysMeaning::Heard);
+        for signal in debate() {
+            sender.publish(signal);
+        }
+        tokio::time::sleep(Duration::from_millis(2_350)).await;
+        let shown = |memory: &Memory| {
+            let [rows, columns] =
+                [rows, columns].map(|cells| NonZero::try_from(u16::try_from(cells).unwrap()).unwrap());
+            let mut screen = vt100::Parser::new(rows, columns, 0);
+            // A terminal turns a line break into both.
+            screen.process(memory.text().replace('\n', "\r\n").replace("\r\r", "\r").as_bytes());
+            assert!(!screen.screen().hide_cursor());
+            screen.screen().contents().trim_end().to_owned()
+        };
+        let during = shown(&memory);
+        drop(sender);
+        display.await.unwrap();
+        [during, shown(&memory)]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_debate_on_a_narrow_screen() {
+        let [during, after] = screens(Detail::Compact, || TerminalSize { columns: 50, rows: 30 }).await;
+        insta::assert_snapshot!(during, @r"
+        ✓ r1 proposal System Architect · 1.2 s
+            “Keep a lease table in the database.”
+        ✓ r1 proposal Simplicity Advocate · 1.2 s
+            “Do [2Jnothing new: 東京 👩‍💻 cron is there.”
+        ✗ r1 proposal Performance Engineer
+            the server failed (503): overloaded, try
+            again in a few minutes (after 4 attempts)
+        ✓ r1 critique Simplicity… → System Arch… · 1.2 s
+            “[major] The lease table is a hot spot unde…”
+        ✓ r1 evaluation Judge · 1.2 s
+            convergence 64 (80 are enough)
+        ── Round 1/3 · convergence 64 · $0.0400 ─────────
+        … ▸ critiques 0/2  · evaluation  · synthesis
+        ⠸ System Architect critiquing Simplicity … · 0:02
+        · Performance Eng…
+        ⠸ Simplicity Advo… critiquing System Arch… · 0:02
+        · Judge
+        Round 2/3 · 0:02 · $0.0400 · likely $0.0600
+        ");
+        assert!(during.starts_with(&after), "{after}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_debate_on_a_usual_screen() {
+        let [during, after] = screens(Detail::Compact, || TerminalSize { columns: 80, rows: 30 }).await;
+        insta::assert_snapshot!(during, @r"
+        ✓ r1 proposal System Architect · 1.2 s · “Keep a lease table in the database.”
+        ✓ r1 proposal Simplicity Advocate · 1.2 s · “Do [2Jnothing new: 東京 👩‍💻 cr…”
+        ✗ r1 proposal Performance Engineer
+            the server failed (503): overloaded, try again in a few minutes (after 4
+            attempts)
+        ✓ r1 critique Simplicity Advocate → System Architect · 1.2 s
+            “[major] The lease table is a hot spot under load, e.g. at midnight.”
+        ✓ r1 evaluation Judge · 1.2 s · convergence 64 (80 are enough)
+        ── Round 1/3 · convergence 64 · 12 points · 5,736 tokens · $0.0400 ────────────
+        ✓ proposals  ▸ critiques 0/2  · evaluation  · synthesis
+        ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · …that ]0;xhangs
+        · Performance Engineer
+        ⠸ Simplicity Advocate  critiquing System Architect · 0:02
+        · Judge
+        Round 2/3 · 0:02 · $0.0400 · likely $0.0600 in the end · 5,736 tokens
+        ");
+        assert!(during.starts_with(&after), "{after}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_debate_on_a_wide_screen() {
+        let [during, after] = screens(Detail::Compact, || TerminalSize { columns: 120, rows: 30 }).await;
+        insta::assert_snapshot!(during, @r"
+        ✓ r1 proposal System Architect · 1.2 s · “Keep a lease table in the database.”
+        ✓ r1 proposal Simplicity Advocate · 1.2 s · “Do [2Jnothing new: 東京 👩‍💻 cron is there.”
+        ✗ r1 proposal Performance Engineer · the server failed (503): overloaded, try again in a few minutes (after 4 attempts)
+        ✓ r1 critique Simplicity Advocate → System Architect · 1.2 s · “[major] The lease table is a hot spot under load, e.g…”
+        ✓ r1 evaluation Judge · 1.2 s · convergence 64 (80 are enough)
+        ── Round 1/3 · convergence 64 · 12 points · 7 accepted · 3 rejected · 2 unanswered · 5,736 tokens · $0.0400 ───────────
+        ✓ proposals  ▸ critiques 0/2  · evaluation  · synthesis
+        ⠸ System Architect     critiquing Simplicity Advocate · 0:02 · 8 words · …of a job that ]0;xhangs
+        · Performance Engineer
+        ⠸ Simplicity Advocate  critiquing System Architect · 0:02
+        · Judge
+        Round 2/3 · 0:02 · $0.0400 · likely $0.0600 in the end · 5,736 tokens · ? for keys
+        ");
+        assert!(during.starts_with(&after), "{after}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_debate_on_a_screen_of_three_rows() {
+        let [during, _] = screens(Detail::Compact, || TerminalSize { columns: 50, rows: 3 }).await;
+        insta::assert_snapshot!(during, @r"
+        ── Round 1/3 · convergence 64 · $0.0400 ─────────
+        … ▸ critiques 0/2  · evaluation  · synthesis
+        Round 2/3 · 0:02 · $0.0400 · likely $0.0600
+        ");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_debate_with_whole_texts() {
+        let [_, after] = screens(Detail::Full, || TerminalSize { columns: 80, rows: 40 }).await;
+        insta::assert_snapshot!(after, @r"
+        ✓ r1 proposal System Architect · 1.2 s
+
+            Plan
+            ════
+
+            Keep a lease table in the database. It is enough.
+
+        ✓ r1 proposal Simplicity Advocate · 1.2 s
+
+            Do [2Jnothing new: 東京 👩‍💻 cron is there.
+
+        ✗ r1 proposal Performance Engineer
+            the server failed (503): overloaded, try again in a few minutes (after 4
+            attempts)
+        ✓ r1 critique Simplicity Advocate → System Architect · 1.2 s
+
+            1. [major] The lease table is a hot spot under load, e.g. at midnight.
+
+        ✓ r1 evaluation Judge · 1.2 s · convergence 64 (80 are enough)
+        ── Round 1/3 · convergence 64 · 12 points · 5,736 tokens · $0.0400 ────────────
+        ");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_debate_that_is_held_says_so_and_how_it_goes_on() {
+        let memory = Memory::default();
+        let (sender, messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
+        for signal in scene() {
+            sender.publish(signal);
+        }
+        messages.key(KeysMeaning::Help);
+        messages.key(KeysMeaning::Held(true));
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        assert!(memory.text().contains("p pause · s stop"), "{:?}", memory.text());
+        assert!(memory.text().contains("Pausing · 1 call to wait for · 0:00"), "{:?}", memory.text());
+        sender.publish(recorded(Event::Paused));
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        let held = memory.text().len();
+        assert!(memory.text().contains("Paused · p goes on · Ctrl-C"), "{:?}", memory.text());
+        sender.publish(recorded(Event::Resumed));
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        assert!(memory.text()[held..].contains("Round 1/3 · 0:00"), "{:?}", memory.text());
+        drop(sender);
+        display.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_drawn_while_somebody_else_has_the_terminal() {
+        let memory = Memory::default();
+        let (sender, messages, display) = started(Box::new(memory.clone()), ProgressMode::Live);
+        sender.publish(round_begun(1));
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        messages.hide(true).await;
+        let before = memory.text();
+        assert!(before.ends_with(ERASE_BLOCK), "{before:?}");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(memory.text(), before);
+        messages.hide(false).await;
+        assert!(memory.text().ends_with("\u{1b}[?7h"), "{:?}", memory.text());
+        drop(sender);
+        display.await.unwrap();
+    }
+}

@@ -1,0 +1,273 @@
+//! Two debates side by side: what differs of their settings, figures, decisions and solutions.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use dialectic_base::money::Usd;
+use dialectic_record::debate::{Debate, DebateId, Decision, Ledger, Objection, Settings};
+
+use super::decision::without_assessment;
+use super::difference::{Part, parts, words};
+
+/// Longer texts are not compared: it would take too long, and nobody would read it.
+const COMPARED_BYTES: usize = 512 * 1024;
+
+/// What two debates have in common and what not.
+#[derive(Debug, Serialize)]
+pub struct Comparison {
+    /// The figures of either.
+    pub debates: [Figures; 2],
+    /// Settings that differ, by their keys.
+    pub settings: Vec<Setting>,
+    /// Objections that were decided differently, or that only one of the two has.
+    pub decisions: Vec<Decided>,
+    /// The lines of the solutions; absent where they are too long to be compared.
+    pub solution: Option<Vec<Line>>,
+}
+
+/// What a debate came to, in figures.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Figures {
+    /// The debate.
+    pub id: DebateId,
+    /// Its outcome; its status where it has none.
+    pub outcome: &'static str,
+    /// The problem's first line.
+    pub problem: String,
+    /// How many rounds it had.
+    pub rounds: usize,
+    /// Calls that were made.
+    pub calls: u64,
+    /// Input and output tokens.
+    pub tokens: u64,
+    /// Calls of which nobody said how many they took.
+    #[serde(skip)]
+    pub silent_calls: u64,
+    /// What it cost; absent where that is not known.
+    pub cost_usd: Option<Usd>,
+    /// How sure the judge is.
+    pub confidence: Option<f64>,
+    /// The score of each round that was scored, by its number.
+    pub scores: BTreeMap<u32, Option<f64>>,
+    /// Points of critics.
+    pub points: usize,
+    /// Those that stayed open.
+    pub open: usize,
+    /// Major requirements that are not fulfilled.
+    pub unfulfilled: usize,
+    /// Who won.
+    pub winner: Option<String>,
+}
+
+/// A setting, and its value in either debate; absent where a debate has none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Setting {
+    /// Its key.
+    pub key: String,
+    /// Its values.
+    pub values: [Option<Value>; 2],
+}
+
+/// What became of an objection in either debate; absent where it was not raised.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Decided {
+    /// The objection.
+    pub point: String,
+    /// How grave it is.
+    pub severity: &'static str,
+    /// What became of it.
+    pub outcomes: [Option<String>; 2],
+}
+
+/// A line of a solution.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Line {
+    /// Which of the two has it.
+    pub side: Side,
+    /// Its pieces, each with whether it is what differs.
+    pub pieces: Vec<(bool, String)>,
+}
+
+/// Which of two debates has a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Both.
+    Both,
+    /// The first.
+    First,
+    /// The second.
+    Second,
+}
+
+impl Comparison {
+    /// Of two debates.
+    #[must_use]
+    pub fn of(first: &Debate, second: &Debate) -> Self {
+        let both = [first, second];
+        Self {
+            debates: both.map(Figures::of),
+            settings: settings(both),
+            decisions: decisions(&both.map(|debate| Ledger::shown(debate).ledger)),
+            solution: solution(both),
+        }
+    }
+}
+
+impl Figures {
+    fn of(debate: &Debate) -> Self {
+        let ledger = Ledger::shown(debate).ledger;
+        let solution = debate.final_solution.as_ref();
+        let scored =
+            debate.rounds.iter().filter_map(|round| Some((round.round_number, round.evaluation.as_ref()?.score)));
+        Self {
+            id: debate.id.clone(),
+            outcome: debate.outcome.as_ref().map_or(debate.status.name(), |outcome| outcome.kind.name()),
+            problem: debate.title().to_owned(),
+            rounds: debate.rounds.len(),
+            calls: debate.total_usage().requests,
+            tokens: debate.total_tokens(),
+            silent_calls: debate.total_usage().silent_calls,
+            cost_usd: debate.total_cost().filter(|_| !debate.usage.is_empty()),
+            confidence: solution.and_then(|solution| solution.confidence),
+            scores: scored.collect(),
+            points: ledger.objections.len(),
+            open: ledger.objections.iter().filter(|one| one.open).count(),
+            unfulfilled: solution.map_or(0, |solution| solution.unfulfilled_major_requirements.len()),
+            winner: debate.winner().map(|winner| winner.agent_id.to_string()),
+        }
+    }
+}
+
+/// The settings that differ, those of agents by the agents' ids.
+fn settings(debates: [&Debate; 2]) -> Vec<Setting> {
+    let [mut first, mut second] = debates.map(|debate| {
+        let mut flat = BTreeMap::new();
+        if let Some(settings) = &debate.settings {
+            flatten("", &by_id(settings), &mut flat);
+        }
+        flat.insert("seed".to_owned(), debate.seed.map_or(Value::Null, Value::from));
+        flat
+    });
+    let keys: Vec<String> = first.keys().chain(second.keys()).cloned().collect();
+    let mut differing: Vec<Setting> = keys
+        .into_iter()
+        .filter_map(|key| {
+            let values = [first.remove(&key), second.remove(&key)];
+            let differs = values[0] != values[1];
+            differs.then_some(Setting { key, values })
+        })
+        .collect();
+    differing.sort_by(|one, other| one.key.cmp(&other.key));
+    differing
+}
+
+/// Settings as JSON, with agents as an object.
+fn by_id(settings: &Settings) -> Value {
+    let mut value = serde_json::to_value(settings).unwrap_or_default();
+    let Some(agents) = value.get_mut("agents") else { return value };
+    let list = agents.as_array().cloned().unwrap_or_default();
+    let named = list.into_iter().filter_map(|agent| Some((agent.get("id")?.as_str()?.to_owned(), agent)));
+    *agents = Value::Object(named.collect::<Map<String, Value>>());
+    value
+}
+
+fn flatten(at: &str, value: &Value, flat: &mut BTreeMap<String, Value>) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (key, value) in fields {
+                let key = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+                flatten(&key, value, flat);
+            }
+        }
+        _ => drop(flat.insert(at.to_owned(), value.clone())),
+    }
+}
+
+/// Objections are the same where the same was raised, in whatever case and with whatever marks.
+fn decisions(ledgers: &[Ledger; 2]) -> Vec<Decided> {
+    let mut decided: Vec<(String, Decided)> = Vec::new();
+    for (side, ledger) in ledgers.iter().enumerate() {
+        for one in ledger.in_order() {
+            let point = one.point.in_words();
+            let words: String = point.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+            let outcome = Some(outcome(one));
+            let known = decided.iter_mut().find(|(known, at)| *known == words && at.outcomes[side].is_none());
+            if let Some((_, known)) = known {
+                known.outcomes[side] = outcome;
+                continue;
+            }
+            let mut outcomes = [None, None];
+            outcomes[side] = outcome;
+            let (point, severity) = (point.into_owned(), one.point.severity.name());
+            decided.push((words, Decided { point, severity, outcomes }));
+        }
+    }
+    decided.into_iter().map(|(_, one)| one).filter(|one| one.outcomes[0] != one.outcomes[1]).collect()
+}
+
+/// What became of an objection: the judge's word where there is one, else the author's.
+fn outcome(one: &Objection) -> String {
+    match one.ruling.as_ref().map(|ruling| ruling.decision) {
+        Some(Decision::Dismissed) => "dismissed by the judge".to_owned(),
+        Some(Decision::Upheld) if one.is_upheld_and_unmet() => "upheld by the judge, not met".to_owned(),
+        Some(Decision::Upheld) => "upheld by the judge, met".to_owned(),
+        None => format!("{}, {}", one.answer_in_words(), if one.open { "open" } else { "settled" }),
+    }
+}
+
+fn solution(debates: [&Debate; 2]) -> Option<Vec<Line>> {
+    let [first, second] = debates.map(|debate| {
+        let solution = debate.final_solution.as_ref();
+        solution.map(|solution| without_assessment(&solution.description)).unwrap_or_default()
+    });
+    if first.len() > COMPARED_BYTES || second.len() > COMPARED_BYTES {
+        return None;
+    }
+    let [old, new] = [first, second].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
+    let mut compared = Vec::new();
+    for Part { old: gone, new: come, stayed } in parts(old.iter(), new.iter()) {
+        if stayed {
+            compared.extend(lines(Side::Both, std::iter::once((false, new[come].concat()))));
+        } else {
+            compared.extend(reworded(&old[gone].concat(), &new[come].concat()));
+        }
+    }
+    Some(compared)
+}
+
+/// The lines of a passage in either solution. Where most of its words stayed, the others are what differs.
+fn reworded(old: &str, new: &str) -> Vec<Line> {
+    let (old, new) = (words(old), words(new));
+    let parts = parts(old.iter(), new.iter());
+    let stayed: usize = parts.iter().filter(|part| part.stayed).map(|part| part.new.len()).sum();
+    let is_alike = 4 * stayed > old.len() + new.len();
+    let piece = |words: &[&str], part: &Part| (is_alike && !part.stayed, words.concat());
+    let first = parts.iter().map(|part| piece(&old[part.old.clone()], part));
+    let second = parts.iter().map(|part| piece(&new[part.new.clone()], part));
+    [lines(Side::First, first), lines(Side::Second, second)].concat()
+}
+
+/// Pieces of a text, each with whether it is what differs, by lines.
+fn lines(side: Side, pieces: impl Iterator<Item = (bool, String)>) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut line = Line { side, pieces: Vec::new() };
+    for (differs, piece) in pieces {
+        for part in piece.split_inclusive('\n') {
+            let text = part.trim_end_matches(['\r', '\n']);
+            if !text.is_empty() {
+                line.pieces.push((differs, text.to_owned()));
+            }
+            if part.ends_with('\n') {
+                lines.push(std::mem::replace(&mut line, Line { side, pieces: Vec::new() }));
+            }
+        }
+    }
+    if !line.pieces.is_empty() {
+        lines.push(line);
+    }
+    lines
+}

@@ -1,0 +1,291 @@
+//! The decision record: what was decided and why, as Markdown that an engineer commits, in the form of MADR.
+//!
+//! The solution stands in it as it is, not in a fence. So its headings are moved below those of the record, and markup
+//! in it becomes text: whatever a model wrote, the record's own parts stay what they are.
+
+use std::borrow::Cow;
+use std::io;
+
+use comrak::nodes::{NodeCodeBlock, NodeValue};
+use comrak::{Arena, format_commonmark, parse_document};
+
+use dialectic_base::figures::{counted, named_cost, score};
+use dialectic_base::markdown::{fenced, heading, inline};
+use dialectic_base::problem::{NO_ANSWER, major_requirements};
+use dialectic_base::sanitize::{one_line, sanitize};
+use dialectic_record::debate::{Answered, Decision, Ledger, Objection, Round, Yield};
+
+use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, plain};
+use super::stages::sections;
+use super::{Participant, View};
+
+/// What the judge's assessment begins with, behind the solution's own text; its lists have places of their own here.
+const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment";
+/// Characters of an option's first sentences, and how many of its parts are named.
+const SKETCH: usize = 300;
+const LEADS: usize = 5;
+/// The level of the highest headings of a text within the record: below that of the record's parts.
+const TOP: u8 = 3;
+
+/// Writes the decision record of a debate to `out`.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn decision_record(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    let debate = view.debate;
+    front_matter(view, out)?;
+    writeln!(out, "# {}\n", heading(view.title().unwrap_or("A debate without a problem")))?;
+    writeln!(out, "## Context and Problem Statement\n\n{}\n", context(view))?;
+    let attached: Vec<String> = debate
+        .attachments
+        .iter()
+        .map(|one| format!("{} (SHA-256 {})", inline(&one.name), inline(&one.sha256)))
+        .collect();
+    if !attached.is_empty() {
+        writeln!(out, "Attached: {}\n", attached.join(", "))?;
+    }
+    clarifications(view, out)?;
+    list(
+        out,
+        "## Decision Drivers",
+        major_requirements(&debate.problem).iter().map(|line| inline(&plain(line)).into()),
+    )?;
+    list(out, "## Considered Options", options(view).into_iter())?;
+    let solution = debate.final_solution.as_ref();
+    let text = solution.map(|solution| solution.description.as_str()).unwrap_or_default();
+    let text = without_assessment(text);
+    let decision = if text.trim().is_empty() { "Nothing is decided yet.".to_owned() } else { below(text) };
+    writeln!(out, "## Decision Outcome\n\n{decision}\n")?;
+    if let Some(solution) = solution {
+        let items = |texts: &[String]| texts.iter().map(|text| inline(&plain(text)).into_owned()).collect::<Vec<_>>();
+        let unmet = solution.unfulfilled_major_requirements.iter();
+        let unmet = unmet.map(|one| format!("Not fulfilled: {}", inline(&plain(one))));
+        list(out, "### Consequences", items(&solution.tradeoffs).into_iter().chain(unmet))?;
+        list(out, "## Next Steps", items(&solution.recommendations).into_iter())?;
+        list(out, "## Open Questions", items(&solution.open_questions).into_iter())?;
+    }
+    let ledger = Ledger::shown(debate).ledger;
+    list(out, "## Rejected Objections", rejected(view, &ledger).into_iter())?;
+    appendix(view, &ledger, out)
+}
+
+/// What MADR keeps ahead of the text, as YAML: its values are strings in quotation marks, which nothing can break out of.
+fn front_matter(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    let quoted = |one: &Participant| {
+        let model = if view.debate.is_offline() { "no model" } else { one.model.as_str() };
+        serde_json::to_string(&one_line(&format!("{} ({model})", one.name))).unwrap_or_default()
+    };
+    // A debate proposes; to accept is its reader's.
+    writeln!(out, "---\nstatus: proposed")?;
+    if let Some(at) = view.debate.updated_at {
+        writeln!(out, "date: {}", at.utc().format("%Y-%m-%d"))?;
+    }
+    writeln!(out, "decision-makers: [{}]", quoted(&view.judge))?;
+    writeln!(out, "consulted: [{}]", view.agents.iter().map(quoted).collect::<Vec<_>>().join(", "))?;
+    writeln!(out, "---\n")
+}
+
+/// The problem without what the record is called by, unless that is all of it.
+fn context(view: &View<'_>) -> String {
+    let problem = Some(view.problem_below_title()).filter(|rest| !rest.trim().is_empty());
+    let problem = below(problem.unwrap_or(&view.debate.problem));
+    let context = view.debate.context.as_deref().filter(|context| !context.trim().is_empty());
+    context.map_or_else(|| problem.clone(), |context| format!("{problem}\n\n{}", below(context)))
+}
+
+/// What the agents wanted to know, and what the user answered.
+fn clarifications(view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    let asked = view.debate.clarifications.iter().flatten().flat_map(|group| &group.items);
+    let answered = asked.filter(|item| !item.answer.trim().is_empty() && item.answer != NO_ANSWER);
+    let items = answered.map(|item| {
+        let [question, answer] = [&item.question, &item.answer].map(|text| plain(text));
+        format!("{} {}", inline(&question), inline(&answer))
+    });
+    list(out, "### Clarifications", items)
+}
+
+fn list(out: &mut dyn io::Write, title: &str, items: impl Iterator<Item = String>) -> io::Result<()> {
+    let mut items = items.peekable();
+    if items.peek().is_none() {
+        return Ok(());
+    }
+    writeln!(out, "{title}\n")?;
+    for item in items {
+        writeln!(out, "- {}", item.replace('\n', " "))?;
+    }
+    writeln!(out)
+}
+
+/// What each agent stood for in the end, in words of its own; in a debate on a motion, the sides.
+fn options(view: &View<'_>) -> Vec<String> {
+    let debate = view.debate;
+    let texts = || debate.rounds.iter().flat_map(|round| &round.contributions);
+    let of = |agent: &Participant, yields| {
+        texts().filter(|one| one.agent_id == agent.id && debate.yield_of(one) == Some(yields)).collect::<Vec<_>>()
+    };
+    let option = |agent: &Participant| {
+        let (proposals, speeches) = (of(agent, Yield::Proposal), of(agent, Yield::Speech));
+        // What is addressed to somebody asks or answers, and is not the speaker's own case.
+        let case = speeches.iter().find(|one| one.target_agent_id.is_none());
+        // A proposal is replaced by the next one; of speeches, the first says what the others defend.
+        let text = proposals.last().or(case)?.without_answers();
+        let side = view.side_of(&agent.id).filter(|_| view.has_sides());
+        let who: &str = side.map_or(&agent.role, |side| side.name());
+        let leads: Vec<String> = leads(&text, LEADS).iter().map(|lead| inline(lead).into_owned()).collect();
+        let parts = if leads.len() > 1 { format!(" It begins with: {}.", leads.join("; ")) } else { String::new() };
+        let (name, who, gist) = (inline(&agent.name), inline(who), gist(&text, SKETCH));
+        Some(format!("**{name}** ({who}): {}{parts}", inline(&gist)))
+    };
+    view.agents.iter().filter_map(option).collect()
+}
+
+/// The objections that were not followed, and why: rejected by the author, or dismissed by the judge. What a critic
+/// raised against several texts, and all of them rejected for the same reason, is one.
+fn rejected(view: &View<'_>, ledger: &Ledger) -> Vec<String> {
+    let mut items: Vec<(String, Vec<String>, String)> = Vec::new();
+    for one in ledger.in_order() {
+        let Some((point, fate)) = rejection(view, one) else { continue };
+        let author = inline(view.name_of(&one.target_id)).into_owned();
+        match items.iter_mut().find(|(known, _, how)| (known, how) == (&point, &fate)) {
+            Some((_, authors, _)) => authors.push(author),
+            None => items.push((point, vec![author], fate)),
+        }
+    }
+    let written = |(point, authors, fate): (String, Vec<String>, String)| {
+        format!("{point} against {}. {fate}", authors.join(" and "))
+    };
+    items.into_iter().map(written).collect()
+}
+
+/// The point with who raised it, and what became of it; nothing where it was followed.
+fn rejection(view: &View<'_>, one: &Objection) -> Option<(String, String)> {
+    let dismissed = one.ruling.as_ref().filter(|ruling| ruling.decision == Decision::Dismissed);
+    if one.answer != Answered::Rejected && dismissed.is_none() {
+        return None;
+    }
+    let (critic, severity) = (inline(view.name_of(&one.critic_id)), one.point.severity.name());
+    let point = format!("{} Raised by {critic} ({severity})", inline(&sentence(&one.point.in_words())));
+    let mut fates = Vec::new();
+    if one.answer == Answered::Rejected {
+        let why = one.reason.as_deref().map(sentence);
+        fates.push(why.map_or("Rejected, without a reason.".to_owned(), |why| format!("Rejected: {}", inline(&why))));
+    }
+    match &one.ruling {
+        Some(ruling) if ruling.decision == Decision::Dismissed => {
+            fates.push(format!("Dismissed by the judge: {}", inline(&sentence(&ruling.reason))));
+        }
+        Some(ruling) if ruling.is_unmet() => {
+            fates.push("The judge upheld it all the same, and the solution does not meet it.".to_owned());
+        }
+        Some(ruling) => fates
+            .push(format!("The judge upheld it all the same; it is met in {}", inline(&sentence(&ruling.handled_in)))),
+        None => {}
+    }
+    Some((point, fates.join(" ")))
+}
+
+/// A text on one line, with a full stop where it has none.
+fn sentence(text: &str) -> String {
+    let text = plain(text);
+    let is_ended = text.ends_with(['.', '!', '?', '…', '。']);
+    if is_ended || text.is_empty() { text } else { format!("{text}.") }
+}
+
+/// Where the record comes from, folded away.
+fn appendix(view: &View<'_>, ledger: &Ledger, out: &mut dyn io::Write) -> io::Result<()> {
+    let debate = view.debate;
+    writeln!(out, "## More Information\n\n<details>\n<summary>The debate behind this record</summary>\n")?;
+    writeln!(out, "- Debate: {}", inline(debate.id.as_str()))?;
+    let protocol = debate.settings.as_ref().map(|settings| inline(&settings.debate.protocol));
+    if let Some(protocol) = protocol {
+        writeln!(out, "- Protocol: {protocol}")?;
+    }
+    let rounds = counted(debate.rounds.len() as u64, "round");
+    let usage = debate.total_usage();
+    if debate.is_offline() {
+        writeln!(
+            out,
+            "- {rounds}, {}. No model was called: the offline provider works by rules.",
+            counted(usage.requests, "call")
+        )?;
+    } else if debate.usage.is_empty() {
+        // Older debates do not say what they took.
+        writeln!(out, "- {rounds}")?;
+    } else {
+        writeln!(out, "- {rounds}, {}, {}", counted(usage.requests, "call"), named_cost(usage.cost_usd))?;
+    }
+    if let Some(outcome) = &debate.outcome {
+        writeln!(out, "- Outcome: {}", outcome.kind.name())?;
+        for reason in &outcome.reasons {
+            writeln!(out, "  - {}", inline(reason))?;
+        }
+    }
+    if let Some(error) = &debate.error {
+        writeln!(out, "- The debate failed: {}", inline(error))?;
+    }
+    if let Some(confidence) = view.confidence() {
+        writeln!(out, "- Confidence of the judge: {} of 100", score(confidence))?;
+    }
+    for round in &debate.rounds {
+        writeln!(out, "- Round {}: {}", round.round_number, said_in(view, round, ledger))?;
+    }
+    for one in view.agents.iter().chain([&view.judge]) {
+        let model = if debate.is_offline() { Cow::Borrowed("no model") } else { inline(&one.model) };
+        writeln!(out, "- {} ({}): {model}", inline(&one.name), inline(&one.role))?;
+    }
+    writeln!(out, "\n</details>")
+}
+
+/// A solution's own text, without the judge's assessment behind it.
+pub(super) fn without_assessment(text: &str) -> &str {
+    text.rsplit_once(ASSESSMENT).map_or(text, |(text, _)| text)
+}
+
+/// `3 proposals, 6 critiques, 3 refinements; 12 points · 7 accepted · 5 rejected`
+fn said_in(view: &View<'_>, round: &Round, ledger: &Ledger) -> String {
+    let sections = sections(view.debate, round).into_iter().filter(|section| !section.contributions.is_empty());
+    let counts = sections.map(|section| {
+        let count = section.contributions.len();
+        let stage = section.contributions.first().map(|one| one.stage);
+        let words = stage.map(|stage| view.debate.words(stage));
+        let noun = words.map(|words| if count == 1 { words.noun } else { words.plural }).unwrap_or_default();
+        format!("{count} {}", inline(&noun))
+    });
+    let said = counts.collect::<Vec<_>>().join(", ");
+    let said = if said.is_empty() { "nothing was said".to_owned() } else { said };
+    ledger.tally(round.round_number).map_or(said.clone(), |tally| format!("{said}; {tally}"))
+}
+
+/// Markdown whose headings stand below those of the record, and whose markup is text. Control characters, which would be
+/// written as references to them, are dropped.
+pub(super) fn below(text: &str) -> String {
+    let text = &*sanitize(text);
+    if text.len() > RENDERED_BYTES {
+        return fenced("text", text);
+    }
+    let options = markdown_options();
+    let arena = Arena::new();
+    let root = parse_document(&arena, text, &options);
+    let levels = root.descendants().filter_map(|node| match &node.data.borrow().value {
+        NodeValue::Heading(heading) => Some(heading.level),
+        _ => None,
+    });
+    let highest = levels.min().unwrap_or(TOP);
+    for node in root.descendants() {
+        let mut data = node.data.borrow_mut();
+        match &mut data.value {
+            NodeValue::Heading(heading) => heading.level = (heading.level - highest + TOP).min(6),
+            NodeValue::HtmlInline(markup) => data.value = NodeValue::Text(std::mem::take(markup).into()),
+            NodeValue::HtmlBlock(block) => {
+                let literal = std::mem::take(&mut block.literal);
+                let code = NodeCodeBlock { fenced: true, fence_char: b'`', literal, ..NodeCodeBlock::default() };
+                data.value = NodeValue::CodeBlock(Box::new(code));
+            }
+            _ => {}
+        }
+    }
+    let mut written = String::new();
+    // Writing to a String cannot fail.
+    let _ = format_commonmark(root, &options, &mut written);
+    written.trim_end().to_owned()
+}

@@ -1,0 +1,131 @@
+//! What is shown of contributions beside their texts: what they took, whether they were cut, what their authors looked
+//! up; and the summaries that stand in for them.
+
+use maud::{Markup, html};
+
+use crate::report::View;
+use dialectic_base::figures::{counted, duration, thousands};
+use dialectic_base::tool_call::ToolCall;
+use dialectic_record::debate::{Contribution, Round, Summary};
+
+use super::participants::Participants;
+use super::text::{markdown, name, noun, plain, verbatim};
+
+/// Characters of a call's arguments that are shown while it is folded.
+const ARGUMENTS: usize = 90;
+
+/// What a contribution took, as far as it is known: model, tokens, time.
+pub(super) fn figures(contribution: &Contribution) -> Markup {
+    let metadata = &contribution.metadata;
+    let model = metadata.model.as_deref().map(name);
+    separated([model, metadata.tokens_used.map(tokens), metadata.latency_ms.map(latency)])
+}
+
+fn tokens(tokens: u64) -> Markup {
+    html! { (counted(tokens, "token")) }
+}
+
+fn latency(millis: u64) -> Markup {
+    html! { (duration(millis)) }
+}
+
+/// What is known, with points between.
+fn separated<const N: usize>(figures: [Option<Markup>; N]) -> Markup {
+    html! {
+        @for (place, figure) in figures.into_iter().flatten().enumerate() {
+            @if place > 0 { " · " }
+            (figure)
+        }
+    }
+}
+
+/// That a text is not whole.
+pub(super) fn cut(contribution: &Contribution) -> Markup {
+    html! {
+        @if let Some(cut) = contribution.metadata.cut() { p.notice.warn { "This text was cut " (cut.how()) "." } }
+    }
+}
+
+/// The section of the summaries: what agents and judge condensed, so as not to carry the whole history on.
+pub(super) fn summaries(view: &View<'_>, participants: &Participants<'_>) -> Markup {
+    html! {
+        @for round in &view.debate.rounds {
+            @for one in ordered(round, participants) { (summary(one, &format!("Round {}", round.round_number), participants)) }
+        }
+        @if let Some(one) = &view.debate.judge_summary { (summary(one, "Before the synthesis", participants)) }
+    }
+}
+
+/// The summaries of a round in the order of the participants.
+fn ordered<'v>(round: &'v Round, participants: &Participants<'_>) -> Vec<&'v Summary> {
+    let mut summaries: Vec<&Summary> = round.summaries.iter().flatten().map(|(_, summary)| summary).collect();
+    summaries.sort_by_key(|summary| participants.place(&summary.agent_id));
+    summaries
+}
+
+fn summary(summary: &Summary, when: &str, participants: &Participants<'_>) -> Markup {
+    let metadata = &summary.metadata;
+    let [before, after] = [metadata.before_chars, metadata.after_chars].map(|chars| thousands(chars as u64));
+    let length = html! { (before) " to " (after) " characters" };
+    let figures = [Some(length), metadata.tokens_used.map(tokens), metadata.latency_ms.map(latency)];
+    html! {
+        details {
+            summary {
+                span { (when) " · " (participants.chip(&summary.agent_id)) }
+                " " small { (separated(figures)) }
+            }
+            (markdown(&summary.summary, 4))
+        }
+    }
+}
+
+/// The section of the tools: what agents looked up while they wrote.
+pub(super) fn tools(view: &View<'_>, participants: &Participants<'_>) -> Markup {
+    html! {
+        @for round in &view.debate.rounds {
+            @for contribution in &round.contributions {
+                @for (place, call) in contribution.metadata.tool_calls.iter().enumerate() {
+                    @let answer = answer(contribution, call, place);
+                    details {
+                        summary {
+                            span {
+                                (participants.chip(&contribution.agent_id)) " · round " (round.round_number) ", "
+                                (noun(view.debate, contribution.stage))
+                                @if let Some(target) = &contribution.target_agent_id {
+                                    " on " (participants.chip(target))
+                                }
+                            }
+                            " " code { (name(&call.name)) } " "
+                            small {
+                                bdi { (plain(&call.arguments, ARGUMENTS)) } " · " (answer.map_or("no answer", status))
+                            }
+                        }
+                        h3 { "Arguments" }
+                        (verbatim(&call.arguments))
+                        h3 { "Answer" }
+                        @if let Some(answer) = answer { (verbatim(answer)) }
+                        @else { p.none { "No answer is on record." } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the tool answered: by the call's id, or by its place where ids say nothing.
+fn answer<'v>(contribution: &'v Contribution, call: &ToolCall, place: usize) -> Option<&'v str> {
+    let results = &contribution.metadata.tool_results;
+    let at_place = results.get(place).filter(|result| result.tool_call_id == call.id);
+    let found = at_place.or_else(|| results.iter().find(|result| result.tool_call_id == call.id));
+    found.map(|result| result.content.as_str())
+}
+
+/// Whether it worked, as far as the answer says.
+fn status(answer: &str) -> &'static str {
+    let answer: Option<serde_json::Value> = serde_json::from_str(answer).ok();
+    match answer.as_ref().and_then(|answer| answer.get("status")?.as_str()) {
+        Some("success") => "answered",
+        Some("error") => "error",
+        _ => "answer of another form",
+    }
+}

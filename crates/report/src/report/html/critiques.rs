@@ -1,0 +1,230 @@
+//! Who said what about whose text, and what became of it: a matrix that leads to the critiques.
+
+use std::collections::{BTreeSet, HashMap};
+
+use maud::{Markup, html};
+
+use crate::report::View;
+use dialectic_base::figures::counted;
+use dialectic_record::debate::{AgentId, Answered, Contribution, Counts, Ledger, Objection, Yield};
+
+use super::contributions::{cut, figures};
+use super::elements::{Column, table};
+use super::participants::{Member, Participants};
+use super::text::{markdown, plain, words};
+
+/// Characters of a critique that are shown while it is folded.
+const BEGINNING: usize = 110;
+
+/// A critique with its place.
+struct Critique<'v> {
+    round: u32,
+    /// Counted from 1 over the debate; its anchor.
+    number: usize,
+    contribution: &'v Contribution,
+}
+
+impl Critique<'_> {
+    fn is_by(&self, member: &Member<'_>) -> bool {
+        self.contribution.agent_id == *member.id
+    }
+
+    /// The points that it raised.
+    fn points<'a>(&self, ledger: &'a Ledger) -> Vec<&'a Objection> {
+        let of = |one: &&Objection| {
+            one.round == self.round
+                && one.critic_id == self.contribution.agent_id
+                && Some(&one.target_id) == self.contribution.target_agent_id.as_ref()
+        };
+        ledger.objections.iter().filter(of).collect()
+    }
+
+    fn is_about(&self, member: &Member<'_>) -> bool {
+        self.contribution.target_agent_id.as_ref() == Some(member.id)
+    }
+}
+
+/// What became of points, as the colour of an edge says it. Words beside it say more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Outcome {
+    /// All are settled.
+    Settled,
+    /// Of an open one the author says that it is met.
+    Open,
+    /// An open one was accepted in part.
+    Partly,
+    /// An open one was never answered.
+    Unanswered,
+    /// An open one was rejected.
+    Rejected,
+}
+
+impl Outcome {
+    /// Of points: what is worst among those that are open.
+    pub(super) fn of<'a>(points: impl IntoIterator<Item = &'a Objection>) -> Self {
+        let outcomes = points.into_iter().filter(|one| one.open).map(|one| match one.answer {
+            Answered::Accepted => Self::Open,
+            Answered::Partly => Self::Partly,
+            Answered::Rejected => Self::Rejected,
+            Answered::Unanswered => Self::Unanswered,
+        });
+        outcomes.max().unwrap_or(Self::Settled)
+    }
+
+    /// Its class in the stylesheet.
+    pub(super) fn class(self) -> &'static str {
+        match self {
+            Self::Settled => "settled",
+            Self::Open => "open",
+            Self::Partly => "partly",
+            Self::Unanswered => "unanswered",
+            Self::Rejected => "rejected",
+        }
+    }
+
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Settled => "every point settled",
+            Self::Open => "an accepted point still open",
+            Self::Partly => "a point accepted in part, and open",
+            Self::Unanswered => "a point never answered",
+            Self::Rejected => "a point rejected, and open",
+        }
+    }
+}
+
+fn all<'v>(view: &'v View<'_>) -> impl Iterator<Item = Critique<'v>> {
+    let rounds = view.debate.rounds.iter();
+    let contributions = rounds.flat_map(|round| round.contributions.iter().map(move |one| (round, one)));
+    let critiques = contributions.filter(|(_, one)| view.debate.yield_of(one) == Some(Yield::Critique));
+    let numbered = critiques.zip(1..);
+    numbered.map(|((round, contribution), number)| Critique { round: round.round_number, number, contribution })
+}
+
+/// The numbers of the critiques on the page, by round, critic and author.
+pub(super) fn numbers<'v>(view: &'v View<'_>) -> HashMap<(u32, &'v AgentId, &'v AgentId), usize> {
+    let key =
+        |one: &Critique<'v>| Some((one.round, &one.contribution.agent_id, one.contribution.target_agent_id.as_ref()?));
+    all(view).filter_map(|one| Some((key(&one)?, one.number))).collect()
+}
+
+/// The section.
+pub(super) fn critiques(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
+    let critiques: Vec<Critique<'_>> = all(view).collect();
+    html! {
+        (matrix(participants, &critiques, ledger))
+        @for critiques in critiques.chunk_by(|one, next| one.round == next.round) {
+            @if let Some(first) = critiques.first() { h3 { "Round " (first.round) } }
+            @for critique in critiques { (text(participants, critique)) }
+        }
+    }
+}
+
+/// Critics down, targets across.
+fn matrix(participants: &Participants<'_>, critiques: &[Critique<'_>], ledger: &Ledger) -> Markup {
+    let members = participants.members().iter();
+    let critics = members.clone().filter(|member| critiques.iter().any(|critique| critique.is_by(member)));
+    let targets: Vec<&Member<'_>> =
+        members.filter(|member| critiques.iter().any(|critique| critique.is_about(member))).collect();
+    if targets.is_empty() {
+        return Markup::default();
+    }
+    let rows = html! {
+        @for critic in critics {
+            tr {
+                th scope="row" { (critic.chip()) }
+                @for target in &targets { (cell(critic, target, critiques, ledger)) }
+            }
+        }
+    };
+    let names = targets.iter().map(|target| Column::words(target.chip()));
+    let columns: Vec<Column> = [Column::words("")].into_iter().chain(names).collect();
+    let caption = "Who wrote about whose text: a row for each critic, a column for each author, with rounds and words";
+    html! {
+        (legend(critiques, ledger))
+        (table("matrix", caption, &columns, &rows, None))
+    }
+}
+
+/// What the edges in the matrix mean, those that there are.
+fn legend(critiques: &[Critique<'_>], ledger: &Ledger) -> Markup {
+    let points = critiques.iter().map(|critique| critique.points(ledger)).filter(|points| !points.is_empty());
+    let outcomes: BTreeSet<Outcome> = points.map(Outcome::of).collect();
+    html! {
+        @if !outcomes.is_empty() {
+            ul.legend {
+                @for outcome in outcomes { li { span.edge.(outcome.class()) { (outcome.in_words()) } } }
+            }
+        }
+    }
+}
+
+fn cell(critic: &Member<'_>, target: &Member<'_>, critiques: &[Critique<'_>], ledger: &Ledger) -> Markup {
+    let mut fitting =
+        critiques.iter().filter(|critique| critique.is_by(critic) && critique.is_about(target)).peekable();
+    if fitting.peek().is_some() {
+        html! {
+            td {
+                ul {
+                    @for critique in fitting { (entry(critique, ledger)) }
+                }
+            }
+        }
+    } else if critic.id == target.id {
+        html! { td.own { span aria-label="its own" { "–" } } }
+    } else {
+        html! { td { span.none { "none" } } }
+    }
+}
+
+/// A critique in a cell, with what became of its points.
+fn entry(critique: &Critique<'_>, ledger: &Ledger) -> Markup {
+    let Critique { round, number, contribution } = critique;
+    let points = critique.points(ledger);
+    let class = (!points.is_empty()).then(|| format!("edge {}", Outcome::of(points.iter().copied()).class()));
+    let counts = Counts::of(points);
+    html! {
+        li class=[class] {
+            a href={ "#critique-" (number) } { "Round " (round) }
+            " " small { (counted(words(&contribution.content), "word")) }
+            @if counts.all > 0 {
+                " " small.fates { (counted(counts.all as u64, "point")) ": " (counts.answers()) "; " (open(counts)) }
+            }
+        }
+    }
+}
+
+fn open(counts: Counts) -> String {
+    match counts.all_open() {
+        0 => "none open".to_owned(),
+        open => format!("{open} open"),
+    }
+}
+
+fn text(participants: &Participants<'_>, critique: &Critique<'_>) -> Markup {
+    let contribution = critique.contribution;
+    html! {
+        details {
+            summary {
+                span {
+                    (participants.chip(&contribution.agent_id))
+                    @if let Some(target) = &contribution.target_agent_id { " on " (participants.chip(target)) }
+                }
+                " " small { (figures(contribution)) }
+                " " small.beginning { bdi { (beginning(&contribution.content)) } }
+            }
+            // The anchor stands inside: browsers unfold what a link leads into.
+            div id={ "critique-" (critique.number) } tabindex="-1" {
+                (cut(contribution))
+                (markdown(&contribution.content, 4))
+            }
+        }
+    }
+}
+
+/// The first words that are not a heading.
+pub(super) fn beginning(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let prose: Vec<&str> = lines.take(2).collect();
+    plain(&prose.join(" ").replace(['*', '`'], ""), BEGINNING)
+}

@@ -1,0 +1,90 @@
+//! Elements that several sections are made of: tables, what may be wider than the window, drawings, times.
+
+use maud::{Markup, Render, html};
+
+use dialectic_record::debate::Timestamp;
+
+/// The heading of a column.
+pub(super) struct Column {
+    heading: Markup,
+    class: &'static str,
+}
+
+impl Column {
+    /// A column of words.
+    pub(super) fn words(heading: impl Render) -> Self {
+        Self { heading: heading.render(), class: "" }
+    }
+
+    /// A column of numbers, which are set flush right.
+    pub(super) fn number(heading: impl Render) -> Self {
+        Self { heading: heading.render(), class: "number" }
+    }
+}
+
+/// A table. `rows` are its `<tr>`s; `foot` those that add up, if any.
+pub(super) fn table(
+    class: &'static str,
+    caption: &str,
+    columns: &[Column],
+    rows: &Markup,
+    foot: Option<&Markup>,
+) -> Markup {
+    let attribute = |class: &'static str| Some(class).filter(|class| !class.is_empty());
+    let table = html! {
+        table class=[attribute(class)] {
+            caption { span { (caption) } }
+            thead {
+                tr {
+                    @for Column { heading, class } in columns {
+                        @if heading.0.is_empty() { td {} }
+                        @else { th scope="col" class=[attribute(class)] { (heading) } }
+                    }
+                }
+            }
+            tbody { (rows) }
+            @if let Some(foot) = foot { tfoot { (foot) } }
+        }
+    };
+    scrolling(caption, &table)
+}
+
+/// A box that scrolls sideways when the window is narrower than its content, with the keyboard too. Screen readers are
+/// told by `label` what it is.
+pub(super) fn scrolling(label: &str, content: &Markup) -> Markup {
+    html! {
+        div.scroll role="group" aria-label=(label) tabindex="0" { (content) }
+    }
+}
+
+/// A small bar as long as `value` is of `most`. It repeats a number that stands beside it, so it is hidden from screen
+/// readers.
+pub(super) fn bar(colour: &str, value: u64, most: u64) -> Markup {
+    #[expect(clippy::cast_precision_loss, reason = "a bar is good to a pixel")]
+    let share = if most == 0 { 0.0 } else { value as f64 / most as f64 * 100.0 };
+    html! {
+        svg.bar aria-hidden="true" viewBox="0 0 100 4" preserveAspectRatio="none" {
+            rect.track width="100" height="4" {}
+            rect.(colour) width=(px(share)) height="4" {}
+        }
+    }
+}
+
+/// A coordinate of a drawing.
+pub(super) fn px(value: f64) -> String {
+    format!("{value:.1}")
+}
+
+/// How many there are of something, for places in a drawing.
+#[expect(clippy::cast_precision_loss, reason = "a drawing has few elements")]
+pub(super) fn as_f64(count: usize) -> f64 {
+    count as f64
+}
+
+/// A point in time, to the second, in UTC.
+pub(super) fn time(at: Timestamp) -> Markup {
+    let (day, clock) = (at.utc().format("%Y-%m-%d"), at.utc().format("%H:%M:%S"));
+    html! {
+        time datetime=(at) { (day) " " small { (clock) " UTC" } }
+    }
+}

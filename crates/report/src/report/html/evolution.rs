@@ -1,0 +1,95 @@
+//! What each agent proposed, and how its text changed from round to round.
+
+use maud::{Markup, html};
+
+use crate::report::View;
+use crate::report::prose::Line;
+use dialectic_base::figures::{counted, thousands};
+use dialectic_record::debate::{Contribution, Yield};
+
+use super::contributions::{cut, figures};
+use super::diff::{Difference, difference};
+use super::participants::{Member, Participants};
+use super::text::{markdown_and_lines, noun, words};
+
+/// A text of an agent in its round.
+struct Version<'v> {
+    round: u32,
+    contribution: &'v Contribution,
+    /// The text as HTML, and its lines.
+    whole: Markup,
+    lines: Vec<Line>,
+}
+
+/// The section.
+pub(super) fn evolution(view: &View<'_>, participants: &Participants<'_>) -> Markup {
+    let versions = participants.members().iter().map(|member| (member, versions(view, member)));
+    let agents: Vec<_> = versions.filter(|(_, versions)| !versions.is_empty()).collect();
+    html! {
+        @if !agents.is_empty() {
+            p.lead {
+                "How each text changed from round to round. " ins { "New words" } " are underlined, "
+                del { "dropped ones" } " struck through. A text that was carried over unchanged is not repeated."
+            }
+        }
+        @for (member, versions) in agents {
+            section.agent {
+                h3 { (member.chip()) }
+                @for (place, version) in versions.iter().enumerate() {
+                    (shown(view, version, place.checked_sub(1).and_then(|before| versions.get(before))))
+                }
+            }
+        }
+    }
+}
+
+/// All that an agent wrote about its own position, but for what it carried over unchanged.
+fn versions<'v>(view: &'v View<'_>, member: &Member<'_>) -> Vec<Version<'v>> {
+    let mut versions = Vec::new();
+    for round in &view.debate.rounds {
+        let own = round.contributions.iter().filter(|one| one.agent_id == *member.id);
+        let new = own.filter(|one| view.debate.yield_of(one) == Some(Yield::Proposal) && !one.metadata.carried_over);
+        versions.extend(new.map(|contribution| {
+            let (whole, lines) = markdown_and_lines(&contribution.content, 4);
+            Version { round: round.round_number, contribution, whole, lines }
+        }));
+    }
+    versions
+}
+
+/// The first text in full, later ones as what they changed, with the full text folded below.
+fn shown(view: &View<'_>, version: &Version<'_>, before: Option<&Version<'_>>) -> Markup {
+    let contribution = version.contribution;
+    let text = &contribution.content;
+    let whole = &version.whole;
+    let compared = before.map(|before| difference(&before.lines, &version.lines));
+    let (change, body) = match compared {
+        None => (counted(words(text), "word"), html! { (whole) }),
+        Some(Difference::None) => ("unchanged".to_owned(), html! { p.note { "The text stayed as it was." } }),
+        Some(Difference::TooLong) => {
+            let body = html! { p.note { "The texts are too long to be compared." } (whole) };
+            (counted(words(text), "word"), body)
+        }
+        Some(Difference::Changes { shown, inserted, deleted }) => {
+            let change = format!("+{} −{} words", thousands(inserted), thousands(deleted));
+            let body = html! {
+                (shown)
+                details.full {
+                    summary { "The whole text" }
+                    (whole)
+                }
+            };
+            (change, body)
+        }
+    };
+    html! {
+        details {
+            summary {
+                span { "Round " (version.round) " · " (noun(view.debate, contribution.stage)) }
+                " " span.change { (change) } " " small { (figures(contribution)) }
+            }
+            (cut(contribution))
+            (body)
+        }
+    }
+}

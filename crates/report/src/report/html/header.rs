@@ -1,0 +1,133 @@
+//! What comes first: what it is about, how it ended, and the figures of the whole debate.
+
+use maud::{Markup, html};
+
+use crate::report::View;
+use dialectic_base::figures::{cost, duration, score, thousands};
+use dialectic_record::debate::{Debate, OutcomeKind, Status};
+
+use super::calls::Call;
+use super::elements::time;
+use super::page::title;
+use super::spending::Amounts;
+use super::text::name;
+
+/// Reasons that are shown at once; more of them are folded into one line.
+const REASONS: usize = 2;
+
+/// The header of the page.
+pub(super) fn header(view: &View<'_>, calls: &[Call<'_>]) -> Markup {
+    let debate = view.debate;
+    html! {
+        header {
+            p.eyebrow {
+                "Debate " (name(debate.id.as_str()))
+                @if let Some(parent) = &debate.forked_from {
+                    ", forked from " (name(parent.id.as_str())) " at " (parent.at)
+                    ": what came before was paid for there"
+                }
+            }
+            h1 dir="auto" { (title(view)) }
+            p.verdict { (status(debate)) (outcome(debate)) (offline(debate)) }
+            (notices(debate))
+            (facts(view, calls))
+        }
+    }
+}
+
+fn status(debate: &Debate) -> Markup {
+    let class = match debate.status {
+        Status::Completed => "good",
+        Status::Failed => "bad",
+        Status::Pending | Status::Running | Status::Paused => "warn",
+    };
+    html! { span.pill.(class) { (debate.status.name()) } }
+}
+
+fn outcome(debate: &Debate) -> Markup {
+    html! {
+        @if let Some(outcome) = &debate.outcome {
+            @let class = if outcome.kind == OutcomeKind::Full { "good" } else { "warn" };
+            " " span.pill.(class) { "outcome: " (outcome.kind.name()) }
+        }
+    }
+}
+
+/// That what stands here is no work of a model.
+fn offline(debate: &Debate) -> Markup {
+    html! {
+        @if debate.is_offline() {
+            " " span.pill.offline { "no model was called" }
+        }
+    }
+}
+
+/// Why the answer is less than what was asked for, or why there is none.
+fn notices(debate: &Debate) -> Markup {
+    let meaning = |kind| match kind {
+        OutcomeKind::Full => None,
+        OutcomeKind::Degraded => Some("There is an answer, but part of what it should rest on is missing."),
+        OutcomeKind::Stopped => Some("The debate was closed early."),
+    };
+    let less = debate.outcome.as_ref().and_then(|outcome| Some((meaning(outcome.kind)?, &outcome.reasons)));
+    html! {
+        @if let Some(error) = &debate.error {
+            div.notice.bad {
+                p { strong { "The debate failed." } }
+                p.error dir="auto" { (error) }
+            }
+        }
+        @if let Some((meaning, reasons)) = less {
+            div.notice.warn {
+                p { strong { (meaning) } }
+                @if reasons.len() <= REASONS { (list(reasons)) }
+                @else {
+                    details {
+                        summary { (reasons.len()) " reasons, such as: " span.error dir="auto" { (reasons[0]) } }
+                        (list(reasons))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn list(reasons: &[String]) -> Markup {
+    html! {
+        ul {
+            @for reason in reasons { li.error dir="auto" { (reason) } }
+        }
+    }
+}
+
+/// How many take part; of a team that was chosen, out of how many.
+fn agents(view: &View<'_>) -> Markup {
+    let (team, all) = (view.debate.team().len(), view.agents.len());
+    html! { (team) @if team < all { " " small { "of " (all) } } }
+}
+
+fn facts(view: &View<'_>, calls: &[Call<'_>]) -> Markup {
+    let debate = view.debate;
+    let all = Amounts::of_debate(view, calls);
+    let is_paid = !debate.is_offline();
+    let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| duration(to.millis_since(from)));
+    let facts = [
+        ("Confidence", view.confidence().map(|confidence| html! { (score(confidence)) " " small { "of 100" } })),
+        ("Agents", Some(agents(view))),
+        ("Rounds", Some(html! { (debate.rounds.len()) })),
+        ("Calls", Some(html! { (all.calls.map_or("unknown".to_owned(), thousands)) })),
+        ("Tokens", is_paid.then(|| html! { (all.tokens()) })),
+        ("Cost", is_paid.then(|| html! { (cost(all.cost)) })),
+        ("Duration", took.map(|took| html! { (took) })),
+        ("Begun", debate.created_at.map(time)),
+    ];
+    html! {
+        dl.facts {
+            @for (label, fact) in facts {
+                @if let Some(fact) = fact {
+                    div { dt { (label) } dd { (fact) } }
+                }
+            }
+        }
+    }
+}

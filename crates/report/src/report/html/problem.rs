@@ -1,0 +1,61 @@
+//! What was asked: the problem, the files beside it, and what the agents asked about it.
+
+use maud::{Markup, html};
+
+use crate::report::View;
+use dialectic_base::figures::counted;
+use dialectic_record::debate::Attachment;
+
+use super::page::is_whole_title;
+use super::participants::Participants;
+use super::text::{markdown, name, typed, verbatim};
+
+/// What stands for an answer that the user did not give.
+const NOT_ANSWERED: &str = "NA";
+
+/// What the user asked, without what the page is called by, and the files that everybody had beside it.
+pub(super) fn problem(view: &View<'_>) -> Markup {
+    let problem = if is_whole_title(view) { view.problem_below_title() } else { &view.debate.problem };
+    html! {
+        @if !problem.trim().is_empty() { (typed(problem, 3)) }
+        @if let Some(context) = &view.debate.context {
+            h3 { "Context" }
+            (typed(context, 4))
+        }
+        @if !view.debate.attachments.is_empty() {
+            h3 { "Attachments" }
+            @for Attachment { name: file, sha256, text } in view.debate.attachments.iter() {
+                details {
+                    summary { (name(file)) " " small { (counted(text.chars().count() as u64, "character")) } }
+                    p { small { "SHA-256 " code { (sha256) } } }
+                    (verbatim(text))
+                }
+            }
+        }
+    }
+}
+
+/// What the agents asked, and what the user answered.
+pub(super) fn clarifications(view: &View<'_>, participants: &Participants<'_>) -> Markup {
+    let groups = view.debate.clarifications.iter().flatten();
+    html! {
+        @for group in groups.filter(|group| !group.items.is_empty()) {
+            h3 {
+                @if let Some(member) = participants.find(&group.agent_id) { (member.chip()) }
+                @else { (name(&group.agent_name)) " (" (name(&group.role)) ")" }
+            }
+            dl.questions {
+                @for item in &group.items {
+                    dt { (markdown(&item.question, 4)) }
+                    dd {
+                        @match item.answer.as_str() {
+                            NOT_ANSWERED => p.none { "The user gave no answer." },
+                            "" => p.none { "Not answered yet." },
+                            answer => (typed(answer, 4)),
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

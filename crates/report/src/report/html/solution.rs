@@ -1,0 +1,145 @@
+//! The answer, and what its author says about it.
+
+use maud::{Markup, html};
+
+use crate::report::View;
+use crate::report::stages::{self, capitalized};
+use dialectic_record::debate::{AgentId, Debate, Solution, Status, Yield};
+
+use super::participants::Participants;
+use super::text::{markdown, name, noun};
+
+/// Where the judge's assessment, and the account of a vote, begin in a description. Both are shown from their own
+/// fields instead.
+const ASSESSMENT: &str = "\n\n---\n\n## Judge Assessment\n";
+const VOTE: &str = "\n\n---\n\n## Vote\n";
+/// Where, behind the assessment, it says whose text was called what in the answer.
+const CANDIDATES: &str = "\n\n### Candidates\n\n";
+
+/// What the section is called. A debate that ends with a verdict has that for its answer.
+pub(super) fn title(debate: &Debate) -> String {
+    let verdict = stages::first(debate, Yield::Verdict).filter(|_| stages::first(debate, Yield::Solution).is_none());
+    capitalized(verdict.map_or("solution", |stage| &stage.words.noun))
+}
+
+/// The section.
+pub(super) fn solution(view: &View<'_>, participants: &Participants<'_>) -> Markup {
+    let Some(solution) = &view.debate.final_solution else { return missing(view.debate) };
+    let candidates = candidates(solution);
+    let cards = [
+        ("Candidates", &candidates),
+        ("Open questions", &solution.open_questions),
+        ("Recommendations", &solution.recommendations),
+        ("Trade-offs", &solution.tradeoffs),
+    ];
+    html! {
+        p.lead { (origin(view.debate, solution, participants)) }
+        @if let Some(error) = &solution.parse_error {
+            div.notice.warn {
+                p { "The judge did not answer in the form that was asked for, so its answer is shown as it came." }
+                p.error dir="auto" { (error) }
+            }
+        }
+        // What is missing is said before the text that does not say it.
+        (card("Unfulfilled major requirements", "warn before", &solution.unfulfilled_major_requirements))
+        div.answer { (markdown(answer(view, solution), 3)) }
+        @if let Some(implementation) = &solution.implementation {
+            h3 { "Implementation" }
+            (markdown(implementation, 4))
+        }
+        @if cards.iter().any(|(_, items)| !items.is_empty()) {
+            div.cards {
+                @for (title, items) in cards { (card(title, "", items)) }
+            }
+        }
+    }
+}
+
+/// Whose text was called what, where the answer amends one of several: the answer marks what is of which.
+fn candidates(solution: &Solution) -> Vec<String> {
+    let listed = solution.description.rsplit_once(CANDIDATES).map_or("", |(_, listed)| listed);
+    listed.lines().map_while(|line| line.strip_prefix("- ")).map(str::to_owned).collect()
+}
+
+/// The description without what the page shows elsewhere: its headings above it, the assessment and the vote below.
+fn answer<'d>(view: &View<'_>, solution: &'d Solution) -> &'d str {
+    let debate = view.debate;
+    let lists = [
+        &solution.tradeoffs,
+        &solution.recommendations,
+        &solution.unfulfilled_major_requirements,
+        &solution.open_questions,
+    ];
+    let assessed = solution.confidence.is_some() || lists.iter().any(|list| !list.is_empty());
+    let without = |text, beginning, is_shown: bool| match str::rsplit_once(text, beginning) {
+        Some((answer, _)) if is_shown => answer,
+        _ => text,
+    };
+    let text = without(without(&solution.description, ASSESSMENT, assessed), VOTE, debate.voting.is_some());
+    below_headings(text, &[&title(debate), view.title().unwrap_or_default()])
+}
+
+/// A text without the headings that it begins with, as far as they only repeat what stands above it.
+fn below_headings<'t>(text: &'t str, above: &[&str]) -> &'t str {
+    let trimmed = text.trim_start();
+    let (first, rest) = trimmed.split_once('\n').unwrap_or((trimmed, ""));
+    let heading = first.trim_start_matches('#');
+    let repeats = heading.len() < first.len() && above.iter().any(|one| heading.trim().eq_ignore_ascii_case(one));
+    // A text that is nothing else stays.
+    if repeats && !rest.trim().is_empty() { below_headings(rest, above) } else { text }
+}
+
+fn origin(debate: &Debate, solution: &Solution, participants: &Participants<'_>) -> Markup {
+    let chip = |id: &AgentId| participants.chip(id);
+    let base = solution.base.as_ref().map(|base| (base, html! { (last_text(debate, base)) " of " (chip(base)) }));
+    match (&solution.synthesized_by, base) {
+        (Some(by), Some((base, text))) if by == base && debate.voting.is_some() => {
+            html! { "The " (text) " won the vote." }
+        }
+        (Some(by), Some((base, text))) if by != base => {
+            html! { "Put together by " (chip(by)) ", built on the " (text) "." }
+        }
+        (Some(_) | None, Some((_, text))) => html! { "The " (text) "." },
+        (Some(by), None) => html! { "By " (chip(by)) "." },
+        (None, None) => html! { "Who put it together is not on record." },
+    }
+}
+
+/// What the last text of an agent is called that stands for its solution.
+fn last_text(debate: &Debate, author: &AgentId) -> String {
+    let positions = debate.final_round().map(|round| debate.positions(round)).unwrap_or_default();
+    let last = positions.into_iter().find(|one| one.agent_id == *author);
+    last.map_or_else(|| "text".to_owned(), |one| noun(debate, one.stage))
+}
+
+fn card(title: &'static str, class: &'static str, items: &[String]) -> Markup {
+    html! {
+        @if !items.is_empty() {
+            div.card.(class) {
+                h3 { (title) }
+                ul {
+                    @for item in items { li { (markdown(item, 4)) } }
+                }
+            }
+        }
+    }
+}
+
+fn missing(debate: &Debate) -> Markup {
+    let why = match debate.status {
+        Status::Pending | Status::Running => "The debate has not come to an answer yet.",
+        Status::Paused => "The debate was interrupted before it came to an answer.",
+        Status::Completed => "The record holds no answer, although the debate is completed.",
+        Status::Failed => "The debate failed before it came to an answer.",
+    };
+    html! {
+        div.notice.warn {
+            p {
+                (why)
+                @if debate.settings.is_some() && debate.status != Status::Completed {
+                    " " code { "dialectic resume " (name(debate.id.as_str())) } " goes on with it."
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Calls, tokens and cost, added up by who and when.
+
+use crate::report::View;
+use crate::report::stages::Period;
+use dialectic_base::call::CallRecord;
+use dialectic_base::figures::thousands;
+use dialectic_base::money::Usd;
+use dialectic_record::debate::AgentId;
+
+use super::calls::Call;
+use super::participants::Participants;
+
+/// What some calls took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Amounts {
+    /// How many calls; absent when that is not on record.
+    pub(super) calls: Option<u64>,
+    /// Tokens of the calls that are known to have taken some.
+    pub(super) known_tokens: u64,
+    /// Whether there are calls of which nobody said how many tokens they took.
+    pub(super) is_more: bool,
+    /// What they cost; absent as soon as that of one call is unknown.
+    pub(super) cost: Option<Usd>,
+}
+
+/// What each agent and the judge took in each period.
+pub(super) struct Spending {
+    entries: Vec<(usize, Period, Amounts)>,
+}
+
+impl Amounts {
+    /// Of no call at all.
+    pub(super) const NOTHING: Self = Self { calls: Some(0), known_tokens: 0, is_more: false, cost: Some(Usd::ZERO) };
+
+    fn of_call(record: Option<&CallRecord>) -> Self {
+        // A call that failed without a record was not billed.
+        let Some(record) = record else { return Self { calls: Some(1), ..Self::NOTHING } };
+        let tokens = record.tokens.map(|tokens| tokens.input_tokens.saturating_add(tokens.output_tokens));
+        Self { calls: Some(1), known_tokens: tokens.unwrap_or(0), is_more: tokens.is_none(), cost: record.cost_usd }
+    }
+
+    /// Of a result of which the state alone tells. It says nothing of cost, but what was never called cost nothing.
+    fn of_result(tokens: Option<u64>) -> Self {
+        let cost = (tokens == Some(0)).then_some(Usd::ZERO);
+        Self { calls: None, known_tokens: tokens.unwrap_or(0), is_more: tokens.is_none(), cost }
+    }
+
+    /// Of the whole debate: what the state's usage says, else what the calls or the results add up to.
+    pub(super) fn of_debate(view: &View<'_>, calls: &[Call<'_>]) -> Self {
+        let usage = view.debate.usage.values().map(|usage| Self {
+            calls: Some(usage.requests),
+            known_tokens: usage.input_tokens.saturating_add(usage.output_tokens),
+            is_more: usage.silent_calls > 0,
+            cost: usage.cost_usd,
+        });
+        // The usage counts such calls as if they had taken none.
+        let is_more = calls.iter().any(|call| call.record.is_some_and(|record| record.tokens.is_none()));
+        if view.debate.usage.is_empty() {
+            Spending::of(view, &Participants::of(view), calls).sum(|_, _| true)
+        } else {
+            usage.fold(Self { is_more, ..Self::NOTHING }, Self::and)
+        }
+    }
+
+    /// Both together.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            calls: self.calls.zip(other.calls).map(|(one, other)| one.saturating_add(other)),
+            known_tokens: self.known_tokens.saturating_add(other.known_tokens),
+            is_more: self.is_more || other.is_more,
+            cost: self.cost.zip(other.cost).map(|(one, other)| one + other),
+        }
+    }
+
+    /// The tokens as text: `12,345`, `at least 12,345`, `unknown`.
+    pub(super) fn tokens(&self) -> String {
+        match (self.is_more, self.known_tokens) {
+            (true, 0) => "unknown".to_owned(),
+            (true, known) => format!("at least {}", thousands(known)),
+            (false, tokens) => thousands(tokens),
+        }
+    }
+}
+
+impl Spending {
+    /// From the calls of the journal, or where there is none from what the results say of themselves.
+    pub(super) fn of(view: &View<'_>, participants: &Participants<'_>, calls: &[Call<'_>]) -> Self {
+        let mut spending = Self { entries: Vec::new() };
+        for call in calls {
+            spending.add(
+                participants,
+                call.agent,
+                Period::of(view.debate, call.stage, call.round),
+                Amounts::of_call(call.record),
+            );
+        }
+        if calls.is_empty() {
+            for round in &view.debate.rounds {
+                let period = Period::Round(round.round_number);
+                for summary in round.summaries.iter().flatten().map(|(_, summary)| summary) {
+                    spending.add(
+                        participants,
+                        &summary.agent_id,
+                        period,
+                        Amounts::of_result(summary.metadata.tokens_used),
+                    );
+                }
+                for contribution in &round.contributions {
+                    spending.add(
+                        participants,
+                        &contribution.agent_id,
+                        period,
+                        Amounts::of_result(contribution.metadata.tokens_used),
+                    );
+                }
+            }
+            if let Some(summary) = &view.debate.judge_summary {
+                spending.add(
+                    participants,
+                    &summary.agent_id,
+                    Period::Closing,
+                    Amounts::of_result(summary.metadata.tokens_used),
+                );
+            }
+        }
+        spending
+    }
+
+    fn add(&mut self, participants: &Participants<'_>, who: &AgentId, period: Period, amounts: Amounts) {
+        let Some(place) = participants.place(who) else { return };
+        match self.entries.iter_mut().find(|(have, at, _)| (*have, *at) == (place, period)) {
+            Some((_, _, sum)) => *sum = sum.and(amounts),
+            None => self.entries.push((place, period, amounts)),
+        }
+    }
+
+    /// Everything that was spent where `fits` says yes to who and when.
+    pub(super) fn sum(&self, fits: impl Fn(usize, Period) -> bool) -> Amounts {
+        let fitting = self.entries.iter().filter(|(place, period, _)| fits(*place, *period));
+        fitting.fold(Amounts::NOTHING, |sum, (_, _, amounts)| sum.and(*amounts))
+    }
+
+    /// What one of them spent in one period; absent when it did nothing then.
+    pub(super) fn at(&self, place: usize, period: Period) -> Option<Amounts> {
+        let found = self.entries.iter().find(|(have, at, _)| (*have, *at) == (place, period));
+        found.map(|(_, _, amounts)| *amounts)
+    }
+
+    /// The periods in their order.
+    pub(super) fn periods(&self) -> Vec<Period> {
+        let mut periods: Vec<Period> = self.entries.iter().map(|(_, period, _)| *period).collect();
+        periods.sort_unstable();
+        periods.dedup();
+        periods
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn amounts(tokens: u64, is_more: bool, cost: Option<f64>) -> Amounts {
+        Amounts { calls: Some(1), known_tokens: tokens, is_more, cost: cost.map(Usd::from_dollars) }
+    }
+
+    #[test]
+    fn what_is_unknown_stays_unknown() {
+        let sum = amounts(5, false, Some(0.5)).and(amounts(0, true, None));
+        assert_eq!((sum.calls, sum.tokens().as_str(), sum.cost), (Some(2), "at least 5", None));
+        assert_eq!(amounts(0, true, None).tokens(), "unknown");
+        assert_eq!(Amounts::of_result(None).and(Amounts::NOTHING).tokens(), "unknown");
+        assert_eq!(Amounts::of_result(Some(0)).cost, Some(Usd::ZERO));
+        assert_eq!(Amounts::of_result(Some(7)).cost, None);
+    }
+}

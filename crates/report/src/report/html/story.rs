@@ -1,0 +1,594 @@
+//! The debate in short: what was proposed, what was fought over, what changed, what stayed open. All of it is counted
+//! or quoted from the record and its ledger; where the record says nothing, nothing is said.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use maud::{Markup, html};
+
+use crate::report::View;
+use crate::report::prose::{self, gist};
+use crate::report::stages::{capitalized, is_ballot};
+use dialectic_base::figures::{counted, list, score, thousands};
+use dialectic_base::severity::Severity;
+use dialectic_record::debate::{
+    AgentId, Answered, Contribution, Counts, Debate, Decider, Decision, Ledger, Objection, Polls, Shown, StageId,
+    Standing, Status, Verdict, Voting, Yield,
+};
+
+use super::objections::places;
+use super::participants::Participants;
+use super::solution::title;
+use super::text::{SHORT, name, noun, plain, words};
+
+/// Characters that are quoted of a text, and of a point.
+const GIST: usize = 260;
+const POINT: usize = 160;
+const REASON: usize = 120;
+/// Points that are named one by one.
+const NAMED: usize = 3;
+/// Leading words of a design that are listed.
+const LEADS: usize = 4;
+
+/// The section.
+pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, shown: &Shown) -> Markup {
+    let places = places(&shown.ledger);
+    let Fought { said: fought, named } = fought_over(view, participants, shown, &places);
+    let parts = [
+        ("Proposed", proposed(view, participants)),
+        ("Argued", argued(view, participants)),
+        ("Fought over", fought),
+        ("Changed", changed(view, participants, &shown.ledger)),
+        ("Decided", decided(view, participants)),
+        ("Ended", ended(view.debate)),
+        ("Still open", still_open(view, participants, &shown.ledger, &named, &places)),
+    ];
+    let is_empty = |part: &Markup| part.0.is_empty();
+    html! {
+        @if !parts.iter().all(|(_, said)| is_empty(said)) {
+            dl.story {
+                @for (title, said) in &parts {
+                    @if !is_empty(said) { dt { (title) } dd { (said) } }
+                }
+            }
+        }
+    }
+}
+
+/// All texts of the debate in their order, those that were carried over left out.
+fn texts(debate: &Debate, yields: Yield) -> impl Iterator<Item = &Contribution> {
+    let all = debate.rounds.iter().flat_map(|round| round.contributions.iter().map(AsRef::as_ref));
+    all.filter(move |one: &&Contribution| debate.yield_of(one) == Some(yields) && !one.metadata.carried_over)
+}
+
+/// The first text of each author, in the order of the participants.
+fn first_texts<'v>(view: &'v View<'_>, participants: &Participants<'_>, yields: Yield) -> Vec<&'v Contribution> {
+    let mut first: Vec<&Contribution> = Vec::new();
+    for one in texts(view.debate, yields) {
+        // A speech that is addressed to somebody asks or answers, and is not the speaker's own case.
+        let is_own = yields != Yield::Speech || one.target_agent_id.is_none();
+        if is_own && first.iter().all(|known| known.agent_id != one.agent_id) {
+            first.push(one);
+        }
+    }
+    first.sort_by_key(|one| participants.place(&one.agent_id));
+    first
+}
+
+fn proposed(view: &View<'_>, participants: &Participants<'_>) -> Markup {
+    let first = first_texts(view, participants, Yield::Proposal);
+    let Some(stage) = first.first().map(|one| one.stage) else { return Markup::default() };
+    let debate = view.debate;
+    let lost = debate.failures.iter().filter(|failure| {
+        let author = &failure.key.agent_id;
+        failure.key.stage == stage && first.iter().all(|one| one.agent_id != *author)
+    });
+    let lost: BTreeSet<&AgentId> = lost.map(|failure| &failure.key.agent_id).collect();
+    let lost = html! { @for author in lost { " None came from " (participants.chip(author)) ", whose call failed." } };
+    if let [only] = first.as_slice() {
+        let author = participants.chip(&only.agent_id);
+        return html! { p { (author) " wrote the " (noun(debate, stage)) ": " (quoted(&only.content)) (lost) } };
+    }
+    html! {
+        p { (capitalized(&number(first.len()))) " agents wrote " (plain(&debate.words(stage).plural, SHORT)) "." (lost) }
+        ul { @for one in first { li { (participants.chip(&one.agent_id)) ": " (quoted(&one.content)) } } }
+    }
+}
+
+/// What a text says in brief, in its author's words.
+fn quoted(text: &str) -> Markup {
+    let leads = prose::leads(text, LEADS);
+    let leads: Vec<String> = leads.iter().map(|lead| plain(lead, SHORT)).collect();
+    html! {
+        (quote(&gist(text, GIST), GIST))
+        @if leads.len() > 1 {
+            " " span.fate-words {
+                "It begins with: " bdi { (leads.join("; ")) } "."
+            }
+        }
+    }
+}
+
+fn quote(text: &str, chars: usize) -> Markup {
+    // Within quotation marks there are single ones.
+    html! { q { bdi { (plain(text, chars).replace('“', "‘").replace('”', "’")) } } }
+}
+
+/// Debates of speeches: how many of which kind, and what each began with.
+fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
+    let debate = view.debate;
+    let mut kinds: Vec<(StageId, usize)> = Vec::new();
+    for one in texts(debate, Yield::Speech) {
+        match kinds.iter_mut().find(|(stage, _)| *stage == one.stage) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((one.stage, 1)),
+        }
+    }
+    if kinds.is_empty() {
+        return Markup::default();
+    }
+    let is_one = kinds.iter().map(|(_, count)| count).sum::<usize>() == 1;
+    let kinds = kinds.iter().map(|(stage, count)| {
+        let words = debate.words(*stage);
+        let noun = if *count == 1 { words.noun } else { words.plural };
+        format!("{} {}", number(*count), plain(&noun, SHORT))
+    });
+    html! {
+        p { "There " (if is_one { "was" } else { "were" }) " " (list(&kinds.collect::<Vec<_>>())) "." }
+        ul {
+            @for one in first_texts(view, participants, Yield::Speech) {
+                li {
+                    (participants.chip(&one.agent_id))
+                    @if view.has_sides() { @if let Some(side) = view.side_of(&one.agent_id) { " (" (side.name()) ")" } }
+                    ": " (quote(&gist(&one.content, GIST), GIST))
+                }
+            }
+        }
+    }
+}
+
+/// What is said of the points, and those that are named there.
+struct Fought<'l> {
+    said: Markup,
+    named: Vec<&'l Objection>,
+}
+
+/// How much a point was fought over; nothing where its author gave way at once.
+fn heat(one: &Objection) -> u8 {
+    let critics = if one.critic == Some(Standing::Maintained) { 3 } else { 0 };
+    let judge = u8::from(one.ruling.as_ref().is_some_and(|ruling| !ruling.missing)) * 2;
+    let author = match one.answer {
+        Answered::Rejected => 2,
+        Answered::Partly => 1,
+        Answered::Accepted | Answered::Unanswered => 0,
+    };
+    critics + judge + author
+}
+
+fn fought_over<'l>(
+    view: &View<'_>,
+    participants: &Participants<'_>,
+    shown: &'l Shown,
+    places: &BTreeMap<String, usize>,
+) -> Fought<'l> {
+    let ledger = &shown.ledger;
+    if ledger.is_empty() {
+        return Fought { said: without_points(view.debate), named: Vec::new() };
+    }
+    let counts = Counts::of(&ledger.objections);
+    let mut named: Vec<&Objection> = ledger.objections.iter().filter(|one| heat(one) > 1).collect();
+    named.sort_by_key(|one| (std::cmp::Reverse(heat(one)), one.point.severity));
+    let mut groups = alike(&named);
+    let is_more = groups.len() > NAMED;
+    groups.truncate(NAMED);
+    let is_calm = named.is_empty();
+    let blocking = ledger.objections.iter().filter(|one| one.point.severity == Severity::Blocking).count();
+    let said = html! {
+        p {
+            "The critics raised " (counted(counts.all as u64, "point"))
+            @if blocking > 0 && counts.all > blocking { ", " (number(blocking)) " of them blocking" }
+            @if blocking == counts.all { @if blocking == 1 { ", a blocking one" } @else { ", all of them blocking" } }
+            ": " (counts.answers()) "."
+            @if is_calm && counts.unanswered == 0 { " The authors gave way on each." }
+            @if shown.is_derived { " The points were read out of the texts of an older debate." }
+        }
+        @if !groups.is_empty() {
+            ul { @for group in &groups { li { (contested(group, participants, places)) } } }
+        }
+        @if is_more { p { small { a href="#objections" { "All points" } " are below." } } }
+    };
+    Fought { said, named: groups.concat() }
+}
+
+/// What is said of critiques in which no point was read.
+fn without_points(debate: &Debate) -> Markup {
+    let critiques: Vec<&Contribution> = texts(debate, Yield::Critique).collect();
+    if critiques.is_empty() {
+        return Markup::default();
+    }
+    let stage = critiques.first().map(|one| one.stage);
+    let words = stage.map(|stage| debate.words(stage));
+    let noun = words.map(|words| if critiques.len() == 1 { words.noun } else { words.plural }).unwrap_or_default();
+    let said_none = |one: &&&Contribution| {
+        one.reading.as_ref().and_then(|reading| reading.points.as_ref()).is_some_and(Vec::is_empty)
+    };
+    let all_none = critiques.iter().filter(said_none).count() == critiques.len();
+    html! {
+        p {
+            (capitalized(&number(critiques.len()))) " " (plain(&noun, SHORT))
+            @if critiques.len() == 1 { " was" } @else { " were" } " written"
+            @if all_none { ", and none raised an objection." } @else { ". They do not list points one by one." }
+        }
+    }
+}
+
+/// Points in their order, those together that a critic raised against several texts and that went the same way.
+fn alike<'l>(points: &[&'l Objection]) -> Vec<Vec<&'l Objection>> {
+    let mut groups: Vec<Vec<&Objection>> = Vec::new();
+    let mut known: HashMap<(&AgentId, Cow<'_, str>, String), usize> = HashMap::new();
+    for one in points {
+        let place = *known.entry((&one.critic_id, one.point.in_words(), fates(one))).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
+}
+
+/// A point, raised against one text or several, and what each made of it.
+fn contested(group: &[&Objection], participants: &Participants<'_>, places: &BTreeMap<String, usize>) -> Markup {
+    let Some(first) = group.first() else { return Markup::default() };
+    let rejected = first.reason.as_deref().filter(|_| first.answer == Answered::Rejected);
+    html! {
+        (point(first, places)) " "
+        span.fate-words {
+            (participants.chip(&first.critic_id)) " on "
+            @for (place, one) in group.iter().enumerate() {
+                @if place > 0 { ", " }
+                (participants.chip(&one.target_id))
+            }
+            ": " (fates(first))
+            @if let Some(reason) = rejected { " The author’s reason: " (quote(&gist(reason, REASON), REASON)) }
+        }
+    }
+}
+
+/// Its words, as a link to its row.
+fn point(one: &Objection, places: &BTreeMap<String, usize>) -> Markup {
+    let said = quote(&gist(&one.point.in_words(), POINT), POINT);
+    html! {
+        @if let Some(place) = places.get(&one.id.to_string()) { a href={ "#objection-" (place) } { (said) } }
+        @else { (said) }
+    }
+}
+
+/// `rejected by its author, maintained by the critics, upheld by the judge and not met.`
+fn fates(one: &Objection) -> String {
+    let answer = match one.answer {
+        Answered::Accepted => "accepted",
+        Answered::Partly => "accepted in part",
+        Answered::Rejected => "rejected",
+        Answered::Unanswered => "never answered",
+    };
+    let critics = one.critic.map(|standing| match standing {
+        Standing::Maintained => "maintained by the critics",
+        Standing::Withdrawn => "withdrawn",
+    });
+    let judge = one.ruling.as_ref().filter(|ruling| !ruling.missing).map(|ruling| match ruling.decision {
+        Decision::Dismissed => "dismissed by the judge",
+        Decision::Upheld if ruling.is_unmet() => "upheld by the judge but not met",
+        Decision::Upheld => "upheld by the judge and met by the solution",
+    });
+    let fates: Vec<String> = [Some(answer), critics, judge].into_iter().flatten().map(str::to_owned).collect();
+    format!("{}.", fates.join(", then "))
+}
+
+/// What came of it in the texts, and in the minds of those who listened.
+fn changed(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) -> Markup {
+    let members = participants.members().iter();
+    let agents: Vec<_> = members.filter_map(|one| Some((one.chip(), revised(view, one.id, ledger)?))).collect();
+    let movers = Polls::of(view.debate).filter(Polls::is_compared).map(|polls| moved(&polls, participants));
+    html! {
+        @if !agents.is_empty() {
+            ul { @for (agent, said) in &agents { li { (agent) " " (said) } } }
+        }
+        @if let Some(movers) = movers { p { (movers) } }
+    }
+}
+
+/// How often an agent rewrote its text, and how many of its critics' points it took up.
+fn revised(view: &View<'_>, agent: &AgentId, ledger: &Ledger) -> Option<Markup> {
+    let own: Vec<&Contribution> = texts(view.debate, Yield::Proposal).filter(|one| one.agent_id == *agent).collect();
+    let (first, last) = (own.first()?, own.last()?);
+    let times = own.len() - 1;
+    if times == 0 {
+        return None;
+    }
+    let is_same =
+        own.windows(2).all(|pair| matches!(pair, [one, next] if one.without_answers() == next.without_answers()));
+    let (before, after) = (words(&first.without_answers()), words(&last.without_answers()));
+    let against = || ledger.against(agent);
+    let of = |wanted: Answered| against().filter(|one| one.answer == wanted).count();
+    let (all, accepted, partly) = (against().count(), of(Answered::Accepted), of(Answered::Partly));
+    Some(html! {
+        @if is_same { "left its text as it was" }
+        @else {
+            "rewrote its text " (often(times))
+            @if before == after { ", at " (counted(after, "word")) " as before" }
+            @else { ", from " (counted(before, "word")) " to " (thousands(after)) }
+        }
+        @if all > 0 {
+            @if is_same { ", though it" } @else { ", and" }
+            " accepted " (number(accepted)) " of the " (numbered(all, "point")) " against it"
+            @if partly > 0 { " and " (number(partly)) " more in part" }
+        }
+        "."
+    })
+}
+
+/// Who of an audience thinks otherwise than before.
+fn moved(polls: &Polls<'_>, participants: &Participants<'_>) -> Markup {
+    let (Some(before), Some(after)) = (polls.held.first(), polls.held.last()) else { return Markup::default() };
+    let moves: Vec<(&AgentId, &String, &String)> = before
+        .votes
+        .iter()
+        .filter_map(|(voter, vote)| Some((voter, vote, after.votes.get(voter).filter(|now| *now != vote)?)))
+        .collect();
+    html! {
+        @if moves.is_empty() { "Nobody in the audience changed sides." }
+        @for (voter, from, to) in moves {
+            (participants.chip(voter)) " went from " (name(from)) " to " (name(to)) ". "
+        }
+    }
+}
+
+/// Who won, where somebody could.
+fn decided(view: &View<'_>, participants: &Participants<'_>) -> Markup {
+    let debate = view.debate;
+    html! {
+        @if let Some(verdict) = &debate.verdict { p { (verdict_in_words(view, verdict, participants)) } }
+        @if let Some(voting) = &debate.voting { p { (vote_in_words(voting, participants)) } }
+        (last_words(debate))
+    }
+}
+
+/// Where it ended, if there is no answer.
+fn ended(debate: &Debate) -> Markup {
+    let how = match debate.status {
+        Status::Completed => None,
+        Status::Failed => Some("The debate failed"),
+        Status::Paused => Some("The debate was interrupted"),
+        Status::Pending | Status::Running => Some("The debate was still running when it was last saved,"),
+    };
+    html! {
+        @if let (Some(how), None) = (how, &debate.final_solution) {
+            p {
+                (how)
+                @if debate.current_round > 0 { " in round " (debate.current_round) } @else { " before the first round" }
+                ". There is no answer."
+            }
+        }
+    }
+}
+
+/// What those said last who choose among words, such as reviewers.
+fn last_words(debate: &Debate) -> Markup {
+    let in_words = |one: &&Contribution| is_ballot(debate, one) && one.metadata.choice.is_some();
+    let rounds = debate.rounds.iter().rev();
+    let cast = rounds.map(|round| {
+        (round.round_number, round.contributions.iter().map(AsRef::as_ref).filter(in_words).collect::<Vec<_>>())
+    });
+    let Some((round, cast)) = cast.into_iter().find(|(_, cast)| !cast.is_empty()) else { return Markup::default() };
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for word in cast.iter().filter_map(|one| one.metadata.choice.as_deref()) {
+        *counts.entry(word).or_default() += 1;
+    }
+    let said: Vec<String> =
+        counts.iter().map(|(word, count)| format!("{} said “{}”", number(*count), plain(word, SHORT))).collect();
+    let stage = cast.first().map(|one| one.stage);
+    let plural = stage.map(|stage| debate.words(stage).plural).unwrap_or_default();
+    html! { p { "Of the " (plain(&plural, SHORT)) " of round " (round) ", " (list(&said)) "." } }
+}
+
+fn verdict_in_words(view: &View<'_>, verdict: &Verdict, participants: &Participants<'_>) -> Markup {
+    let judged = view.judged();
+    let scores: Vec<String> =
+        judged.iter().filter_map(|id| verdict.scores.get(*id)).map(|value| score(*value)).collect();
+    html! {
+        @match &verdict.winner {
+            Some(winner) => {
+                "The judge decided for " (participants.chip(winner))
+                @if view.has_sides() { @if let Some(side) = view.side_of(winner) { ", " (side.name()) " the motion" } }
+                @if scores.len() > 1 { ", by " (scores.join(" to ")) } "."
+            }
+            None => { "The judge put nobody ahead" @if scores.len() > 1 { ": the scores are " (list(&scores)) } "." }
+        }
+        @if verdict.stable == Some(false) {
+            " The winner changed with the order in which the judge read the " (view.judged_words().several) "."
+        }
+    }
+}
+
+fn vote_in_words(voting: &Voting, participants: &Participants<'_>) -> Markup {
+    let all: u32 = voting.tally.values().sum();
+    html! {
+        @match (&voting.winner, voting.decided_by) {
+            (Some(winner), Decider::Judge) => {
+                (capitalized(voting.undecided_in_words())) "; the judge decided for the text of " (participants.chip(winner)) "."
+            }
+            (Some(winner), Decider::Vote | Decider::Nobody) => {
+                "The text of " (participants.chip(winner)) " won "
+                (voting.tally.get(winner).copied().unwrap_or_default()) " of " (all) " votes."
+            }
+            (None, _) => {
+                @match voting.count.as_ref().and_then(|count| count.undecided) {
+                    Some(why) => { "The vote had no winner: there was " (why.name()) "." }
+                    None => { (capitalized(voting.unbroken_in_words())) "." }
+                }
+            }
+        }
+    }
+}
+
+fn still_open(
+    view: &View<'_>,
+    participants: &Participants<'_>,
+    ledger: &Ledger,
+    named: &[&Objection],
+    places: &BTreeMap<String, usize>,
+) -> Markup {
+    let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.open).collect();
+    let others: Vec<&Objection> =
+        open.iter().copied().filter(|one| named.iter().all(|named| named.id != one.id)).collect();
+    let others = alike(&others);
+    let counts = Counts::of(&ledger.objections);
+    // What was not ruled on counts as upheld, but nobody said so.
+    let is_upheld = |one: &&&Objection| one.ruling.as_ref().is_some_and(|ruling| ruling.is_unmet() && !ruling.missing);
+    let upheld = open.iter().filter(is_upheld).count();
+    let solution = view.debate.final_solution.as_ref();
+    let unmet = solution.map_or(0, |solution| solution.unfulfilled_major_requirements.len());
+    let questions = solution.map_or(0, |solution| solution.open_questions.len());
+    html! {
+        @if !open.is_empty() {
+            p {
+                @if open.len() == 1 { "One point is" } @else { (capitalized(&number(open.len()))) " points are" }
+                " open"
+                @match counts.open.iter().filter(|open| **open > 0).count() {
+                    1 if open.len() > 1 => { ", all of them " (open[0].point.severity.name()) }
+                    1 => { ", a " (open[0].point.severity.name()) " one" }
+                    _ => { ": " (counts.open_by_severity()) }
+                }
+                @if upheld > 0 { "; the judge upheld " (number(upheld)) " that the solution does not meet" }
+                "."
+            }
+            @if !others.is_empty() {
+                ul {
+                    @for group in others.iter().take(NAMED) { li { (contested(group, participants, places)) } }
+                }
+            }
+        } @else if !ledger.is_empty() {
+            p { "No point is open." }
+        }
+        @if unmet > 0 || questions > 0 {
+            @let unmet = (unmet > 0).then(|| format!("{} unfulfilled", numbered(unmet, "major requirement")));
+            @let questions = (questions > 0).then(|| format!("{} open", numbered(questions, "question")));
+            p {
+                "The " a href="#solution" { (title(view.debate).to_lowercase()) } " leaves "
+                (list(&[unmet, questions].into_iter().flatten().collect::<Vec<_>>())) "."
+            }
+        }
+    }
+}
+
+/// `two questions`
+fn numbered(count: usize, noun: &str) -> String {
+    format!("{} {noun}{}", number(count), if count == 1 { "" } else { "s" })
+}
+
+/// `twice`
+fn often(times: usize) -> String {
+    match times {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        more => format!("{} times", number(more)),
+    }
+}
+
+/// Small numbers in words.
+fn number(count: usize) -> String {
+    const WORDS: [&str; 13] =
+        ["none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    WORDS.get(count).map_or_else(|| thousands(count as u64), |word| (*word).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::html as page;
+    use super::*;
+    use dialectic_record::debate::fixture::argued;
+    use dialectic_record::debate::{Poll, StageId, Verdict};
+
+    /// The story that a page tells, a line for each of its parts.
+    fn story_of(debate: &Debate) -> String {
+        let page = page(&View::new(debate, &[], None));
+        let Some((_, story)) = page.split_once("<dl class=\"story\">") else { return String::new() };
+        let parts = story.split("</dl>").next().unwrap_or_default().split("<dt>").skip(1).map(|part| {
+            let pieces = part.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+            pieces.collect::<Vec<_>>().join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+        });
+        parts.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn it_tells_what_the_ledger_holds() {
+        insta::assert_snapshot!(story_of(&argued()), @r"
+        Proposed Two agents wrote proposals. 1 System Architect : text 2 Simplicity Advocate : text
+        Fought over The critics raised 8 points, one of them blocking: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. Failover: A write that is in flight while the leader changes is lost. 2 Simplicity Advocate on 1 System Architect : rejected, then maintained by the critics, then upheld by the judge but not met. The author’s reason: All of ours do. Nobody knows what a lease costs. 2 Simplicity Advocate on 1 System Architect : accepted in part, then upheld by the judge and met by the solution. The header has no name. 1 System Architect on 2 Simplicity Advocate : rejected, then withdrawn. The author’s reason: It needs none.
+        Changed 1 System Architect left its text as it was, though it accepted two of the six points against it and one more in part. 2 Simplicity Advocate left its text as it was, though it accepted one of the two points against it.
+        Still open Five points are open: 1 blocking, 2 major, 2 minor; the judge upheld one that the solution does not meet. Operation: Who is called at night? 2 Simplicity Advocate on 1 System Architect : never answered. Names: A bucket is a window elsewhere. 2 Simplicity Advocate on 1 System Architect : accepted. The table has no index. 2 Simplicity Advocate on 1 System Architect : never answered.
+        ");
+    }
+
+    #[test]
+    fn it_says_nothing_of_what_the_record_does_not_hold() {
+        let mut bare = argued();
+        for round in &mut bare.rounds {
+            round.contributions.retain(|one| one.target_agent_id.is_none());
+        }
+        bare.final_solution = None;
+        let told = story_of(&bare);
+        assert!(!told.contains("Fought over") && !told.contains("Still open"), "{told}");
+        bare.status = Status::Failed;
+        assert!(
+            story_of(&bare).contains("Ended The debate failed in round 2. There is no answer."),
+            "{}",
+            story_of(&bare)
+        );
+        bare.rounds.clear();
+        bare.status = Status::Completed;
+        assert_eq!(story_of(&bare), "");
+    }
+
+    #[test]
+    fn critiques_without_points_are_counted_and_no_more() {
+        let mut silent = argued();
+        for one in silent.rounds.iter_mut().flat_map(|round| &mut round.contributions) {
+            let one = Arc::make_mut(one);
+            if let Some(reading) = &mut one.reading {
+                (reading.points, reading.answers, reading.rechecks) = (Some(Vec::new()), Vec::new(), Vec::new());
+            }
+        }
+        assert!(
+            story_of(&silent).contains("Fought over Four critiques were written, and none raised an objection."),
+            "{}",
+            story_of(&silent)
+        );
+    }
+
+    #[test]
+    fn an_audience_and_a_verdict_are_told_as_they_are() {
+        let mut debate = argued();
+        let (architect, kiss) = (AgentId::new("agent-architect"), AgentId::new("agent-kiss"));
+        let votes = |vote: &str| [(architect.clone(), vote.to_owned()), (kiss.clone(), "for".to_owned())].into();
+        let poll = |stage, vote: &str| Poll { votes: votes(vote), ..Poll::of(StageId::new(stage)) };
+        debate.polls = vec![poll("early", "undecided"), poll("late", "against")];
+        let scores = [(architect.clone(), 81.0), (kiss.clone(), 74.0)].into();
+        debate.verdict = Some(Verdict {
+            winner: Some(architect),
+            scores,
+            criteria: std::collections::BTreeMap::new(),
+            reasoning: String::new(),
+            by_criterion: std::collections::BTreeMap::new(),
+            missing: std::collections::BTreeMap::new(),
+            stable: Some(false),
+        });
+        let told = story_of(&debate);
+        assert!(told.contains("1 System Architect went from undecided to against ."), "{told}");
+        let verdict = "The judge decided for 1 System Architect , by 81 to 74. The winner changed with the order in which \
+                       the judge read the texts.";
+        assert!(told.contains(verdict), "{told}");
+    }
+}

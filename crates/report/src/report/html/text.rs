@@ -1,0 +1,415 @@
+//! Text of models and users: Markdown as HTML that runs nothing, loads nothing and stays in its place.
+
+use std::fmt::{self, Write as _};
+
+use comrak::html::{ChildRendering, Context, format_document_with_formatter, format_node_default};
+use comrak::nodes::{Node, NodeValue};
+use comrak::options::Plugins;
+use comrak::{Arena, parse_document};
+use maud::{Markup, PreEscaped, html};
+
+use crate::report::prose::{self, Line, RENDERED_BYTES};
+use dialectic_record::debate::{Debate, StageId};
+
+/// Characters of a name and of what else has to stay short, whatever a record holds.
+pub(super) const SHORT: usize = 60;
+/// Nested quotes and lists can make much of little.
+const GROWTH: usize = 12;
+
+/// How line breaks inside a paragraph are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Breaks {
+    /// As spaces, like Markdown has it.
+    Soft,
+    /// As line breaks, like people who type plain text mean them.
+    Hard,
+}
+
+/// What rendering needs to know at each node.
+#[derive(Default)]
+struct Place {
+    /// The level of the page that the text's highest headings get.
+    top: u8,
+    /// The level of the text's highest headings.
+    highest: u8,
+}
+
+/// Markdown of a model. Its highest headings become `<h{top}>`.
+pub(super) fn markdown(text: &str, top: u8) -> Markup {
+    rendered(text, top, Breaks::Soft)
+}
+
+/// Text of the user, who may not have thought of Markdown: its line breaks are kept.
+pub(super) fn typed(text: &str, top: u8) -> Markup {
+    rendered(text, top, Breaks::Hard)
+}
+
+/// Text as it was written, in a box of its own: code, JSON, whatever is too long to be prose.
+pub(super) fn verbatim(text: &str) -> Markup {
+    // A browser drops a line break at the beginning, so that one of the text's own would be lost.
+    html! { pre.verbatim dir="auto" tabindex="0" { "\n" (text) } }
+}
+
+/// A name, an id or another short text of unknown origin, which cannot change the direction of what is around it.
+pub(super) fn name(text: &str) -> Markup {
+    html! { bdi { (text) } }
+}
+
+/// What one result of a stage is called.
+pub(super) fn noun(debate: &Debate, stage: StageId) -> String {
+    plain(&debate.words(stage).noun, SHORT)
+}
+
+/// `text` for a title or an attribute, which know no `<bdi>`: on one line, without characters that steer, at most
+/// `chars` characters long.
+pub(super) fn plain(text: &str, chars: usize) -> String {
+    // More than enough to fill the line, so that a huge text costs no more than a long one.
+    let beginning = dialectic_base::markdown::truncate(text.trim_start(), chars.saturating_mul(4));
+    let line = dialectic_base::sanitize::one_line(beginning);
+    let cut = dialectic_base::markdown::truncate(&line, chars);
+    if cut.len() == line.len() && beginning.len() == text.trim_start().len() { line } else { format!("{cut}…") }
+}
+
+/// How many words a text has; marks that stand by themselves are none.
+pub(super) fn words(text: &str) -> u64 {
+    text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count() as u64
+}
+
+/// Markdown of a model, and its lines as a reader sees them.
+pub(super) fn markdown_and_lines(text: &str, top: u8) -> (Markup, Vec<Line>) {
+    let mut lines = None;
+    let shown = shown(text, top, Breaks::Soft, &mut |document| lines = Some(prose::lines_of(document)));
+    (shown, lines.unwrap_or_else(|| prose::written(text)))
+}
+
+fn rendered(text: &str, top: u8, breaks: Breaks) -> Markup {
+    shown(text, top, breaks, &mut |_| {})
+}
+
+/// A text as HTML. `read` is handed what it was parsed into, where it is short enough for that.
+fn shown(text: &str, top: u8, breaks: Breaks, read: &mut dyn FnMut(Node<'_>)) -> Markup {
+    if text.trim().is_empty() {
+        return html! { p.none { "There is no text." } };
+    }
+    // Nobody reads longer ones as prose, and Markdown of that size can nest deep enough to bring a browser to its knees.
+    let rendered = (text.len() <= RENDERED_BYTES).then(|| render(text, top, breaks, read)).flatten();
+    match rendered.filter(|html| html.len() <= text.len().saturating_mul(GROWTH).saturating_add(4096)) {
+        Some(rendered) => html! { div.text dir="auto" { (PreEscaped(rendered)) } },
+        None => verbatim(text),
+    }
+}
+
+fn render(text: &str, top: u8, breaks: Breaks, read: &mut dyn FnMut(Node<'_>)) -> Option<String> {
+    let mut options = prose::options();
+    options.render.hardbreaks = breaks == Breaks::Hard;
+    options.render.escape = true;
+    let arena = Arena::new();
+    let document = parse_document(&arena, text, &options);
+    read(document);
+    let levels = document.descendants().filter_map(|node| match node.data().value {
+        NodeValue::Heading(heading) => Some(heading.level),
+        _ => None,
+    });
+    let place = Place { top, highest: levels.min().unwrap_or(1) };
+    let mut html = String::with_capacity(text.len() + text.len() / 4);
+    format_document_with_formatter(document, &options, &mut html, &Plugins::default(), write_node, place).ok()?;
+    Some(html)
+}
+
+/// The nodes that this page shows in a way of its own; all others as comrak does.
+fn write_node(
+    context: &mut Context<'_, '_, Place>,
+    node: Node<'_>,
+    entering: bool,
+) -> Result<ChildRendering, fmt::Error> {
+    match &node.data().value {
+        NodeValue::Heading(heading) => {
+            let level = heading.level.saturating_sub(context.user.highest).saturating_add(context.user.top).min(6);
+            if entering {
+                write!(context, "\n<h{level}>")?;
+            } else {
+                writeln!(context, "</h{level}>")?;
+            }
+            Ok(ChildRendering::HTML)
+        }
+        // What such a link would do is not asked for; its text stays.
+        NodeValue::Link(link) if !leads_to_a_page(&link.url) => Ok(ChildRendering::HTML),
+        // Nothing is loaded: an image is a link to it.
+        NodeValue::Image(image) => {
+            let shown = leads_to_a_page(&image.url) && !is_inside_link(node);
+            match (entering, shown) {
+                (true, true) => {
+                    context.write_str("<a href=\"")?;
+                    context.escape_href(&image.url)?;
+                    context.write_str("\">[image: ")?;
+                }
+                (true, false) => context.write_str("[image: ")?,
+                (false, true) => context.write_str("]</a>")?,
+                (false, false) => context.write_str("]")?,
+            }
+            Ok(if entering { ChildRendering::Plain } else { ChildRendering::HTML })
+        }
+        NodeValue::Table(_) => {
+            if entering {
+                context.write_str("\n<div class=\"scroll\" role=\"group\" aria-label=\"Table\" tabindex=\"0\">")?;
+            }
+            let children = format_node_default(context, node, entering)?;
+            if !entering {
+                context.write_str("</div>\n")?;
+            }
+            Ok(children)
+        }
+        NodeValue::CodeBlock(block) => {
+            if entering {
+                write_pre(context, &block.literal)?;
+            }
+            Ok(ChildRendering::HTML)
+        }
+        NodeValue::HtmlBlock(block) => {
+            if entering {
+                write_pre(context, &block.literal)?;
+            }
+            Ok(ChildRendering::HTML)
+        }
+        _ => format_node_default(context, node, entering),
+    }
+}
+
+fn write_pre(context: &mut Context<'_, '_, Place>, literal: &str) -> fmt::Result {
+    context.write_str("\n<pre tabindex=\"0\"><code>")?;
+    context.escape(literal)?;
+    context.write_str("</code></pre>\n")
+}
+
+/// Whether following a link does no more than open a page or write a mail. All else is dropped, `javascript:` and
+/// `data:` as well as paths and anchors, which mean nothing here.
+fn leads_to_a_page(url: &str) -> bool {
+    let scheme = url.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+    scheme.is_some_and(|scheme| ["http", "https", "mailto"].contains(&scheme.as_str()))
+}
+
+fn is_inside_link(node: Node<'_>) -> bool {
+    node.ancestors().skip(1).any(|above| matches!(above.data().value, NodeValue::Link(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn as_html(text: &str) -> String {
+        markdown(text, 3).into_string()
+    }
+
+    /// The tags of a page with all their attributes, as a browser sees them.
+    fn tags(html: &str) -> Vec<&str> {
+        html.split('<').skip(1).filter_map(|piece| piece.split('>').next()).collect()
+    }
+
+    /// Panics unless every tag is one that this module means to write.
+    fn assert_harmless(text: &str, html: &str) {
+        const PLAIN: [&str; 25] = [
+            "p",
+            "em",
+            "strong",
+            "del",
+            "ul",
+            "ol",
+            "li",
+            "blockquote",
+            "hr /",
+            "br /",
+            "code",
+            "h3",
+            "h4",
+            "h5",
+            "h6",
+            "table",
+            "thead",
+            "tbody",
+            "tr",
+            "th",
+            "td",
+            "a",
+            "div",
+            "pre",
+            "bdi",
+        ];
+        for tag in tags(html) {
+            let name = tag.strip_prefix('/').unwrap_or(tag);
+            let attributes = [
+                "a href=\"http://",
+                "a href=\"https://",
+                "a href=\"mailto:",
+                "a href=\"HTTP://",
+                "ol start=\"",
+                "th align=\"",
+                "td align=\"",
+                "input type=\"checkbox\" disabled=\"\" /",
+                "input type=\"checkbox\" checked=\"\" disabled=\"\" /",
+                "pre tabindex=\"0\"",
+                "pre class=\"verbatim\" dir=\"auto\" tabindex=\"0\"",
+                "div class=\"text\" dir=\"auto\"",
+                "p class=\"none\"",
+                "div class=\"scroll\" role=\"group\" aria-label=\"Table\" tabindex=\"0\"",
+            ];
+            let known = PLAIN.contains(&name) || attributes.iter().any(|known| tag.starts_with(known));
+            // Nothing but what is listed, no further attribute behind a quote.
+            let handler = tag.to_ascii_lowercase().contains(" on") && !tag.starts_with("a href");
+            assert!(known && !handler, "<{tag}> came of {text:?}: {html}");
+        }
+    }
+
+    #[test]
+    fn html_of_a_model_is_shown_as_text() {
+        for text in [
+            "<script>alert(1)</script>",
+            "a <img src=x onerror=alert(1)> b",
+            "<svg/onload=alert(1)>",
+            "</pre></div><script>",
+            "```html\n</code></pre><script>\n```",
+            "`</code><script>`",
+            "<!-- --><iframe src=javascript:alert(1)>",
+            "<a href=\"javascript:alert(1)\">x</a>",
+            "| a |\n| - |\n| <b onclick=x> |",
+            "&lt;script&gt;",
+            "<details open ontoggle=x>",
+            "<![CDATA[<script>]]>",
+            "<?php ?><script>",
+            "<style>*{}</style>",
+            "~~~\" onmouseover=\"x\n~~~",
+        ] {
+            let html = as_html(text);
+            assert_harmless(text, &html);
+            assert!(!html.contains("<script") && !html.contains("<img"), "{html}");
+        }
+        assert!(as_html("<script>x</script>").contains("&lt;script&gt;x&lt;/script&gt;"));
+    }
+
+    #[test]
+    fn links_open_pages_and_nothing_else() {
+        for url in [
+            "javascript:alert(1)",
+            "JaVaScRiPt:alert(1)",
+            " javascript:x",
+            "java\tscript:x",
+            "javascript&colon;x",
+            "&#106;avascript:x",
+            "data:text/html,<script>x</script>",
+            "vbscript:x",
+            "file:///etc/passwd",
+            "#solution",
+            "/x",
+            "x.html",
+            "//host/x",
+            "blob:x",
+        ] {
+            for text in [
+                format!("[words](<{url}>)"),
+                format!("![words](<{url}>)"),
+                format!("[words][r]\n\n[r]: <{url}>"),
+                format!("<{url}>"),
+            ] {
+                let html = as_html(&text);
+                assert!(!html.contains("<a ") && !html.contains("<img"), "{text}: {html}");
+            }
+            assert!(as_html(&format!("[words](<{url}>)")).contains("words"));
+        }
+        assert!(
+            as_html("[w](https://example.org/a?b=1&c=2)")
+                .contains("<a href=\"https://example.org/a?b=1&amp;c=2\">w</a>")
+        );
+        assert_harmless("", &as_html("[w](https://e.org/\"onclick=\"x \"t\")"));
+        assert!(as_html("![alt](https://e.org/i.png)").contains("<a href=\"https://e.org/i.png\">[image: alt]</a>"));
+        assert!(
+            as_html("[![alt](https://e.org/i.png)](https://e.org)")
+                .contains("<a href=\"https://e.org\">[image: alt]</a>")
+        );
+    }
+
+    #[test]
+    fn headings_go_below_those_of_the_page() {
+        let shown = as_html("# One\n\n### Two\n\n###### Six\n");
+        assert!(
+            shown.contains("<h3>One</h3>") && shown.contains("<h5>Two</h5>") && shown.contains("<h6>Six</h6>"),
+            "{shown}"
+        );
+        let shown = as_html("## One\n\n### Two\n");
+        assert!(shown.contains("<h3>One</h3>") && shown.contains("<h4>Two</h4>"), "{shown}");
+    }
+
+    #[test]
+    fn wide_parts_scroll_on_their_own_and_users_keep_their_line_breaks() {
+        let table = as_html("| a | b |\n| - | -: |\n| 1 | 2 |\n");
+        assert!(table.contains("tabindex=\"0\">\n<table>") || table.contains("tabindex=\"0\"><table>"), "{table}");
+        assert!(table.contains("</table>\n</div>"), "{table}");
+        assert!(as_html("```rust\nlet a = 1;\n```").contains("<pre tabindex=\"0\"><code>let a = 1;\n</code></pre>"));
+        assert!(typed("a\nb", 3).into_string().contains("a<br />\nb"));
+        assert!(as_html("- [x] done\n- [ ] ~~open~~\n").contains("checked"));
+    }
+
+    #[test]
+    fn texts_that_would_drown_a_browser_are_shown_as_they_are() {
+        for text in ["x".repeat(200_000), ">".repeat(100_000), "- ".repeat(60_000), "[".repeat(60_000)] {
+            let html = as_html(&text);
+            assert_harmless("", &html);
+            assert!(html.len() < text.len() * 16 + 8192, "{}", html.len());
+        }
+        assert!(as_html(&">".repeat(100_000)).starts_with("<pre class=\"verbatim\""));
+    }
+
+    #[test]
+    fn plain_text_is_one_short_line_that_steers_nothing() {
+        assert_eq!(plain("  a\n b \u{202e}c ", 20), "a b \u{fffd}c");
+        assert_eq!(plain("abcdef", 3), "abc…");
+        assert_eq!(plain(&" ".repeat(50), 3), "");
+    }
+
+    #[test]
+    fn markup_is_made_of_text_in_known_places_alone() {
+        let sources = ["page.rs", "text.rs"];
+        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/report/src/report");
+        let mut directories = vec![directory];
+        let mut making = Vec::new();
+        while let Some(directory) = directories.pop() {
+            for path in std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().path()) {
+                if path.is_dir() {
+                    directories.push(path);
+                } else if std::fs::read_to_string(&path).unwrap().contains("PreEscaped(") {
+                    making.push(path.file_name().unwrap().to_string_lossy().into_owned());
+                }
+            }
+        }
+        making.sort_unstable();
+        assert_eq!(making, sources);
+    }
+
+    /// The text that a browser makes of escaped text.
+    fn read(html: &str) -> String {
+        let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
+        entities.iter().fold(html.to_owned(), |html, (entity, c)| html.replace(entity, c))
+    }
+
+    /// Pieces of Markdown and HTML, and what attacks are made of.
+    const PIECES: &str =
+        "[<>&\"'`|\\[\\]()!#*_~:;=/\\\\ \\n-]|javascript:|on[a-z]{1,5}=|https?://|script|<a |<img |</|[a-z]";
+
+    proptest! {
+        #[test]
+        fn text_put_into_a_page_comes_out_as_text(text in "(?s).*|[&<>\"'#a-z;/ ]*") {
+            let html = html! { p title=(text) { (text) } }.into_string();
+            let inside = html.strip_prefix("<p title=\"").and_then(|html| html.strip_suffix("</p>")).unwrap();
+            let (attribute, content) = inside.split_once("\">").unwrap();
+            prop_assert!(!attribute.contains(['<', '>', '"']) && !content.contains(['<', '>', '"']), "{html}");
+            prop_assert_eq!(read(attribute), text.as_str());
+            prop_assert_eq!(read(content), text);
+        }
+
+        #[test]
+        fn any_markdown_is_harmless(pieces in proptest::collection::vec(PIECES, 0..60)) {
+            let text = pieces.concat();
+            assert_harmless(&text, &as_html(&text));
+        }
+    }
+}

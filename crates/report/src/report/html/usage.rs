@@ -1,0 +1,109 @@
+//! What the debate took: tokens and cost by agent and round, and by model.
+
+use maud::{Markup, Render, html};
+
+use crate::report::View;
+use crate::report::stages::Period;
+use dialectic_base::figures::{cost, sum_of_tokens, thousands};
+use dialectic_record::debate::ModelUsage;
+
+use super::calls::Call;
+use super::elements::{Column, bar, table};
+use super::participants::{Member, Participants};
+use super::spending::{Amounts, Spending};
+use super::text::name;
+
+/// The section.
+pub(super) fn usage(view: &View<'_>, participants: &Participants<'_>, calls: &[Call<'_>]) -> Markup {
+    let spending = Spending::of(view, participants, calls);
+    html! {
+        @if !spending.periods().is_empty() {
+            @if calls.is_empty() {
+                p.lead {
+                    "There is no journal, so these figures are what the saved texts say of themselves. The judge's calls "
+                    "and what each call cost are not on record."
+                }
+            }
+            (by_agent(participants, &spending))
+        }
+        @if !view.debate.usage.is_empty() { (by_model(view)) }
+    }
+}
+
+fn by_agent(participants: &Participants<'_>, spending: &Spending) -> Markup {
+    let periods = spending.periods();
+    let members = participants.members();
+    let cells =
+        (0..members.len()).flat_map(|place| periods.iter().filter_map(move |period| spending.at(place, *period)));
+    let most = cells.map(|amounts| amounts.known_tokens).max().unwrap_or(0);
+    let rows = html! {
+        @for (place, member) in members.iter().enumerate() {
+            tr {
+                th scope="row" { (member.chip()) }
+                @for period in &periods { (cell(spending.at(place, *period), member, most)) }
+                td.number.total { (figures(&spending.sum(|who, _| who == place))) }
+            }
+        }
+    };
+    let foot = html! {
+        tr {
+            th scope="row" { "All" }
+            @for period in &periods { td.number { (figures(&spending.sum(|_, when| when == *period))) } }
+            td.number.total { (figures(&spending.sum(|_, _| true))) }
+        }
+    };
+    let labels = periods.iter().map(|period| Column::number(label(*period)));
+    let columns: Vec<Column> =
+        [Column::words("Who")].into_iter().chain(labels).chain([Column::number("All")]).collect();
+    table("usage", "Tokens and cost by agent and round; bars compare tokens", &columns, &rows, Some(&foot))
+}
+
+fn label(period: Period) -> String {
+    match period {
+        Period::Before => "Before".to_owned(),
+        Period::Round(round) => format!("Round {round}"),
+        Period::Closing => "Closing".to_owned(),
+    }
+}
+
+fn cell(amounts: Option<Amounts>, member: &Member<'_>, most: u64) -> Markup {
+    html! {
+        td.number {
+            @if let Some(amounts) = amounts {
+                (figures(&amounts)) (bar(&member.colour, amounts.known_tokens, most))
+            } @else {
+                span.none { "–" }
+            }
+        }
+    }
+}
+
+fn figures(amounts: &Amounts) -> Markup {
+    html! { (amounts.tokens()) " " small { (cost(amounts.cost)) } }
+}
+
+fn by_model(view: &View<'_>) -> Markup {
+    let rows = html! { @for (model, usage) in &view.debate.usage { (row(name(model), usage)) } };
+    let foot = (view.debate.usage.len() > 1).then(|| row("All", &view.debate.total_usage()));
+    let numbers = ["Calls", "Input", "Cached", "Output", "Cost"].map(Column::number);
+    let columns: Vec<Column> = [Column::words("Model")].into_iter().chain(numbers).collect();
+    let caption = "Calls, tokens and cost by model; cached input is a part of the input";
+    let all = view.debate.total_usage();
+    html! {
+        (table("models", caption, &columns, &rows, foot.as_ref()))
+        @if all.silent_calls > 0 {
+            p.lead { "In all: " (sum_of_tokens(view.debate.total_tokens(), all.silent_calls)) }
+        }
+    }
+}
+
+fn row(heading: impl Render, usage: &ModelUsage) -> Markup {
+    let counts = [usage.requests, usage.input_tokens, usage.cached_input_tokens, usage.output_tokens];
+    html! {
+        tr {
+            th scope="row" { (heading) }
+            @for count in counts { td.number { (thousands(count)) } }
+            td.number { (cost(usage.cost_usd)) }
+        }
+    }
+}

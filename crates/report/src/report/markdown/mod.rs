@@ -1,0 +1,186 @@
+//! The report as Markdown, in the form that older files have always had: whoever reads those by program goes on to.
+//!
+//! What a model or a user wrote stands in fences that are longer than any inside, or is escaped where it is part of a
+//! line: whatever it says, the headings, tables and blocks of a report are its own.
+
+mod contest;
+mod objections;
+mod participants;
+mod rounds;
+mod run;
+mod verdict;
+
+use std::{fmt, io};
+
+use chrono::Local;
+
+use dialectic_base::figures::{UNKNOWN, counted};
+use dialectic_base::markdown::{fence, heading, inline, line};
+use dialectic_record::debate::Attachment;
+
+use super::View;
+use super::stages::{self, capitalized};
+
+/// How much a report says of each contribution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// Who said what.
+    Plain,
+    /// What it took, too: latency and tokens.
+    Verbose,
+}
+
+/// Writes the report of a debate as Markdown to `out`, in many pieces: the texts of a debate may be large, and are not
+/// gathered. Its time is local.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn markdown(view: &View<'_>, detail: Detail, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut out = Document { out, written: Ok(()) };
+    head(&mut out, view);
+    participants::agents(&mut out, view);
+    clarifications(&mut out, view);
+    participants::judge(&mut out, view);
+    run::write(&mut out, view);
+    rounds::write(&mut out, view, detail);
+    solution(&mut out, view);
+    // The final solution is a part of the rounds by its heading, so this is behind both.
+    objections::write(&mut out, view);
+    follow_ups(&mut out, view);
+    out.written
+}
+
+fn head(out: &mut Document<'_>, view: &View<'_>) {
+    let problem = &view.debate.problem;
+    let first_line = problem.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let created = view.debate.created_at;
+    let time = created.map(|at| at.utc().with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string());
+    out.line(format_args!("# Debate: {}", heading(first_line)));
+    out.line(format_args!("Time: {}\n", time.as_deref().unwrap_or(UNKNOWN)));
+    out.line("## Problem Description");
+    out.fenced(problem);
+    out.line("");
+    attachments(out, view);
+}
+
+/// Which files everybody had beside the problem; their texts are in the record.
+fn attachments(out: &mut Document<'_>, view: &View<'_>) {
+    if view.debate.attachments.is_empty() {
+        return;
+    }
+    out.line("## Attachments\n");
+    for Attachment { name, sha256, text } in view.debate.attachments.iter() {
+        let length = counted(text.chars().count() as u64, "character");
+        out.line(format_args!("- {}: {length}, SHA-256 {}", line(name), inline(sha256)));
+    }
+    out.line("");
+}
+
+/// What the agents asked, and what the user answered.
+fn clarifications(out: &mut Document<'_>, view: &View<'_>) {
+    let groups = view.debate.clarifications.as_deref().unwrap_or_default();
+    if groups.iter().all(|group| group.items.is_empty()) {
+        return;
+    }
+    out.line("## Clarifications\n");
+    for group in groups.iter().filter(|group| !group.items.is_empty()) {
+        out.line(format_args!("### {}", heading(&format!("{} ({})", group.agent_name, group.role))));
+        for item in &group.items {
+            out.line(format_args!("Question ({}):\n", inline(&item.id)));
+            out.fenced(&item.question);
+            if item.answer.is_empty() {
+                out.line("\nNot answered yet.\n");
+            } else {
+                out.line("\nAnswer:\n");
+                out.fenced(&item.answer);
+                out.line("");
+            }
+        }
+    }
+    out.line("");
+}
+
+fn solution(out: &mut Document<'_>, view: &View<'_>) {
+    out.line(format_args!("### {}", heading(&format!("Final {}", capitalized(stages::answer(view.debate))))));
+    let solution = view.debate.final_solution.as_ref();
+    out.fenced(solution.map_or("No final solution available.", |solution| &solution.description));
+}
+
+/// What the user asked afterwards, and what the judge answered.
+fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
+    let asked = &view.debate.follow_ups;
+    if asked.is_empty() {
+        return;
+    }
+    out.line("\n## Follow-ups\n");
+    for (number, one) in (1..).zip(asked) {
+        out.line(format_args!("### Question {number}\n"));
+        out.fenced(&one.question);
+        match &one.answer {
+            Some(answer) => {
+                out.line("\nAnswer:\n");
+                out.fenced(answer);
+                out.line("");
+            }
+            None => out.line("\nNot answered.\n"),
+        }
+    }
+}
+
+/// A report as it grows. The first error is kept, and nothing is written behind it.
+struct Document<'a> {
+    out: &'a mut dyn io::Write,
+    written: io::Result<()>,
+}
+
+impl Document<'_> {
+    /// Appends `text`.
+    fn push(&mut self, text: impl fmt::Display) {
+        if self.written.is_ok() {
+            self.written = write!(self.out, "{text}");
+        }
+    }
+
+    /// Appends `line` and a line break.
+    fn line(&mut self, line: impl fmt::Display) {
+        self.push(format_args!("{line}\n"));
+    }
+
+    /// Appends `content` in a fence of its own.
+    fn fenced(&mut self, content: &str) {
+        let fence = fence(content);
+        self.push(format_args!("{fence}text\n{content}\n{fence}\n"));
+    }
+
+    /// Appends a row of a table. The cells are Markdown.
+    fn row<T: fmt::Display>(&mut self, cells: impl IntoIterator<Item = T>) {
+        self.push("|");
+        for cell in cells {
+            self.push(format_args!(" {cell} |"));
+        }
+        self.push("\n");
+    }
+
+    /// Appends a table with a blank line behind it. The columns of the names that begin with `>` are set flush right;
+    /// the names are Markdown as well.
+    fn table<R>(&mut self, names: &[&str], rows: impl IntoIterator<Item = R>)
+    where
+        R: IntoIterator<Item: fmt::Display>,
+    {
+        self.row(names.iter().map(|name| name.strip_prefix('>').unwrap_or(name)));
+        self.row(names.iter().map(|name| if name.starts_with('>') { "---:" } else { "---" }));
+        for row in rows {
+            self.row(row);
+        }
+        self.line("");
+    }
+}
+
+/// An id within a line: in italics, and `N/A` where there is none to show.
+fn id(id: &str) -> String {
+    let shown = inline(id);
+    if shown.is_empty() { UNKNOWN.to_owned() } else { format!("*{shown}*") }
+}
+
+#[cfg(test)]
+mod tests;

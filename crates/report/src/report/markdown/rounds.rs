@@ -1,0 +1,81 @@
+//! The rounds, and what was said in them.
+
+use dialectic_base::figures::{UNKNOWN, score};
+use dialectic_base::markdown::{heading, inline};
+use dialectic_record::debate::{Contribution, Debate, Yield};
+
+use super::super::View;
+use super::super::stages::{Section, sections};
+use super::{Detail, Document, id};
+
+pub(super) fn write(out: &mut Document<'_>, view: &View<'_>, detail: Detail) {
+    out.line("## Rounds\n");
+    if view.debate.rounds.is_empty() {
+        out.line("No rounds yet.\n");
+    }
+    for round in &view.debate.rounds {
+        out.line(format_args!("### Round {}\n", round.round_number));
+        for section in sections(view.debate, round) {
+            write_section(out, view.debate, &section, detail);
+        }
+    }
+}
+
+fn write_section(out: &mut Document<'_>, debate: &Debate, section: &Section<'_>, detail: Detail) {
+    out.line(format_args!("#### {}", heading(&section.title)));
+    if section.contributions.is_empty() {
+        out.line(format_args!("{}\n", inline(&section.empty)));
+    }
+    for contribution in &section.contributions {
+        out.line(format_args!("{}{}:", who(debate, contribution), took(contribution, detail)));
+        out.fenced(&contribution.content);
+        out.line("");
+    }
+}
+
+/// Who said it, and about whom or for what.
+fn who(debate: &Debate, contribution: &Contribution) -> String {
+    let agent = id(contribution.agent_id.as_str());
+    let target = contribution.target_agent_id.as_ref().map(|target| id(target.as_str()));
+    let metadata = &contribution.metadata;
+    match (debate.yield_of(contribution), &metadata.choice, target) {
+        (Some(Yield::Ballot), Some(choice), _) => {
+            let sure = metadata.confidence.map(|sure| format!(", {} of 100 sure", score(sure))).unwrap_or_default();
+            format!("Agent {agent}, {}{sure}", id(choice))
+        }
+        (Some(Yield::Critique | Yield::Ballot), _, target) => {
+            format!("{agent} &rarr; {}", target.as_deref().unwrap_or(UNKNOWN))
+        }
+        (Some(Yield::Speech) | None, _, Some(target)) => format!("{agent} &rarr; {target}"),
+        (
+            Some(
+                Yield::Material
+                | Yield::Team
+                | Yield::Agreement
+                | Yield::Challenge
+                | Yield::Kinds
+                | Yield::Similarity
+                | Yield::Proposal
+                | Yield::Questions
+                | Yield::Summary
+                | Yield::Score
+                | Yield::Verdict
+                | Yield::Solution,
+            ),
+            ..,
+        )
+        | (Some(Yield::Speech) | None, _, None) => format!("Agent {agent}"),
+    }
+}
+
+fn took(contribution: &Contribution, detail: Detail) -> String {
+    let known =
+        |figure: Option<u64>, unit: &str| figure.map_or_else(|| UNKNOWN.to_owned(), |figure| format!("{figure}{unit}"));
+    let metadata = &contribution.metadata;
+    match detail {
+        Detail::Plain => String::new(),
+        Detail::Verbose => {
+            format!(" (latency={}, tokens={})", known(metadata.latency_ms, "ms"), known(metadata.tokens_used, ""))
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! A debate at a glance: how it went, what came of it, and what stayed open.
+
+use std::fmt::Write as _;
+
+use dialectic_base::figures::{counted, duration, named_cost, score};
+use dialectic_base::markdown::{heading, inline, truncate};
+use dialectic_record::debate::{AgentId, Attachment, Counts, Debate, Ledger, Objection, Round, Winner, WonBy};
+
+use super::View;
+use super::decision::{below, without_assessment};
+
+/// Characters of the solution's beginning that are enough to know what it is about.
+const BEGINNING: usize = 400;
+/// Items of a list that are shown.
+const MOST: usize = 5;
+/// Characters of a hash that are enough to tell files apart, as Git shows them.
+const HASH: usize = 12;
+/// Characters of an item.
+const ITEM: usize = 300;
+
+/// The overview as Markdown. `name` is what a person types for the debate.
+#[must_use]
+pub fn overview(view: &View<'_>, name: &str) -> String {
+    let debate = view.debate;
+    let mut page = format!("# {}\n\n{}", heading(debate.title()), facts(debate));
+    let ledger = Ledger::shown(debate).ledger;
+    let rest = debate.problem.trim().split_once('\n').map(|(_, rest)| rest.trim()).unwrap_or_default();
+    if !rest.is_empty() {
+        section(&mut page, "The problem", &beginning(rest));
+    }
+    let attached = debate.attachments.iter().map(|Attachment { name, sha256, text }| {
+        let length = counted(text.chars().count() as u64, "character");
+        format!("{}: {length}, SHA-256 {}", inline(name), inline(truncate(sha256, HASH)))
+    });
+    list(&mut page, "Attachments", attached.collect());
+    let participants = view.agents.iter().chain([&view.judge]).map(|one| {
+        let role = if one.id == view.judge.id { "judge" } else { &one.role };
+        format!("{} ({}): {}", inline(&one.name), inline(role), inline(&one.model))
+    });
+    list(&mut page, "Who took part", participants.collect());
+    list(&mut page, "How it went", debate.rounds.iter().map(|round| course(debate, round, &ledger)).collect());
+    decided(&mut page, view);
+    let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.open).collect();
+    let points = open.iter().map(|one| {
+        let (critic, target) = (inline(view.name_of(&one.critic_id)), inline(view.name_of(&one.target_id)));
+        let point = one.point.in_words();
+        format!("[{}] {critic} to {target}: {}", one.point.severity.name(), inline(truncate(&point, ITEM)))
+    });
+    list(&mut page, "Objections that stayed open", points.collect());
+    if let Some(outcome) = &debate.outcome {
+        list(&mut page, "What went wrong", outcome.reasons.iter().map(|reason| inline(reason).into_owned()).collect());
+    }
+    let asked = debate.follow_ups.iter().map(|one| {
+        let missing = if one.answer.is_none() { " (not answered)" } else { "" };
+        format!("{}{missing}", inline(truncate(&one.question, ITEM)))
+    });
+    list(&mut page, "What was asked afterwards", asked.collect());
+    section(&mut page, "Read on", &read_on(debate, &inline(name), !ledger.objections.is_empty()));
+    page
+}
+
+/// `deb-… · full · 3 rounds · 38 calls · 43 s · $0.21 · confidence 82`, and a line each for what the user noted.
+fn facts(debate: &Debate) -> String {
+    let usage = debate.total_usage();
+    let how = debate.outcome.as_ref().map_or(debate.status.name(), |outcome| outcome.kind.name());
+    let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| duration(to.millis_since(from)));
+    let confidence = debate.final_solution.as_ref().and_then(|solution| solution.confidence);
+    let parts = [
+        Some(inline(debate.id.as_str()).into_owned()),
+        Some(how.to_owned()),
+        debate.settings.as_ref().map(|settings| inline(&settings.debate.protocol).into_owned()),
+        Some(counted(debate.rounds.len() as u64, "round")),
+        (usage.requests > 0).then(|| counted(usage.requests, "call")),
+        took,
+        (!debate.usage.is_empty()).then(|| named_cost(usage.cost_usd)),
+        confidence.map(|confidence| format!("confidence {}", score(confidence))),
+    ];
+    let mut facts = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ") + "\n";
+    if let Some(parent) = &debate.forked_from {
+        let _ = write!(facts, "\nForked from {} at {}\n", inline(parent.id.as_str()), parent.at);
+    }
+    if !debate.tags.is_empty() {
+        let tags = debate.tags.iter().map(|tag| inline(tag).into_owned()).collect::<Vec<_>>();
+        let _ = write!(facts, "\nTags: {}\n", tags.join(", "));
+    }
+    if let Some(rating) = debate.user_feedback {
+        let note = debate.user_feedback_note.as_ref().map(|note| format!(", “{}”", inline(note)));
+        let _ = write!(facts, "\nRated {rating:+}{}\n", note.unwrap_or_default());
+    }
+    if let Some(error) = &debate.error {
+        let _ = write!(facts, "\nFailed: {}\n", inline(error));
+    }
+    facts
+}
+
+/// `Round 1: 3 proposals, 6 critiques, 3 refinements; 12 points raised, 4 of them open at the end; score 72`
+fn course(debate: &Debate, round: &Round, ledger: &Ledger) -> String {
+    let mut stages = Vec::new();
+    for one in &round.contributions {
+        match stages.iter_mut().find(|(stage, _)| *stage == one.stage) {
+            Some((_, count)) => *count += 1,
+            None => stages.push((one.stage, 1_u64)),
+        }
+    }
+    // Of what is made within one stage, the texts are in the order in which they came.
+    stages.sort_by_key(|(stage, _)| debate.place_rank(*stage));
+    let said = stages.into_iter().map(|(stage, count)| {
+        let words = debate.words(stage);
+        format!("{count} {}", inline(if count == 1 { &words.noun } else { &words.plural }))
+    });
+    let said = said.collect::<Vec<_>>().join(", ");
+    let mut parts = vec![if said.is_empty() { "nothing was said".to_owned() } else { said }];
+    let counts = Counts::of(ledger.objections.iter().filter(|one| one.round == round.round_number));
+    if counts.all > 0 {
+        parts.push(format!("{} raised, {} open at the end", counted(counts.all as u64, "point"), counts.all_open()));
+    }
+    if let Some(evaluation) = &round.evaluation {
+        let reached = evaluation.score.map_or_else(|| "unreadable".to_owned(), score);
+        parts.push(format!("{} {reached}", evaluation.kind.name()));
+    }
+    if round.timed_out {
+        parts.push("ran into its time limit".to_owned());
+    }
+    format!("Round {}: {}", round.round_number, parts.join("; "))
+}
+
+/// What came of it: the winner where there is one, the beginning of the solution, and what the judge says of it.
+fn decided(page: &mut String, view: &View<'_>) {
+    let debate = view.debate;
+    if let Some(won) = won(view) {
+        section(page, "Who won", &won);
+    }
+    let Some(solution) = &debate.final_solution else { return };
+    section(page, "The solution begins", &beginning(without_assessment(&solution.description)));
+    let items = |texts: &[String]| texts.iter().map(|text| inline(truncate(text, ITEM)).into_owned()).collect();
+    list(page, "What was given up", items(&solution.tradeoffs));
+    list(page, "Major requirements not fulfilled", items(&solution.unfulfilled_major_requirements));
+    list(page, "Open questions", items(&solution.open_questions));
+}
+
+/// Who won, by what, and how far that can be relied on; nothing where nobody could win.
+fn won(view: &View<'_>) -> Option<String> {
+    let debate = view.debate;
+    let name = |id: &AgentId| inline(view.name_of(id)).into_owned();
+    let scores = debate.last_verdict().map(|verdict| {
+        let scores = verdict.scores.iter().map(|(id, points)| format!("{} {}", name(id), score(*points)));
+        scores.collect::<Vec<_>>().join(", ")
+    });
+    let (winner, is_unstable) = (debate.winner(), debate.last_verdict().is_some_and(|one| one.stable == Some(false)));
+    let said = match (winner, scores) {
+        (Some(elected @ Winner { agent_id, by: WonBy::Vote(voting) }), scores) => {
+            let votes: Vec<String> = voting.tally.iter().map(|(id, votes)| format!("{} {votes}", name(id))).collect();
+            let how = if elected.is_by_casting_vote() { "by the judge’s casting vote" } else { "by the vote" };
+            let scores = scores.map(|scores| {
+                let how = if is_unstable { ", with another winner in the opposite order" } else { "" };
+                format!(" The judge’s scores: {scores}{how}.")
+            });
+            format!("{}, {how} ({}).{}", name(agent_id), votes.join(", "), scores.unwrap_or_default())
+        }
+        (Some(Winner { agent_id, by: WonBy::Scores(_) }), Some(scores)) if is_unstable => {
+            let how = "The verdict is unstable: the winner changed with the order in which the judge read them.";
+            format!("{} ({scores}). {how}", name(agent_id))
+        }
+        (Some(Winner { agent_id, by: WonBy::Scores(_) }), scores) => {
+            format!("{} ({})", name(agent_id), scores.unwrap_or_default())
+        }
+        (None, scores) => {
+            let base = debate.final_solution.as_ref().and_then(|solution| solution.base.as_ref());
+            let base = base.map(|id| format!(". The judge built the solution on the text of {}.", name(id)));
+            format!("Nobody ({}){}", scores?, base.unwrap_or_default())
+        }
+    };
+    Some(said)
+}
+
+fn read_on(debate: &Debate, name: &str, has_points: bool) -> String {
+    let mut lines = Vec::new();
+    let mut read = |what: &str| lines.push(format!("- `dialectic show {name} {what}`"));
+    if debate.final_solution.is_some() {
+        read("solution");
+    }
+    if let Some(round) = debate.rounds.last() {
+        read(&format!("round {}", round.round_number));
+    }
+    if has_points {
+        read("points");
+    }
+    lines.push(format!("- `dialectic report {name} -o report.html`"));
+    lines.join("\n")
+}
+
+fn section(page: &mut String, title: &str, text: &str) {
+    let _ = write!(page, "\n## {title}\n\n{}\n", text.trim());
+}
+
+fn list(page: &mut String, title: &str, items: Vec<String>) {
+    if items.is_empty() {
+        return;
+    }
+    let more = items.len().saturating_sub(MOST);
+    let mut lines: Vec<String> = items.into_iter().take(MOST).map(|item| format!("- {item}")).collect();
+    if more > 0 {
+        lines.push(format!("- and {more} more"));
+    }
+    section(page, title, &lines.join("\n"));
+}
+
+/// The first paragraphs of a text, as far as they are needed to know what it is about.
+fn beginning(text: &str) -> String {
+    let mut taken = String::new();
+    let mut paragraphs = text.trim().split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty());
+    for paragraph in paragraphs.by_ref() {
+        let room = BEGINNING.saturating_sub(taken.chars().count());
+        if room == 0 {
+            return below(&taken) + "\n\n…";
+        }
+        let cut = truncate(paragraph, room.max(BEGINNING / 2));
+        taken.push_str(cut);
+        if cut.len() < paragraph.len() {
+            return below(&(taken + "…"));
+        }
+        taken.push_str("\n\n");
+    }
+    below(&taken)
+}

@@ -1,0 +1,252 @@
+//! What Markdown of a model says once it is rendered: its lines without the marks, and the sentences that sum it up.
+
+use comrak::arena_tree::NodeEdge;
+use comrak::nodes::{ListType, Node, NodeValue};
+use comrak::{Arena, Options, parse_document};
+
+use dialectic_base::markdown::truncate;
+
+/// Texts above this many bytes are taken as they were written: Markdown of that size can nest deep.
+pub(super) const RENDERED_BYTES: usize = 128 * 1024;
+/// Deeper lists are indented no further.
+const DEEPEST: usize = 6;
+
+/// What a line of a rendered text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// The heading of what follows.
+    Heading,
+    /// A paragraph, a row of a table.
+    Prose,
+    /// What begins an item of a list.
+    Item,
+    /// A line of code, or of markup that is shown as it is.
+    Code,
+}
+
+/// A line of a rendered text, as a reader sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Line {
+    pub(super) kind: Kind,
+    pub(super) text: String,
+}
+
+/// The extensions of Markdown that all reports understand.
+pub(super) fn options() -> Options<'static> {
+    let mut options = Options::default();
+    options.extension.strikethrough = true;
+    options.extension.table = true;
+    options.extension.tasklist = true;
+    options
+}
+
+/// The lines of a text.
+pub(super) fn lines(text: &str) -> Vec<Line> {
+    if text.len() > RENDERED_BYTES {
+        return written(text);
+    }
+    let arena = Arena::new();
+    lines_of(parse_document(&arena, text, &options()))
+}
+
+/// The lines of a text that is not rendered.
+pub(super) fn written(text: &str) -> Vec<Line> {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.map(|line| Line { kind: Kind::Prose, text: line.trim_end().to_owned() }).collect()
+}
+
+/// The lines of a text that was parsed.
+pub(super) fn lines_of(document: Node<'_>) -> Vec<Line> {
+    let mut reader = Reader::default();
+    for edge in document.traverse() {
+        match edge {
+            NodeEdge::Start(node) => reader.enter(&node.data().value),
+            NodeEdge::End(node) => reader.leave(&node.data().value),
+        }
+    }
+    reader.end_line(Kind::Prose);
+    reader.lines
+}
+
+#[derive(Default)]
+struct Reader {
+    lines: Vec<Line>,
+    line: String,
+    /// The mark of the item that the next line begins.
+    mark: Option<String>,
+    /// The lists that the place is in: the next number, where they have any.
+    lists: Vec<Option<usize>>,
+}
+
+impl Reader {
+    fn enter(&mut self, node: &NodeValue) {
+        match node {
+            NodeValue::List(list) => {
+                self.end_line(Kind::Prose);
+                self.lists.push((list.list_type == ListType::Ordered).then_some(list.start));
+            }
+            NodeValue::Item(_) => {
+                let mark = match self.lists.last_mut() {
+                    Some(Some(number)) => {
+                        *number += 1;
+                        format!("{}. ", *number - 1)
+                    }
+                    Some(None) | None => "• ".to_owned(),
+                };
+                self.mark = Some(mark);
+            }
+            NodeValue::TaskItem(task) => {
+                self.mark = Some(if task.symbol.is_some() { "☑ " } else { "☐ " }.to_owned());
+            }
+            NodeValue::Text(text) => self.line.push_str(text),
+            NodeValue::Code(code) => self.line.push_str(&code.literal),
+            NodeValue::HtmlInline(markup) => self.line.push_str(markup),
+            NodeValue::SoftBreak => self.line.push(' '),
+            NodeValue::LineBreak => self.end_line(Kind::Prose),
+            NodeValue::CodeBlock(block) => self.block(&block.literal),
+            NodeValue::HtmlBlock(block) => self.block(&block.literal),
+            _ => {}
+        }
+    }
+
+    fn leave(&mut self, node: &NodeValue) {
+        match node {
+            NodeValue::List(_) => {
+                self.lists.pop();
+            }
+            NodeValue::Heading(_) => self.end_line(Kind::Heading),
+            NodeValue::Paragraph | NodeValue::TableRow(_) | NodeValue::Item(_) | NodeValue::TaskItem(_) => {
+                self.end_line(Kind::Prose);
+            }
+            NodeValue::TableCell => self.line.push_str("   "),
+            _ => {}
+        }
+    }
+
+    fn block(&mut self, literal: &str) {
+        self.end_line(Kind::Prose);
+        let code = literal.lines().filter(|line| !line.trim().is_empty());
+        self.lines.extend(code.map(|line| Line { kind: Kind::Code, text: line.trim_end().to_owned() }));
+    }
+
+    fn end_line(&mut self, kind: Kind) {
+        let said = self.line.trim();
+        if !said.is_empty() {
+            let mark = self.mark.take();
+            let depth = self.lists.len().saturating_sub(1).min(DEEPEST);
+            let kind = if mark.is_some() && kind == Kind::Prose { Kind::Item } else { kind };
+            let mut text = "  ".repeat(depth);
+            text.push_str(mark.as_deref().unwrap_or_default());
+            text.push_str(said);
+            self.lines.push(Line { kind, text });
+        }
+        self.line.clear();
+    }
+}
+
+/// A short text of a model on one line, without the marks of Markdown.
+pub(super) fn plain(text: &str) -> String {
+    let lines = lines(truncate(text, RENDERED_BYTES / 4));
+    let texts: Vec<&str> = lines.iter().map(|line| line.text.trim_start().trim_start_matches("• ")).collect();
+    // What was cut out of a longer text may have lost one of a pair.
+    texts.join(" ").replace("**", "").replace('`', "").trim().to_owned()
+}
+
+/// What a text says in brief, in words of its own: the first whole sentences of its first paragraph, in about so many
+/// characters; where it has no paragraph, its first item or heading.
+pub(super) fn gist(text: &str, chars: usize) -> String {
+    let lines = lines(truncate(text, RENDERED_BYTES / 4));
+    let of = |kind: Kind| lines.iter().find(|line| line.kind == kind).map(|line| line.text.trim());
+    let said = of(Kind::Prose).or_else(|| of(Kind::Item)).or_else(|| of(Kind::Heading)).unwrap_or_default();
+    // What was cut out of a longer text may have lost one of a pair.
+    sentences(&said.trim_start_matches("• ").replace("**", ""), chars)
+}
+
+/// The leading words of the first items of a text, where these are set off as models do it: `**A store.** Because…`.
+/// They are what a design consists of, by its author's own headings.
+pub(super) fn leads(text: &str, most: usize) -> Vec<String> {
+    let arena = Arena::new();
+    let document = parse_document(&arena, truncate(text, RENDERED_BYTES / 4), &options());
+    let first_words = |item: Node<'_>| {
+        let lead = item.first_child()?.first_child()?;
+        if !matches!(lead.data().value, NodeValue::Strong) {
+            return None;
+        }
+        let mut words = String::new();
+        for node in lead.descendants() {
+            match &node.data().value {
+                NodeValue::Text(text) => words.push_str(text),
+                NodeValue::Code(code) => words.push_str(&code.literal),
+                _ => {}
+            }
+        }
+        Some(words.trim().trim_end_matches(['.', ':', ',']).to_owned()).filter(|words| !words.is_empty())
+    };
+    let items = document.descendants().filter(|node| matches!(node.data().value, NodeValue::Item(_)));
+    items.filter_map(first_words).take(most).collect()
+}
+
+/// The first whole sentences of a text, in about so many characters; the first one is cut where it is longer.
+fn sentences(text: &str, chars: usize) -> String {
+    let room = truncate(text, chars);
+    if room.len() == text.len() {
+        return text.trim().to_owned();
+    }
+    let mut ends = room.match_indices(['.', '!', '?', '。']).map(|(at, end)| at + end.len());
+    let is_end = |end: &usize| text[*end..].starts_with(char::is_whitespace) || text[..*end].ends_with('。');
+    if let Some(end) = ends.rfind(is_end) {
+        return room[..end].trim().to_owned();
+    }
+    let words = room.rsplit_once(char::is_whitespace).map_or(room, |(words, _)| words);
+    format!("{}…", words.trim_end_matches([',', ';', ':', ' ']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_what_a_reader_sees() {
+        let text = "# A *plan*\n\nUse **one** `queue`\nand <b>no</b> lock.\n\n- first\n- second\n  1. inner\n  2. other\n\n\
+                    | a | b |\n| - | - |\n| 1 | **2** |\n\n```rust\nlet a = 1;\n```\n\n- [x] done\n";
+        let lines = lines(text);
+        let shown: Vec<String> = lines.iter().map(|line| format!("{:?} {}", line.kind, line.text)).collect();
+        assert_eq!(
+            shown,
+            [
+                "Heading A plan",
+                "Prose Use one queue and <b>no</b> lock.",
+                "Item • first",
+                "Item • second",
+                "Item   1. inner",
+                "Item   2. other",
+                "Prose a   b",
+                "Prose 1   2",
+                "Code let a = 1;",
+                "Item ☑ done",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_text_is_summed_up_in_its_own_words() {
+        let text = "# Proposal\n\n## Approach\n\nOne store. It is *fast*. And then there is more to say of it.\n\n\
+                    - **A store.** Because.\n- **Leases**: short ones.\n- plain\n- **Fences**, too.";
+        assert_eq!(gist(text, 30), "One store. It is fast.");
+        assert_eq!(gist(text, 8), "One…");
+        assert_eq!(gist("- **A** b\n- c", 30), "A b");
+        assert_eq!(gist("# Only this", 30), "Only this");
+        assert_eq!(gist("", 30), "");
+        assert_eq!(leads(text, 2), ["A store", "Leases"]);
+        assert_eq!(plain("**A** `b`\n\n- c"), "A b c");
+        assert_eq!(plain("Local tier** covers it"), "Local tier covers it");
+    }
+
+    #[test]
+    fn texts_that_nest_deep_stay_small() {
+        for text in ["- ".repeat(30_000), ">".repeat(100_000), "x".repeat(200_000)] {
+            let lines = lines(&text);
+            assert!(lines.iter().map(|line| line.text.len()).sum::<usize>() <= text.len() + 64);
+        }
+    }
+}

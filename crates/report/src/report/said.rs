@@ -1,0 +1,262 @@
+//! What was said in a debate, text by text, to be read in parts.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use dialectic_base::figures::score;
+use dialectic_base::markdown::{heading, inline};
+use dialectic_base::problem::NO_ANSWER;
+use dialectic_record::debate::{
+    AgentId, Argument, CallKey, Challenge, Contribution, Convergence, Debate, Gathered, Material, Metadata,
+    Observation, Selection, Similarities, StageId, TeamCandidate, Yield,
+};
+
+use super::View;
+use super::decision::below;
+use super::stages::{capitalized, first, preposition};
+
+/// One text, and whose it is.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Said<'a> {
+    /// In which round; 0 outside of rounds.
+    pub round: u32,
+    /// In which stage; absent in old records, where no stage is known for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<StageId>,
+    /// By whom; absent for what nobody was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<&'a AgentId>,
+    /// About whom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_agent_id: Option<&'a AgentId>,
+    /// The text, as Markdown.
+    pub content: Cow<'a, str>,
+    /// How it came about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<&'a Metadata>,
+}
+
+/// All that was said in a debate, in its order: questions, round by round what was summarised, said and scored, and
+/// what the judge made of it.
+#[must_use]
+pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
+    let debate = view.debate;
+    let stage = |yields: Yield| first(debate, yields).map(|stage| stage.id);
+    let closing =
+        |yields: Yield| debate.stages.iter().rfind(|stage| stage.yields == Some(yields)).map(|stage| stage.id);
+    let text = |round, stage, agent_id: &'a AgentId, content| Said {
+        round,
+        stage,
+        agent_id: Some(agent_id),
+        target_agent_id: None,
+        content,
+        metadata: None,
+    };
+    let found = |round, yields, agent_id: Option<&'a AgentId>, lines: Vec<String>| Said {
+        round,
+        stage: stage(yields),
+        agent_id,
+        target_agent_id: None,
+        content: Cow::Owned(lines.iter().flat_map(|line| ["- ", line, "\n"]).collect()),
+        metadata: None,
+    };
+    let judge = Some(&view.judge.id);
+    let mut all = Vec::new();
+    for group in debate.clarifications.iter().flatten() {
+        let items = group.items.iter().map(|item| {
+            let answer = if item.answer.is_empty() { "(not answered yet)" } else { &item.answer };
+            let answer = if answer == NO_ANSWER { "(no answer)" } else { answer };
+            format!("- {}\n  - {}\n", inline(&item.question), inline(answer))
+        });
+        all.push(text(0, stage(Yield::Questions), &group.agent_id, Cow::Owned(items.collect())));
+    }
+    all.extend(debate.gathered.as_ref().map(|gathered| found(0, Yield::Material, None, material(gathered))));
+    all.extend(debate.selection.as_ref().map(|selection| found(0, Yield::Team, None, team(view, selection))));
+    for round in &debate.rounds {
+        let number = round.round_number;
+        for summary in round.summaries.iter().flat_map(|summaries| summaries.values()) {
+            all.push(text(number, stage(Yield::Summary), &summary.agent_id, Cow::Borrowed(&*summary.summary)));
+        }
+        all.extend(round.contributions.iter().map(|one| of_contribution(view, number, one)));
+        if let Some(evaluation) = &round.evaluation {
+            let reached = evaluation.score.map_or_else(|| "could not be read".to_owned(), score);
+            let line = format!("{}: {reached} ({} are enough)\n", evaluation.kind.name(), score(evaluation.threshold));
+            all.push(text(number, stage(Yield::Score), &view.judge.id, Cow::Owned(line)));
+        }
+        if !round.observations.is_empty() {
+            all.push(found(number, Yield::Kinds, judge, kinds(view, &round.observations)));
+        }
+        if let Some(similarities) = &round.similarities {
+            all.push(found(number, Yield::Similarity, None, alike(view, similarities)));
+        }
+        if let Some(convergence) = &round.convergence {
+            // Decisions in the same words need no judge.
+            let by = judge.filter(|_| round.relations.is_some());
+            all.push(found(number, Yield::Agreement, by, agreement(view, convergence)));
+        }
+        if let Some(challenge) = &round.challenge {
+            all.push(found(number, Yield::Challenge, judge, against(view, challenge)));
+        }
+    }
+    for poll in &debate.polls {
+        for (agent, vote) in &poll.votes {
+            let reason = poll.reasons.get(agent).map(|reason| format!(": {}", inline(reason))).unwrap_or_default();
+            all.push(text(0, Some(poll.stage), agent, Cow::Owned(format!("**{}**{reason}\n", inline(vote)))));
+        }
+    }
+    if let Some(summary) = &debate.judge_summary {
+        all.push(text(0, closing(Yield::Summary), &view.judge.id, Cow::Borrowed(&*summary.summary)));
+    }
+    for judgement in &debate.judgements {
+        all.push(text(0, stage(Yield::Verdict), &view.judge.id, Cow::Borrowed(judgement.reasoning.as_str())));
+    }
+    if let Some(solution) = &debate.final_solution {
+        let by = solution.synthesized_by.as_ref().unwrap_or(&view.judge.id);
+        all.push(text(0, closing(Yield::Solution), by, Cow::Borrowed(solution.description.as_str())));
+    }
+    all
+}
+
+fn material(gathered: &Gathered) -> Vec<String> {
+    let line = |one: &Material| {
+        let missing = one.error.as_ref().map(|error| format!(": missing, {}", inline(error))).unwrap_or_default();
+        format!("{} {}{missing}", one.source.name(), inline(&one.name))
+    };
+    if gathered.material.is_empty() {
+        return vec!["nothing was collected".to_owned()];
+    }
+    gathered.material.iter().map(line).collect()
+}
+
+fn team(view: &View<'_>, selection: &Selection) -> Vec<String> {
+    let line = |one: &TeamCandidate| {
+        let part = if one.chosen { "takes part" } else { "does not take part" };
+        format!("{}: {part}, score {:+.3}", inline(view.name_of(&one.agent_id)), one.score)
+    };
+    selection.candidates.iter().map(line).collect()
+}
+
+fn kinds(view: &View<'_>, observations: &[Observation]) -> Vec<String> {
+    let line = |one: &Observation| {
+        let kinds = Argument::ALL.iter().filter(|kind| one.kinds.contains(kind)).map(|kind| kind.name());
+        let kinds = kinds.collect::<Vec<_>>().join(", ");
+        let kinds = if kinds.is_empty() { "no kind of argument".to_owned() } else { kinds };
+        format!("{}: {kinds}", of_call(view, &one.of))
+    };
+    observations.iter().map(line).collect()
+}
+
+fn alike(view: &View<'_>, similarities: &Similarities) -> Vec<String> {
+    let line = |(one, other, percent): &(usize, usize, f64)| {
+        let [one, other] = [one, other].map(|place| similarities.texts.get(*place));
+        Some(format!("{} and {}: {percent:.0} of 100", of_call(view, one?), of_call(view, other?)))
+    };
+    similarities.pairs.iter().filter_map(line).collect()
+}
+
+/// `revision of Ann` with its round, since texts of several are compared.
+fn of_call(view: &View<'_>, key: &CallKey) -> String {
+    let noun = view.debate.words(key.stage).noun;
+    let target = key.target_agent_id.as_ref();
+    let target = target.map(|id| format!(" {} {}", preposition(view.debate, key.stage), inline(view.name_of(id))));
+    format!(
+        "the {}{} by {} (round {})",
+        inline(&noun),
+        target.unwrap_or_default(),
+        inline(view.name_of(&key.agent_id)),
+        key.round
+    )
+}
+
+fn agreement(view: &View<'_>, convergence: &Convergence) -> Vec<String> {
+    let percent = |value: Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.0}"));
+    let mut lines = vec![
+        format!("agreement {} ({} are enough)", percent(convergence.agreement), score(convergence.threshold)),
+        format!(
+            "texts {} alike, {} like before, by {}",
+            percent(convergence.similarity),
+            percent(convergence.mean_stability()),
+            inline(&convergence.measured_by())
+        ),
+    ];
+    lines.extend(convergence.unknown.as_ref().map(|why| format!("the agreement is unknown: {}", inline(why))));
+    lines.extend(convergence.opposed_on.as_ref().map(|on| format!("opposite decisions on {}", inline(on))));
+    lines.extend(convergence.matters.iter().map(|matter| {
+        let state = match (matter.agreed, matter.opposed) {
+            (true, _) => "agreed",
+            (false, true) => "opposed",
+            (false, false) => "open",
+        };
+        let decisions = matter.decisions.iter().map(|wording| {
+            let by = wording.agents.iter().map(|agent| inline(view.name_of(agent))).collect::<Vec<_>>().join(", ");
+            format!("{} ({by})", inline(&wording.decision))
+        });
+        format!("{state}: {}", decisions.collect::<Vec<_>>().join(" / "))
+    }));
+    lines
+}
+
+fn against(view: &View<'_>, challenge: &Challenge) -> Vec<String> {
+    if challenge.is_empty() {
+        return vec!["nothing stands against the agreement".to_owned()];
+    }
+    let claims = challenge.claims.iter().map(|claim| format!("shared without support: {}", inline(claim)));
+    let points = challenge.points.iter().map(|point| {
+        format!("answered by nobody, against {}: {}", inline(view.name_of(&point.target_agent_id)), inline(&point.text))
+    });
+    claims.chain(points).collect()
+}
+
+fn of_contribution<'a>(view: &'a View<'a>, round: u32, one: &'a Contribution) -> Said<'a> {
+    let content = match &one.metadata.choice {
+        Some(choice) => Cow::Owned(format!("**{}**: {}", inline(choice), one.content)),
+        None if view.debate.yield_of(one) == Some(Yield::Ballot) && one.target_agent_id.is_some() => {
+            let name = one.target_agent_id.as_ref().map(|id| view.name_of(id)).unwrap_or_default();
+            Cow::Owned(format!("**{}**: {}", inline(name), one.content))
+        }
+        None => Cow::Borrowed(&*one.content),
+    };
+    Said {
+        round,
+        stage: Some(one.stage),
+        agent_id: Some(&one.agent_id),
+        target_agent_id: one.target_agent_id.as_ref(),
+        content,
+        metadata: Some(&one.metadata),
+    }
+}
+
+impl Said<'_> {
+    /// What its stage brings; nothing where the record does not know the stage.
+    #[must_use]
+    pub fn yields(&self, debate: &Debate) -> Option<Yield> {
+        debate.stage(self.stage?)?.yields
+    }
+}
+
+/// Texts as Markdown, each under a heading of its own. Whatever is in a text, no heading of it is one of these.
+#[must_use]
+pub fn readable(view: &View<'_>, texts: &[Said<'_>]) -> String {
+    let mut page = String::new();
+    let mut round = None;
+    for one in texts {
+        if round != Some(one.round) && one.round > 0 {
+            // Writing to a String cannot fail.
+            let _ = writeln!(page, "# Round {}\n", one.round);
+        }
+        round = Some(one.round);
+        let what = one.stage.map_or_else(|| "said".to_owned(), |stage| view.debate.words(stage).noun.to_string());
+        let target = one
+            .target_agent_id
+            .zip(one.stage)
+            .map(|(target, stage)| format!(" {} {}", preposition(view.debate, stage), heading(view.name_of(target))));
+        let (what, target) = (capitalized(&what), target.unwrap_or_default());
+        let by = one.agent_id.map(|agent| format!(", by {}", heading(view.name_of(agent)))).unwrap_or_default();
+        let _ = writeln!(page, "## {}{target}{by}\n", heading(&what));
+        let _ = writeln!(page, "{}\n", below(&one.content).trim());
+    }
+    page
+}

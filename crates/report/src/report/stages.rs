@@ -1,0 +1,372 @@
+//! What a report makes of the stages of a debate: their words, their order, and how their calls are marked. All of it
+//! comes from the record; what the record does not know goes by its id.
+
+use std::sync::Arc;
+
+use dialectic_base::markdown::truncate;
+use dialectic_record::debate::{Contribution, Debate, Round, StageId, StageInfo, Yield};
+
+/// The colours in the stylesheet, `p1` to this.
+const COLOURS: usize = 8;
+/// Characters of a name in a legend.
+const NAME: usize = 60;
+/// The letter of calls that ask the user, and that of calls for the answer of the debate.
+const QUESTION: &str = "?";
+const ANSWER: &str = "A";
+
+/// The stages in the order in which they were come to: those whose calls are made in turn within the same place, by
+/// which text was first.
+fn as_they_came(debate: &Debate) -> Vec<&StageInfo> {
+    let texts = || debate.rounds.iter().flat_map(|round| &round.contributions);
+    let mut stages: Vec<&StageInfo> = debate.stages.iter().collect();
+    stages.sort_by_cached_key(|stage| {
+        let first = stage.in_turn.then(|| texts().position(|one| one.stage == stage.id)).flatten();
+        (debate.place_rank(stage.id), first)
+    });
+    stages
+}
+
+/// How the calls of a stage are marked on the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mark {
+    /// What a legend says.
+    pub(super) name: String,
+    /// What stands in a bar that is wide enough.
+    pub(super) letter: String,
+    /// The class that gives the colour.
+    pub(super) colour: String,
+}
+
+/// The marks of the stages that make calls. Stages with the same name for the same kind of result share one.
+pub(super) struct Marks {
+    marks: Vec<(Mark, Option<Yield>)>,
+    places: Vec<(StageId, usize)>,
+}
+
+/// When in the debate something happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Period {
+    /// Before the first round.
+    Before,
+    /// In a round.
+    Round(u32),
+    /// After the last round.
+    Closing,
+}
+
+/// The contributions of one stage in a round.
+pub(super) struct Section<'v> {
+    /// Its heading.
+    pub(super) title: String,
+    /// What is said where there are none.
+    pub(super) empty: String,
+    /// The contributions.
+    pub(super) contributions: Vec<&'v Contribution>,
+}
+
+impl Marks {
+    /// Of the record's stages in their order, then of those in `used` that it does not know.
+    pub(super) fn of(debate: &Debate, used: impl IntoIterator<Item = StageId>) -> Self {
+        let mut marks = Self { marks: Vec::new(), places: Vec::new() };
+        for stage in as_they_came(debate).into_iter().filter(|stage| stage.yields.is_some()) {
+            marks.add(debate, stage.id);
+        }
+        for stage in used {
+            marks.add(debate, stage);
+        }
+        marks
+    }
+
+    fn add(&mut self, debate: &Debate, stage: StageId) {
+        if self.places.iter().any(|(known, _)| *known == stage) {
+            return;
+        }
+        let yields = debate.stage(stage).and_then(|stage| stage.yields);
+        let name = truncate(&debate.words(stage).noun, NAME).to_owned();
+        let shared = self.marks.iter().position(|(mark, of)| mark.name == name && *of == yields);
+        let place = shared.unwrap_or_else(|| {
+            let answers = debate.stages.iter().any(|stage| stage.yields == Some(Yield::Solution));
+            let letter = match yields {
+                Some(Yield::Questions) => QUESTION.to_owned(),
+                Some(Yield::Solution) => ANSWER.to_owned(),
+                Some(
+                    Yield::Material
+                    | Yield::Team
+                    | Yield::Agreement
+                    | Yield::Challenge
+                    | Yield::Kinds
+                    | Yield::Similarity
+                    | Yield::Summary
+                    | Yield::Proposal
+                    | Yield::Critique
+                    | Yield::Speech
+                    | Yield::Ballot
+                    | Yield::Score
+                    | Yield::Verdict,
+                )
+                | None => self.free_letter(&name, answers),
+            };
+            let colour = format!("p{}", self.marks.len() % COLOURS + 1);
+            self.marks.push((Mark { name, letter, colour }, yields));
+            self.marks.len() - 1
+        });
+        self.places.push((stage, place));
+    }
+
+    /// The first letter of a name that no mark has yet; its first one where they all are taken.
+    fn free_letter(&self, name: &str, answers: bool) -> String {
+        let letters = || name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_uppercase().to_string());
+        let is_free = |letter: &String| {
+            !(answers && letter == ANSWER) && self.marks.iter().all(|(mark, _)| mark.letter != *letter)
+        };
+        letters().find(is_free).or_else(|| letters().next()).unwrap_or_default()
+    }
+
+    /// How the calls of a stage are marked.
+    pub(super) fn mark(&self, stage: StageId) -> Option<&Mark> {
+        let (_, place) = self.places.iter().find(|(known, _)| *known == stage)?;
+        self.marks.get(*place).map(|(mark, _)| mark)
+    }
+
+    /// The marks of `used`, each once, in the order of the stages.
+    pub(super) fn legend(&self, used: impl Iterator<Item = StageId> + Clone) -> impl Iterator<Item = &Mark> {
+        self.marks
+            .iter()
+            .map(|(mark, _)| mark)
+            .filter(move |shown| used.clone().any(|one| self.mark(one) == Some(shown)))
+    }
+}
+
+impl Period {
+    /// When the calls of a stage are made.
+    pub(super) fn of(debate: &Debate, stage: StageId, round: u32) -> Self {
+        let place = debate.stage_rank(stage);
+        match debate.stages.get(place) {
+            Some(stage) if stage.in_round => Self::Round(round),
+            Some(_) if debate.stages.iter().skip(place).any(|stage| stage.in_round) => Self::Before,
+            Some(_) => Self::Closing,
+            None if round == 0 => Self::Before,
+            None => Self::Round(round),
+        }
+    }
+}
+
+/// The contributions of a round by stage, in the order of the stages; last those of stages that the record does not
+/// know. Speeches answer each other: they stay in the order in which they were held.
+pub(super) fn sections<'v>(debate: &'v Debate, round: &'v Round) -> Vec<Section<'v>> {
+    let all = || round.contributions.iter().map(Arc::as_ref);
+    let mut sections = Vec::new();
+    let mut done = Vec::new();
+    for stage in debate.stages.iter() {
+        if done.contains(&stage.id) {
+            continue;
+        }
+        if stage.yields == Some(Yield::Speech) {
+            let speeches: Vec<&Contribution> =
+                all().filter(|one| debate.yield_of(one) == Some(Yield::Speech)).collect();
+            let held_in = debate.stages.iter().filter(|stage| stage.yields == Some(Yield::Speech));
+            done.extend(held_in.map(|stage| stage.id));
+            sections.extend(speeches.chunk_by(|one, next| one.stage == next.stage).map(|turn| held(debate, turn)));
+            continue;
+        }
+        done.push(stage.id);
+        let contributions: Vec<&Contribution> = all().filter(|one| one.stage == stage.id).collect();
+        if !contributions.is_empty() || is_missed(debate, round, stage) {
+            sections.push(section(&stage.words.plural, contributions));
+        }
+    }
+    while let Some(unknown) = all().find(|one| !done.contains(&one.stage)) {
+        done.push(unknown.stage);
+        let contributions = all().filter(|one| one.stage == unknown.stage).collect();
+        sections.push(section(unknown.stage.as_str(), contributions));
+    }
+    sections
+}
+
+fn section<'v>(plural: &str, contributions: Vec<&'v Contribution>) -> Section<'v> {
+    Section { title: capitalized(plural), empty: format!("No {plural} in this round."), contributions }
+}
+
+fn held<'v>(debate: &Debate, turn: &[&'v Contribution]) -> Section<'v> {
+    let words = turn.first().map(|one| debate.words(one.stage));
+    let name = words.map(|words| if turn.len() == 1 { words.noun } else { words.plural }).unwrap_or_default();
+    section(&name, turn.to_vec())
+}
+
+/// Whether a round is to say that a stage brought nothing: where it is a stage that the debate needs. Of neighbours that
+/// bring the same, a round has one.
+fn is_missed(debate: &Debate, round: &Round, stage: &StageInfo) -> bool {
+    let mut groups = debate.stages.chunk_by(|one, next| one.yields == next.yields);
+    let group = groups.find(|group| group.first().is_some_and(|first| first.id == stage.id)).unwrap_or_default();
+    let is_of_group = |one: &Arc<Contribution>| group.iter().any(|stage| stage.id == one.stage);
+    stage.in_round
+        && stage.is_essential
+        && matches!(stage.yields, Some(Yield::Proposal | Yield::Critique))
+        && !group.is_empty()
+        && !round.contributions.iter().any(is_of_group)
+}
+
+/// The first stage with that result.
+pub(super) fn first(debate: &Debate, yields: Yield) -> Option<&StageInfo> {
+    debate.stages.iter().find(|stage| stage.yields == Some(yields))
+}
+
+/// The stage of the ballots that were counted: those for somebody's text.
+pub(super) fn voting(debate: &Debate) -> Option<&StageInfo> {
+    let cast = debate.rounds.iter().rev().flat_map(|round| &round.contributions);
+    let mut ballots = cast.filter(|one| is_ballot(debate, one) && one.metadata.choice.is_none());
+    ballots.next().and_then(|ballot| debate.stage(ballot.stage)).or_else(|| first(debate, Yield::Ballot))
+}
+
+/// What the answer of the debate is called.
+pub(super) fn answer(debate: &Debate) -> &str {
+    let stage = first(debate, Yield::Solution).or_else(|| first(debate, Yield::Verdict));
+    stage.map_or("solution", |stage| &stage.words.noun)
+}
+
+/// Whether a contribution is a ballot.
+pub(super) fn is_ballot(debate: &Debate, one: &Contribution) -> bool {
+    debate.yield_of(one) == Some(Yield::Ballot)
+}
+
+/// What joins a call to whom it is about: a critique *of*, a vote *for* somebody, a speech *addressed to* somebody.
+pub(super) fn preposition(debate: &Debate, stage: StageId) -> &'static str {
+    match debate.stage(stage).and_then(|stage| stage.yields) {
+        Some(Yield::Ballot) => "for",
+        Some(Yield::Speech) => "addressed to",
+        Some(
+            Yield::Material
+            | Yield::Team
+            | Yield::Agreement
+            | Yield::Challenge
+            | Yield::Kinds
+            | Yield::Similarity
+            | Yield::Questions
+            | Yield::Summary
+            | Yield::Proposal
+            | Yield::Critique
+            | Yield::Score
+            | Yield::Verdict
+            | Yield::Solution,
+        )
+        | None => "of",
+    }
+}
+
+/// `text` as a heading begins.
+pub(super) fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dialectic_record::debate::fixture;
+    use dialectic_record::debate::fixture::pitching;
+    use dialectic_record::debate::{AgentId, Metadata};
+    use dialectic_record::protocol::DIALECTIC;
+
+    fn with(stages: Arc<[StageInfo]>) -> Debate {
+        Debate { stages, ..fixture::debate() }
+    }
+
+    fn marked(debate: &Debate, used: &[StageId]) -> Vec<String> {
+        let marks = Marks::of(debate, used.iter().copied());
+        let used = debate.stages.iter().map(|stage| stage.id).chain(used.iter().copied()).collect::<Vec<_>>();
+        let shown = marks.legend(used.iter().copied());
+        shown.map(|Mark { name, letter, colour }| format!("{letter} {name} {colour}")).collect()
+    }
+
+    #[test]
+    fn marks_follow_the_order_of_the_stages_and_are_told_apart_by_letters() {
+        insta::assert_snapshot!(marked(&with(DIALECTIC.infos()), &[]).join("\n"), @r"
+        ? question p1
+        S summary p2
+        P proposal p3
+        C critique p4
+        R refinement p5
+        E evaluation p6
+        V vote p7
+        A synthesis p8
+        ");
+        let encore = StageId::new("encore");
+        insta::assert_snapshot!(marked(&with(pitching::stages()), &[encore, encore]).join("\n"), @r"
+        P pitch p1
+        H heckle p2
+        A applause p3
+        S show of hands p4
+        R ruling p5
+        E encore p6
+        ");
+        let named = |id, noun| StageInfo::new(StageId::new(id), [noun; 6]).yielding(Yield::Speech);
+        let alike = [named("a", "as"), named("b", "sea"), named("c", "sea"), named("d", "sees"), named("e", "")];
+        let solved = named("f", "fix").yielding(Yield::Solution);
+        assert_eq!(
+            marked(&with(alike.into_iter().chain([solved]).collect()), &[]),
+            ["S as p1", "E sea p2", "S sees p3", "  p4", "A fix p5"]
+        );
+    }
+
+    #[test]
+    fn periods_are_in_the_order_of_the_debate() {
+        let periods = [Period::Before, Period::Round(1), Period::Round(2), Period::Round(10), Period::Closing];
+        assert!(periods.is_sorted());
+        let debate = with(DIALECTIC.infos());
+        let of = |stage: StageId| Period::of(&debate, stage, 3);
+        assert_eq!(of(fixture::CLARIFICATION), Period::Before);
+        assert_eq!(of(fixture::EVALUATION), Period::Round(3));
+        let closing = [fixture::JUDGE_SUMMARY, fixture::VOTE, fixture::SYNTHESIS];
+        assert!(closing.into_iter().all(|stage| of(stage) == Period::Closing));
+        assert_eq!(of(StageId::new("encore")), Period::Round(3));
+    }
+
+    fn headings(stages: Arc<[StageInfo]>, said: &[(&str, &str)]) -> Vec<String> {
+        let debate = with(stages);
+        let said = said.iter().map(|(stage, agent)| {
+            let (agent_id, stage) = (AgentId::new(agent), StageId::from((*stage).to_owned()));
+            let (agent_role, content, metadata) = ("kiss".into(), "text".into(), Metadata::default());
+            Arc::new(Contribution {
+                agent_id,
+                agent_role,
+                stage,
+                content,
+                metadata,
+                target_agent_id: None,
+                reading: None,
+            })
+        });
+        let round = Round { contributions: said.collect(), ..Round::begun(1) };
+        let sections = sections(&debate, &round);
+        sections.iter().map(|section| format!("{} {}", section.title, section.contributions.len())).collect()
+    }
+
+    #[test]
+    fn texts_stand_under_their_stage_and_those_of_an_unknown_one_under_its_id() {
+        let dialectic = |said: &[(&str, &str)]| headings(DIALECTIC.infos(), said);
+        assert_eq!(dialectic(&[]), ["Proposals 0", "Critiques 0", "Refinements 0"]);
+        assert_eq!(
+            dialectic(&[("encore", "a"), ("vote", "a"), ("refinement", "a"), ("proposal", "a"), ("encore", "b")]),
+            ["Proposals 1", "Critiques 0", "Refinements 1", "Votes 1", "Encore 2"]
+        );
+        assert_eq!(headings(pitching::stages(), &[("heckle", "a"), ("pitch", "a")]), ["Pitches 1", "Heckles 1"]);
+        let writing = |id, plural| {
+            let stage = StageInfo::new(StageId::new(id), [id, plural, id, id, id, id]);
+            stage.yielding(Yield::Proposal).in_round().essential()
+        };
+        let review = [writing("draft", "drafts"), writing("rewrite", "rewrites")];
+        assert_eq!(headings(review.clone().into(), &[]), ["Drafts 0"]);
+        assert_eq!(headings(review.clone().into(), &[("draft", "a")]), ["Drafts 1"]);
+        assert_eq!(headings(review.into(), &[("rewrite", "a")]), ["Rewrites 1"], "no draft is missed there");
+    }
+
+    #[test]
+    fn speeches_stay_in_the_order_in_which_they_were_held() {
+        let speech = |id: &'static str| {
+            StageInfo::new(StageId::new(id), [id, "speeches", id, id, id, id]).yielding(Yield::Speech)
+        };
+        let stages: Arc<[StageInfo]> = ["silence", "answer", "opening", "closing"].map(speech).into();
+        let said = [("opening", "a"), ("answer", "b"), ("opening", "b"), ("opening", "c"), ("answer", "a")];
+        assert_eq!(headings(stages, &said), ["Opening 1", "Answer 1", "Speeches 2", "Answer 1"]);
+    }
+}

@@ -1,0 +1,367 @@
+//! Reports of debates whose protocols this program does not have: all that they say of stages is in the record.
+
+use serde_json::{Value, json};
+
+use dialectic_record::debate::{Debate, Recorded, StageId, StageInfo, Yield};
+
+use super::*;
+
+fn stage(id: &'static str, noun: &'static str, plural: &'static str, yields: Yield) -> StageInfo {
+    StageInfo::new(StageId::new(id), [noun, plural, noun, noun, noun, noun]).yielding(yields)
+}
+
+fn debate(stages: &[StageInfo], more: &Value) -> Debate {
+    let mut state = json!({"id": "d", "problem": "A name for the boat", "status": "completed", "stages": stages});
+    state.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    serde_json::from_value(state).unwrap()
+}
+
+fn said(agent: &str, stage: &str, target: Option<&str>, content: &str) -> Value {
+    json!({"agentId": agent, "agentRole": "kiss", "type": stage, "content": content, "targetAgentId": target})
+}
+
+/// A journal in which these texts came back.
+fn journal(texts: &[Value]) -> Vec<Recorded> {
+    let call = json!({"model": "m", "provider": "p", "latencyMs": 5000, "attempts": 1});
+    let events = texts.iter().zip(1..).map(|(text, seq)| {
+        let key = json!({"round": 1, "phase": text["type"], "agentId": text["agentId"]});
+        json!({"seq": seq, "at": "2025-01-01T01:02:03.000Z", "type": "contributed", "key": key, "contribution": text,
+            "call": call})
+    });
+    events.map(|event| serde_json::from_value(event).unwrap()).collect()
+}
+
+/// The Markdown from the given line on.
+fn markdown_from(debate: &Debate, line: &str) -> String {
+    let mut report = Vec::new();
+    markdown(&View::new(debate, &[], None), Detail::Plain, &mut report).unwrap();
+    let report = String::from_utf8(report).unwrap();
+    let from = report.find(&format!("\n{line}\n")).unwrap_or_else(|| panic!("{line} is not in\n{report}"));
+    report[from + 1..].to_owned()
+}
+
+/// The text of a page's body, and its tags as spaces.
+fn text_of(page: &str) -> String {
+    let (_, body) = page.split_once("<body>").unwrap();
+    let text: String =
+        body.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text)).collect::<Vec<_>>().join(" ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[track_caller]
+fn assert_says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+}
+
+#[test]
+fn an_invented_protocol_is_reported_in_its_own_words() {
+    let stages = [
+        stage("pitch", "pitch", "pitches", Yield::Proposal).in_round().essential(),
+        stage("jury", "review", "reviews", Yield::Ballot).in_round(),
+        stage("hands", "show of hands", "shows of hands", Yield::Ballot),
+        stage("wrap", "wrap-up", "wrap-ups", Yield::Solution),
+    ];
+    let mut review = said("b", "jury", None, "1. It is too long.");
+    review["metadata"] = json!({"choice": "rewrite", "confidence": 80});
+    let texts = [
+        said("a", "pitch", None, "Call it Swift."),
+        said("b", "pitch", None, "Call it Calm."),
+        review,
+        said("a", "hands", Some("b"), "It is calmer."),
+        said("b", "encore", None, "Bravo."),
+    ];
+    let debate = debate(
+        &stages,
+        &json!({
+            "rounds": [{"roundNumber": 1, "contributions": texts}, {"roundNumber": 2, "contributions": []}],
+            "voting": {"tally": {"a": 0, "b": 1}, "winner": "b", "decidedBy": "vote"},
+            "finalSolution": {"description": "Calm.", "synthesizedBy": "b", "base": "b"},
+            "outcome": {"kind": "full", "reasons": []},
+        }),
+    );
+    insta::assert_snapshot!(markdown_from(&debate, "### Show of hands"), @r"
+    ### Show of hands
+
+    | Candidate | Votes |
+    | --- | ---: |
+    | a | 0 |
+    | b | 1 |
+
+    Winner: *b* (by the votes)
+
+
+    ## Rounds
+
+    ### Round 1
+
+    #### Pitches
+    Agent *a*:
+    ```text
+    Call it Swift.
+    ```
+
+    Agent *b*:
+    ```text
+    Call it Calm.
+    ```
+
+    #### Reviews
+    Agent *b*, *rewrite*, 80 of 100 sure:
+    ```text
+    1. It is too long.
+    ```
+
+    #### Shows of hands
+    *a* &rarr; *b*:
+    ```text
+    It is calmer.
+    ```
+
+    #### Encore
+    Agent *b*:
+    ```text
+    Bravo.
+    ```
+
+    ### Round 2
+
+    #### Pitches
+    No pitches in this round.
+
+    ### Final Wrap-up
+    ```text
+    Calm.
+    ```
+    ");
+    let events = journal(&texts);
+    let text = text_of(&html(&View::new(&debate, &events, None)));
+    assert_says(
+        &text,
+        &[
+            "The pitch of 2 b won the vote.",
+            "In short Proposed Two agents wrote pitches. 1 a : Call it Swift. 2 b : Call it Calm.",
+            "Timeline Pitches Other texts Show of hands",
+            "P pitch R review S show of hands E encore",
+            "Shows of hands 1 a for 2 b It is calmer.",
+            "Reviews of round 1 2 b : rewrite , 80 of 100 sure",
+            "1 a show of hands for b",
+            "Round 1 · pitch",
+            "2 b · encore",
+        ],
+    );
+    for foreign in ["efinement", "ritique", "ynthes", "roposal", "Votes of"] {
+        assert!(!text.contains(foreign), "{foreign} is in\n{text}");
+    }
+}
+
+/// A debate on a motion in an invented protocol.
+fn motion(stable: bool) -> Debate {
+    let stages = [
+        stage("early", "early show of hands", "early shows of hands", Yield::Ballot),
+        stage("plea", "plea", "pleas", Yield::Speech).in_round(),
+        stage("heckle", "heckle", "heckles", Yield::Speech).in_round(),
+        stage("late", "late show of hands", "late shows of hands", Yield::Ballot),
+        stage("ruling", "ruling", "rulings", Yield::Verdict),
+    ];
+    let judged = |pass: u8, winner: &str, a: f64, b: f64, reasoning: &str| {
+        json!({"pass": pass, "winner": winner, "scores": {"a": a, "b": b}, "criteria": {"wit": "A has more of it."},
+            "reasoning": reasoning})
+    };
+    let second = if stable { judged(2, "b", 60.0, 75.0, "B again.") } else { judged(2, "a", 80.0, 75.0, "Now A.") };
+    let mut verdict = judged(1, "b", 70.5, 77.5, "B was clearer.");
+    verdict["stable"] = json!(stable);
+    let poll = |stage: &str, votes: Value| json!({"stage": stage, "votes": votes, "reasons": {"c": "Because."}});
+    debate(
+        &stages,
+        &json!({
+            "rounds": [
+                {"roundNumber": 1, "contributions": [
+                    said("a", "plea", None, "Yes."), said("b", "heckle", Some("a"), "Why?"), said("b", "plea", None, "No."),
+                ]},
+                {"roundNumber": 2, "contributions": [said("b", "plea", None, "Still no.")]},
+            ],
+            "polls": [
+                poll("early", json!({"c": "for", "d": "undecided", "e": "for"})),
+                poll("late", json!({"c": "against", "d": "against"})),
+            ],
+            "judgements": [judged(1, "b", 61.0, 80.0, "B was clearer."), second],
+            "verdict": verdict,
+            "finalSolution": {"description": "b won.", "synthesizedBy": "judge"},
+            "outcome": {"kind": "full", "reasons": []},
+        }),
+    )
+}
+
+#[test]
+fn a_debate_on_a_motion_is_reported_with_polls_speeches_and_verdict() {
+    let debate = motion(true);
+    insta::assert_snapshot!(markdown_from(&debate, "### Polls"), @r"
+    ### Polls
+
+    | Choice | Early show of hands | Late show of hands | Change |
+    | --- | ---: | ---: | ---: |
+    | for | 1 | 0 | -1 |
+    | against | 0 | 2 | +2 |
+    | undecided | 1 | 0 | -1 |
+
+    Gained most: *against*
+
+    Not counted, without a vote in each poll: *e*
+
+    | Voter | Early show of hands | Late show of hands |
+    | --- | --- | --- |
+    | c | for | against |
+    | d | undecided | against |
+    | e | for | none |
+
+    *c*, early show of hands:
+
+    ```text
+    Because.
+    ```
+
+    *c*, late show of hands:
+
+    ```text
+    Because.
+    ```
+
+    ### Ruling
+
+    Winner: *b*
+
+    Stable: yes, the result was the same in both orders of the debaters
+
+    | Debater | Mean score | Pass 1 | Pass 2 |
+    | --- | ---: | ---: | ---: |
+    | b | 77.5 | 80 | 75 |
+    | a | 70.5 | 61 | 60 |
+    | winner | b | b | b |
+
+    The judge was shown no names; a letter in what it wrote is the one under which it was shown a debater.
+
+    Criterion *wit*:
+
+    ```text
+    A has more of it.
+    ```
+
+    Reason:
+
+    ```text
+    B was clearer.
+    ```
+
+    Reason in pass 2:
+
+    ```text
+    B again.
+    ```
+
+
+    ## Rounds
+
+    ### Round 1
+
+    #### Plea
+    Agent *a*:
+    ```text
+    Yes.
+    ```
+
+    #### Heckle
+    *b* &rarr; *a*:
+    ```text
+    Why?
+    ```
+
+    #### Plea
+    Agent *b*:
+    ```text
+    No.
+    ```
+
+    ### Round 2
+
+    #### Plea
+    Agent *b*:
+    ```text
+    Still no.
+    ```
+
+    ### Final Ruling
+    ```text
+    b won.
+    ```
+    ");
+    let text = text_of(&html(&View::new(&debate, &[], None)));
+    assert_says(
+        &text,
+        &[
+            "Ruling By J judge .",
+            "Speeches Round 1 1 a · plea 1 word Yes. Yes. 2 b · heckle to 1 a",
+            "Round 2 2 b · plea 2 words Still no.",
+            "It was against that gained most.",
+            "for 1 0 -1 against 0 2 +2 undecided 1 0 -1",
+            "e not counted for no vote",
+            "c · Late show of hands: against Because.",
+            "2 b won.",
+            "It was stable: the result was the same in both orders of the debaters.",
+            "2 b 77.5 80 75 1 a 70.5 61 60",
+            "wit A has more of it.",
+            "Reason B was clearer. Reason in pass 2 B again.",
+        ],
+    );
+}
+
+#[test]
+fn a_verdict_that_depends_on_the_order_says_so() {
+    let debate = motion(false);
+    let report = markdown_from(&debate, "### Ruling");
+    assert_says(&report, &["Stable: no, the winner changed when the debaters came in the opposite order\n"]);
+    assert_says(&report, &["| winner | b | b | a |\n", "Reason in pass 2:\n\n```text\nNow A.\n```\n"]);
+    let text = text_of(&html(&View::new(&debate, &[], None)));
+    let unstable =
+        "The verdict is not stable: the winner changed with the order of the debaters. Pass 1: 2 b Pass 2: 1 a";
+    assert_says(&text, &[unstable]);
+}
+
+/// The decision record of a debate.
+fn record(debate: &Debate) -> String {
+    let mut written = Vec::new();
+    decision_record(&View::new(debate, &[], None), &mut written).unwrap();
+    String::from_utf8(written).unwrap()
+}
+
+#[test]
+fn a_decision_record_of_a_motion_weighs_its_sides_and_repeats_no_title() {
+    let mut debate = motion(true);
+    debate.problem = "# A motion\n\nIt must be argued.".into();
+    let record = record(&debate);
+    assert_says(&record, &["\n# A motion\n", "## Context and Problem Statement\n\nIt must be argued.\n"]);
+    assert_eq!(record.matches("A motion").count(), 1, "{record}");
+    assert_says(&record, &["## Considered Options\n\n- **a** (kiss): Yes.\n- **b** (kiss): No.\n"]);
+    assert_says(&record, &["- Round 1: ", "</details>\n"]);
+}
+
+#[test]
+fn nothing_breaks_out_of_the_front_matter_of_a_decision_record() {
+    let mut debate = dialectic_record::debate::fixture::argued();
+    let hostile = "x\"]\nstatus: accepted\n---\n# owned";
+    let mut settings = debate.settings.take().unwrap_or_else(|| panic!("it has settings"));
+    settings.judge.name = hostile.to_owned();
+    settings.agents[0].model = hostile.to_owned();
+    debate.settings = Some(settings);
+    let record = record(&debate);
+    let front: Vec<&str> = record.lines().skip(1).take_while(|line| *line != "---").collect();
+    assert_eq!(front.iter().filter(|line| line.starts_with("status:")).count(), 1, "{record}");
+    let lists: Vec<Vec<String>> = front
+        .iter()
+        .filter_map(|line| line.split_once(": ").filter(|(_, value)| value.starts_with('[')))
+        .map(|(_, value)| serde_json::from_str(value).unwrap())
+        .collect();
+    assert_eq!(lists.len(), 2, "{record}");
+    assert!(lists[0][0].starts_with("x\"] status: accepted --- # owned ("), "{:?}", lists[0]);
+}

@@ -1,0 +1,278 @@
+//! What a report knows: the debate, its journal where there is one, and who took part.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dialectic_base::provider::OFFLINE;
+use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, Recorded, Settings, StageInfo, Yield};
+
+/// Roles that older files may name; any other role in a file without settings is shown as the first.
+const KNOWN_ROLES: [&str; 7] =
+    ["architect", "performance", "security", "testing", "kiss", "datamodeling", "generalist"];
+/// What stands for a model that is not on record.
+const UNKNOWN_MODEL: &str = "N/A";
+/// The provider, temperatures and judge of older files, which did not save them.
+const OLD_PROVIDER: &str = "openai";
+const OLD_TEMPERATURE: f64 = 0.5;
+const OLD_JUDGE: &str = "judge-main";
+const OLD_JUDGE_ROLE: &str = "generalist";
+const OLD_JUDGE_TEMPERATURE: f64 = 0.3;
+
+/// A debate as a report sees it.
+#[derive(Debug, Clone)]
+pub struct View<'a> {
+    /// The state.
+    pub debate: &'a Debate,
+    /// The events of its journal, empty where it has none.
+    pub events: &'a [Recorded],
+    /// The agents: in configuration order where settings are known, else as they first spoke.
+    pub agents: Vec<Participant>,
+    /// The judge.
+    pub judge: Participant,
+    /// On which side of the motion agents were.
+    sides: BTreeMap<AgentId, Position>,
+}
+
+/// An agent or the judge, from settings or put together from what the state says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Participant {
+    /// Its id.
+    pub id: AgentId,
+    /// What people call it.
+    pub name: String,
+    /// Its role.
+    pub role: String,
+    /// Its model, `N/A` where unknown.
+    pub model: String,
+    /// Its provider.
+    pub provider: String,
+    /// Its sampling temperature.
+    pub temperature: f64,
+    /// All its settings, where they are known.
+    pub settings: Option<AgentSettings>,
+}
+
+impl<'a> View<'a> {
+    /// The view of `debate`. Agents come from `configured`, matched by the ids found in the state, else from the state's
+    /// own settings, else from the contributions. So does the judge; that of a configuration with another id is not the
+    /// judge of a debate whose settings are known.
+    #[must_use]
+    pub fn new(debate: &'a Debate, events: &'a [Recorded], configured: Option<&Settings>) -> Self {
+        let own = debate.settings.as_ref();
+        let known = |id: &AgentId| {
+            let mut agents = configured.into_iter().chain(own).flat_map(|settings| &settings.agents);
+            agents.find(|agent| agent.id == *id)
+        };
+        let agents = members(debate).into_iter().map(|(id, role)| match known(id) {
+            Some(agent) => Participant::configured(agent),
+            None => Participant::reconstructed(id, role),
+        });
+        let agents = agents.collect();
+        let own_judge = own.map(|settings| &settings.judge);
+        let configured_judge = configured.map(|settings| &settings.judge);
+        let judge = match (configured_judge, own_judge) {
+            (Some(configured), Some(own)) if configured.id != own.id => Participant::configured(own),
+            (Some(judge), _) | (None, Some(judge)) => Participant::configured(judge),
+            (None, None) => Participant::reconstructed_judge(debate),
+        };
+        let given = own.into_iter().flat_map(|settings| &settings.agents);
+        let sides = given.filter_map(|agent| Some((agent.id.clone(), agent.position?))).collect();
+        Self { debate, events, agents, judge, sides }
+    }
+
+    /// With everybody on the side that `side` finds, which goes before what the settings say.
+    #[must_use]
+    pub fn with_sides(mut self, side: impl Fn(&Settings, &AgentId) -> Position) -> Self {
+        if let Some(settings) = &self.debate.settings {
+            self.sides = settings.agents.iter().map(|agent| (agent.id.clone(), side(settings, &agent.id))).collect();
+        }
+        self
+    }
+
+    /// How sure the judge is of the solution, 0 to 100. Rules are sure of nothing, whatever number they put there.
+    #[must_use]
+    pub fn confidence(&self) -> Option<f64> {
+        let is_model = self.debate.settings.as_ref().is_none_or(|settings| settings.judge.provider != OFFLINE);
+        self.debate.final_solution.as_ref().and_then(|solution| solution.confidence).filter(|_| is_model)
+    }
+
+    /// The problem's first line that says something, without the mark of a heading; what a debate is called.
+    #[must_use]
+    pub fn title(&self) -> Option<&'a str> {
+        let lines = self.debate.problem.lines().map(|line| line.trim_start().trim_start_matches('#').trim());
+        lines.into_iter().find(|line| !line.is_empty())
+    }
+
+    /// The problem without its title, where that is a line of its own: a heading, or all of a paragraph.
+    #[must_use]
+    pub fn problem_below_title(&self) -> &'a str {
+        let problem = self.debate.problem.trim_start();
+        let (first, rest) = problem.split_once('\n').unwrap_or((problem, ""));
+        let is_own = first.starts_with('#') || rest.lines().next().is_none_or(|next| next.trim().is_empty());
+        if is_own { rest } else { &self.debate.problem }
+    }
+
+    /// What people call an agent or the judge; its id where nothing else is known.
+    #[must_use]
+    pub fn name_of<'v>(&'v self, id: &'v AgentId) -> &'v str {
+        let found = self.agents.iter().chain([&self.judge]).find(|participant| participant.id == *id);
+        found.map_or(id.as_str(), |participant| participant.name.as_str())
+    }
+
+    /// Those whom the judge scored: the best by their mean scores first.
+    #[must_use]
+    pub fn judged(&self) -> Vec<&'a AgentId> {
+        let means = self.debate.verdict.as_ref().map(|verdict| &verdict.scores);
+        let passes = self.debate.judgements.iter().map(|judgement| &judgement.scores);
+        let all: BTreeSet<&AgentId> = means.into_iter().chain(passes).flat_map(BTreeMap::keys).collect();
+        let mean = |id: &AgentId| means.and_then(|means| means.get(id).copied()).unwrap_or(f64::NEG_INFINITY);
+        let mut judged: Vec<&AgentId> = all.into_iter().collect();
+        judged.sort_by(|one, other| mean(other).total_cmp(&mean(one)));
+        judged
+    }
+
+    /// The side that an agent was on, where that is known.
+    #[must_use]
+    pub fn side_of(&self, id: &AgentId) -> Option<Position> {
+        self.sides.get(id).copied()
+    }
+
+    /// What the judge scored, in words: whoever spoke, or whoever wrote a solution.
+    pub(super) fn judged_words(&self) -> JudgedWords {
+        let speaks = |stage: &StageInfo| stage.yields == Some(Yield::Speech);
+        if self.debate.stages.iter().any(speaks) {
+            JudgedWords { author: "Debater", one: "debater", several: "debaters" }
+        } else {
+            JudgedWords { author: "Agent", one: "text", several: "texts" }
+        }
+    }
+
+    /// Whether anybody took a side.
+    #[must_use]
+    pub fn has_sides(&self) -> bool {
+        self.sides.values().any(|side| *side != Position::Neutral)
+    }
+}
+
+/// How those are called whom the judge scored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct JudgedWords {
+    /// The heading over their names.
+    pub(super) author: &'static str,
+    /// What the judge read of one.
+    pub(super) one: &'static str,
+    /// What it read of all.
+    pub(super) several: &'static str,
+}
+
+/// Who takes part, with its role: those of the state's settings, who may have failed in every call, then those who
+/// contributed, in the order in which each first did. The judge may have contributed, too, and is none of them.
+fn members(debate: &Debate) -> Vec<(&AgentId, &str)> {
+    let mut seen = BTreeSet::new();
+    let settings = debate.settings.iter().flat_map(|settings| &settings.agents);
+    let settled = settings.map(|agent| (&agent.id, agent.role.as_str()));
+    let contributions = debate.rounds.iter().flat_map(|round| &round.contributions);
+    let spoke = contributions
+        .filter(|one| debate.settings.as_ref().is_none_or(|settings| settings.judge.id != one.agent_id))
+        .map(|one| (&one.agent_id, one.agent_role.as_ref()));
+    settled.chain(spoke).filter(|(id, _)| seen.insert(*id)).collect()
+}
+
+impl Participant {
+    fn configured(settings: &AgentSettings) -> Self {
+        Self {
+            id: settings.id.clone(),
+            name: settings.name.clone(),
+            role: settings.role.clone(),
+            model: settings.model.clone(),
+            provider: settings.provider.clone(),
+            temperature: settings.temperature,
+            settings: Some(settings.clone()),
+        }
+    }
+
+    fn reconstructed(id: &AgentId, role: &str) -> Self {
+        let known = KNOWN_ROLES.contains(&role);
+        Self {
+            id: id.clone(),
+            name: id.as_str().to_owned(),
+            role: if known { role } else { KNOWN_ROLES[0] }.to_owned(),
+            model: UNKNOWN_MODEL.to_owned(),
+            provider: OLD_PROVIDER.to_owned(),
+            temperature: OLD_TEMPERATURE,
+            settings: None,
+        }
+    }
+
+    fn reconstructed_judge(debate: &Debate) -> Self {
+        let by = debate.final_solution.as_ref().and_then(|solution| solution.synthesized_by.clone());
+        // A solution that was voted for is by an agent.
+        let by = by.filter(|id| members(debate).iter().all(|(member, _)| *member != id));
+        let id = by.unwrap_or_else(|| AgentId::new(OLD_JUDGE));
+        Self { temperature: OLD_JUDGE_TEMPERATURE, ..Self::reconstructed(&id, OLD_JUDGE_ROLE) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use dialectic_record::debate::default_settings;
+
+    fn debate(settings: Option<&Settings>, synthesized_by: &str) -> Debate {
+        let said =
+            |agent: &str, role: &str| json!({"agentId": agent, "agentRole": role, "type": "proposal", "content": ""});
+        let spoke = [said("agent-kiss", "kiss"), said("agent-x", "operations"), said("agent-kiss", "kiss")];
+        let mut state = json!({
+            "id": "d", "problem": "p", "status": "completed", "rounds": [{"roundNumber": 1, "contributions": spoke}],
+            "finalSolution": {"description": "", "synthesizedBy": synthesized_by},
+        });
+        if let Some(settings) = settings {
+            state["settings"] = serde_json::to_value(settings).unwrap();
+        }
+        serde_json::from_value(state).unwrap()
+    }
+
+    fn shown(view: &View) -> Vec<String> {
+        let members = view.agents.iter().chain([&view.judge]);
+        members.map(|one| format!("{} {} {} {}", one.id, one.name, one.role, one.model)).collect()
+    }
+
+    #[test]
+    fn without_settings_everybody_is_reconstructed() {
+        let debate_of_judge = debate(None, "judge-7");
+        let view = View::new(&debate_of_judge, &[], None);
+        let agents = ["agent-kiss agent-kiss kiss N/A", "agent-x agent-x architect N/A"];
+        assert_eq!(shown(&view), [agents[0], agents[1], "judge-7 judge-7 generalist N/A"]);
+        assert_eq!((view.agents[0].temperature, view.judge.temperature), (0.5, 0.3));
+        let voted = debate(None, "agent-kiss");
+        assert_eq!(View::new(&voted, &[], None).judge.id.as_str(), "judge-main");
+    }
+
+    #[test]
+    fn settings_name_everybody_and_a_configuration_is_matched_by_id() {
+        let own = default_settings();
+        let mut configured = default_settings();
+        configured.agents[2].name = "Keeper of simple things".to_owned();
+        configured.agents[1].id = AgentId::new("agent-other");
+        configured.judge.name = "The chair".to_owned();
+        let debate_without = debate(None, "judge-main");
+        let debate_with = debate(Some(&own), "judge-main");
+        let own_names = [
+            "agent-architect System Architect architect gpt-5.6-luna",
+            "agent-performance Performance Engineer performance gpt-5.6-luna",
+            "agent-kiss Simplicity Advocate kiss gpt-5.6-luna",
+            "agent-x agent-x architect N/A",
+            "judge-main Technical Judge generalist gpt-5.6-luna",
+        ];
+        assert_eq!(shown(&View::new(&debate_with, &[], None)), own_names);
+        let mut names = own_names;
+        names[2] = "agent-kiss Keeper of simple things kiss gpt-5.6-luna";
+        names[4] = "judge-main The chair generalist gpt-5.6-luna";
+        assert_eq!(shown(&View::new(&debate_with, &[], Some(&configured))), names);
+        assert_eq!(shown(&View::new(&debate_without, &[], Some(&configured))), names[2..]);
+        configured.judge.id = AgentId::new("somebody-else");
+        assert_eq!(View::new(&debate_with, &[], Some(&configured)).judge.name, "Technical Judge");
+        assert_eq!(View::new(&debate_without, &[], Some(&configured)).judge.name, "The chair");
+    }
+}
