@@ -145,6 +145,12 @@ async fn converse(stream: TcpStream, router: Router, seat: Seat) {
 mod tests {
     use super::*;
 
+    /// How many places known clients have, and strangers. Both from under one lock: a second one would wait for the first.
+    fn taken(room: &Mutex<Room>) -> (usize, usize) {
+        let room = locked(room);
+        (room.known, room.strangers.len())
+    }
+
     #[test]
     fn strangers_take_the_places_of_strangers_alone() {
         let room = Arc::new(Mutex::new(Room::default()));
@@ -160,9 +166,9 @@ mod tests {
         // A stranger gets in among the known, and gives the place back.
         let (second, _) = &others[0];
         assert!(second.take_place());
-        assert_eq!((locked(&room).known, locked(&room).strangers.len()), (2, MOST_STRANGERS - 1));
+        assert_eq!(taken(&room), (2, MOST_STRANGERS - 1));
         drop((others, known));
-        assert_eq!((locked(&room).known, locked(&room).strangers.len()), (0, 1));
+        assert_eq!(taken(&room), (0, 1));
     }
 
     #[test]
