@@ -23,6 +23,7 @@ const NO_STAGES: &[(&str, &str, &str)] = &[
     ("src/trace/attributes.rs", "judgement", "a key of the attributes of a trace"),
     ("crates/report/src/report/html/mod.rs", "judgement", "the place in the page of the verdict"),
     ("crates/engine/src/agent/reply.rs", "judgement", "the name of a schema in requests"),
+    ("crates/engine/src/agent/labels.rs", "proposal", "a noun that models put before a label"),
     ("crates/engine/src/agent/compare.rs", "challenge", "the name of a schema in requests"),
     ("crates/record/src/debate/settings.rs", "convergence", "the name of an ending condition"),
     ("crates/record/src/debate/agreement.rs", "rebuttal", "the name of a kind of argument"),
@@ -124,13 +125,18 @@ fn documented() -> Vec<Row> {
     rows.map(row).collect()
 }
 
-/// What cargo says of the workspace: with `--no-deps` of its own packages, else of all.
-fn metadata(more: &[&str]) -> Value {
+/// What cargo says of the workspace, without a network.
+fn cargo(arguments: &[&str]) -> String {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["metadata", "--format-version", "1", "--offline", "--locked"]).args(more).current_dir(root());
-    let output = cargo.output().unwrap();
+    let output = cargo.args(arguments).args(["--offline", "--locked"]).current_dir(root()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The packages of the workspace, as cargo describes them.
+fn packages() -> Vec<Value> {
+    let metadata: Value = serde_json::from_str(&cargo(&["metadata", "--format-version", "1", "--no-deps"])).unwrap();
+    metadata["packages"].as_array().unwrap().clone()
 }
 
 /// The dependencies of a package that are compiled into it: what its tests need is none.
@@ -140,11 +146,9 @@ fn normal(package: &Value) -> impl Iterator<Item = &Value> {
 
 #[test]
 fn crates_know_only_whom_the_documentation_says() {
-    let metadata = metadata(&["--no-deps"]);
-    let packages = metadata["packages"].as_array().unwrap();
     let mut known = BTreeMap::new();
-    for package in packages {
-        let ours = normal(package).filter(|dependency| dependency["path"].is_string());
+    for package in packages() {
+        let ours = normal(&package).filter(|dependency| dependency["path"].is_string());
         let ours: BTreeSet<String> = ours.map(|one| one["name"].as_str().unwrap().to_owned()).collect();
         known.insert(package["name"].as_str().unwrap().to_owned(), ours);
     }
@@ -154,33 +158,19 @@ fn crates_know_only_whom_the_documentation_says() {
 
 #[test]
 fn crates_do_without_what_the_documentation_says() {
-    let metadata = metadata(&[]);
-    let name_of = |id: &Value| {
-        let of_id = metadata["packages"].as_array().unwrap().iter().find(|package| package["id"] == *id);
-        of_id.unwrap()["name"].as_str().unwrap().to_owned()
-    };
-    let mut behind: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for node in metadata["resolve"]["nodes"].as_array().unwrap() {
-        let compiled =
-            node["deps"].as_array().unwrap().iter().filter(|dependency| {
-                dependency["dep_kinds"].as_array().unwrap().iter().any(|kind| kind["kind"].is_null())
-            });
-        behind.entry(name_of(&node["id"])).or_default().extend(compiled.map(|one| name_of(&one["pkg"])));
-    }
-    for row in documented() {
-        let (mut found, mut ahead) = (BTreeSet::new(), vec![row.name.clone()]);
-        while let Some(name) = ahead.pop() {
-            ahead.extend(behind[&name].iter().filter(|one| found.insert((*one).clone())).cloned());
-        }
-        let broken: Vec<_> = found.intersection(&row.without).collect();
-        assert!(broken.is_empty(), "{} is built with {broken:?}", row.name);
+    for Row { name, without, .. } in documented() {
+        let tree = ["tree", "--package", &name, "--edges", "normal", "--prefix", "none", "--format", "{p}"];
+        let built_with = cargo(&tree);
+        let built_with: BTreeSet<&str> = built_with.lines().filter_map(|line| line.split(' ').next()).collect();
+        assert!(built_with.contains(name.as_str()));
+        let broken: Vec<_> = without.iter().filter(|one| built_with.contains(one.as_str())).collect();
+        assert!(broken.is_empty(), "{name} is built with {broken:?}");
     }
 }
 
 #[test]
 fn the_record_takes_only_channels_tasks_and_time_of_tokio() {
-    let metadata = metadata(&["--no-deps"]);
-    let packages = metadata["packages"].as_array().unwrap();
+    let packages = packages();
     let record = packages.iter().find(|package| package["name"] == "dialectic-record").unwrap();
     let tokio = normal(record).find(|dependency| dependency["name"] == "tokio").unwrap();
     let features = tokio["features"].as_array().unwrap().iter().map(|feature| feature.as_str().unwrap());
