@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use rusqlite::{OptionalExtension, Row};
 use serde::Serialize;
-use stop_words::{Language, get};
 
 use super::{Archive, ArchiveError};
 
@@ -20,6 +19,14 @@ const FEW: usize = 20;
 const SHARED: usize = 3;
 /// Words of a match that are shown, about.
 const SNIPPET: u32 = 24;
+
+/// English words that every text has. A question in another language finds its rarest words all the same.
+const STOP_WORDS: &str = "a about above after again against all also am an and any are as at be because been before being \
+    below between both but by can could did do does doing down during each few for from further had has \
+    have having he her here hers him his how i if in into is it its just me more most \
+    my no nor not now of off on once only or other our out over own same she should so \
+    some such than that the their them then there these they this those through to too under until up very \
+    was we were what when where which while who whom why will with would you your";
 
 /// How near a memory has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,7 +183,7 @@ impl Archive {
 
 /// The words of a text in their order, each once, without those that every text has.
 fn words(text: &str) -> Vec<String> {
-    let mut passed_over: HashSet<String> = get(Language::English).iter().map(|word| (*word).to_owned()).collect();
+    let mut passed_over: HashSet<String> = STOP_WORDS.split(' ').map(str::to_owned).collect();
     let words = text.split(|character: char| !character.is_alphanumeric()).map(str::to_lowercase);
     words.filter(|word| word.chars().count() > 1 && passed_over.insert(word.clone())).collect()
 }

@@ -8,7 +8,6 @@ use std::fmt;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use backon::{BlockingRetryable, ExponentialBuilder};
 use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
 use opentelemetry_proto::transform::common::tonic::ResourceAttributesWithSchema;
 use opentelemetry_proto::transform::trace::tonic::group_spans_by_resource_and_scope;
@@ -23,10 +22,8 @@ use tokio::runtime::Runtime;
 
 use super::destination::Destination;
 
-/// The first wait before a batch is sent again.
-const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// How often a batch is sent again at most.
-const RETRIES: usize = 2;
+/// The waits before a batch is sent again.
+const WAITS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(1)];
 
 /// What became of a batch.
 pub(super) enum Report {
@@ -91,10 +88,14 @@ impl Exporter {
     fn deliver(&self, batch: Vec<SpanData>) -> Result<(), SendError> {
         let resource_spans = group_spans_by_resource_and_scope(batch, &self.resource);
         let body = ExportTraceServiceRequest { resource_spans }.encode_to_vec();
-        let waits = ExponentialBuilder::default().with_min_delay(FIRST_WAIT).with_max_times(RETRIES).with_jitter();
-        let send = || self.runtime.block_on(self.send(body.clone()));
-        let again = |error: &SendError, _| self.report(Report::Trouble(error.to_string()));
-        send.retry(waits).when(SendError::is_transient).notify(again).call()
+        let mut waits = WAITS.into_iter();
+        loop {
+            let sent = self.runtime.block_on(self.send(body.clone()));
+            let Err(error) = &sent else { return sent };
+            let Some(wait) = waits.next().filter(|_| error.is_transient()) else { return sent };
+            self.report(Report::Trouble(error.to_string()));
+            std::thread::sleep(wait);
+        }
     }
 
     fn report(&self, report: Report) {

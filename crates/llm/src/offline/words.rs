@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
-use stop_words::{Language, get};
 
 use super::checklist::field;
 
@@ -17,8 +16,7 @@ const NUMBER: &str = "#";
 pub(super) const LONGEST_PHRASE: usize = 4;
 
 static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
-static EMPTY: LazyLock<HashSet<String>> =
-    LazyLock::new(|| get(Language::English).iter().copied().chain(known("common")).map(stem).collect());
+static EMPTY: LazyLock<HashSet<String>> = LazyLock::new(|| known("stop").chain(known("common")).map(stem).collect());
 
 /// Words that have the stem of a word of another meaning, as `person` has that of `personalized`, with what stands for all
 /// forms of each.

@@ -1,155 +1,228 @@
 //! Markdown on a terminal.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
-
 use anstream::ColorChoice;
+use anstyle::{AnsiColor, Style};
+use comrak::nodes::{ListType, Node, NodeValue, TableAlignment};
+use comrak::{Arena, Options, arena_tree::NodeEdge, parse_document};
 use console::measure_text_width;
-use termimad::MadSkin;
-use termimad::crossterm::style::{Attribute, Color, force_color_output};
 
+use super::wrap::{Span, fit, width_of, wrap};
 use dialectic_base::sanitize::sanitize;
 
 /// Narrower than this, words and tables fall to pieces: the terminal may wrap such lines itself.
 const NARROWEST: usize = 20;
-
-/// A fence has at least that many backticks.
-const FENCE: usize = 3;
-const CODE_INDENT: &str = "    ";
+/// Nobody reads longer ones as prose.
+const RENDERED_BYTES: usize = 1024 * 1024;
+/// Quotes and lists are nested at most this deep: what is deeper is shown as plain text.
+const DEEPEST: usize = 12;
+const CODE_INDENT: &str = "  ";
 
 /// `text` rendered for a terminal of `width` columns, ending in a newline. The text's own escape codes are dropped;
 /// without colour there are none at all. A choice of [`ColorChoice::Auto`] counts as no colour.
 #[must_use]
 pub fn render_markdown(text: &str, width: usize, color: ColorChoice) -> String {
-    let width = width.max(NARROWEST);
-    let text = tamed(&sanitize(text), width);
-    let mut skin = match color {
-        ColorChoice::Always | ColorChoice::AlwaysAnsi => {
-            // Otherwise crossterm would ask the environment; that decision has been made.
-            force_color_output(true);
-            colored()
-        }
-        ColorChoice::Auto | ColorChoice::Never => MadSkin::no_style(),
+    let text = sanitize(text);
+    if text.len() > RENDERED_BYTES {
+        return format!("{}\n", text.trim_end_matches('\n'));
+    }
+    let mut options = Options::default();
+    options.extension.table = true;
+    options.extension.strikethrough = true;
+    options.extension.tasklist = true;
+    let arena = Arena::new();
+    let document = parse_document(&arena, &text, &options);
+    let renderer = Renderer {
+        source: text.lines().collect(),
+        colored: matches!(color, ColorChoice::Always | ColorChoice::AlwaysAnsi),
     };
-    skin.code_block.left_margin = 2;
-    let rendered = skin.text(&text, Some(width)).to_string();
-    // Code is padded to a block, which is of no use without a background.
-    rendered.trim_end_matches('\n').split('\n').map(|line| line.trim_end().to_owned() + "\n").collect()
+    let lines = renderer.children(document, width.max(NARROWEST), 0, false);
+    let mut rendered: String = lines.iter().flat_map(|line| [line.trim_end(), "\n"]).collect();
+    if rendered.is_empty() {
+        rendered.push('\n');
+    }
+    rendered
 }
 
-/// `text` in such Markdown as termimad understands.
-fn tamed(text: &str, width: usize) -> String {
-    let mut tamed = String::with_capacity(text.len());
-    let mut fence = None;
-    for line in text.lines() {
-        let ticks = line.len() - line.trim_start_matches('`').len();
-        match fence {
-            // termimad takes any three backticks for a fence; indented code is code without a doubt.
-            Some(opened) if ticks < opened || !line.trim_matches('`').trim().is_empty() => {
-                tamed.push_str(CODE_INDENT);
-                tamed.push_str(line);
+/// Turns the nodes of a document into lines.
+struct Renderer<'a> {
+    source: Vec<&'a str>,
+    colored: bool,
+}
+
+impl Renderer<'_> {
+    /// The lines of all blocks in `node`. Between those of a tight list there are no blank lines.
+    fn children(&self, node: Node<'_>, width: usize, depth: usize, is_tight: bool) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for child in node.children() {
+            let block = self.block(child, width.max(1), depth);
+            if !lines.is_empty() && !is_tight && !block.is_empty() {
+                lines.push(String::new());
             }
-            Some(_) => {
-                fence = None;
-                continue;
-            }
-            None if ticks >= FENCE && !line[ticks..].contains('`') => {
-                fence = Some(ticks);
-                continue;
-            }
-            None if line.starts_with('|') => push_row(&mut tamed, &plain(line), width),
-            None if line.starts_with('#') => push_heading(&mut tamed, &plain(line), width),
-            None => tamed.push_str(&plain(line)),
+            lines.extend(block);
         }
-        tamed.push('\n');
+        lines
     }
-    tamed
-}
 
-/// Appends a heading: the higher, the more stands out of it, also where there are no colours.
-fn push_heading(tamed: &mut String, line: &str, width: usize) {
-    let text = line.trim_start_matches('#');
-    let level = line.len() - text.len();
-    let (mark, under) = match level {
-        1 => ("", Some('═')),
-        2 => ("", Some('─')),
-        3 => ("▸ ", None),
-        4..=6 => ("▹ ", None),
-        _ => return tamed.push_str(line),
-    };
-    let Some(text) = text.strip_prefix(' ') else { return tamed.push_str(line) };
-    let _ = write!(tamed, "{} {mark}{text}", &line[..level]);
-    // As wide as what is seen of it.
-    let seen = MadSkin::no_style().inline(text.trim()).to_string();
-    if let Some(under) = under {
-        let _ = write!(tamed, "\n{}", under.to_string().repeat(measure_text_width(&seen).clamp(1, width)));
-    }
-}
-
-/// Appends a row of a table. termimad leaves out columns for which there is no room, so such rows are shown as they
-/// are written; and its arithmetic fails on a list item or a quote in a narrow cell, so a cell's marker is kept from
-/// being taken for one (by four spaces, which are trimmed again).
-fn push_row(tamed: &mut String, row: &str, width: usize) {
-    // A column takes three characters and a border at least.
-    if row.matches('|').count() * 4 + 1 > width {
-        tamed.push_str(CODE_INDENT);
-        tamed.push_str(row);
-        return;
-    }
-    for cell in row.split_inclusive('|') {
-        let marked = cell.trim_start().starts_with(|c: char| c.is_ascii_digit() || "-*+>".contains(c));
-        tamed.push_str(if marked { CODE_INDENT } else { "" });
-        // A star with nothing to emphasise would be dropped.
-        let starred = cell.trim_start().starts_with("* ");
-        tamed.push_str(&if starred { cell.replacen('*', "•", 1) } else { cell.to_owned() });
-    }
-}
-
-/// `line` with what termimad would show as it is written, outside of code: escapes that mean nothing to it, and the
-/// arrow of our reports.
-fn plain(line: &str) -> Cow<'_, str> {
-    const ARROW: &str = "&rarr;";
-    if !line.contains('\\') && !line.contains(ARROW) {
-        return Cow::Borrowed(line);
-    }
-    let mut plain = String::with_capacity(line.len());
-    let (mut in_code, mut escaped) = (false, false);
-    for (at, c) in line.char_indices() {
-        let next = line[at + c.len_utf8()..].chars().next();
-        in_code ^= c == '`' && !escaped;
-        escaped = c == '\\' && !escaped && !in_code;
-        // At the beginning of a line it keeps a block from beginning there.
-        if !(escaped && at > 0 && next.is_some_and(|c| "_[]<>&#+-.()!".contains(c))) {
-            plain.push(c);
+    fn block(&self, node: Node<'_>, width: usize, depth: usize) -> Vec<String> {
+        if depth > DEEPEST {
+            return wrap(&self.inlines(node, Style::new()), width);
         }
-        if !in_code && plain.ends_with(ARROW) {
-            plain.truncate(plain.len() - ARROW.len());
-            plain.push('→');
+        match &node.data().value {
+            NodeValue::Paragraph => wrap(&self.inlines(node, Style::new()), width),
+            NodeValue::Heading(heading) => self.heading(node, heading.level, width),
+            NodeValue::CodeBlock(code) => self.code(&code.literal),
+            NodeValue::HtmlBlock(html) => html.literal.lines().map(|line| sanitize(line).into_owned()).collect(),
+            NodeValue::ThematicBreak => vec![self.painted(&"─".repeat(width), dim())],
+            NodeValue::BlockQuote => {
+                let mark = self.painted("▐", dim());
+                let lines = self.children(node, width.saturating_sub(2), depth + 1, false);
+                lines.into_iter().map(|line| format!("{mark} {line}")).collect()
+            }
+            NodeValue::List(list) => {
+                let mut lines = Vec::new();
+                for (number, item) in (list.start..).zip(node.children()) {
+                    let marker = match (&item.data().value, list.list_type) {
+                        (NodeValue::TaskItem(task), _) => if task.symbol.is_some() { "☑ " } else { "☐ " }.to_owned(),
+                        (_, ListType::Ordered) => format!("{number}. "),
+                        (_, ListType::Bullet) => "• ".to_owned(),
+                    };
+                    let indent = measure_text_width(&marker);
+                    let item = self.children(item, width.saturating_sub(indent), depth + 1, list.tight);
+                    if !lines.is_empty() && !list.tight {
+                        lines.push(String::new());
+                    }
+                    let marker = self.painted(marker.trim_end(), AnsiColor::Yellow.on_default()) + " ";
+                    let starts = std::iter::once(marker).chain(std::iter::repeat(" ".repeat(indent)));
+                    let item = if item.is_empty() { vec![String::new()] } else { item };
+                    lines.extend(starts.zip(item).map(|(start, line)| start + &line));
+                }
+                lines
+            }
+            NodeValue::Table(table) => self.table(node, &table.alignments, width),
+            _ => self.children(node, width, depth + 1, false),
         }
     }
-    Cow::Owned(plain)
+
+    /// A heading: the higher, the more it stands out, also where there are no colours.
+    fn heading(&self, node: Node<'_>, level: u8, width: usize) -> Vec<String> {
+        let bold = Style::new().bold();
+        let (mark, under, style) = match level {
+            1 => ("", "═", AnsiColor::Cyan.on_default().bold()),
+            2 => ("", "─", bold),
+            3 => ("▸ ", "", bold),
+            _ => ("▹ ", "", bold.italic()),
+        };
+        let mut spans = vec![Span::new(mark, style)];
+        spans.extend(self.inlines(node, style));
+        let mut lines = wrap(&spans, width);
+        if !under.is_empty() {
+            let seen = lines.iter().map(|line| measure_text_width(line)).max().unwrap_or(0);
+            lines.push(self.painted(&under.repeat(seen.clamp(1, width)), style));
+        }
+        lines
+    }
+
+    fn code(&self, text: &str) -> Vec<String> {
+        let style = AnsiColor::Cyan.on_default();
+        let line = |line: &str| CODE_INDENT.to_owned() + &self.painted(&sanitize(line), style);
+        text.lines().map(line).collect()
+    }
+
+    /// A table, its cells wrapped to fit; as it was written, where not even that is possible.
+    fn table(&self, node: Node<'_>, alignments: &[TableAlignment], width: usize) -> Vec<String> {
+        // Two borders with a space each to a column, and the last border.
+        let borders = 3 * alignments.len() + 1;
+        if alignments.len() + borders > width {
+            let place = node.data().sourcepos;
+            let rows = place.start.line.saturating_sub(1)..place.end.line;
+            return self.code(&self.source.get(rows).unwrap_or_default().join("\n"));
+        }
+        let rows: Vec<(bool, Vec<Vec<Span>>)> = node
+            .children()
+            .map(|row| {
+                let is_header = matches!(row.data().value, NodeValue::TableRow(true));
+                let style = if is_header { Style::new().bold() } else { Style::new() };
+                (is_header, row.children().map(|cell| self.inlines(cell, style)).collect())
+            })
+            .collect();
+        let widest =
+            |column: usize| rows.iter().filter_map(|(_, cells)| cells.get(column)).map(|cell| width_of(cell)).max();
+        let mut widths: Vec<usize> = (0..alignments.len()).map(|column| widest(column).unwrap_or(0).max(1)).collect();
+        fit(&mut widths, &vec![1; alignments.len()], width - borders);
+
+        let mut lines = Vec::new();
+        for (is_header, cells) in &rows {
+            let cells: Vec<Vec<String>> = cells.iter().zip(&widths).map(|(cell, width)| wrap(cell, *width)).collect();
+            for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+                let mut line = String::from("│");
+                for ((column, width), alignment) in widths.iter().enumerate().zip(alignments) {
+                    let cell = cells.get(column).and_then(|cell| cell.get(at)).map_or("", String::as_str);
+                    let side = match alignment {
+                        TableAlignment::Right => console::Alignment::Right,
+                        TableAlignment::Center => console::Alignment::Center,
+                        TableAlignment::Left | TableAlignment::None => console::Alignment::Left,
+                    };
+                    line.extend([" ", &console::pad_str(cell, *width, side, None), " │"]);
+                }
+                lines.push(line);
+            }
+            if *is_header {
+                let rules: Vec<String> = widths.iter().map(|width| "─".repeat(width + 2)).collect();
+                lines.push(format!("├{}┤", rules.join("┼")));
+            }
+        }
+        lines
+    }
+
+    /// The text in `node`, styled. Character references can name any character, so all of it is cleaned here.
+    fn inlines(&self, node: Node<'_>, base: Style) -> Vec<Span> {
+        let mut styles = vec![base];
+        let mut spans: Vec<Span> = Vec::new();
+        let root = node;
+        for edge in root.traverse() {
+            let style = styles.last().copied().unwrap_or(base);
+            let mut push = |text: &str, style: Style| {
+                spans.push(Span::new(sanitize(text), if self.colored { style } else { Style::new() }));
+            };
+            match edge {
+                NodeEdge::Start(node) => match &node.data().value {
+                    NodeValue::Text(text) => push(text, style),
+                    NodeValue::Code(code) => push(&code.literal, style.fg_color(Some(AnsiColor::Cyan.into()))),
+                    NodeValue::CodeBlock(code) => push(&code.literal, style),
+                    NodeValue::HtmlInline(html) => push(html, style),
+                    NodeValue::HtmlBlock(html) => push(&html.literal, style),
+                    NodeValue::SoftBreak => push(" ", style),
+                    NodeValue::LineBreak => push("\n", style),
+                    NodeValue::Emph => styles.push(style.italic()),
+                    NodeValue::Strong => styles.push(style.bold()),
+                    NodeValue::Strikethrough => styles.push(style.strikethrough()),
+                    _ => {}
+                },
+                NodeEdge::End(node) => match &node.data().value {
+                    NodeValue::Emph | NodeValue::Strong | NodeValue::Strikethrough => {
+                        styles.pop();
+                    }
+                    NodeValue::Link(link) | NodeValue::Image(link) => {
+                        if spans.last().is_none_or(|span| span.text != link.url) {
+                            spans.push(Span::new(format!(" ({})", sanitize(&link.url)), Style::new()));
+                        }
+                    }
+                    NodeValue::Paragraph | NodeValue::Heading(_) if !node.same_node(root) => push(" ", style),
+                    _ => {}
+                },
+            }
+        }
+        spans
+    }
+
+    fn painted(&self, text: &str, style: Style) -> String {
+        if self.colored { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
 }
 
 /// Few colours, and no background: it must be readable on dark and on light terminals.
-fn colored() -> MadSkin {
-    let mut skin = MadSkin::no_style();
-    skin.bold.add_attr(Attribute::Bold);
-    skin.italic.add_attr(Attribute::Italic);
-    skin.strikeout.add_attr(Attribute::CrossedOut);
-    skin.inline_code.set_fg(Color::DarkCyan);
-    skin.code_block.set_fg(Color::DarkCyan);
-    skin.quote_mark.set_fg(Color::DarkGrey);
-    skin.horizontal_rule.set_fg(Color::DarkGrey);
-    skin.bullet.set_fg(Color::DarkYellow);
-    for header in &mut skin.headers {
-        header.add_attr(Attribute::Bold);
-    }
-    // The first two levels are underlined, the third and those below have marks of their own.
-    skin.headers[0].set_fg(Color::DarkCyan);
-    for header in &mut skin.headers[3..] {
-        header.add_attr(Attribute::Italic);
-    }
-    skin
+fn dim() -> Style {
+    AnsiColor::BrightBlack.on_default()
 }
 
 #[cfg(test)]
@@ -177,7 +250,7 @@ mod tests {
 
         │ a │ b │
         ├───┼───┤
-        │1  │2  │
+        │ 1 │ 2 │
         ");
     }
 
@@ -187,7 +260,7 @@ mod tests {
         let plain = render_markdown(hostile, 80, ColorChoice::Never);
         assert_eq!(plain, "a[2Jb 31m ]0;x\n");
         let colored = render_markdown(hostile, 80, ColorChoice::Always);
-        assert!(colored.contains("\u{1b}[1m") && colored.contains("\u{1b}[38;5;6m"), "{colored:?}");
+        assert!(colored.contains("\u{1b}[1m") && colored.contains("\u{1b}[36m"), "{colored:?}");
         assert!(!colored.contains("\u{1b}[2J") && !colored.contains("\u{1b}]"), "{colored:?}");
         assert_eq!(anstream::adapter::strip_str(&colored).to_string(), plain);
     }
@@ -196,7 +269,7 @@ mod tests {
     fn a_fence_ends_where_markdown_says_it_does() {
         let text = "````text\n```rust\nlet x = 1;\n```\n*as it is*\n````\n*b*";
         let rendered = render_markdown(text, 40, ColorChoice::Never);
-        assert_eq!(rendered, "  ```rust\n  let x = 1;\n  ```\n  *as it is*\nb\n");
+        assert_eq!(rendered, "  ```rust\n  let x = 1;\n  ```\n  *as it is*\n\nb\n");
     }
 
     #[test]
@@ -205,17 +278,38 @@ mod tests {
         assert_eq!(render_markdown(text, 60, ColorChoice::Never), "a_b → <c> \\ | d.e \\. &rarr;\n");
         assert_eq!(
             render_markdown("| a\\_b \\| c |\n|---|\n| d |", 40, ColorChoice::Never).lines().next(),
-            Some("│a_b | c│")
+            Some("│ a_b | c │")
         );
     }
 
     #[test]
     fn tables_lose_nothing() {
         let cells: Vec<String> = (0..12).map(|number| format!("c{number}")).collect();
-        let rendered = render_markdown(&format!("|{}|", cells.join("|")), 40, ColorChoice::Never);
+        let wide = format!("|{}|\n|{}", cells.join("|"), "-|".repeat(cells.len()));
+        let rendered = render_markdown(&wide, 40, ColorChoice::Never);
         assert!(cells.iter().all(|cell| rendered.contains(cell)), "{rendered}");
         let marked = render_markdown("| 1. first | - second |\n|---|---|\n| * x | > y |", 40, ColorChoice::Never);
-        assert!(["1. first", "- second", "• x", "> y"].iter().all(|cell| marked.contains(cell)), "{marked}");
+        assert!(["1. first", "- second", "* x", "> y"].iter().all(|cell| marked.contains(cell)), "{marked}");
+    }
+
+    #[test]
+    fn a_character_reference_is_text_like_any_other() {
+        assert_eq!(render_markdown("a&#27;[31mb `&#27;`", 40, ColorChoice::Never), "a[31mb &#27;\n");
+        assert_eq!(render_markdown("[x](http://y/&#27;z)", 40, ColorChoice::Never), "x (http://y/z)\n");
+    }
+
+    #[test]
+    fn nesting_has_an_end() {
+        let deep = format!("{} x **y**", ">".repeat(5000));
+        assert!(render_markdown(&deep, 80, ColorChoice::Never).contains("x y"));
+        let items: String = (0..100).map(|depth| format!("{}- item{depth}\n", "  ".repeat(depth))).collect();
+        assert!(render_markdown(&items, 80, ColorChoice::Never).contains("item99"));
+    }
+
+    #[test]
+    fn lists_hang_and_links_say_where_they_lead() {
+        let text = "1. one two three four five\n2. [ ] open\n\n- [x] done\n\n> quoted [text](http://a.b)";
+        insta::assert_snapshot!(render_markdown(text, 20, ColorChoice::Never), @"");
     }
 
     proptest! {

@@ -25,6 +25,7 @@ mod table;
 mod told;
 mod view;
 mod words;
+mod wrap;
 
 #[cfg(test)]
 mod tests;
