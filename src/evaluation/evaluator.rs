@@ -97,7 +97,6 @@ impl Evaluator {
             turns: Vec::new(),
             answer: (is_built_in || is_offline).then(|| Arc::clone(&EVALUATION)),
             tools: Arc::new([]),
-            embeds: Arc::new([]),
         }
     }
 }

@@ -43,9 +43,6 @@ fn text(decides: &str) -> Reply {
 
 /// The answer to a request of an arena.
 pub(crate) fn script(request: &Incoming, related: Related, misses: &[&str]) -> Reply {
-    if request.api == Some(Api::Embeddings) {
-        return Reply::embeddings(request);
-    }
     let own = request.model().to_owned();
     match request.task() {
         "propose" | "revise" | "rework" | "write your last word" => text(&format!("Keep it as {own} says")),
@@ -414,113 +411,6 @@ fn each_stage_keeps_to_its_own_limit_of_calls_in_flight() {
     running.wait().expect_code(0);
 }
 
-fn embedding(server: &MockServer) -> Sandbox {
-    arena(server, &json!({"convergence": {"method": "embedding", "model": "vectors-1"}}))
-}
-
-fn embedded(server: &MockServer) -> Vec<Arc<Incoming>> {
-    server.requests().into_iter().filter(|request| request.api == Some(Api::Embeddings)).collect()
-}
-
-#[test]
-fn texts_are_compared_by_their_embeddings_once_a_round_and_that_decides_nothing() {
-    let server = MockServer::with(|request| script(request, Related::Not, &[]));
-    let sandbox = embedding(&server);
-    sandbox.run(["debate", PROBLEM]).expect_code(0);
-    server.assert_clean();
-    let requests = embedded(&server);
-    assert_eq!(requests.len(), 3, "one a round");
-    for request in &requests {
-        assert_eq!((request.model(), request.messages.len()), ("vectors-1", 6), "each text and the one before it");
-        assert!(request.messages.iter().all(|text| !text.text.contains("agent-")));
-    }
-    let id = sandbox.only_debate();
-    sandbox.assert_state_is_the_fold(&id);
-    let state = sandbox.state(&id);
-    for round in state["rounds"].as_array().unwrap() {
-        let measured = &round["convergence"];
-        assert_eq!((&measured["method"], &measured["model"]), (&json!("embedding"), &json!("vectors-1")));
-        assert_eq!(measured["agreement"].as_f64(), Some(0.0), "they decide differently");
-        assert!(measured["similarity"].as_f64().unwrap() > 80.0 && measured["fallback"].is_null(), "{measured}");
-        assert_eq!(measured["stability"].as_object().unwrap().len(), 3);
-        assert_eq!(round["similarities"]["texts"].as_array().unwrap().len(), 6);
-    }
-    // It is on the bill, by its own model.
-    let usage = state["usage"].as_object().unwrap().values().find(|of| of.to_string().contains("vectors-1"));
-    assert!(usage.is_some() || state["usage"].to_string().contains("vectors-1"), "{}", state["usage"]);
-    // Nothing is asked again of what is on record.
-    let asked = server.requests().len();
-    sandbox.run(["replay", &id, "--speed", "max"]).expect_code(0);
-    sandbox.run(["verify", &id]).expect_code(0);
-    let report = sandbox.run(["report", "-d", &id, "-o", "report.md"]).expect_code(0);
-    assert!(sandbox.read("report.md").contains("embedding (vectors-1)"), "{report}");
-    assert_eq!(server.requests().len(), asked);
-    let planned = sandbox.run(["debate", PROBLEM, "--dry-run"]).expect_code(0);
-    assert!(planned.stdout.contains("similarity") && planned.stdout.contains("vectors-1"), "{planned}");
-}
-
-#[test]
-fn a_run_that_was_killed_asks_for_no_embeddings_again() {
-    let gate = Gate::shut();
-    let held = gate.clone();
-    let server = MockServer::with(move |request| {
-        let reply = script(request, Related::Not, &[]);
-        if request.task() == "write your last word" { reply.held(&held) } else { reply }
-    });
-    let sandbox = embedding(&server);
-    let running = sandbox.spawn(["debate", PROBLEM, "-r", "1"]);
-    // Proposals, critiques, revisions, relations and embeddings, and the first of what follows.
-    server.wait_for_requests(15);
-    running.kill();
-    gate.open();
-    assert_eq!(embedded(&server).len(), 1);
-    sandbox.run(["resume", "latest"]).expect_code(0);
-    assert_eq!(embedded(&server).len(), 1);
-    let state = sandbox.state(&sandbox.only_debate());
-    assert_eq!(state["rounds"][0]["convergence"]["method"], "embedding");
-}
-
-#[test]
-fn a_server_without_embeddings_is_a_warning_and_words_are_compared() {
-    let server = MockServer::with(|request| match request.api {
-        Some(Api::Embeddings) => Reply::error(501, "This server does not support embeddings."),
-        _ => script(request, Related::Not, &[]),
-    });
-    let sandbox = embedding(&server);
-    let finished = sandbox.run(["debate", PROBLEM]).expect_code(0);
-    assert_eq!(embedded(&server).len(), 1, "it is asked once, and not again in later rounds");
-    assert!(finished.stderr.contains("embedder failed in the similarity"), "{finished}");
-    assert!(finished.stderr.contains("does not support embeddings"), "{finished}");
-    let state = sandbox.state(&sandbox.only_debate());
-    for round in state["rounds"].as_array().unwrap() {
-        let measured = &round["convergence"];
-        assert_eq!(measured["method"], "lexical");
-        assert!(measured["fallback"].as_str().unwrap().contains("does not support embeddings"), "{measured}");
-        assert!(measured["similarity"].is_number() && measured["model"].is_null());
-    }
-}
-
-#[test]
-fn who_cannot_give_embeddings_is_refused_before_anything_is_paid() {
-    let server = MockServer::with(|request| script(request, Related::Not, &[]));
-    let refused = |convergence: Value| {
-        let sandbox = arena(&server, &json!({"convergence": convergence})).env("ANTHROPIC_API_KEY", "sk-ant-x");
-        sandbox.run(["debate", PROBLEM]).expect_code(4).stderr
-    };
-    let lacking = refused(json!({"method": "embedding", "provider": "anthropic", "model": "voyage-3"}));
-    assert!(lacking.contains("debate.arena.convergence.provider") && lacking.contains("lexical"), "{lacking}");
-    let unnamed = refused(json!({"method": "embedding"}));
-    assert!(unnamed.contains("debate.arena.convergence.model"), "{unnamed}");
-    let keyless = refused(json!({"method": "embedding", "provider": "mistral", "model": "mistral-embed"}));
-    assert!(keyless.contains("MISTRAL_API_KEY") && keyless.contains("embedder"), "{keyless}");
-    assert!(server.requests().is_empty());
-    // Another protocol compares no texts, and needs no such model.
-    let settings = json!({"protocol": "dialectic", "arena": {"convergence": {"method": "embedding"}}});
-    let other = MockServer::start();
-    let sandbox = Sandbox::new().model_server(&other).config(&config(&["architect", "kiss"], &settings));
-    sandbox.run(["debate", PROBLEM]).expect_code(0);
-}
-
 #[test]
 fn keys_that_the_protocol_takes_no_notice_of_are_warned_of() {
     let settings = json!({"debate": {"rounds": 1, "memory": true, "arena": {"observer": true}}});
@@ -532,22 +422,6 @@ fn keys_that_the_protocol_takes_no_notice_of_are_warned_of() {
     assert!(checked.stderr.contains("`debate.memory` has no effect"), "{checked}");
     let heeded = sandbox.run(["debate", "--offline", "--dry-run", "--protocol", "arena", PROBLEM]).expect_code(0);
     assert!(!heeded.stderr.contains("has no effect"), "{heeded}");
-}
-
-#[test]
-fn embeddings_of_the_offline_provider_are_the_same_each_time() {
-    let settings =
-        json!({"debate": {"protocol": "arena", "seed": 3, "arena": {"convergence": {"method": "embedding"}}}});
-    let measure = || {
-        let sandbox = Sandbox::new().config(&settings);
-        sandbox.run(["debate", "--offline", PROBLEM]).expect_code(0);
-        let state = sandbox.state(&sandbox.only_debate());
-        state["rounds"].as_array().unwrap().iter().map(|round| round["convergence"].clone()).collect::<Vec<_>>()
-    };
-    let (first, second) = (measure(), measure());
-    assert_eq!(first, second);
-    assert_eq!(first[0]["method"], "embedding");
-    assert!(first[0]["similarity"].as_f64().unwrap() > 0.0);
 }
 
 #[test]

@@ -20,7 +20,7 @@ use dialectic_llm::{
     request_bytes,
 };
 use dialectic_record::debate::{
-    AgentSettings, Debate, DebateId, EMBEDDER, Event, OutcomeKind, PanelInfo, Recorded, Settings, Status,
+    AgentSettings, Debate, DebateId, Event, OutcomeKind, PanelInfo, Recorded, Settings, Status,
     SynthesisMethod, TerminationKind, Timestamp, default_settings,
 };
 use dialectic_record::signals::Signals;
@@ -142,8 +142,6 @@ impl Provider {
         let mut random = self.random.lock().unwrap();
         let wait = Duration::from_millis(random.random_range(1..500));
         let output = match limit {
-            // Embeddings are no output.
-            0 => 0,
             _ if random.random_bool(0.1) => limit,
             _ => random.random_range(1..=limit.min(700)),
         };
@@ -160,15 +158,12 @@ impl Provider {
         let filler = "word ".repeat(usize::try_from(written).unwrap());
         let fault = if self.faults == Faults::None { 10 } else { random.random_range(0..14) };
         let text = match &request.answer {
-            None if !request.embeds.is_empty() => String::new(),
             Some(_) if fault == 0 => "no JSON at all".to_owned(),
             _ if fault == 1 => String::new(),
             Some(answer) => form(&answer.schema, &filler, &mut random).to_string(),
             // What is decided is the same for half of the texts.
             None => format!("{filler}\n\n## Decisions\n- choice {}\n", random.random_range(0..2)),
         };
-        let embeddings = request.embeds.iter().map(|text| vec![1.0, f64::from(u8::from(text.len() % 2 == 0))]);
-        let embeddings: Vec<Vec<f64>> = if fault == 1 { Vec::new() } else { embeddings.collect() };
         let list = PRICES.cost(tokens);
         let stated = list.times(random.random_range(0.25..=4.0));
         let (usage, cost) = match self.billing {
@@ -187,7 +182,7 @@ impl Provider {
             _ => {
                 let finish = if output == limit && limit > 0 { FinishReason::Length } else { FinishReason::Complete };
                 let Usage { tokens, cost: stated_cost } = usage;
-                (cost, Ok(Reply { text, embeddings, finish, tokens, stated_cost, ..Reply::default() }))
+                (cost, Ok(Reply { text, finish, tokens, stated_cost, ..Reply::default() }))
             }
         };
         *self.billed.lock().unwrap() += cost;
@@ -262,10 +257,6 @@ fn settings(graph: &Graph) -> Settings {
     debate.budget.max_cost_usd = Some(Usd::from_dollars(1000.0));
     debate.arena.trickster = graph.clarify;
     debate.arena.observer = graph.summaries;
-    if graph.protocol == "arena" && graph.own_limit {
-        let judge = &settings.judge;
-        settings.embedder = Some(AgentSettings { id: EMBEDDER.into(), max_tokens: Some(0), ..judge.clone() });
-    }
     for agent in settings.agents.iter_mut().chain([&mut settings.judge]) {
         agent.summarization.enabled = graph.summaries;
     }

@@ -203,13 +203,12 @@ fn no_fault_makes_a_debate_full_that_is_not() {
     });
 }
 
-/// The tasks of an arena that is put to a vote, and its embeddings.
-const ARENA: [&str; 9] = [
+/// The tasks of an arena that is put to a vote.
+const ARENA: [&str; 8] = [
     "propose",
     "critique",
     "revise",
     "relate the decisions",
-    "embed",
     "write your last word",
     "vote",
     "score the candidates",
@@ -231,18 +230,11 @@ fn run_arena(fault: Fault, when: When, task: &'static str) {
     let (what, kind, reply) = fault;
     let name = format!("{what} on {when:?} request to {task}");
     let met = Arc::new(AtomicUsize::new(0));
-    let task_of = |request: &Incoming| match request.api {
-        Some(Api::Embeddings) => "embed".to_owned(),
-        _ => request.task().to_owned(),
-    };
     let server = MockServer::with(move |request| {
-        let hit = task_of(request) == task && when.holds(met.fetch_add(1, Ordering::SeqCst) + 1);
+        let hit = request.task() == task && when.holds(met.fetch_add(1, Ordering::SeqCst) + 1);
         if hit { reply() } else { healthy(request) }
     });
-    let debate = json!({
-        "protocol": "arena", "maxRetries": ATTEMPTS - 1,
-        "arena": {"convergence": {"method": "embedding", "model": "vectors-1"}},
-    });
+    let debate = json!({"protocol": "arena", "maxRetries": ATTEMPTS - 1});
     let sandbox = Sandbox::new().model_server(&server).config(&config(&["architect", "kiss", "testing"], &debate));
     let finished = sandbox.run(["debate", crate::arena::PROBLEM, "--quiet"]);
     let end = expected_of_arena(kind, when, task);

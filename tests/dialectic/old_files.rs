@@ -1,5 +1,8 @@
 //! Debates that earlier installations saved are still of use.
 
+use std::fs;
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::fixtures::states;
@@ -37,6 +40,23 @@ fn a_state_of_an_older_program_is_read_for_what_it_is_worth() {
         assert!(refused.stderr.contains("older versions kept none"), "{refused}");
     }
     assert!(sandbox.files() == before, "old files are left as they are");
+}
+
+#[test]
+fn a_record_with_embeddings_is_whole_and_reported_as_it_was() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/embeddings");
+    let sandbox = Sandbox::new();
+    for ending in ["json", "events.jsonl"] {
+        let name = format!("deb-20261123-230734-qo7s.{ending}");
+        sandbox.write(format!("debates/{name}"), fs::read_to_string(fixtures.join(&name)).unwrap());
+    }
+    let verified = sandbox.run(["verify", "latest"]).expect_code(0);
+    assert!(verified.stdout.contains("the record is whole"), "{verified}");
+    let report = sandbox.run(["report", "-d", "latest"]).expect_code(0).stdout;
+    assert_eq!(report, fs::read_to_string(fixtures.join("report.md")).unwrap());
+    sandbox.run(["replay", "latest", "--speed", "max", "--quiet"]).expect_code(0);
+    let forked = sandbox.run(["fork", "latest", "--at", "1.scoring", "--offline", "--quiet"]).expect_code(0);
+    assert!(!forked.stderr.contains("embed"), "{forked}");
 }
 
 #[test]

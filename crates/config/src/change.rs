@@ -105,8 +105,13 @@ fn as_file(settings: &Settings) -> Value {
     if let Some(keys) = file.as_object_mut() {
         keys.remove("baseDir");
         keys.remove("contextDir");
-        // It follows from the settings of convergence.
+        // Records of earlier versions have them.
         keys.remove("embedder");
+    }
+    {
+        if let Some(convergence) = file.pointer_mut("/debate/arena/convergence").and_then(Value::as_object_mut) {
+            convergence.retain(|key, _| key == "threshold");
+        }
     }
     let inherited = file["debate"]["summarization"].clone();
     let inherit = |agent: &mut Value| {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use dialectic_base::provider::ApiKind;
 use dialectic_record::debate::{
-    AgentFailurePolicy, AllCritics, Position, SimilarityMethod, SynthesisMethod, TerminationKind, TraceTarget,
+    AgentFailurePolicy, AllCritics, Position, SynthesisMethod, TerminationKind, TraceTarget,
     VotingRule,
 };
 
@@ -215,13 +215,6 @@ pub(super) struct ConvergenceSection {
     /// The share of matters, in percent, on which all have to decide the same.
     #[schemars(range(min = 0, max = 100))]
     pub(super) threshold: Option<f64>,
-    /// How the similarity of texts is measured: by the words that they share, or by embeddings, which cost a call a
-    /// round. It is shown, and decides nothing.
-    pub(super) method: Option<SimilarityMethod>,
-    /// The model that makes the embeddings, as its provider names it.
-    pub(super) model: Option<String>,
-    /// The provider of that model; the judge's where it is absent.
-    pub(super) provider: Option<String>,
 }
 
 /// When a vote has a winner.

@@ -9,8 +9,8 @@ use dialectic_base::provider::OFFLINE;
 use dialectic_engine::access::{Environment, Outline, elsewhere, is_elsewhere, provider_names, url_fault};
 use dialectic_llm::presets::preset;
 use dialectic_record::debate::{
-    AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings, EMBEDDER,
-    ModelLimits, ProviderSettings, Settings, SimilarityMethod, TeamSettings, TerminationSettings, Terms,
+    AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
+    ModelLimits, ProviderSettings, Settings, TeamSettings, TerminationSettings, Terms,
     VotingSettings, Yield, defaults, go_offline,
 };
 use dialectic_record::protocol::Protocol;
@@ -94,11 +94,10 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
         warn_of_idle_keys(&debate, protocol, &mut findings);
     }
     let (origins, agents): (_, Vec<AgentSettings>) = agents.into_iter().unzip();
-    let embedder = embedder(&debate, protocol, &judge, &agents, &providers, layers, &mut findings);
     let mut settings = Settings {
         agents,
         judge,
-        embedder,
+        embedder: None,
         debate,
         providers,
         prices,
@@ -126,58 +125,6 @@ fn warn_of_idle_keys(debate: &DebateSettings, protocol: &Protocol, findings: &mu
     }
 }
 
-/// The model that is asked for embeddings, where the protocol compares texts and is to do it by these.
-fn embedder(
-    debate: &DebateSettings,
-    protocol: Option<&Protocol>,
-    judge: &AgentSettings,
-    agents: &[AgentSettings],
-    configured: &BTreeMap<String, ProviderSettings>,
-    layers: &Layers,
-    findings: &mut Findings,
-) -> Option<AgentSettings> {
-    let compares = protocol?.stages.iter().any(|stage| stage.info.yields == Some(Yield::Similarity));
-    let convergence = &debate.arena.convergence;
-    if !compares || convergence.method != SimilarityMethod::Embedding {
-        return None;
-    }
-    let path = KeyPath::root().key("debate").key("arena").key("convergence");
-    let names = provider_names(configured);
-    let provider =
-        findings.known(path.key("provider"), convergence.provider.clone(), "provider", &names, &judge.provider);
-    let mut embedder = AgentSettings {
-        id: EMBEDDER.into(),
-        name: "Embeddings".to_owned(),
-        model: convergence.model.clone().unwrap_or_default(),
-        provider,
-        temperature: 0.0,
-        // It writes nothing.
-        max_tokens: Some(0),
-        ..defaults::judge()
-    };
-    if layers.overrides.offline == Switch::On || embedder.provider == OFFLINE {
-        go_offline(&mut embedder);
-        return Some(embedder);
-    }
-    if embedder.model.is_empty() {
-        let fault = "is missing: the method `embedding` needs a model of embeddings, such as `text-embedding-3-small`";
-        findings.problem(path.key("model"), fault);
-    }
-    let lacks_embeddings = preset(&embedder.provider).is_some_and(|preset| !preset.has_embeddings);
-    if lacks_embeddings && !is_elsewhere(&embedder.provider, configured, layers.environment) {
-        let provider = &embedder.provider;
-        findings.problem(
-            path.key("provider"),
-            format!("is `{provider}`, which serves no embeddings: name another provider, or take the method `lexical`"),
-        );
-    }
-    if agents.iter().chain([judge]).any(|agent| agent.id == embedder.id) {
-        findings.problem(
-            path.key("method"),
-            format!("is `embedding`, and then no agent can have the id `{EMBEDDER}`: rename that agent"),
-        );
-    }
-    Some(embedder)
 }
 
 fn override_debate(debate: &mut DebateSettings, overrides: &Overrides) {

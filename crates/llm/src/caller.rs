@@ -229,7 +229,7 @@ impl Caller {
 
     async fn attempt(&self, request: &Request, attempt: u32, bill: &Bill<'_>) -> Result<Reply, FailedAttempt> {
         let reply = self.follow(request, attempt, bill).await?;
-        if !reply.text.trim().is_empty() || !reply.tool_calls.is_empty() || !reply.embeddings.is_empty() {
+        if !reply.text.trim().is_empty() || !reply.tool_calls.is_empty() {
             return Ok(reply);
         }
         let error = match reply.finish {

@@ -20,8 +20,6 @@ pub struct Preset {
     /// Headers that say for whom a key is used, and the environment variables that hold their values, where users of
     /// its SDK expect them.
     pub account_headers: &'static [(&'static str, &'static str)],
-    /// Whether it serves embeddings.
-    pub has_embeddings: bool,
 }
 
 /// The name of the provider that passes requests on to others, at their prices.
@@ -39,7 +37,6 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Auto,
         headers: &[],
         account_headers: &[("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", "OPENAI_PROJECT_ID")],
-        has_embeddings: true,
     },
     Preset {
         name: "openrouter",
@@ -49,7 +46,6 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Auto,
         headers: &[("HTTP-Referer", PROJECT_URL), ("X-Title", "dialectic")],
         account_headers: &[],
-        has_embeddings: true,
     },
     Preset {
         name: "anthropic",
@@ -59,7 +55,6 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Chat,
         headers: &[],
         account_headers: &[],
-        has_embeddings: false,
     },
     Preset {
         name: "google",
@@ -69,7 +64,6 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Chat,
         headers: &[],
         account_headers: &[],
-        has_embeddings: true,
     },
     Preset {
         name: "mistral",
@@ -79,7 +73,6 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Chat,
         headers: &[],
         account_headers: &[],
-        has_embeddings: true,
     },
     Preset {
         name: "ollama",
@@ -89,7 +82,6 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Auto,
         headers: &[],
         account_headers: &[],
-        has_embeddings: true,
     },
     Preset {
         name: OFFLINE,
@@ -99,7 +91,6 @@ pub const PRESETS: &[Preset] = &[
         api: ApiKind::Auto,
         headers: &[],
         account_headers: &[],
-        has_embeddings: true,
     },
 ];
 

@@ -58,8 +58,6 @@ pub struct Request {
     pub answer: Option<Arc<AnswerSchema>>,
     /// Tools that the model may call.
     pub tools: Arc<[ToolSpec]>,
-    /// Texts whose embeddings are wanted. Where there are some they are all that is sent, and no text comes back.
-    pub embeds: Arc<[Arc<str>]>,
 }
 
 /// The bytes of everything that a request sends to be read.
@@ -75,8 +73,7 @@ pub fn request_bytes(request: &Request) -> usize {
     let tools =
         request.tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.parameters.to_string().len());
     let schema = request.answer.as_ref().map_or(0, |answer| answer.schema.to_string().len());
-    let embedded: usize = request.embeds.iter().map(|text| text.len()).sum();
-    embedded + request.system.len() + request.prompt.len() + turns.sum::<usize>() + tools.sum::<usize>() + schema
+    request.system.len() + request.prompt.len() + turns.sum::<usize>() + tools.sum::<usize>() + schema
 }
 
 /// A turn of the conversation after the prompt.
@@ -113,8 +110,6 @@ pub struct Reply {
     pub text: String,
     /// Tools that the model wants called.
     pub tool_calls: Vec<ToolCall>,
-    /// The embeddings of the texts that they are wanted of, in their order.
-    pub embeddings: Vec<Vec<f64>>,
     /// Why it ended.
     pub finish: FinishReason,
     /// The server's word for that, where it says more.

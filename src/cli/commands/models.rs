@@ -267,7 +267,6 @@ async fn probe(client: &OpenAiClient, model: &str) -> Probe {
         turns: Vec::new(),
         answer: None,
         tools: Arc::new([]),
-        embeds: Arc::new([]),
     };
     let timeouts = Timeouts { first_token: PROBING, idle: PROBING };
     let begun = std::time::Instant::now();

@@ -10,7 +10,7 @@ use dialectic_base::call::{CallRecord, Cut};
 use dialectic_base::tool_call::{ToolCall, ToolResult};
 use dialectic_llm::{Caller, FailedCall, ModelError, Request, Turn};
 use dialectic_record::debate::{
-    AgentId, Challenge, Judgement, Metadata, Observation, Reading, Relations, Similarities, Solution, StoredReply,
+    AgentId, Challenge, Judgement, Metadata, Observation, Reading, Relations, Solution, StoredReply,
 };
 use dialectic_record::prompt::{Fill, NoSolution, PromptError, SecondChance};
 use dialectic_record::protocol::{Answer, Authorship};
@@ -131,8 +131,6 @@ pub enum Value {
     Word(Cast<&'static str>),
     /// How decisions relate.
     Relations(Relations),
-    /// How alike texts are.
-    Similarities(Similarities),
     /// What stands against an agreement.
     Challenge(Challenge),
     /// The kinds of argument in texts.
@@ -159,7 +157,6 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, 
         | Value::Score(_)
         | Value::Choice(_)
         | Value::Relations(_)
-        | Value::Similarities(_)
         | Value::Challenge(_)
         | Value::Kinds(_)
         | Value::Judgement(_)
@@ -184,12 +181,6 @@ async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, Faile
         Answer::Judgement => {
             let (pass, criteria) = (call.step.key.pass, call.criteria.iter().map(String::as_str).collect::<Vec<_>>());
             ask.value(|text| RawJudgement::read(text, labels, &criteria, pass), Value::Judgement).await
-        }
-        Answer::Embeddings => {
-            let answered = ask.caller.call(&ask.request).await?;
-            let similarities = Similarities::of(call.numbered.clone(), &answered.reply.embeddings);
-            let (value, call) = (Value::Similarities(similarities), answered.record);
-            Ok(Answered { value, metadata: Metadata::of_calls(std::slice::from_ref(&call)), call, reading: None })
         }
         Answer::Relations => {
             let read = |text: &str| RawRelations::read(text, &call.decisions, &call.requirements);

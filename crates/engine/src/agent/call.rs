@@ -117,7 +117,6 @@ impl SharedPrompt {
             turns: Vec::new(),
             answer,
             tools: Arc::new([]),
-            embeds: Arc::new([]),
         }
     }
 }
@@ -294,11 +293,7 @@ pub fn prepare(
     step: &Step,
     room: usize,
 ) -> Result<Call, PromptError> {
-    if step.answer == Answer::Embeddings {
-        Ok(embedding(agent, debate, step))
-    } else {
-        question(panel, agent, shared, debate, step, room)
-    }
+    question(panel, agent, shared, debate, step, room)
 }
 
 /// The call that asks what a step's prompt says.
@@ -355,7 +350,6 @@ fn question(
         Answer::Text
         | Answer::Summary
         | Answer::FollowUp
-        | Answer::Embeddings
         | Answer::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => None,
         // The judge adds its assessment to a text that stands as it is.
         Answer::Solution(Authorship::Kept(_)) => Some(reply::assessment(false, shown.points.is_some())),
@@ -383,7 +377,6 @@ fn question(
         | Answer::Choice
         | Answer::Word(_)
         | Answer::Relations
-        | Answer::Embeddings
         | Answer::Challenge
         | Answer::Kinds
         | Answer::Judgement
@@ -414,38 +407,6 @@ fn question(
 fn base_of<'a>(step: &Step, labels: &'a Labels) -> Option<&'a str> {
     let Answer::Solution(Authorship::Based(key)) = &step.answer else { return None };
     labels.iter().find(|(_, author)| **author == key.agent_id).map(|(label, _)| label)
-}
-
-/// The call that has the inputs of a step embedded.
-fn embedding(agent: &Agent, debate: &Debate, step: &Step) -> Call {
-    let there = step.inputs.iter().filter_map(|key| Some((key.clone(), debate.contribution(key)?)));
-    let (numbered, texts): (Vec<CallKey>, Vec<Arc<str>>) =
-        there.map(|(key, one)| (key, one.without_answers().into())).unzip();
-    let request = Request {
-        model: agent.settings.model.as_str().into(),
-        temperature: agent.settings.temperature,
-        max_tokens: agent.settings.max_tokens,
-        system: Arc::default(),
-        prompt: Arc::default(),
-        turns: Vec::new(),
-        answer: None,
-        tools: Arc::new([]),
-        embeds: texts.into(),
-    };
-    Call {
-        step: step.clone(),
-        length: request.embeds.iter().map(|text| length(text)).sum(),
-        request,
-        labels: Labels::default(),
-        kept: Arc::default(),
-        reads: None,
-        decisions: Vec::new(),
-        requirements: Vec::new(),
-        numbered,
-        criteria: Vec::new(),
-        listed: Vec::new(),
-        assess: None,
-    }
 }
 
 /// The last round and what came before it, in parts. There is room for so many characters.

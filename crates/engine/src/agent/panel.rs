@@ -31,8 +31,6 @@ pub struct Panel {
     pub agents: Vec<Agent>,
     /// The judge.
     pub judge: Agent,
-    /// The model of embeddings, where texts are compared by these.
-    pub embedder: Option<Agent>,
     /// Where each prompt came from.
     pub sources: PromptSources,
     /// A file that holds keys and that tools never show, absolute.
@@ -146,18 +144,11 @@ impl Panel {
             sha256: Some(role.sha256()),
         };
         let judge = Agent { settings: settings.judge.clone(), role: Arc::new(role), caller: caller(&settings.judge) };
-        let embedder = settings.embedder.as_ref().map(|embedder| Agent {
-            settings: embedder.clone(),
-            // It is told nothing of itself.
-            role: Arc::new(Role::judge().as_ref().clone()),
-            caller: caller(embedder),
-        });
         let routed = settings.everybody().map(|agent| agent.provider.clone()).collect();
         let sources = PromptSources { version: Some(version(protocol.prompts)), agents: sources, judge: judge_source };
         Ok(Self {
             agents,
             judge,
-            embedder,
             sources,
             withheld: None,
             keys: KnownKeys::default(),
@@ -169,7 +160,7 @@ impl Panel {
     /// The agent or judge of that id.
     #[must_use]
     pub fn agent(&self, id: &AgentId) -> Option<&Agent> {
-        self.agents.iter().chain([&self.judge]).chain(&self.embedder).find(|agent| agent.settings.id == *id)
+        self.agents.iter().chain([&self.judge]).find(|agent| agent.settings.id == *id)
     }
 }
 

@@ -75,7 +75,6 @@ impl Listed {
                 | Answer::FollowUp
                 | Answer::Relations
                 | Answer::Kinds
-                | Answer::Embeddings
                 | Answer::Scores(_),
                 ..,
             ) => return None,

@@ -10,7 +10,7 @@ use dialectic_base::severity::Severity;
 use dialectic_llm::{Request, Turn, request_bytes};
 use dialectic_record::debate::{
     AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Debate, Evaluation, Event, Judgement,
-    Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, Similarities, Solution, StageId, StopReason,
+    Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, Solution, StageId, StopReason,
     Summary, SummaryMetadata, Timestamp, Yield,
 };
 use dialectic_record::protocol::{Answer, Cost, Next, Protocol, Stage, Step};
@@ -258,7 +258,6 @@ impl<'a> Rehearsal<'a> {
                     self.related(step, false, call)
                 }
             }
-            Answer::Embeddings => Event::Compared { key, similarities: Similarities::default(), call },
             Answer::Challenge => {
                 let claims = if demanding { vec!["x".repeat(POINT_BYTES); POINTS] } else { Vec::new() };
                 Event::Challenged { key, challenge: Challenge { claims, points: Vec::new() }, call }

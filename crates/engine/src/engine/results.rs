@@ -104,7 +104,6 @@ impl Engine {
             }
             Value::Word(cast) => Event::Polled { key, vote: cast.choice.to_owned(), reason: cast.reason.clone(), call },
             Value::Relations(relations) => Event::Related { key, relations: relations.clone(), call },
-            Value::Similarities(similarities) => Event::Compared { key, similarities: similarities.clone(), call },
             Value::Challenge(challenge) => Event::Challenged { key, challenge: challenge.clone(), call },
             Value::Kinds(observations) => Event::Observed { key, observations: observations.clone(), call },
             Value::Judgement(judgement) => Event::Judged { key, judgement: judgement.clone(), call },
@@ -136,7 +135,6 @@ impl Engine {
                     | Answer::Relations
                     | Answer::Challenge
                     | Answer::Kinds
-                    | Answer::Embeddings
                     | Answer::FollowUp
                     | Answer::Solution(_) => "the answer",
                 };
@@ -223,9 +221,8 @@ impl Engine {
     /// Records a call that failed, or that the cost limit had no room for.
     pub(super) fn record_failed_call(&mut self, step: &Step, failed: &FailedCall) -> Result<(), EngineError> {
         if matches!(failed.error, ModelError::OverBudget { .. }) {
-            // A vote that is not cast changes what the debate comes to, and texts that are not compared by their
-            // embeddings are by their words; so both are on record.
-            let is_missed = matches!(step.answer, Answer::Choice | Answer::Word(_) | Answer::Embeddings);
+            // A vote that is not cast changes what the debate comes to, so it is on record.
+            let is_missed = matches!(step.answer, Answer::Choice | Answer::Word(_));
             if step.cost == Cost::Extra && is_missed {
                 return self.record_failure(step, Failing::of(failed), None);
             }

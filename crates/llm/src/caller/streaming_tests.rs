@@ -69,7 +69,6 @@ async fn call(attempts: Vec<Attempt>) -> (Result<Answered, FailedCall>, Vec<(u12
         turns: vec![],
         answer: None,
         tools: Arc::new([]),
-        embeds: Arc::new([]),
     };
     let result = caller.call(&request).await;
     let told = watcher.0.lock().unwrap().clone();

@@ -138,7 +138,6 @@ fn request() -> Request {
         turns: vec![],
         answer: None,
         tools: Arc::new([]),
-        embeds: Arc::new([]),
     }
 }
 

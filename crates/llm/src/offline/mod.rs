@@ -24,7 +24,7 @@ use agent::Agent;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until};
-use words::{mixed, terms};
+use words::mixed;
 
 use dialectic_base::call::Tokens;
 use dialectic_base::money::Usd;
@@ -33,8 +33,6 @@ use super::{ChatModel, FailedAttempt, Listener, Live, ModelError, Reply, Request
 
 /// The name of the model that is none.
 pub const MODEL: &str = "rehearsal";
-/// Of the embeddings.
-const DIMENSIONS: usize = 256;
 
 /// How the offline provider behaves beside what it says.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +61,7 @@ impl Rehearsal {
 
     /// An answer, or a failure where one is due. The listener hears it in the time that it takes.
     async fn answer(&self, request: &Request, listener: &dyn Listener) -> Result<Reply, FailedAttempt> {
-        let latency = self.latency(&format!("{}{}", request.prompt, request.embeds.concat()));
+        let latency = self.latency(&request.prompt);
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         if self.options.fail_every.is_some_and(|every| number.is_multiple_of(u64::from(every.get()))) {
             speak("", latency, listener).await;
@@ -72,7 +70,6 @@ impl Rehearsal {
         }
         let agent = Agent::new(&request.prompt, self.options.seed);
         let text = match &request.answer {
-            _ if !request.embeds.is_empty() => String::new(),
             Some(answer) => agent.form(&answer.schema).to_string(),
             None => agent.text(),
         };
@@ -80,7 +77,6 @@ impl Rehearsal {
         // Nothing was read or written by a model, and nothing is billed.
         Ok(Reply {
             text,
-            embeddings: request.embeds.iter().map(|text| embedding(text)).collect(),
             served_model: Some(MODEL.to_owned()),
             tokens: Some(Tokens::default()),
             stated_cost: Some(Usd::ZERO),
@@ -99,16 +95,6 @@ impl ChatModel for Rehearsal {
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
         self.answer(request, live.listener).boxed()
     }
-}
-
-/// A vector of a text: each of its terms counts in one of the dimensions, whichever its hash says.
-fn embedding(text: &str) -> Vec<f64> {
-    let mut vector = vec![0.0; DIMENSIONS];
-    for term in terms(text) {
-        let place = usize::try_from(mixed(0, &term) % DIMENSIONS as u64).unwrap_or_default();
-        vector[place] += 1.0;
-    }
-    vector
 }
 
 /// Says `text` word by word, in that time.

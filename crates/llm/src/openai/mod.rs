@@ -9,7 +9,6 @@ mod asking;
 mod capabilities;
 mod chat;
 mod diagnosis;
-mod embeddings;
 mod endpoint;
 mod failure;
 mod finish;
@@ -273,9 +272,7 @@ impl From<ModelError> for Failure {
 
 impl ChatModel for OpenAiClient {
     fn ask<'a>(&'a self, request: &'a Request, live: Live<'a>) -> BoxFuture<'a, Result<Reply, FailedAttempt>> {
-        Box::pin(async move {
-            if request.embeds.is_empty() { self.answer(request, live).await } else { self.embed(request).await }
-        })
+        Box::pin(self.answer(request, live))
     }
 
     fn is_local(&self) -> bool {

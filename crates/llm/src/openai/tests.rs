@@ -85,7 +85,6 @@ fn request_for(model: &str) -> Request {
         turns: vec![],
         answer: None,
         tools: Arc::new([]),
-        embeds: Arc::new([]),
     }
 }
 

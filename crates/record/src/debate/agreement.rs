@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, CallKey, Debate, PointId, SimilarityMethod};
+use super::{AgentId, CallKey, Debate, PointId};
 
 /// A decision, and the texts that state it in these words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,9 +93,10 @@ pub struct Convergence {
     /// How alike the texts are, the mean of all pairs, 0 to 100. It decides nothing. Absent where it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub similarity: Option<f64>,
-    /// How both were measured.
-    pub method: SimilarityMethod,
-    /// The model that was asked for embeddings, where one was.
+    /// How both were measured, in records of earlier versions; by words where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The model that earlier versions asked for embeddings, where they did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Why words were compared, where embeddings were to be.
@@ -114,7 +115,7 @@ impl Convergence {
     #[must_use]
     pub fn measured_by(&self) -> String {
         let model = self.model.as_ref().map(|model| format!(" ({model})"));
-        format!("{}{}", self.method.name(), model.unwrap_or_default())
+        format!("{}{}", self.method.as_deref().unwrap_or("lexical"), model.unwrap_or_default())
     }
 
     /// The mean of the agents' stabilities, 0 to 100; nothing where there is none.

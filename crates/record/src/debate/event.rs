@@ -11,7 +11,7 @@ use dialectic_base::tool_call::ToolCall;
 use super::{
     AgentClarifications, AgentId, Attachment, CallKey, Challenge, Contribution, Convergence, DebateId, Evaluation,
     Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, Outcome, PromptSources, Relations, Selection,
-    Settings, Settled, Similarities, Solution, StageId, StageInfo, StopReason, Summary, Timestamp, Verdict, Voting,
+    Settings, Settled, Solution, StageId, StageInfo, StopReason, Summary, Timestamp, Verdict, Voting,
 };
 
 /// An event in its place: the content of one journal line.
@@ -69,12 +69,12 @@ pub enum Event {
         /// What the call took.
         call: CallRecord,
     },
-    /// Texts were compared by their embeddings.
+    /// Texts were compared by their embeddings. Earlier versions did that; it decided nothing.
     Compared {
         /// Which call.
         key: CallKey,
         /// How alike they are.
-        similarities: Similarities,
+        similarities: serde_json::Value,
         /// What the call took.
         call: CallRecord,
     },

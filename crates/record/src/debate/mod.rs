@@ -82,12 +82,12 @@ pub use reading::{
 };
 pub use settings::{
     AgentFailurePolicy, AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics,
-    DebateSettings, EMBEDDER, ModelLimits, Position, ProviderSettings, Settings, SimilarityMethod,
+    DebateSettings, EMBEDDER, ModelLimits, Position, ProviderSettings, Settings,
     SummarizationSettings, SynthesisMethod, TeamSettings, TerminationKind, TerminationSettings, Terms, ToolSettings,
     TraceTarget, VotingRule, VotingSettings,
 };
 pub use signal::{Asked, RoundInProgress, Signal};
-pub use similarity::{Lexicon, Similarities};
+pub use similarity::Lexicon;
 pub use solution::{Shortened, Solution};
 pub use stage::{StageId, StageInfo, Words, Yield};
 pub use state::{

@@ -13,7 +13,7 @@ use dialectic_base::provider::ApiKind;
 
 use super::{AgentId, StageId};
 
-/// What the model of embeddings is called in records.
+/// What the model of embeddings is called in records of earlier versions.
 pub const EMBEDDER: &str = "embedder";
 
 /// Everything a debate is run with.
@@ -24,7 +24,7 @@ pub struct Settings {
     pub agents: Vec<AgentSettings>,
     /// The judge.
     pub judge: AgentSettings,
-    /// The model that is asked for the embeddings of texts, where a protocol compares them by these.
+    /// The model that earlier versions asked for embeddings. Nothing asks it any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedder: Option<AgentSettings>,
     /// How the debate runs.
@@ -54,9 +54,9 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Everybody who is called: the agents, the judge, and the model of embeddings.
+    /// Everybody who is called: the agents and the judge.
     pub fn everybody(&self) -> impl Iterator<Item = &AgentSettings> + Clone {
-        self.agents.iter().chain([&self.judge]).chain(&self.embedder)
+        self.agents.iter().chain([&self.judge])
     }
 
     /// The cost limit of this run.
@@ -294,41 +294,20 @@ pub struct ConvergenceSettings {
     /// The agreement from which on they have, 0 to 100.
     #[serde(serialize_with = "super::number::serialize")]
     pub threshold: f64,
-    /// How the similarity of texts is measured, which decides nothing.
-    pub method: SimilarityMethod,
-    /// The model that is asked for embeddings.
+    /// How earlier versions measured the similarity of texts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The model that they asked for embeddings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Its provider; the judge's where absent.
+    /// Its provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
 }
 
 impl Default for ConvergenceSettings {
     fn default() -> Self {
-        Self { threshold: 80.0, method: SimilarityMethod::Lexical, model: None, provider: None }
-    }
-}
-
-/// How the similarity of texts is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SimilarityMethod {
-    /// By the words that they share.
-    #[default]
-    Lexical,
-    /// By the embeddings that a model makes of them.
-    Embedding,
-}
-
-impl SimilarityMethod {
-    /// The name on the wire and in messages.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Lexical => "lexical",
-            Self::Embedding => "embedding",
-        }
+        Self { threshold: 80.0, method: None, model: None, provider: None }
     }
 }
 

@@ -1,58 +1,9 @@
-//! How alike texts are: by their words, the cosine of the stemmed words' tf-idf weights, or by the embeddings that a model
-//! makes of them. Both tell a text that was reworked from one that was repeated. Neither tells a decision from its opposite.
+//! How alike texts are by their words: the cosine of the stemmed words' tf-idf weights. It tells a text that was reworked
+//! from one that was repeated, but not a decision from its opposite.
 
 use std::collections::BTreeMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
-use serde::{Deserialize, Serialize};
-
-use super::CallKey;
-
-/// How alike texts are by their embeddings.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Similarities {
-    /// The texts, by the calls that they are of.
-    pub texts: Vec<CallKey>,
-    /// Each pair of them, by place, with how alike they are, 0 to 100. A pair of which nothing can be said is missing.
-    pub pairs: Vec<(usize, usize, f64)>,
-}
-
-impl Similarities {
-    /// Of these texts by the cosines of their embeddings, which are in the same order.
-    #[must_use]
-    pub fn of(texts: Vec<CallKey>, embeddings: &[Vec<f64>]) -> Self {
-        let places = (0..texts.len()).flat_map(|one| (one + 1..texts.len()).map(move |other| (one, other)));
-        let pairs = places.filter_map(|(one, other)| {
-            Some((one, other, percent(cosine(embeddings.get(one)?, embeddings.get(other)?)?)))
-        });
-        let pairs = pairs.collect();
-        Self { texts, pairs }
-    }
-
-    /// How alike two texts are; nothing where that is not known.
-    #[must_use]
-    pub fn between(&self, one: &CallKey, other: &CallKey) -> Option<f64> {
-        let place = |key: &CallKey| self.texts.iter().position(|text| text == key);
-        let (one, other) = (place(one)?, place(other)?);
-        let pair = (one.min(other), one.max(other));
-        self.pairs.iter().find(|(first, second, _)| (*first, *second) == pair).map(|(.., similarity)| *similarity)
-    }
-}
-
-/// The cosine of the angle between two vectors; nothing where one has no length.
-fn cosine(one: &[f64], other: &[f64]) -> Option<f64> {
-    let product: f64 = one.iter().zip(other).map(|(one, other)| one * other).sum();
-    let length = |of: &[f64]| of.iter().map(|value| value * value).sum::<f64>().sqrt();
-    let lengths = length(one) * length(other);
-    (lengths > 0.0 && product.is_finite()).then(|| product / lengths)
-}
-
-/// Texts that have nothing to do with each other may point away from each other: they are not alike at all.
-fn percent(cosine: f64) -> f64 {
-    // More digits say nothing, and make records long.
-    ((cosine * 100.0).clamp(0.0, 100.0) * 1000.0).round() / 1000.0
-}
-
 /// The weights of a text's words.
 type Weights = BTreeMap<String, f64>;
 
@@ -123,20 +74,6 @@ mod tests {
         // Why it decides nothing.
         assert!(alike(0, 4) > 70.0, "{}", alike(0, 4));
         assert!((alike(0, 4) - alike(4, 0)).abs() < 1e-9);
-    }
-
-    #[test]
-    fn embeddings_are_compared_by_their_angle() {
-        let text = |agent: &str| CallKey::new(1, "revision".to_owned().into(), &agent.into());
-        let texts = ["a", "b", "c", "d"].map(text);
-        let vectors = [vec![1.0, 0.0], vec![3.0, 3.0], vec![-2.0, 0.0], vec![0.0, 0.0]];
-        let alike = Similarities::of(texts.to_vec(), &vectors);
-        let [a, b, c, d] = &texts;
-        assert_eq!(alike.between(a, b), Some(70.711));
-        assert_eq!(alike.between(b, a), Some(70.711));
-        assert_eq!(alike.between(a, c), Some(0.0), "no text is less than not alike");
-        assert_eq!(alike.between(a, d), None, "nothing is known of it");
-        assert_eq!(alike.between(a, &text("e")), None);
     }
 
     #[test]

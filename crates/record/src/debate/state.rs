@@ -13,7 +13,7 @@ use dialectic_base::provider::OFFLINE;
 use super::{
     AgentClarifications, AgentId, Attachment, CallKey, Challenge, Clarification, Contribution, Convergence, DebateId,
     Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection, Observation, Outcome, Poll,
-    PromptSources, Relations, Selection, Settings, Settled, Similarities, Solution, StageId, StageInfo,
+    PromptSources, Relations, Selection, Settings, Settled, Solution, StageId, StageInfo,
     TerminationKind, Timestamp, Verdict, Voting, Words, Yield, stage,
 };
 
@@ -196,9 +196,9 @@ pub struct Round {
     /// What the judge says of how the decisions of its texts relate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relations: Option<Relations>,
-    /// How alike its texts are by their embeddings.
+    /// How alike its texts are by their embeddings, as earlier versions recorded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub similarities: Option<Similarities>,
+    pub similarities: Option<serde_json::Value>,
     /// How far its texts agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub convergence: Option<Convergence>,

@@ -119,8 +119,6 @@ pub enum Answer {
     Word(&'static [&'static str]),
     /// How the decisions that are shown relate.
     Relations,
-    /// How alike its inputs are, by their embeddings. They are sent as they are, without a prompt.
-    Embeddings,
     /// What stands against the agreement of the candidates.
     Challenge,
     /// The kinds of argument in each of its inputs.

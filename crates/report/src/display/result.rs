@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use dialectic_base::figures::{counted, score};
 use dialectic_record::debate::{
     AgentId, Argument, CallKey, Challenge, Convergence, Event, Observation, PanelInfo, Polls, Relation, Relations,
-    Similarities, Verdict, Yield,
+    Verdict, Yield,
 };
 
 /// What an event says of who is for what, or who won; nothing where it says no such thing. `name` is how people are
@@ -29,7 +29,6 @@ pub(super) fn result_line<'a>(
             (chosen.len() < all).then(|| format!("team: {} (of {all} agents)", chosen.join(", ")))
         }
         Event::Related { key, relations, .. } => Some(format!("{}: {}", by(key), related(relations))),
-        Event::Compared { key, similarities, .. } => Some(format!("{}: {}", by(key), embedded(similarities))),
         Event::Measured { convergence, .. } => Some(measured(convergence)),
         Event::Challenged { key, challenge, .. } => Some(format!("{}: {}", by(key), challenged(challenge))),
         Event::Observed { key, observations, .. } => Some(format!("{}: {}", by(key), observed(observations))),
@@ -74,11 +73,6 @@ pub(super) fn stability(verdict: &Verdict) -> Option<&'static str> {
 pub(super) fn related(relations: &Relations) -> String {
     let count = |relation| relations.pairs.iter().filter(|pair| pair.relation == relation).count() as u64;
     format!("{} alike, {} opposite", counted(count(Relation::Same), "pair"), count(Relation::Opposite))
-}
-
-/// `6 texts`
-pub(super) fn embedded(similarities: &Similarities) -> String {
-    counted(similarities.texts.len() as u64, "text")
 }
 
 /// `agreement 67 (80 are enough) on 3 matters; texts 84 alike, 92 like before`

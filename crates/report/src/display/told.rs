@@ -14,7 +14,7 @@ use dialectic_record::debate::{
     Spent, StopReason, Tally, Undecided, Voting, Yield,
 };
 
-use super::result::{challenged, embedded, observed, related, result, result_line, swayed};
+use super::result::{challenged, observed, related, result, result_line, swayed};
 
 const DONE: Style = AnsiColor::Green.on_default();
 const FAILED: Style = AnsiColor::Red.on_default();
@@ -283,7 +283,6 @@ impl<'a> Call<'a> {
                 format!("{} characters", thousands(summary.metadata.after_chars as u64))
             }
             Event::Related { relations, .. } => related(relations),
-            Event::Compared { similarities, .. } => embedded(similarities),
             Event::Challenged { challenge, .. } => challenged(challenge),
             Event::Observed { observations, .. } => observed(observations),
             Event::QuestionsAsked { questions, .. } if questions.items.is_empty() => "all is clear".to_owned(),

@@ -10,7 +10,7 @@ use dialectic_base::markdown::{heading, inline};
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_record::debate::{
     AgentId, Argument, CallKey, Challenge, Contribution, Convergence, Debate, Gathered, Material, Metadata,
-    Observation, Selection, Similarities, StageId, TeamCandidate, Yield,
+    Observation, Selection, StageId, TeamCandidate, Yield,
 };
 
 use super::View;
@@ -89,9 +89,6 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
         if !round.observations.is_empty() {
             all.push(found(number, Yield::Kinds, judge, kinds(view, &round.observations)));
         }
-        if let Some(similarities) = &round.similarities {
-            all.push(found(number, Yield::Similarity, None, alike(view, similarities)));
-        }
         if let Some(convergence) = &round.convergence {
             // Decisions in the same words need no judge.
             let by = judge.filter(|_| round.relations.is_some());
@@ -147,14 +144,6 @@ fn kinds(view: &View<'_>, observations: &[Observation]) -> Vec<String> {
         format!("{}: {kinds}", of_call(view, &one.of))
     };
     observations.iter().map(line).collect()
-}
-
-fn alike(view: &View<'_>, similarities: &Similarities) -> Vec<String> {
-    let line = |(one, other, percent): &(usize, usize, f64)| {
-        let [one, other] = [one, other].map(|place| similarities.texts.get(*place));
-        Some(format!("{} and {}: {percent:.0} of 100", of_call(view, one?), of_call(view, other?)))
-    };
-    similarities.pairs.iter().filter_map(line).collect()
 }
 
 /// `revision of Ann` with its round, since texts of several are compared.

@@ -1,6 +1,6 @@
 //! Whether a request is what the API documents, as strictly as OpenAI's servers are.
 //!
-//! Field lists from the reference of `POST /responses`, `POST /chat/completions` and `POST /embeddings`.
+//! Field lists from the reference of `POST /responses` and `POST /chat/completions`.
 
 use std::collections::HashSet;
 
@@ -78,14 +78,6 @@ const CHAT_FIELDS: &[(&str, Kind)] = &[
     ("verbosity", Kind::Text),
 ];
 
-const EMBEDDINGS_FIELDS: &[(&str, Kind)] = &[
-    ("dimensions", Kind::Integer),
-    ("encoding_format", Kind::Text),
-    ("input", Kind::TextOrList),
-    ("model", Kind::Text),
-    ("user", Kind::Text),
-];
-
 /// Everything that is wrong with a request.
 pub(crate) fn violations(request: &Incoming) -> Vec<String> {
     let Some(api) = request.api else { return vec!["no such endpoint".to_owned()] };
@@ -106,7 +98,6 @@ pub(crate) fn violations(request: &Incoming) -> Vec<String> {
     let (known, conversation) = match api {
         Api::Responses => (RESPONSES_FIELDS, "input"),
         Api::Chat => (CHAT_FIELDS, "messages"),
-        Api::Embeddings => (EMBEDDINGS_FIELDS, "input"),
     };
     for (name, value) in fields {
         match known.iter().find(|(known, _)| known == name) {
@@ -127,9 +118,6 @@ pub(crate) fn violations(request: &Incoming) -> Vec<String> {
     }
     if request.body.get("stream_options").is_some() && request.body["stream"] != true {
         found.push("`stream_options` without `stream`".to_owned());
-    }
-    if api == Api::Embeddings {
-        return found;
     }
     check_conversation(api, &request.body[conversation], &mut found);
     check_tools(api, &request.body["tools"], &mut found);
@@ -214,7 +202,7 @@ fn check_tools(api: Api, tools: &Value, found: &mut Vec<String>) {
 
 fn check_format(api: Api, request: &Incoming, found: &mut Vec<String>) {
     let (format, spec) = match api {
-        Api::Responses | Api::Embeddings => (&request.body["text"]["format"], &request.body["text"]["format"]),
+        Api::Responses => (&request.body["text"]["format"], &request.body["text"]["format"]),
         Api::Chat => (&request.body["response_format"], &request.body["response_format"]["json_schema"]),
     };
     match format["type"].as_str() {

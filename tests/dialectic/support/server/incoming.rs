@@ -9,8 +9,6 @@ pub(crate) enum Api {
     Responses,
     /// `POST /v1/chat/completions`
     Chat,
-    /// `POST /v1/embeddings`
-    Embeddings,
 }
 
 /// What a request asks for, as far as its text says.
@@ -78,7 +76,6 @@ impl Incoming {
         let api = match path {
             "/v1/responses" => Some(Api::Responses),
             "/v1/chat/completions" => Some(Api::Chat),
-            "/v1/embeddings" => Some(Api::Embeddings),
             _ => None,
         };
         let messages = messages_of(&body);

@@ -102,27 +102,6 @@ impl Reply {
         Self::new(Content::ToolCalls(calls.into_iter().map(|(name, arguments)| (name.to_owned(), arguments)).collect()))
     }
 
-    /// The embeddings of the texts of a request: each word counts in one of a few dimensions.
-    pub(crate) fn embeddings(request: &Incoming) -> Self {
-        let vector = |text: &str| {
-            let mut vector = [0_u32; 32];
-            for word in text.split_whitespace() {
-                vector[word.bytes().fold(7, |sum, byte| (sum * 31 + usize::from(byte)) % 32)] += 1;
-            }
-            vector
-        };
-        let data =
-            request.messages.iter().enumerate().rev().map(
-                |(index, message)| json!({"object": "embedding", "index": index, "embedding": vector(&message.text)}),
-            );
-        let tokens = request.messages.iter().map(|message| message.text.len()).sum::<usize>() / 4;
-        let body = json!({
-            "object": "list", "model": request.model(), "data": data.collect::<Vec<_>>(),
-            "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
-        });
-        Self::raw("application/json", body.to_string())
-    }
-
     /// An error as the API documents them.
     pub(crate) fn error(status: u16, message: &str) -> Self {
         let body = json!({"error": {"message": message, "type": "mock_error", "param": null, "code": null}});

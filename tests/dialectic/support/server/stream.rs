@@ -100,7 +100,7 @@ pub(crate) fn response(reply: &Reply, request: &Incoming, sent: impl FnOnce() + 
 fn of_a_model(reply: &Reply, request: &Incoming) -> (Vec<Bytes>, usize) {
     let mut events = match request.api {
         Some(Api::Chat) => chat(reply, request),
-        Some(Api::Responses | Api::Embeddings) | None => responses(reply, request),
+        Some(Api::Responses) | None => responses(reply, request),
     };
     let middle = events.len() / 2;
     match reply.delivery {

@@ -36,7 +36,6 @@ fn path(api: Api) -> &'static str {
     match api {
         Api::Responses => "/v1/responses",
         Api::Chat => "/v1/chat/completions",
-        Api::Embeddings => "/v1/embeddings",
     }
 }
 
@@ -49,7 +48,6 @@ fn question(api: Api, system: &str, prompt: &str) -> Value {
         Api::Chat => json!({"model": "gpt-4", "temperature": 0.5, "messages": [
             {"role": "system", "content": system}, {"role": "user", "content": prompt},
         ]}),
-        Api::Embeddings => json!({"model": "text-embedding-3-small", "input": [prompt]}),
     }
 }
 
@@ -63,7 +61,6 @@ fn with_schema(api: Api, schema: &Value) -> Value {
             let spec = json!({"name": "n", "strict": true, "schema": schema});
             body["response_format"] = json!({"type": "json_schema", "json_schema": spec});
         }
-        Api::Embeddings => unreachable!("embeddings follow no schema"),
     }
     body
 }

@@ -85,7 +85,6 @@ impl Wanted {
             | Answer::Relations
             | Answer::Challenge
             | Answer::Kinds
-            | Answer::Embeddings
             | Answer::Judgement
             | Answer::Scores(_) => goes_on,
         };

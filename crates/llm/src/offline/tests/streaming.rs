@@ -26,7 +26,6 @@ async fn followed(model: &Rehearsal) -> (Result<Reply, FailedAttempt>, Vec<(u128
         turns: Vec::new(),
         answer: None,
         tools: [].into(),
-        embeds: [].into(),
     };
     let reply = model.answer(&request, &heard).await;
     let took = heard.1.elapsed().as_millis();

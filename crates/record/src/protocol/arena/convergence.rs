@@ -1,12 +1,12 @@
 //! Whether the texts of a round have converged: what they decide is compared, and an agreement can be challenged.
 
-use crate::debate::{AgentSettings, CallKey, Convergence, Debate, Event, Lexicon, Settings, Settled, SimilarityMethod};
+use crate::debate::{AgentSettings, CallKey, Convergence, Debate, Event, Lexicon, Settled};
 
 use super::texts::{revised, text_before};
 use super::{
     Answer, CHALLENGE, CONTINUE, CONVERGED, CONVERGENCE, Cost, OBSERVATION, OBSERVE, QUESTION, RELATE,
-    ROUNDS_EXHAUSTED, SIMILARITY, Shows, Step, TEXTS, Trigger, critiques, has_timed_out, is_last_round, key, proposals,
-    revisions, rules, salt,
+    ROUNDS_EXHAUSTED, Shows, Step, Trigger, critiques, has_timed_out, is_last_round, key, proposals, revisions, rules,
+    salt,
 };
 
 /// How often an agreement is sent back in a debate.
@@ -30,7 +30,6 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     let judge = &settings.judge;
     let mut steps: Vec<Step> = rules.observer.then(|| observation(debate, judge)).into_iter().collect();
     let Some(texts) = settled_texts(debate) else { return steps };
-    steps.extend(comparison(debate, settings, &texts));
     if debate.decisions_of(&texts).are_open() {
         let relations = Step::new(key(debate, CONVERGENCE, judge), &RELATE, Answer::Relations);
         steps.push(relations.after(texts.clone()).showing(Shows::Decisions).paid(Cost::Decision));
@@ -45,27 +44,6 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
         steps.push(challenge.after(texts).showing(shows).paid(Cost::Decision));
     }
     steps
-}
-
-/// Has the texts compared by their embeddings, and each with its author's one before, where that is wanted. A server
-/// that could not in an earlier round is not asked again.
-fn comparison(debate: &Debate, settings: &Settings, texts: &[CallKey]) -> Option<Step> {
-    let embedder = settings.embedder.as_ref()?;
-    let has_failed =
-        (1..debate.current_round).any(|round| debate.has_failed(&CallKey::new(round, SIMILARITY, &embedder.id)));
-    let before = texts.iter().filter_map(|text| before(debate, text));
-    let comparison = Step::new(key(debate, SIMILARITY, embedder), &TEXTS, Answer::Embeddings).paid(Cost::Extra);
-    (!has_failed).then(|| comparison.after(texts.iter().cloned().chain(before)))
-}
-
-/// Why the texts are compared by their words, where it was to be by their embeddings.
-fn fallback(debate: &Debate, settings: &Settings) -> Option<String> {
-    let embedder = settings.embedder.as_ref()?;
-    let failed = debate
-        .failures
-        .iter()
-        .find(|failure| failure.key.stage == SIMILARITY && failure.key.agent_id == embedder.id)?;
-    Some(failed.error.clone())
 }
 
 /// How often an agreement was sent back in earlier rounds.
@@ -93,19 +71,10 @@ pub(super) fn measured(debate: &Debate) -> Vec<Event> {
     if decisions.are_open() && related.is_none() {
         return Vec::new();
     }
-    let comparison = comparison(debate, settings, &texts);
-    if comparison.is_some_and(|step| debate.settled(&step.key).is_none()) {
-        return Vec::new();
-    }
     let agreement = decisions.agreement(round.relations.as_ref());
     let before: Vec<Option<CallKey>> = texts.iter().map(|text| before(debate, text)).collect();
-    let embedder = settings.embedder.as_ref().filter(|_| round.similarities.is_some());
     let compared = texts.iter().chain(before.iter().flatten());
-    let by_words = round.similarities.is_none().then(|| by_words(debate, compared.cloned().collect()));
-    let alike = |one: &CallKey, other: &CallKey| match &round.similarities {
-        Some(similarities) => similarities.between(one, other),
-        None => by_words.as_ref()?(one, other),
-    };
+    let alike = by_words(debate, compared.cloned().collect());
     let pairs =
         texts.iter().enumerate().flat_map(|(place, one)| texts[place + 1..].iter().map(move |other| (one, other)));
     let pairs: Vec<f64> = pairs.filter_map(|(one, other)| alike(one, other)).collect();
@@ -121,9 +90,9 @@ pub(super) fn measured(debate: &Debate) -> Vec<Event> {
         opposed_on: agreement.opposed_on,
         stability: stability.collect(),
         similarity,
-        method: embedder.map_or(SimilarityMethod::Lexical, |_| SimilarityMethod::Embedding),
-        model: embedder.map(|embedder| embedder.model.clone()),
-        fallback: fallback(debate, settings).filter(|_| embedder.is_none()),
+        method: None,
+        model: None,
+        fallback: None,
     };
     vec![Event::Measured { round: debate.current_round, convergence }]
 }

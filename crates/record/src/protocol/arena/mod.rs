@@ -22,7 +22,6 @@ const PROPOSAL: StageId = StageId::new("proposal");
 const CRITIQUE: StageId = StageId::new("critique");
 const REVISION: StageId = StageId::new("revision");
 const OBSERVATION: StageId = StageId::new("observation");
-const SIMILARITY: StageId = StageId::new("similarity");
 const CHALLENGE: StageId = StageId::new("challenge");
 const CONVERGENCE: StageId = StageId::new("convergence");
 const FINAL_REFINEMENT: StageId = StageId::new("final-refinement");
@@ -43,8 +42,6 @@ const VOTES_COMPLETE: Trigger = Trigger("VOTES_COMPLETE");
 const EXTEND: Trigger = Trigger("EXTEND");
 const COMPLETE: Trigger = Trigger("COMPLETE");
 
-/// Texts are embedded as they are.
-static TEXTS: Prompt = Prompt::NONE;
 static PROPOSE: Prompt = prompt!("arena/propose.md", Propose);
 static CRITICISE: Prompt = prompt!("arena/critique.md", Critique);
 static REVISE: Prompt = prompt!("arena/revise.md", Refine);
@@ -155,19 +152,6 @@ pub static ARENA: Protocol = Protocol {
                 ["observation", "observations", "observing", "observes", "observed", "observe"],
             )
             .yielding(Yield::Kinds)
-            .in_round()
-            .kind_of_call(),
-            facts: nothing,
-            steps: no_steps,
-            outcome: no_place,
-            rows: &[],
-        },
-        Stage {
-            info: StageInfo::new(
-                SIMILARITY,
-                ["similarity", "similarities", "comparing texts", "compares texts", "compared texts", "compare texts"],
-            )
-            .yielding(Yield::Similarity)
             .in_round()
             .kind_of_call(),
             facts: nothing,

@@ -1,10 +1,10 @@
 //! Which way an arena takes: converged, challenged, voted, extended; and who is asked what on it.
 
 use super::super::*;
-use super::course::{Course, Reply, embedder, first, good, settings};
+use super::course::{Course, Reply, first, good, settings};
 use crate::debate::{
-    AgentId, Decider, Event, Gathered, OutcomeKind, Relation, Settings, SimilarityMethod, Standings, Status,
-    StopReason, Undecided, VotingRule,
+    AgentId, Decider, Event, Gathered, OutcomeKind, Relation, Settings, Standings, Status, StopReason, Undecided,
+    VotingRule,
 };
 
 /// What calls bring, by `<stage> <agent> <round>`, else by the stage alone.
@@ -85,37 +85,6 @@ fn texts_in_equal_words_need_nobody_to_relate_them() {
     let course = run(3, 3, &[("proposal", deciding(&["x"])), ("revision", deciding(&["Use it.", "Now"]))]);
     assert_eq!(course.calls.len(), 3 + 6 + 3 + 2 + 1);
     assert_eq!(agreements(&course), [Some(100.0)]);
-}
-
-fn comparing_embeddings(rounds: u32, script: Script<'_>) -> Course {
-    let mut settings = settings(&ARENA, 3, rounds);
-    settings.embedder = Some(embedder(&settings));
-    run_with(settings, script)
-}
-
-#[test]
-fn embeddings_cost_a_call_a_round_and_decide_nothing() {
-    let course = comparing_embeddings(2, &[]);
-    let compared: Vec<_> = course.calls.iter().filter(|step| step.answer == Answer::Embeddings).collect();
-    assert_eq!(compared.iter().map(|step| step.inputs.len()).collect::<Vec<_>>(), [6, 6], "each with the one before");
-    for round in &course.debate.rounds {
-        let measured = round.convergence.as_ref().unwrap();
-        assert_eq!((measured.method, measured.similarity), (SimilarityMethod::Embedding, Some(100.0)));
-        assert!(measured.stability.len() == 3 && measured.model.is_some() && measured.fallback.is_none());
-        assert_eq!(measured.agreement, Some(0.0), "all are alike, and they decide differently");
-    }
-}
-
-#[test]
-fn a_server_without_embeddings_is_asked_once_and_words_are_compared_instead() {
-    let course = comparing_embeddings(3, &[("similarity", Reply::Failed)]);
-    assert_eq!(course.calls.iter().filter(|step| step.answer == Answer::Embeddings).count(), 1);
-    assert_eq!(course.debate.rounds.len(), 3);
-    for round in &course.debate.rounds {
-        let measured = round.convergence.as_ref().unwrap();
-        assert_eq!((measured.method, measured.fallback.as_deref()), (SimilarityMethod::Lexical, Some("503")));
-        assert!(measured.similarity.is_some() && measured.model.is_none());
-    }
 }
 
 #[test]

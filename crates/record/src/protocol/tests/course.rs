@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::debate::{
     AgentClarifications, AgentId, AgentSettings, Argument, CallKey, Challenge, Clarification, Contribution, Created,
-    Debate, DebateId, EMBEDDER, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata,
-    Observation, Outcome, Reading, Reads, Recorded, RelatedPair, Relation, Relations, Settings, Similarities, Solution,
+    Debate, DebateId, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata,
+    Observation, Outcome, Reading, Reads, Recorded, RelatedPair, Relation, Relations, Settings, Solution,
     StageId, StopReason, Summary, SummaryMetadata, Timestamp, fold, fork,
 };
 use dialectic_base::call::CallRecord;
@@ -35,8 +35,6 @@ pub(super) enum Reply {
     Challenged(usize),
     /// The kinds of argument, of every text.
     Observed,
-    /// Texts whose embeddings are all the same.
-    Compared,
     /// A score for each agent, by their places in the configuration, and the places of those that miss a requirement.
     Scored(Vec<f64>, Vec<usize>),
 }
@@ -310,7 +308,7 @@ impl Course {
                 };
                 Event::Judged { key, judgement, call: call() }
             }
-            (Answer::Relations | Answer::Challenge | Answer::Kinds | Answer::Embeddings | Answer::Scores(_), reply)
+            (Answer::Relations | Answer::Challenge | Answer::Kinds | Answer::Scores(_), reply)
                 if reply != Reply::Failed =>
             {
                 self.compared(step, reply)
@@ -351,10 +349,6 @@ impl Course {
             (Answer::Challenge, Reply::Challenged(claims)) => {
                 let claims = (0..claims).map(|number| format!("claim {number}")).collect();
                 Event::Challenged { key, challenge: Challenge { claims, ..Challenge::default() }, call: call() }
-            }
-            (Answer::Embeddings, Reply::Compared) => {
-                let vectors = vec![vec![1.0]; step.inputs.len()];
-                Event::Compared { key, similarities: Similarities::of(step.inputs.clone(), &vectors), call: call() }
             }
             (Answer::Kinds, Reply::Observed) => {
                 let kinds = [Argument::Evidence].into();
@@ -420,7 +414,6 @@ pub(super) fn good(step: &Step) -> Reply {
         Answer::Relations => Reply::Related(None),
         Answer::Challenge => Reply::Challenged(0),
         Answer::Kinds => Reply::Observed,
-        Answer::Embeddings => Reply::Compared,
         Answer::Scores(_) => Reply::Scored(vec![80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 20.0], Vec::new()),
     }
 }
@@ -428,9 +421,4 @@ pub(super) fn good(step: &Step) -> Reply {
 /// Always the first.
 pub(super) fn first(_: usize) -> usize {
     0
-}
-
-/// A model of embeddings.
-pub(super) fn embedder(settings: &Settings) -> AgentSettings {
-    AgentSettings { id: EMBEDDER.into(), ..settings.judge.clone() }
 }

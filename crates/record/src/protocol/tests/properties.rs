@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use proptest::prelude::*;
 
 use super::super::*;
-use super::course::{Course, Reply, embedder, settings};
+use super::course::{Course, Reply, settings};
 use crate::debate::{Position, Relation, Status, StopReason, SynthesisMethod, TerminationKind};
 
 /// A debate to run.
@@ -56,7 +56,6 @@ impl Case {
             ),
             Answer::Challenge => Reply::Challenged(place(8, 2)),
             Answer::Kinds => Reply::Observed,
-            Answer::Embeddings => Reply::Compared,
             Answer::Scores(_) => {
                 let agents = self.settings.agents.len();
                 let missing = (0..agents).filter(|agent| place(30 + *agent as u64, 3) == 0);
@@ -102,7 +101,6 @@ fn case() -> impl Strategy<Value = Case> {
                 settings.debate.interactive_clarifications = asks;
                 settings.debate.arena.trickster = asks;
                 settings.debate.arena.observer = sums_up;
-                settings.embedder = asks.then(|| embedder(&settings));
                 settings.debate.arena.team.size = Some(3).filter(|_| with_positions);
                 settings.debate.arena.extended_rounds = u32::from(asks) * 2;
                 Case { protocol, settings, replies, failures }

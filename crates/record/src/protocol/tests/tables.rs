@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::super::*;
-use super::course::{Course, Reply, embedder, first, good, settings};
+use super::course::{Course, Reply, first, good, settings};
 use crate::debate::{Position, Relation, SynthesisMethod};
 
 /// What every protocol begins with, up to where all is clear.
@@ -166,7 +166,6 @@ fn every_stage_is_reached() {
             let mut settings = settings(protocol, agents, 3);
             settings.debate.interactive_clarifications = true;
             (settings.debate.arena.observer, settings.debate.arena.trickster) = (true, true);
-            settings.embedder = Some(embedder(&settings));
             settings.debate.synthesis_method = [SynthesisMethod::Voting, SynthesisMethod::Judge][choice];
             let agents = settings.agents.iter_mut().map(|agent| &mut agent.summarization);
             agents.chain([&mut settings.judge.summarization]).for_each(|rules| rules.enabled = true);
