@@ -20,8 +20,8 @@ use dialectic_llm::{
     request_bytes,
 };
 use dialectic_record::debate::{
-    AgentSettings, Debate, DebateId, Event, OutcomeKind, PanelInfo, Recorded, Settings, Status,
-    SynthesisMethod, TerminationKind, Timestamp, default_settings,
+    AgentSettings, Debate, DebateId, Event, OutcomeKind, PanelInfo, Recorded, Settings, Status, SynthesisMethod,
+    TerminationKind, Timestamp, default_settings,
 };
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Contents, Directory, JournalError, Record, StoreError};
@@ -341,7 +341,10 @@ async fn run(graph: &Graph) -> Course {
             None => Some(engine.run().await.unwrap()),
         };
         match ended {
-            Some(ending) if ending != Ending::Paused => break (ending, engine.debate().clone()),
+            // Calls that failed twice wait as if their server were gone, and are made when the debate is resumed.
+            Some(ending) if !matches!(ending, Ending::Paused | Ending::ServerGone) => {
+                break (ending, engine.debate().clone());
+            }
             _ => drop(engine),
         }
         let (record, contents) = reopened(&directory);

@@ -23,6 +23,9 @@ fn reply(request: &Incoming) -> Reply {
     .usage(100, 0, 10)
 }
 
+/// The user's own configuration.
+const USERS: &str = ".config/dialectic/config.json";
+
 /// A place in which nothing is left of a debate but the first lines of its journal.
 fn cut(server: &MockServer, id: &str, lines: &[String]) -> Sandbox {
     let journal = lines.join("\n") + "\n";
@@ -124,6 +127,8 @@ fn behind_every_line_a_debate_with_a_cost_limit_keeps_to_it() {
     let stopped = journal.iter().position(|line| is(line, "stopping")).expect("the limit is reached");
     for length in 1..=journal.len() {
         let place = cut(&server, &id, &journal[..length]);
+        // A record that was only found is not believed what its models cost.
+        place.write(USERS, sandbox.read(USERS));
         let before = server.requests().len();
         place.run(["resume", &id, "--quiet"]).expect_code(0);
         let last = &journal[length - 1];

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
+use crate::support::{Incoming, MockServer, Purpose, Reply, Sandbox, config, short_reply};
 
 /// What a server does wrong.
 type Fault = (&'static str, Kind, fn() -> Reply);

@@ -55,7 +55,7 @@ fn a_record_with_embeddings_is_whole_and_reported_as_it_was() {
     let report = sandbox.run(["report", "-d", "latest"]).expect_code(0).stdout;
     assert_eq!(report, fs::read_to_string(fixtures.join("report.md")).unwrap());
     sandbox.run(["replay", "latest", "--speed", "max", "--quiet"]).expect_code(0);
-    let forked = sandbox.run(["fork", "latest", "--at", "1.scoring", "--offline", "--quiet"]).expect_code(0);
+    let forked = sandbox.run(["fork", "latest", "--at", "1.judgement", "--offline", "--quiet"]).expect_code(0);
     assert!(!forked.stderr.contains("embed"), "{forked}");
 }
 

@@ -413,7 +413,9 @@ fn on_a_terminal_a_report_is_rendered() {
     ▸ Round 1
 
     ▹ Proposals
+
     Agent a_b:
+
       ```rust
       let x;
       ```
@@ -421,13 +423,17 @@ fn on_a_terminal_a_report_is_rendered() {
       ## Mine
 
     ▹ Critiques
+
     a_b → *c:
+
       No.
 
     ▹ Refinements
+
     No refinements in this round.
 
     ▸ Final Synthesis
+
       No final solution available.
     ");
 }

@@ -8,8 +8,7 @@ use serde::Deserialize;
 
 use dialectic_base::provider::ApiKind;
 use dialectic_record::debate::{
-    AgentFailurePolicy, AllCritics, Position, SynthesisMethod, TerminationKind, TraceTarget,
-    VotingRule,
+    AgentFailurePolicy, AllCritics, Position, SynthesisMethod, TerminationKind, TraceTarget, VotingRule,
 };
 
 use super::shapes::{Named, Object, Whole};

@@ -5,13 +5,10 @@ use std::path::PathBuf;
 
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::money::{Price, Usd};
-use dialectic_base::provider::OFFLINE;
-use dialectic_engine::access::{Environment, Outline, elsewhere, is_elsewhere, provider_names, url_fault};
-use dialectic_llm::presets::preset;
+use dialectic_engine::access::{Environment, Outline, elsewhere, url_fault};
 use dialectic_record::debate::{
     AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
-    ModelLimits, ProviderSettings, Settings, TeamSettings, TerminationSettings, Terms,
-    VotingSettings, Yield, defaults, go_offline,
+    ModelLimits, Settings, TeamSettings, TerminationSettings, Terms, VotingSettings, Yield, defaults,
 };
 use dialectic_record::protocol::Protocol;
 
@@ -123,8 +120,6 @@ fn warn_of_idle_keys(debate: &DebateSettings, protocol: &Protocol, findings: &mu
     if debate.arena != ArenaSettings::default() && !has(Yield::Agreement) {
         findings.warn(format!("`debate.arena` has no effect: the protocol is `{name}`"));
     }
-}
-
 }
 
 fn override_debate(debate: &mut DebateSettings, overrides: &Overrides) {
@@ -270,12 +265,7 @@ fn arena(section: Option<Object<ArenaSection>>, path: &KeyPath, findings: &mut F
     let max_concurrency = limits.collect();
     ArenaSettings {
         team: TeamSettings { size },
-        convergence: ConvergenceSettings {
-            threshold,
-            method: convergence.method.unwrap_or(default.convergence.method),
-            model: convergence.model.map(|model| model.trim().to_owned()),
-            provider: convergence.provider,
-        },
+        convergence: ConvergenceSettings { threshold, ..default.convergence },
         voting: VotingSettings { rule: voting.rule.unwrap_or(default.voting.rule) },
         trickster: section.trickster.unwrap_or(default.trickster),
         observer: section.observer.unwrap_or(default.observer),

@@ -10,8 +10,8 @@ use dialectic_base::severity::Severity;
 use dialectic_llm::{Request, Turn, request_bytes};
 use dialectic_record::debate::{
     AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Debate, Evaluation, Event, Judgement,
-    Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, Solution, StageId, StopReason,
-    Summary, SummaryMetadata, Timestamp, Yield,
+    Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, Solution, StageId, StopReason, Summary,
+    SummaryMetadata, Timestamp, Yield,
 };
 use dialectic_record::protocol::{Answer, Cost, Next, Protocol, Stage, Step};
 

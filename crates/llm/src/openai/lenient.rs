@@ -173,11 +173,6 @@ impl ReportedUsage {
         Some(tokens).filter(|tokens| is_whole && tokens.input_tokens > 0)
     }
 
-    /// The same of embeddings, which have no output.
-    pub(super) fn input_alone(&self) -> Option<Tokens> {
-        Some(self.counted().0).filter(|tokens| tokens.input_tokens > 0)
-    }
-
     /// The counts, and whether they are of both input and output.
     ///
     /// Reasoning belongs to the output. Most servers count it there; some (Google, xAI) leave it out of the completion,

@@ -82,9 +82,9 @@ pub use reading::{
 };
 pub use settings::{
     AgentFailurePolicy, AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics,
-    DebateSettings, EMBEDDER, ModelLimits, Position, ProviderSettings, Settings,
-    SummarizationSettings, SynthesisMethod, TeamSettings, TerminationKind, TerminationSettings, Terms, ToolSettings,
-    TraceTarget, VotingRule, VotingSettings,
+    DebateSettings, EMBEDDER, ModelLimits, Position, ProviderSettings, Settings, SummarizationSettings,
+    SynthesisMethod, TeamSettings, TerminationKind, TerminationSettings, Terms, ToolSettings, TraceTarget, VotingRule,
+    VotingSettings,
 };
 pub use signal::{Asked, RoundInProgress, Signal};
 pub use similarity::Lexicon;

@@ -309,7 +309,16 @@ mod tests {
     #[test]
     fn lists_hang_and_links_say_where_they_lead() {
         let text = "1. one two three four five\n2. [ ] open\n\n- [x] done\n\n> quoted [text](http://a.b)";
-        insta::assert_snapshot!(render_markdown(text, 20, ColorChoice::Never), @"");
+        insta::assert_snapshot!(render_markdown(text, 20, ColorChoice::Never), @r"
+        1. one two three
+           four five
+        ☐ open
+
+        ☑ done
+
+        ▐ quoted text
+        ▐ (http://a.b)
+        ");
     }
 
     proptest! {

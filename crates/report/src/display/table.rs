@@ -161,9 +161,9 @@ impl Table {
                 let Some(cell) = row.get(*index) else { return Vec::new() };
                 let style = if layout.color { cell.style } else { Style::new() };
                 if self.height == 1 || measure_text_width(&cell.text) <= *width {
-                    let text = truncate_str(&cell.text, *width, "…");
+                    let text = cut(&cell.text, *width);
                     let is_plain = style == Style::new() || text.is_empty();
-                    return vec![if is_plain { text.into_owned() } else { format!("{style}{text}{style:#}") }];
+                    return vec![if is_plain { text } else { format!("{style}{text}{style:#}") }];
                 }
                 wrap(&[Span::new(&*cell.text, style)], *width)
             })
@@ -209,6 +209,17 @@ impl Table {
     }
 }
 
+/// `text` in at most `width` columns, cut between words where that leaves most of it.
+fn cut(text: &str, width: usize) -> String {
+    if measure_text_width(text) <= width {
+        return text.to_owned();
+    }
+    let head = truncate_str(text, width.saturating_sub(1), "");
+    let is_between = text[head.len()..].starts_with(' ');
+    let end = head.rfind(' ').filter(|at| !is_between && at * 2 > head.len()).unwrap_or(head.len());
+    format!("{}…", head[..end].trim_end())
+}
+
 #[cfg(test)]
 mod tests {
     use anstyle::AnsiColor;
@@ -251,7 +262,7 @@ mod tests {
         assert_eq!(titles(30), ["ID", "PROBLEM", "WHEN"], "problems have the room before costs do");
         assert_eq!(titles(24), ["ID", "PROBLEM", "WHEN"]);
         assert_eq!(titles(12), ["ID", "PROBLEM"]);
-        assert!(at(24).contains("Design a q…"), "{}", at(24));
+        assert!(at(24).contains("Design a…"), "{}", at(24));
         for width in 16..80 {
             assert!(at(width).lines().all(|line| measure_text_width(line) <= width), "{width}:\n{}", at(width));
         }

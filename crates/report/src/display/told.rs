@@ -283,6 +283,7 @@ impl<'a> Call<'a> {
                 format!("{} characters", thousands(summary.metadata.after_chars as u64))
             }
             Event::Related { relations, .. } => related(relations),
+            Event::Compared { .. } => "texts compared".to_owned(),
             Event::Challenged { challenge, .. } => challenged(challenge),
             Event::Observed { observations, .. } => observed(observations),
             Event::QuestionsAsked { questions, .. } if questions.items.is_empty() => "all is clear".to_owned(),

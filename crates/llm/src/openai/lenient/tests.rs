@@ -180,7 +180,6 @@ fn half_of_the_figures_is_not_what_a_call_took() {
     ] {
         assert_eq!(recorded(&stated).is_some(), is_known, "{stated}");
     }
-    assert_eq!(usage(&json!({"prompt_tokens": 10})).input_alone().map(Tokens::total), Some(10), "embeddings");
 }
 
 #[test]

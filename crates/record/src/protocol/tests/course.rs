@@ -7,10 +7,10 @@ use chrono::DateTime;
 use serde_json::{Value, json};
 
 use crate::debate::{
-    AgentClarifications, AgentId, AgentSettings, Argument, CallKey, Challenge, Clarification, Contribution, Created,
-    Debate, DebateId, Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata,
-    Observation, Outcome, Reading, Reads, Recorded, RelatedPair, Relation, Relations, Settings, Solution,
-    StageId, StopReason, Summary, SummaryMetadata, Timestamp, fold, fork,
+    AgentClarifications, AgentId, Argument, CallKey, Challenge, Clarification, Contribution, Created, Debate, DebateId,
+    Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Observation, Outcome, Reading, Reads,
+    Recorded, RelatedPair, Relation, Relations, Settings, Solution, StageId, StopReason, Summary, SummaryMetadata,
+    Timestamp, fold, fork,
 };
 use dialectic_base::call::CallRecord;
 

@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn markup_is_made_of_text_in_known_places_alone() {
         let sources = ["page.rs", "text.rs"];
-        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/report/src/report");
+        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report");
         let mut directories = vec![directory];
         let mut making = Vec::new();
         while let Some(directory) = directories.pop() {
