@@ -176,6 +176,24 @@ fn a_record_is_gone_on_with_within_the_users_own_limits() {
     assert!(server.requests().is_empty());
 }
 
+/// Prices that were named when it began need not be named again.
+#[test]
+fn a_record_keeps_the_prices_and_the_limit_that_it_began_with() {
+    let server = server();
+    let mut settings = config(&["architect", "kiss"], &json!({}));
+    settings["debate"]["rounds"] = json!(9);
+    let sandbox = Sandbox::new().model_server(&server).config(&settings);
+    let id = record(&sandbox, &server, |created| {
+        created["settings"]["prices"] = prices(1.0, 10.0);
+        created["settings"]["debate"]["budget"]["maxCostUsd"] = json!(0.6);
+    });
+    sandbox.run(["resume", &id]).expect_code(0);
+    let state = sandbox.state(&id);
+    assert!(billed(&server) <= 0.60, "${}", billed(&server));
+    assert!((recorded(&state) - billed(&server)).abs() < 1e-9, "{} of {}", recorded(&state), billed(&server));
+    assert_eq!(state["outcome"]["kind"], "stopped");
+}
+
 #[test]
 fn resume_takes_a_limit_of_its_own() {
     let server = server();

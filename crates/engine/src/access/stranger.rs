@@ -316,13 +316,24 @@ impl Provenance {
             for model in &models {
                 let known = self.prices.get(*model).copied().or_else(|| list_price(url.as_ref()?, model));
                 let price = match settings.prices.get(*model) {
-                    Some(found) => known.map(|known| found.at_least(known)),
+                    Some(found) => {
+                        known.map(|known| found.at_least(known)).or_else(|| self.keeps(*found).then_some(*found))
+                    }
                     None => known,
                 };
                 prices.insert((provider.to_owned(), (*model).clone()), price);
             }
         }
         prices
+    }
+
+    /// Whether a price counts that nothing can be held against: a debate that is gone on with keeps what it began with, but
+    /// whoever made the record cannot make a server free.
+    fn keeps(&self, price: Price) -> bool {
+        match &self.author {
+            Author::Record(_) => price.input_per_m_tok > 0.0 && price.output_per_m_tok > 0.0,
+            Author::User | Author::EnvFile(_) | Author::Config(_) => false,
+        }
     }
 
     /// Whether a provider's server is sent something that opens an account of the user's.
