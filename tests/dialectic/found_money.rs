@@ -15,9 +15,13 @@ fn server() -> MockServer {
     MockServer::with(|request| default_reply(request).usage(900, 0, 900))
 }
 
+fn calls(server: &MockServer) -> f64 {
+    u32::try_from(server.requests().len()).unwrap().into()
+}
+
 /// What the server has billed, in dollars.
 fn billed(server: &MockServer) -> f64 {
-    server.requests().len() as f64 * (900.0 + 9000.0) / 1e6
+    calls(server) * (900.0 + 9000.0) / 1e6
 }
 
 /// What the record says that it cost.
@@ -89,7 +93,7 @@ fn a_found_price_counts_where_it_is_higher_for_each_component() {
         .file("debate-config.json", found(&json!({}), prices(2.0, 5.0)))
         .file(USERS, users(Some(prices(1.0, 10.0)), None));
     sandbox.run(["debate", "-r", "1", "Design a queue"]).expect_code(0);
-    let calls = server.requests().len() as f64;
+    let calls = calls(&server);
     let cost = recorded(&sandbox.state(&newest(&sandbox)));
     assert!((cost - calls * (900.0 * 2.0 + 900.0 * 10.0) / 1e6).abs() < 1e-9, "{cost}");
 }
