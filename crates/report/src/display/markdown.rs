@@ -36,11 +36,11 @@ pub fn render_markdown(text: &str, width: usize, color: ColorChoice) -> String {
         colored: matches!(color, ColorChoice::Always | ColorChoice::AlwaysAnsi),
     };
     let lines = renderer.children(document, width.max(NARROWEST), 0, false);
-    let mut rendered: String = lines.iter().flat_map(|line| [line.trim_end(), "\n"]).collect();
-    if rendered.is_empty() {
-        rendered.push('\n');
+    let mut text: String = lines.iter().flat_map(|line| [line.trim_end(), "\n"]).collect();
+    if text.is_empty() {
+        text.push('\n');
     }
-    rendered
+    text
 }
 
 /// Turns the nodes of a document into lines.
@@ -181,18 +181,17 @@ impl Renderer<'_> {
         let root = node;
         for edge in root.traverse() {
             let style = styles.last().copied().unwrap_or(base);
-            let mut push = |text: &str, style: Style| {
-                spans.push(Span::new(sanitize(text), if self.colored { style } else { Style::new() }));
-            };
             match edge {
                 NodeEdge::Start(node) => match &node.data().value {
-                    NodeValue::Text(text) => push(text, style),
-                    NodeValue::Code(code) => push(&code.literal, style.fg_color(Some(AnsiColor::Cyan.into()))),
-                    NodeValue::CodeBlock(code) => push(&code.literal, style),
-                    NodeValue::HtmlInline(html) => push(html, style),
-                    NodeValue::HtmlBlock(html) => push(&html.literal, style),
-                    NodeValue::SoftBreak => push(" ", style),
-                    NodeValue::LineBreak => push("\n", style),
+                    NodeValue::Text(text) => spans.push(self.span(text, style)),
+                    NodeValue::Code(code) => {
+                        spans.push(self.span(&code.literal, style.fg_color(Some(AnsiColor::Cyan.into()))));
+                    }
+                    NodeValue::CodeBlock(code) => spans.push(self.span(&code.literal, style)),
+                    NodeValue::HtmlInline(html) => spans.push(self.span(html, style)),
+                    NodeValue::HtmlBlock(html) => spans.push(self.span(&html.literal, style)),
+                    NodeValue::SoftBreak => spans.push(self.span(" ", style)),
+                    NodeValue::LineBreak => spans.push(self.span("\n", style)),
                     NodeValue::Emph => styles.push(style.italic()),
                     NodeValue::Strong => styles.push(style.bold()),
                     NodeValue::Strikethrough => styles.push(style.strikethrough()),
@@ -202,17 +201,23 @@ impl Renderer<'_> {
                     NodeValue::Emph | NodeValue::Strong | NodeValue::Strikethrough => {
                         styles.pop();
                     }
-                    NodeValue::Link(link) | NodeValue::Image(link) => {
-                        if spans.last().is_none_or(|span| span.text != link.url) {
-                            spans.push(Span::new(format!(" ({})", sanitize(&link.url)), Style::new()));
-                        }
+                    NodeValue::Link(link) | NodeValue::Image(link)
+                        if spans.last().is_none_or(|span| span.text != link.url) =>
+                    {
+                        spans.push(Span::new(format!(" ({})", sanitize(&link.url)), Style::new()));
                     }
-                    NodeValue::Paragraph | NodeValue::Heading(_) if !node.same_node(root) => push(" ", style),
+                    NodeValue::Paragraph | NodeValue::Heading(_) if !node.same_node(root) => {
+                        spans.push(self.span(" ", style));
+                    }
                     _ => {}
                 },
             }
         }
         spans
+    }
+
+    fn span(&self, text: &str, style: Style) -> Span {
+        Span::new(sanitize(text), if self.colored { style } else { Style::new() })
     }
 
     fn painted(&self, text: &str, style: Style) -> String {
@@ -302,8 +307,8 @@ mod tests {
     fn nesting_has_an_end() {
         let deep = format!("{} x **y**", ">".repeat(5000));
         assert!(render_markdown(&deep, 80, ColorChoice::Never).contains("x y"));
-        let items: String = (0..100).map(|depth| format!("{}- item{depth}\n", "  ".repeat(depth))).collect();
-        assert!(render_markdown(&items, 80, ColorChoice::Never).contains("item99"));
+        let items: Vec<String> = (0..100).map(|depth| format!("{}- item{depth}", "  ".repeat(depth))).collect();
+        assert!(render_markdown(&items.join("\n"), 80, ColorChoice::Never).contains("item99"));
     }
 
     #[test]

@@ -209,14 +209,14 @@ impl Table {
     }
 }
 
-/// `text` in at most `width` columns, cut between words where that leaves most of it.
+/// `text` in at most `width` columns, without a single letter of a word at its end.
 fn cut(text: &str, width: usize) -> String {
     if measure_text_width(text) <= width {
         return text.to_owned();
     }
     let head = truncate_str(text, width.saturating_sub(1), "");
     let is_between = text[head.len()..].starts_with(' ');
-    let end = head.rfind(' ').filter(|at| !is_between && at * 2 > head.len()).unwrap_or(head.len());
+    let end = head.rfind(' ').filter(|at| !is_between && at + 2 >= head.len()).unwrap_or(head.len());
     format!("{}…", head[..end].trim_end())
 }
 

@@ -306,7 +306,7 @@ async fn what_no_model_worked_for_is_free_and_everything_else_may_be_billed() {
     // Inside an answer that has begun, no code is free.
     for code in [400, 401, 404, 422, 429, 500, 503] {
         let inside = json!({"error": {"code": code, "message": "no"}});
-        let stream = answer_events(events(&[inside.clone()]), Delivery::Whole);
+        let stream = answer_events(events(std::slice::from_ref(&inside)), Delivery::Whole);
         let late = answer_events(
             events(&[json!({"choices": [{"delta": {"content": "Yes"}}]}), inside.clone()]),
             Delivery::Whole,
