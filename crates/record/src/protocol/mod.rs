@@ -2,7 +2,7 @@
 //!
 //! A protocol is a declaration, one file here and its prompts: its stages with their words, the calls of each as a
 //! pure function of the record, and a table of transitions. It does no work and knows nobody but the record. The
-//! [engine](crate::engine) runs any of them, also one that is declared elsewhere.
+//! engine runs any of them, also one that is declared elsewhere.
 
 /// A prompt below `prompts`, and the section of the role that it looks at.
 macro_rules! prompt {
