@@ -24,6 +24,7 @@ const UNLIMITED: u64 = 32_000;
 
 /// What a provider is like.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is drawn by itself")]
 pub(crate) struct Terms {
     pub(crate) seed: u64,
     pub(crate) prices: BTreeMap<String, Price>,
