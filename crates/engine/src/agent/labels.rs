@@ -90,8 +90,8 @@ impl Labels {
 /// What may stand before a label.
 const NOUNS: [&str; 8] = ["candidate", "debater", "solution", "proposal", "option", "text", "answer", "choice"];
 
-/// The place of the one option that `text` names, read as a whole: `not A` and `A or B` name none. Markup, brackets and
-/// a noun before it, and a title behind a colon, change nothing.
+/// The place of the one option that `text` names, read as a whole: `not A` and `A or B` name none. Markup, brackets, a
+/// noun before it and a title after a colon change nothing.
 pub(super) fn chosen(text: &str, options: &[&str]) -> Option<usize> {
     let bare = |text: &str| {
         let text = text.trim_matches(|c: char| c.is_whitespace() || "*_`\"'“”‘’()[]{}<>.#".contains(c));
@@ -105,10 +105,13 @@ pub(super) fn chosen(text: &str, options: &[&str]) -> Option<usize> {
     place(&bare(text)).or_else(|| {
         let (label, title) = text.split_once([':', '：'])?;
         let place = place(&bare(label))?;
-        let mut words = title.split(|c: char| !c.is_alphanumeric());
-        // A second option behind the colon is a second choice.
-        (!words.any(|word| options.iter().enumerate().any(|(other, option)| other != place && *option == word)))
-            .then_some(place)
+        let words: Vec<&str> = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        // Another option after the colon is a second choice, but `A` before a noun is an article.
+        let is_joint = |word: &&str| ["or", "and"].contains(word) || options.contains(word);
+        let is_article = |at: usize| words[at] == "A" && words.get(at + 1).is_some_and(|next| !is_joint(next));
+        let is_other =
+            |at: usize| options.iter().enumerate().any(|(other, option)| other != place && *option == words[at]);
+        (0..words.len()).all(|at| !is_other(at) || is_article(at)).then_some(place)
     })
 }
 
@@ -178,6 +181,10 @@ mod tests {
             "anything but A",
             "I cannot choose A",
         ] {
+            assert_eq!(chosen(written, &options), None, "{written}");
+        }
+        assert_eq!(chosen("B: A durable queue", &options), Some(1));
+        for written in ["B: A or C", "B: or A", "B: A", "B: A, C", "B: not C"] {
             assert_eq!(chosen(written, &options), None, "{written}");
         }
         assert_eq!(chosen("**Accept**", &["accept", "rewrite"]), Some(0));
