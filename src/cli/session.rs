@@ -57,7 +57,7 @@ pub(super) fn env_file(path: Option<&PathBuf>) -> EnvFile {
     path.map_or(EnvFile::Default, |path| EnvFile::Named(path.clone()))
 }
 
-/// The commands that may run behind a debate that was saved.
+/// The commands that may run after a saved debate.
 pub(super) fn hooks(args: &VouchArgs, environment: &Environment) -> Result<Hooks, Error> {
     let path = args.config.clone().map_or(ConfigPath::Default, ConfigPath::Named);
     Ok(users_hooks(&path, environment)?)

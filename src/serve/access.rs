@@ -115,7 +115,7 @@ impl Access {
         cookies.any(|(name, value)| name == self.cookie_name && Secret::of(value) == self.cookie)
     }
 
-    /// Whether whoever asks has shown the token, or the cookie that it becomes.
+    /// Whether the request carries the token, or the cookie that it becomes.
     fn is_known(&self, headers: &HeaderMap) -> bool {
         self.has_token(headers) || self.has_cookie(headers)
     }

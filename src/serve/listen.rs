@@ -1,9 +1,9 @@
 //! Connections: how many there are at once, and how long each may be silent.
 //!
 //! A connection on which nobody has shown the token yet, or the cookie that it becomes, has its place in a room of its own.
-//! When that is full, whoever has been in it longest has to go: so whoever brings the token gets in however many others
-//! come and say nothing. With the first request that carries it the connection moves to the places of those that are known,
-//! where no stranger can send it away.
+//! When that room is full, its oldest connection is closed, so clients with the token get in however many others connect.
+//! The first request with the token moves its connection to the places of known clients, where no stranger can displace
+//! it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -123,7 +123,7 @@ fn places() -> Environment {
 
 fn add_file(environment: &mut Environment, path: &Path, author: &Author) -> Result<(), EnvError> {
     let (mut pairs, warnings) = read(path)?;
-    // Whoever wrote a file that was found would be let in by a token of theirs.
+    // A token from a found file would give the file's author access.
     if *author != Author::User && pairs.iter().any(|(name, value)| name == TOKEN && !value.trim().is_empty()) {
         pairs.retain(|(name, _)| name != TOKEN);
         environment.note_ignored_token(path);

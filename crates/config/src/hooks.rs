@@ -14,7 +14,7 @@ use super::shapes::Object;
 use super::user::{UserConfig, read_user};
 
 /// Those of a file that the user named, else the user's own. Those of a file that was found are left out, with a
-/// warning: whoever made a directory must not run commands on the machine of whoever looks into it.
+/// warning: looking into a stranger's directory must not run the stranger's commands.
 pub(super) fn allowed(
     path: &ConfigPath,
     document: Option<&Document<ConfigFile>>,

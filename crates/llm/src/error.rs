@@ -35,7 +35,7 @@ pub enum ModelError {
         /// What the server said.
         message: String,
     },
-    /// 502, 503, 504 as a status, before anything of an answer: whoever answers cannot reach the model.
+    /// 502, 503, 504 as a status, before any part of an answer: the proxy that answers cannot reach the model.
     #[error("the server failed ({status}): {message}")]
     Unavailable {
         /// The HTTP status.
@@ -210,8 +210,8 @@ impl ModelError {
         }
     }
 
-    /// Whether there was no server, or none behind the one that answered, or a third attempt would cost too much: the
-    /// same request may be taken later.
+    /// Whether there was no server, or none behind the one that answered, or a third attempt would cost too much. The
+    /// same request may succeed later.
     #[must_use]
     pub fn is_server_gone(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Unavailable { .. } | Self::FailedTwice { .. })

@@ -45,7 +45,7 @@ pub trait Further: Send + Sync {
     /// The failure with which the attempt has to end: `failed`, not charged yet, or that there is no room for more.
     fn after(&self, failed: FailedAttempt) -> BoxFuture<'_, Result<Option<u32>, FailedAttempt>>;
 
-    /// Whether a failure that counts in full is repeated but once, so that what else may help is to be tried at once.
+    /// Whether a failure that counts in full is repeated only once. Other ways of asking are then tried immediately.
     fn repeats_once(&self) -> bool;
 }
 

@@ -31,9 +31,9 @@ pub enum Author {
     User,
     /// Whoever wrote the environment file that was found.
     EnvFile(Arc<Path>),
-    /// Whoever wrote the configuration that was found.
+    /// The author of the configuration that was found.
     Config(Arc<Path>),
-    /// Whoever made the record that is gone on with.
+    /// The author of the record that is being resumed.
     Record(Arc<Path>),
 }
 
@@ -327,8 +327,8 @@ impl Provenance {
         prices
     }
 
-    /// Whether a price counts that nothing can be held against: a debate that is gone on with keeps what it began with, but
-    /// whoever made the record cannot make a server free.
+    /// Whether to use a price that cannot be compared with the user's or the list's. A resumed debate keeps the prices that
+    /// it began with, but a record cannot make a server free.
     fn keeps(&self, price: Price) -> bool {
         match &self.author {
             Author::Record(_) => price.input_per_m_tok > 0.0 && price.output_per_m_tok > 0.0,

@@ -20,7 +20,7 @@ use dialectic_record::store::{Directory, Entry, JournalReader, Readers, StoreErr
 
 /// The ledger. A debate is a file that ends in `.json`.
 const LEDGER: &str = "spending.ledger";
-/// The file whose lock whoever decides by the ledger holds: the ledger itself is replaced by each change.
+/// The file that is locked while the ledger is used. The ledger itself is replaced by each change.
 const LOCK: &str = "spending.lock";
 const LEDGER_FORMAT: u32 = 1;
 /// How long the lock may be held elsewhere, and how often it is tried again.
@@ -186,8 +186,7 @@ impl SpendingLock {
         }
     }
 
-    /// Has whoever counts know that a debate may spend so much in all, whatever its record says; with nothing, that its
-    /// record says it.
+    /// Sets what a debate may spend in all, over the limit in its record. `None` restores the limit in its record.
     ///
     /// # Errors
     /// When the ledger cannot be read or written.

@@ -69,7 +69,7 @@ impl OpenAiClient {
             return Err(second);
         }
         if second.names_cause() {
-            // Whoever reads the request has the API.
+            // A server that judges the request has the API.
             known.update(model, |capabilities| capabilities.api = capabilities.api.or(Some(Api::Chat)));
         } else if !second.is_transient() || matches!(second, Failure::Foreign(_)) {
             // It was tried, once: what answers with something else by either API may be paid for twice.

@@ -128,7 +128,7 @@ pub fn debate() -> DebateSettings {
     }
 }
 
-/// Whoever this is asks the offline provider from now on: no key, no network, no cost.
+/// Makes the agent use the offline provider: no key, no network, no cost.
 pub fn go_offline(agent: &mut AgentSettings) {
     OFFLINE.clone_into(&mut agent.provider);
     OFFLINE_MODEL.clone_into(&mut agent.model);

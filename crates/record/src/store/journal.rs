@@ -385,7 +385,7 @@ pub(super) fn open_journal(path: &Path) -> Result<File, JournalError> {
 
 /// Bytes at the end of a journal that are looked through for its last line at first.
 const LAST_BYTES: u64 = 64 * 1024;
-/// Bytes that are looked through at most: with these many NULs behind it no line is the last.
+/// Bytes that are looked through at most: a line followed by this many NULs is not the last.
 const MOST_LAST_BYTES: u64 = 2 * MOST_ZEROS as u64;
 
 /// The number of the last event in the journal at `path`, of which only the end is read; none where no whole line is

@@ -114,8 +114,7 @@ pub(super) fn unchecked(text: &[u8], upgrade: &mut Upgrade) -> serde_json::Resul
     event(text, link.format_version, upgrade)
 }
 
-/// The NULs that are looked at behind a line that a crash cut short: more than any file system leaves of what was being
-/// written.
+/// How many NULs are read after a line that a crash cut short: more than any file system leaves.
 pub(super) const MOST_ZEROS: usize = 16 * 1024 * 1024;
 
 /// Adds to `line` what `reader` has up to a line break and with it, or up to the end. Returns how many bytes that is;

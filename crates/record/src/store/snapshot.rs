@@ -10,7 +10,7 @@ use super::StoreError;
 pub enum Readers {
     /// Its owner alone.
     Owner,
-    /// Whoever can read files of the user's by default.
+    /// Everybody whom the user's umask allows.
     All,
 }
 

@@ -57,7 +57,7 @@ async fn each_status_is_a_kind_of_failure() {
         let message = "no".to_owned();
         assert_eq!(failed, ModelError::Unavailable { status, retry_after: None, message });
         assert!(failed.is_server_gone());
-        // Somebody worked on what ends like that behind a good status.
+        // After a 200, the model has begun to work.
         let inside = json!({"error": {"message": "no", "code": status}});
         assert_eq!(failure(answer_json(200, &inside)).await, server_failed(status, "no"));
     }
@@ -315,7 +315,7 @@ async fn what_no_model_worked_for_is_free_and_everything_else_may_be_billed() {
             assert!(failed(answer).await.may_be_billed, "{code}");
         }
     }
-    // Whoever says what it took is believed.
+    // A stated usage is believed.
     let usage = json!({"usage": {"prompt_tokens": 7, "completion_tokens": 1}, "error": {"message": "no"}});
     assert_eq!(failed(answer_json(504, &usage)).await.usage.tokens.map(dialectic_base::call::Tokens::total), Some(8));
 }
