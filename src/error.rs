@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_record::debate::{DebateId, ForkPoint};
 use dialectic_record::store::StoreError;
 
@@ -177,7 +177,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         let blame = match self {
             Self::Diagnosed(error) => error.blame(),
-            Self::OtherTable { .. } | Self::NothingToFinish { .. } | Self::NotWhole { .. } => Blame::Arguments,
+            Self::OtherTable { .. } | Self::NothingToFinish { .. } | Self::NotWhole { .. } => ErrorCategory::Arguments,
             Self::NotSaved { .. }
             | Self::Output { .. }
             | Self::Exists { .. }
@@ -185,11 +185,11 @@ impl Error {
             | Self::Stdin(_)
             | Self::EventsIncomplete
             | Self::PipeClosed
-            | Self::Runtime(_) => Blame::General,
+            | Self::Runtime(_) => ErrorCategory::General,
             Self::DebateFailed { .. }
             | Self::AllCallsFailed { .. }
             | Self::NoRoomToClose { .. }
-            | Self::NotEvaluated { .. } => Blame::Provider,
+            | Self::NotEvaluated { .. } => ErrorCategory::Provider,
             Self::NotFull { .. } => return 5,
             // What BSD's `sysexits.h` calls `EX_TEMPFAIL`: try again.
             Self::ServerGone { .. } => return 75,
@@ -201,10 +201,10 @@ impl Error {
             | Self::ReplayInterrupted => return 130,
         };
         match blame {
-            Blame::General => 1,
-            Blame::Arguments => 2,
-            Blame::Provider => 3,
-            Blame::Configuration => 4,
+            ErrorCategory::General => 1,
+            ErrorCategory::Arguments => 2,
+            ErrorCategory::Provider => 3,
+            ErrorCategory::Configuration => 4,
         }
     }
 

@@ -21,7 +21,7 @@ use chrono::{DateTime, Utc};
 use past::Past;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::provider::OFFLINE;
 use dialectic_record::debate::{Debate, Settings, Status, Timestamp};
 use dialectic_record::store::{Directory, Listed, StoreError, read_state};
@@ -76,8 +76,8 @@ pub enum ArchiveError {
 }
 
 impl Diagnostic for ArchiveError {
-    fn blame(&self) -> Blame {
-        Blame::General
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::General
     }
 
     fn hint(&self) -> Option<String> {

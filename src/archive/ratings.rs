@@ -6,7 +6,7 @@ use rusqlite::{Transaction, params};
 use serde::Serialize;
 
 use dialectic_base::provider::OFFLINE;
-use dialectic_record::debate::{AgentId, AgentSettings, Contribution, Debate, Timestamp, Verdict, Yield};
+use dialectic_record::debate::{AgentId, AgentSettings, Contribution, Debate, ResultKind, Timestamp, Verdict};
 
 use super::elo::{START, brier, effects};
 use super::{Archive, ArchiveError};
@@ -108,7 +108,7 @@ fn calibration<'d>(debate: &'d Debate, verdict: &Verdict) -> HashMap<&'d AgentId
 /// The ballots on texts of the agents.
 pub(super) fn ballots(debate: &Debate) -> impl Iterator<Item = &Contribution> {
     let said = debate.rounds.iter().flat_map(|round| &round.contributions).map(AsRef::as_ref);
-    said.filter(|one| debate.yield_of(one) == Some(Yield::Ballot))
+    said.filter(|one| debate.yield_of(one) == Some(ResultKind::Ballot))
 }
 
 /// What an agent of a counted debate got.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::error::{Error, Said};
 use dialectic_engine::access::key_variable;
 use dialectic_engine::engine::Ending;
-use dialectic_record::debate::{Debate, Failure, ForkPoint, OutcomeKind, Settled, StopReason};
+use dialectic_record::debate::{CallStatus, Debate, Failure, ForkPoint, OutcomeKind, StopReason};
 use dialectic_record::store::Entry;
 use dialectic_report::display::{Ended, StreamEnd, summary};
 
@@ -110,7 +110,7 @@ fn failed(debate: &Debate, is_kept: bool) -> Error {
     let id = debate.id.clone();
     let of_round = debate.failures.iter().rfind(|failure| failure.key.round == debate.current_round);
     let Some(failure) = of_round else { return Error::DebateFailed { id, reason: reason(debate) } };
-    let is_failed = |settled: &Settled| *settled == Settled::Failed;
+    let is_failed = |settled: &CallStatus| *settled == CallStatus::Failed;
     if debate.settled.is_empty() || !debate.settled.values().all(is_failed) {
         let reason = reason(debate);
         let has_cause = reason.contains(&failure.error);

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, IsTerminal};
 use console::Term;
 
 use crate::error::Error;
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
 use super::line::{LineReader, Typed};
 use super::terminal::Terminal;
@@ -25,10 +25,10 @@ pub(super) enum NotAsked {
 }
 
 impl Diagnostic for NotAsked {
-    fn blame(&self) -> Blame {
+    fn blame(&self) -> ErrorCategory {
         match self {
-            Self::Nobody { .. } => Blame::Arguments,
-            Self::Declined => Blame::General,
+            Self::Nobody { .. } => ErrorCategory::Arguments,
+            Self::Declined => ErrorCategory::General,
         }
     }
 

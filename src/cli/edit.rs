@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::{Command, ExitStatus, Stdio};
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_config::process_environment;
 
 /// What is below this line is not part of the text. Lines that begin with `#` are: in Markdown they are headings.
@@ -37,8 +37,8 @@ pub(super) enum EditError {
 }
 
 impl Diagnostic for EditError {
-    fn blame(&self) -> Blame {
-        Blame::Arguments
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
     }
 
     fn hint(&self) -> Option<String> {

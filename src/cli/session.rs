@@ -17,7 +17,7 @@ use dialectic_config::{
     ConfigError, ConfigPath, EnvFile, Overrides, debates_directory, load_settings, process_environment, user_settings,
     users_hooks, with_vocabulary,
 };
-use dialectic_engine::access::{Environment, Provenance};
+use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{Ending, EngineError, ForecastError};
 use dialectic_engine::runner::{After, Failed, Finished, Hooks, Ready, Run, Runner, Services};
 use dialectic_llm::openai::http_client;
@@ -64,11 +64,7 @@ pub(super) fn hooks(args: &VouchArgs, environment: &Environment) -> Result<Hooks
 }
 
 /// What the user vouches for with options, beside what the settings may do by their own word.
-pub(super) fn vouched(
-    mut provenance: Provenance,
-    args: &VouchArgs,
-    environment: &Environment,
-) -> Result<Provenance, Error> {
+pub(super) fn vouched(mut provenance: Trust, args: &VouchArgs, environment: &Environment) -> Result<Trust, Error> {
     if let Some(user) = with_vocabulary(|vocabulary| user_settings(environment, vocabulary))? {
         provenance = provenance.and_own(&user);
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use dialectic_base::problem::major_requirements;
-use dialectic_record::debate::{AgentId, Contribution, Debate, Yield};
+use dialectic_record::debate::{AgentId, Contribution, Debate, ResultKind};
 
 /// The heading of the section in which agents say what they fulfil, in lower case.
 const COVERAGE: &str = "requirements coverage";
@@ -71,7 +71,7 @@ impl Requirements {
 /// The solutions that agents wrote of their own, with their rounds, in the order of the record.
 fn own_solutions(debate: &Debate) -> Vec<(u32, &Contribution)> {
     let texts = debate.rounds.iter().flat_map(|round| round.contributions.iter().map(|one| (round.round_number, one)));
-    let own = texts.filter(|(_, one)| debate.yield_of(one) == Some(Yield::Proposal));
+    let own = texts.filter(|(_, one)| debate.yield_of(one) == Some(ResultKind::Proposal));
     own.map(|(round, one)| (round, one.as_ref())).collect()
 }
 

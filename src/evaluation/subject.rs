@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::markdown;
 use dialectic_record::debate::{AgentClarifications, AgentId, Clarification, Debate};
 use dialectic_record::prompt::{
@@ -62,10 +62,10 @@ impl SubjectError {
 }
 
 impl Diagnostic for SubjectError {
-    fn blame(&self) -> Blame {
+    fn blame(&self) -> ErrorCategory {
         match self {
-            Self::Lacks { .. } | Self::NoneFinished { .. } => Blame::Arguments,
-            Self::Prompt(_) => Blame::General,
+            Self::Lacks { .. } | Self::NoneFinished { .. } => ErrorCategory::Arguments,
+            Self::Prompt(_) => ErrorCategory::General,
         }
     }
 

@@ -23,8 +23,8 @@ use dialectic_record::store::{Entry, Wanted};
 use dialectic_report::report::{Detail, View, decision_record, html, markdown};
 
 use super::catalogue::{Row, Standing, entry_of, row_of};
-use super::hall::Whereabouts;
 use super::problem::{Kind, Problem};
+use super::registry::Whereabouts;
 use super::request::{Answers, Feedback, Fork, NewDebate, SignIn, read};
 use super::server::App;
 use super::settings::{Admission, Foreseen, Setup};

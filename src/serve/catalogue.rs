@@ -12,8 +12,8 @@ use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{Debate, DebateId, Status, Timestamp};
 use dialectic_record::store::{Directory, Entry, StateFileError, StoreError, Wanted, read_state};
 
-use super::hall::{Hall, Whereabouts};
 use super::problem::Problem;
+use super::registry::{RunRegistry, Whereabouts};
 
 /// Characters of a problem's first line.
 const TITLE: usize = 200;
@@ -100,7 +100,7 @@ impl Catalogue {
     }
 
     /// All debates, the newest first. Reads files.
-    pub(super) fn rows(&self, hall: &Hall) -> Result<Vec<Row>, StoreError> {
+    pub(super) fn rows(&self, registry: &RunRegistry) -> Result<Vec<Row>, StoreError> {
         let entries = self.directory.entries()?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let mut before = std::mem::take(&mut *known);
@@ -114,7 +114,7 @@ impl Catalogue {
                 Some((of_state, of_journal, row)) if (of_state, of_journal) == (state, journal) => row,
                 _ => read_row(&entry),
             };
-            rows.push(now(row.clone(), &entry, hall));
+            rows.push(now(row.clone(), &entry, registry));
             known.insert(id, (state, journal, row));
         }
         drop(known);
@@ -124,8 +124,8 @@ impl Catalogue {
 }
 
 /// The row of a debate that was read.
-pub(super) fn row_of(debate: &Debate, entry: &Entry, hall: &Hall) -> Row {
-    now(of_debate(&entry.id(), debate), entry, hall)
+pub(super) fn row_of(debate: &Debate, entry: &Entry, registry: &RunRegistry) -> Row {
+    now(of_debate(&entry.id(), debate), entry, registry)
 }
 
 fn read_row(entry: &Entry) -> Row {
@@ -190,15 +190,15 @@ fn of_debate(id: &str, debate: &Debate) -> Row {
 }
 
 /// The row with what is so at the moment.
-fn now(mut row: Row, entry: &Entry, hall: &Hall) -> Row {
+fn now(mut row: Row, entry: &Entry, registry: &RunRegistry) -> Row {
     let id = DebateId::new(row.id.as_str());
     let is_paused = row.status == Standing::Paused;
-    match hall.whereabouts(&id) {
+    match registry.whereabouts(&id) {
         Whereabouts::Running => {
             row.here = true;
             row.status = match row.status {
                 Standing::Completed | Standing::Failed => row.status,
-                _ if is_paused && hall.is_asking(&id) => Standing::Asking,
+                _ if is_paused && registry.is_asking(&id) => Standing::Asking,
                 _ => Standing::Running,
             };
         }

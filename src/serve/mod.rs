@@ -20,11 +20,11 @@
 mod access;
 mod api;
 mod catalogue;
-mod hall;
 mod listen;
 mod operations;
 mod page;
 mod problem;
+mod registry;
 mod request;
 mod server;
 mod settings;

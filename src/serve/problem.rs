@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::sanitize::sanitize;
 use dialectic_config::ConfigError;
 use dialectic_engine::runner::{RunnerError, ServicesError, SpendingError};
@@ -155,10 +155,10 @@ impl Problem {
             cause = error.source();
         }
         let problem = match error.blame() {
-            Blame::Arguments => Self::validation(detail),
-            Blame::Configuration => Self::new(StatusCode::SERVICE_UNAVAILABLE, Kind::ModelError, detail),
-            Blame::Provider => Self::new(StatusCode::BAD_GATEWAY, Kind::ModelError, detail),
-            Blame::General => Self::internal(detail),
+            ErrorCategory::Arguments => Self::validation(detail),
+            ErrorCategory::Configuration => Self::new(StatusCode::SERVICE_UNAVAILABLE, Kind::ModelError, detail),
+            ErrorCategory::Provider => Self::new(StatusCode::BAD_GATEWAY, Kind::ModelError, detail),
+            ErrorCategory::General => Self::internal(detail),
         };
         Self { hint: error.hint(), ..problem }
     }
@@ -188,8 +188,10 @@ impl From<StoreError> for Problem {
                 Self::conflict("the debate is running in another process")
             }
             error => match error.blame() {
-                Blame::Arguments => Self::conflict(error.to_string()),
-                Blame::General | Blame::Provider | Blame::Configuration => Self::internal(error.to_string()),
+                ErrorCategory::Arguments => Self::conflict(error.to_string()),
+                ErrorCategory::General | ErrorCategory::Provider | ErrorCategory::Configuration => {
+                    Self::internal(error.to_string())
+                }
             },
         }
     }

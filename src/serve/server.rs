@@ -11,7 +11,7 @@ use axum::{Router, middleware};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc};
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::Usd;
 use dialectic_engine::runner::{Run, spent_today};
 use dialectic_record::debate::DebateId;
@@ -19,11 +19,11 @@ use dialectic_record::signals::Signals;
 
 use super::access::{Access, Keys, LEAST_TOKEN, authority, guard};
 use super::catalogue::Catalogue;
-use super::hall::{Closing, Hall};
 use super::listen::listen;
 use super::operations::api;
 use super::page;
 use super::problem::{Kind, Problem};
+use super::registry::{Closing, RunRegistry};
 use super::settings::Workplace;
 
 /// Streams of events at most. A browser has one for all its tabs.
@@ -88,10 +88,12 @@ pub enum ServeError {
 }
 
 impl Diagnostic for ServeError {
-    fn blame(&self) -> Blame {
+    fn blame(&self) -> ErrorCategory {
         match self {
-            Self::Host { .. } | Self::Origin { .. } | Self::ShortToken | Self::Unbounded { .. } => Blame::Arguments,
-            Self::Listen { .. } | Self::Start(_) => Blame::General,
+            Self::Host { .. } | Self::Origin { .. } | Self::ShortToken | Self::Unbounded { .. } => {
+                ErrorCategory::Arguments
+            }
+            Self::Listen { .. } | Self::Start(_) => ErrorCategory::General,
         }
     }
 
@@ -114,7 +116,7 @@ pub(super) struct App(Arc<Parts>);
 
 pub(super) struct Parts {
     pub(super) access: Access,
-    pub(super) hall: Hall,
+    pub(super) hall: RunRegistry,
     pub(super) catalogue: Catalogue,
     pub(super) workplace: Workplace,
     pub(super) closing: Closing,
@@ -210,7 +212,7 @@ impl Server {
         let url = origins.into_iter().next().unwrap_or(own);
         let app = App(Arc::new(Parts {
             access,
-            hall: Hall::open(places, notices).map_err(ServeError::Start)?,
+            hall: RunRegistry::open(places, notices).map_err(ServeError::Start)?,
             catalogue: Catalogue::of(workplace.directory.clone()),
             workplace,
             closing: Closing::new(),
@@ -272,7 +274,7 @@ impl Server {
 }
 
 /// Where debates are shown to a server that somebody else runs.
-pub struct Stage(Hall);
+pub struct Stage(RunRegistry);
 
 impl Stage {
     /// Lets a debate be watched and steered through the server, until what is returned is dropped.
@@ -285,7 +287,7 @@ impl Stage {
 
 /// A debate that is watched through a server, and run elsewhere.
 pub struct Watched {
-    hall: Hall,
+    hall: RunRegistry,
     id: DebateId,
 }
 

@@ -15,7 +15,7 @@ use dialectic_config::{
     ConfigPath, Loaded, Overrides, Switch, change_settings, load_settings, model_warnings, user_settings, users_hooks,
     with_vocabulary,
 };
-use dialectic_engine::access::{Environment, Provenance};
+use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{check_prices, check_purchase, check_windows};
 use dialectic_engine::runner::{
     After, Ready, Runner, RunnerError, Services, ServicesError, Spec, SpendingLock, spent_by,
@@ -226,7 +226,7 @@ impl Workplace {
         settings: &Settings,
         known: &[&Settings],
         choices: &Choices,
-        provenance: &Provenance,
+        provenance: &Trust,
         left_today: Option<Usd>,
     ) -> Result<(Settings, Vec<String>), Problem> {
         choices.check()?;
@@ -251,7 +251,7 @@ impl Workplace {
     }
 
     /// What a debate may cost at most: by the server's command line, else by the user's standing limit.
-    fn most(&self, provenance: &Provenance) -> Option<Usd> {
+    fn most(&self, provenance: &Trust) -> Option<Usd> {
         self.max_cost.or(provenance.standing_limit())
     }
 
@@ -432,7 +432,7 @@ impl Workplace {
 
     /// What a record may do by its own word, by that of the user's own configuration, and by that of one that the user
     /// named.
-    fn vouched(&self, mut provenance: Provenance) -> Result<Provenance, Problem> {
+    fn vouched(&self, mut provenance: Trust) -> Result<Trust, Problem> {
         if let Some(user) = with_vocabulary(|vocabulary| user_settings(&self.environment, vocabulary))? {
             provenance = provenance.and_own(&user);
         }

@@ -8,8 +8,8 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
-use dialectic_engine::access::{Environment, StrangerError};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_engine::access::{Environment, TrustError};
 use dialectic_record::debate::TraceTarget;
 
 const LANGFUSE_BASE_URL: &str = "LANGFUSE_BASE_URL";
@@ -76,7 +76,7 @@ pub enum TraceConfigError {
     },
     /// The destination was found, and would be sent keys that are not its own.
     #[error(transparent)]
-    Stranger(#[from] StrangerError),
+    Stranger(#[from] TrustError),
 }
 
 fn plural(variables: &[&str]) -> &'static str {
@@ -84,8 +84,8 @@ fn plural(variables: &[&str]) -> &'static str {
 }
 
 impl Diagnostic for TraceConfigError {
-    fn blame(&self) -> Blame {
-        Blame::Configuration
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Configuration
     }
 
     fn hint(&self) -> Option<String> {

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use dialectic_base::call::{CallRecord, Cut, Tokens};
 use dialectic_base::money::Usd;
-use dialectic_record::debate::{Asked, CallKey, Debate, Event as DebateEvent, Failure, Settings, Settled, StoredReply};
+use dialectic_record::debate::{
+    Asked, CallKey, CallStatus, Debate, Event as DebateEvent, Failure, Settings, StoredReply,
+};
 
 use super::attributes as names;
 
@@ -94,7 +96,7 @@ impl Generation {
         self.record = event.call().cloned();
         self.output = output(event);
         self.choices = names::of_choices(event);
-        self.is_unreadable = event.settles().is_some_and(|(_, settled)| settled == Settled::Failed);
+        self.is_unreadable = event.settles().is_some_and(|(_, settled)| settled == CallStatus::Failed);
     }
 
     /// Whether nothing was called: the result was put together from replies of an earlier run.

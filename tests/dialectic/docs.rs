@@ -15,7 +15,7 @@ use crate::support::{Sandbox, TEST_KEY};
 use dialectic_base::provider::DEFAULT_MODELS;
 use dialectic_llm::models::facts;
 use dialectic_llm::presets::PRESETS;
-use dialectic_record::debate::{Event, OutcomeKind, Status, Yield};
+use dialectic_record::debate::{Event, OutcomeKind, ResultKind, Status};
 use dialectic_record::prompt::Role;
 use dialectic_record::protocol::PROTOCOLS;
 
@@ -141,7 +141,7 @@ fn every_stage_that_calls_somebody_is_described() {
             text.split_once(&heading).unwrap_or_else(|| panic!("{PROTOCOL_TABLES} has no section{heading}"));
         let part = part.split("\n## ").next().unwrap();
         for stage in protocol.stages.iter().filter(|stage| stage.info.yields.is_some()) {
-            let is_common = stage.info.yields == Some(Yield::Questions);
+            let is_common = stage.info.yields == Some(ResultKind::Questions);
             let id = stage.info.id;
             let text = if is_common { text.as_str() } else { part };
             assert!(text.contains(&format!("`{id}`")), "{PROTOCOL_TABLES} does not describe {id} of {}", protocol.name);
@@ -343,7 +343,7 @@ fn every_event_and_result_of_the_record_is_documented() {
     for event in events {
         assert!(text.contains(&format!("| `{event}` |")), "the event {event} is not documented");
     }
-    let yields = variants(&serde_json::from_value::<Yield>(json!("?")).unwrap_err());
+    let yields = variants(&serde_json::from_value::<ResultKind>(json!("?")).unwrap_err());
     let statuses = variants(&serde_json::from_value::<Status>(json!("?")).unwrap_err());
     let outcomes = variants(&serde_json::from_value::<OutcomeKind>(json!("?")).unwrap_err());
     assert!(yields.contains("ballot") && statuses.contains("paused") && outcomes.contains("degraded"));

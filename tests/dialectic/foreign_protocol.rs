@@ -8,7 +8,7 @@ use crate::pitch::PITCHING;
 use crate::support::{Incoming, MockServer, Reply, Sandbox, Screen, Terminal, answer, by_task};
 use crate::timing::without_times;
 use dialectic_base::money::Price;
-use dialectic_engine::access::{Environment, Provenance};
+use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::engine::{Ending, forecast};
 use dialectic_engine::runner::{Finished, Prepared, Runner, Services, Spec};
 use dialectic_record::debate::{Debate, Made, Settings, Status, default_settings, go_offline};
@@ -110,7 +110,7 @@ fn it_is_resumed_from_behind_every_line_of_its_journal() {
         let (before, runner) = (server.requests().len(), runner(&server, &place));
         let entry = Directory::at(place.directory().join("debates")).find(id).unwrap();
         let saved = runner.open(&entry, &[&PITCHING]).unwrap();
-        let provenance = Provenance::of_user();
+        let provenance = Trust::of_user();
         let resumed = run(runner.resume(saved, &provenance).unwrap());
         assert_eq!(state(&resumed.debate), state(&whole), "behind line {length}: {}", journal[length - 1]);
         let made = server.requests().len() - before;
@@ -130,7 +130,7 @@ fn it_forks_at_each_of_its_stages() {
         let branch = runner.branch(&entry, &at.parse().unwrap()).unwrap();
         let mut settings = settings();
         settings.debate.protocol = PITCHING.name.to_owned();
-        let forked = runner.fork(branch, settings, &Provenance::of_user(), &[&PITCHING]).unwrap();
+        let forked = runner.fork(branch, settings, &Trust::of_user(), &[&PITCHING]).unwrap();
         let forked = run(forked).debate;
         assert_eq!(server.requests().len() - before, calls, "{at}");
         assert_eq!(forked.total_usage().requests, calls as u64, "{at}");
@@ -310,7 +310,7 @@ fn a_run_can_be_paused_and_stopped_through_its_handle() {
     assert_eq!(paused.ending, Ending::Paused);
     let entry = Directory::at(sandbox.directory().join("debates")).find(paused.debate.id.as_str()).unwrap();
     let saved = runner.open(&entry, &[&PITCHING]).unwrap();
-    let resumed = run(runner.resume(saved, &Provenance::of_user()).unwrap());
+    let resumed = run(runner.resume(saved, &Trust::of_user()).unwrap());
     assert_eq!(resumed.ending, Ending::Completed);
 }
 

@@ -1,10 +1,10 @@
 //! A protocol that the program does not know: everybody pitches in turn, all vote, and the judge writes.
 
-use dialectic_record::debate::{AgentId, Debate, StageId, StageInfo, Yield};
+use dialectic_record::debate::{AgentId, Debate, ResultKind, StageId, StageInfo};
 use dialectic_record::prompt::{Focus, Prompt};
 use dialectic_record::protocol::{
-    Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, all_clear, answers,
-    clarification, complete_or_fallback, initialization, is_last_round, key, keys, nothing,
+    Authorship, BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, all_clear,
+    answers, clarification, complete_or_fallback, initialization, is_last_round, key, keys, nothing,
 };
 
 const PITCH: StageId = StageId::new("pitch");
@@ -28,14 +28,14 @@ pub(crate) static PITCHING: Protocol = Protocol {
         clarification(&all_clear(Next::Begin(PITCH))),
         answers(),
         Stage {
-            info: info(PITCH, Yield::Speech, ["pitch", "pitches", "pitching", "pitches", "pitched", "pitch"])
+            info: info(PITCH, ResultKind::Speech, ["pitch", "pitches", "pitching", "pitches", "pitched", "pitch"])
                 .in_round()
                 .in_turn(),
             facts: nothing,
             steps: |debate| {
                 let all = keys(debate, debate.current_round, PITCH);
-                let step = |at: usize| Step::new(all[at].clone(), &SPEAK, Answer::Text).after(all[..at].to_vec());
-                (0..all.len()).map(|at| step(at).showing(Shows::Transcript)).collect()
+                let step = |at: usize| Step::new(all[at].clone(), &SPEAK, OutputSpec::Text).after(all[..at].to_vec());
+                (0..all.len()).map(|at| step(at).showing(PromptContext::Transcript)).collect()
             },
             outcome: |debate| match debate.final_round().filter(|last| last.round_number == debate.current_round) {
                 Some(_) => Ok(complete_or_fallback(debate, PITCH, Trigger("PITCHED"))),
@@ -44,18 +44,24 @@ pub(crate) static PITCHING: Protocol = Protocol {
             rows: &[Row(Trigger("PITCHED"), Next::Go(VOTE))],
         },
         Stage {
-            info: info(VOTE, Yield::Ballot, ["vote", "votes", "voting", "votes", "voted", "vote"]).in_round(),
+            info: info(VOTE, ResultKind::Ballot, ["vote", "votes", "voting", "votes", "voted", "vote"]).in_round(),
             facts: nothing,
             steps: |debate| {
                 let [all, votes] = [PITCH, VOTE].map(|stage| keys(debate, debate.current_round, stage));
-                let step = |(key, salt)| Step::new(key, &CHOOSE, Answer::Choice).showing(Shows::Candidates { salt });
+                let step = |(key, salt)| {
+                    Step::new(key, &CHOOSE, OutputSpec::Choice).showing(PromptContext::Candidates { salt })
+                };
                 votes.into_iter().zip(debate.current_round * 1000..).map(|one| step(one).after(all.clone())).collect()
             },
             outcome: |debate| Ok(Trigger(if is_last_round(debate) { "DECIDED" } else { "AGAIN" })),
             rows: &[Row(Trigger("DECIDED"), Next::Go(REPORT)), Row(Trigger("AGAIN"), Next::Begin(PITCH))],
         },
         Stage {
-            info: info(REPORT, Yield::Solution, ["report", "reports", "reporting", "reports", "reported", "report"]),
+            info: info(
+                REPORT,
+                ResultKind::Solution,
+                ["report", "reports", "reporting", "reports", "reported", "report"],
+            ),
             facts: nothing,
             steps: |debate| report(debate).into_iter().collect(),
             outcome: |debate| debate.final_solution.as_ref().map(|_| Trigger("REPORTED")).ok_or("no report".to_owned()),
@@ -64,7 +70,7 @@ pub(crate) static PITCHING: Protocol = Protocol {
     ],
 };
 
-const fn info(id: StageId, yields: Yield, words: [&'static str; 6]) -> StageInfo {
+const fn info(id: StageId, yields: ResultKind, words: [&'static str; 6]) -> StageInfo {
     StageInfo::new(id, words).yielding(yields).essential()
 }
 
@@ -74,6 +80,6 @@ fn report(debate: &Debate) -> Option<Step> {
     let votes = |id: &AgentId| last.contributions.iter().filter(|one| one.target_agent_id.as_ref() == Some(id)).count();
     let mut pitches = keys(debate, last.round_number, PITCH);
     pitches.sort_by_key(|pitch| votes(&pitch.agent_id));
-    let solution = Step::new(key(debate, REPORT, &settings.judge), &WRITE, Answer::Solution(Authorship::Judge));
-    Some(solution.after(pitches).paid(Cost::Closing))
+    let solution = Step::new(key(debate, REPORT, &settings.judge), &WRITE, OutputSpec::Solution(Authorship::Judge));
+    Some(solution.after(pitches).paid(BudgetClass::Closing))
 }

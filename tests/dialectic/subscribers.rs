@@ -14,7 +14,7 @@ use dialectic_engine::engine::Ending;
 use dialectic_llm::{Caller, CallerLimits, ChatModel, FailedAttempt, FinishReason, InFlight, Live, Reply, Request};
 use dialectic_record::debate::{Event, PanelInfo, Settings, Signal, TerminationKind, default_settings};
 use dialectic_record::protocol::DIALECTIC;
-use dialectic_record::signals::{News, Signals, Subscription, Words};
+use dialectic_record::signals::{Signals, Subscription, Update, Words};
 
 /// A model that writes for half a minute, and keeps what it was asked.
 #[derive(Default)]
@@ -67,8 +67,8 @@ async fn hear(mut subscription: Subscription) -> Heard {
     let mut heard = Heard::default();
     while let Some(news) = subscription.next().await {
         match news {
-            News::Gap(gap) => heard.missed += gap.missed,
-            News::Signal(signal) => match &*signal {
+            Update::Gap(gap) => heard.missed += gap.missed,
+            Update::Signal(signal) => match &*signal {
                 Signal::Recorded(recorded) => {
                     heard.events.push(recorded.seq);
                     heard.ended |= matches!(recorded.event, Event::Completed { .. });

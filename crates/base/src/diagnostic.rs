@@ -4,7 +4,7 @@ use std::error::Error;
 
 /// Whom an error is laid to; the exit code follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Blame {
+pub enum ErrorCategory {
     /// None of the others: a file cannot be written, or the program has a defect.
     General,
     /// The command line, or an input file.
@@ -18,7 +18,7 @@ pub enum Blame {
 /// An error that may be the last word to the user.
 pub trait Diagnostic: Error + Send + Sync + 'static {
     /// Whom it is laid to.
-    fn blame(&self) -> Blame;
+    fn blame(&self) -> ErrorCategory;
 
     /// What the user can do about it, where that is not plain from the message.
     fn hint(&self) -> Option<String> {

@@ -8,7 +8,7 @@ use dialectic_record::debate::{AgentId, AgentSettings, SummarizationSettings, To
 
 use super::choice::Served;
 use super::file::{AgentEntry, SummarizationSection, ToolEntry};
-use super::findings::{Findings, unknown};
+use super::findings::{Diagnostics, unknown};
 use super::overrides::Vocabulary;
 use super::shapes::Object;
 
@@ -34,7 +34,7 @@ pub(super) type Placed = (Option<usize>, AgentSettings);
 pub(super) fn enabled_agents(
     entries: Vec<Option<Object<AgentEntry>>>,
     scope: &AgentScope,
-    findings: &mut Findings,
+    findings: &mut Diagnostics,
 ) -> Vec<Placed> {
     let path = KeyPath::root().key("agents");
     let present = entries.into_iter().enumerate().filter_map(|(index, entry)| Some((index, entry?.0)));
@@ -71,7 +71,7 @@ pub(super) fn judge(
     mut entry: AgentEntry,
     of_first: &Served,
     scope: &AgentScope,
-    findings: &mut Findings,
+    findings: &mut Diagnostics,
 ) -> AgentSettings {
     let path = KeyPath::root().key("judge");
     let mut default = defaults::judge();
@@ -97,7 +97,7 @@ fn agent(
     path: &KeyPath,
     default: &AgentSettings,
     scope: &AgentScope,
-    findings: &mut Findings,
+    findings: &mut Diagnostics,
 ) -> AgentSettings {
     let mut filled = |key: &str, raw: Option<String>, default: &str| {
         let text = raw.unwrap_or_else(|| default.to_owned());
@@ -143,7 +143,7 @@ fn agent(
     }
 }
 
-fn criteria(raw: Option<Vec<String>>, path: &KeyPath, findings: &mut Findings) -> Option<Vec<String>> {
+fn criteria(raw: Option<Vec<String>>, path: &KeyPath, findings: &mut Diagnostics) -> Option<Vec<String>> {
     let path = path.key("criteria");
     let criteria: Vec<String> = raw?.iter().map(|criterion| criterion.trim().to_owned()).collect();
     for (index, criterion) in criteria.iter().enumerate() {
@@ -156,7 +156,7 @@ fn criteria(raw: Option<Vec<String>>, path: &KeyPath, findings: &mut Findings) -
     (!criteria.is_empty()).then_some(criteria)
 }
 
-fn role(raw: Option<String>, path: &KeyPath, default: &str, scope: &AgentScope, findings: &mut Findings) -> String {
+fn role(raw: Option<String>, path: &KeyPath, default: &str, scope: &AgentScope, findings: &mut Diagnostics) -> String {
     let Some(role) = raw else { return default.to_owned() };
     if scope.own_roles.contains(&role) {
         return role;
@@ -174,7 +174,7 @@ fn tools(
     entries: Vec<Option<Object<ToolEntry>>>,
     path: &KeyPath,
     scope: &AgentScope,
-    findings: &mut Findings,
+    findings: &mut Diagnostics,
 ) -> Vec<ToolSettings> {
     let mut tools: Vec<ToolSettings> = Vec::new();
     let path = path.key("tools");
@@ -197,7 +197,7 @@ pub(super) fn summarization(
     path: &KeyPath,
     base: &SummarizationSettings,
     vocabulary: &Vocabulary,
-    findings: &mut Findings,
+    findings: &mut Diagnostics,
 ) -> SummarizationSettings {
     let Object(section) = section.unwrap_or_default();
     SummarizationSettings {
@@ -253,7 +253,12 @@ pub(super) fn of_roles(agents: Vec<Placed>, roles: &[String], scope: &AgentScope
 }
 
 /// Reports every id that is used twice, at its second place.
-pub(super) fn check_ids(agents: &[Placed], judge: &AgentSettings, judge_is_configured: bool, findings: &mut Findings) {
+pub(super) fn check_ids(
+    agents: &[Placed],
+    judge: &AgentSettings,
+    judge_is_configured: bool,
+    findings: &mut Diagnostics,
+) {
     let root = KeyPath::root();
     let mut seen: Vec<(&AgentId, String)> = Vec::new();
     for (index, agent) in agents {

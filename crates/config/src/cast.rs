@@ -9,9 +9,9 @@ use dialectic_record::debate::{AgentSettings, DebateSettings, ProviderSettings, 
 use dialectic_record::protocol::Protocol;
 
 use super::agents::{self, AgentScope, Placed};
-use super::choice::{Choosing, ModelChoice, Served, Wish};
+use super::choice::{ModelChoice, ModelPreference, ModelResolver, Served};
 use super::file::AgentEntry;
-use super::findings::{Findings, unknown};
+use super::findings::{Diagnostics, unknown};
 use super::overrides::{PanelName, Switch};
 use super::resolve::Layers;
 use super::shapes::Object;
@@ -40,7 +40,7 @@ pub(super) fn cast(
     protocol: Option<&Protocol>,
     configured: &BTreeMap<String, ProviderSettings>,
     layers: &Layers,
-    findings: &mut Findings,
+    findings: &mut Diagnostics,
 ) -> Cast {
     let names = provider_names(configured);
     let scope = AgentScope {
@@ -123,12 +123,12 @@ fn built_in(debate: &DebateSettings, most: Option<usize>) -> Vec<Placed> {
     defaults::agents().into_iter().take(most.unwrap_or(usize::MAX)).map(|agent| (None, summarized(agent))).collect()
 }
 
-fn choosing<'a>(configured: &'a BTreeMap<String, ProviderSettings>, layers: &'a Layers) -> Choosing<'a> {
+fn choosing<'a>(configured: &'a BTreeMap<String, ProviderSettings>, layers: &'a Layers) -> ModelResolver<'a> {
     let overrides = layers.overrides;
-    Choosing {
+    ModelResolver {
         providers: configured,
         environment: layers.environment,
-        asked: Wish { provider: overrides.provider.clone(), model: overrides.model.clone() },
+        asked: ModelPreference { provider: overrides.provider.clone(), model: overrides.model.clone() },
         usual: layers.usual.wish.clone(),
         usual_path: layers.usual.path.clone(),
         panel: layers.panel(),
@@ -136,7 +136,7 @@ fn choosing<'a>(configured: &'a BTreeMap<String, ProviderSettings>, layers: &'a 
     }
 }
 
-impl Choosing<'_> {
+impl ModelResolver<'_> {
     /// Lays `--model`, `--judge-model` and `--provider` over agents and judge.
     fn replace_models(
         &self,
@@ -144,7 +144,7 @@ impl Choosing<'_> {
         judge: &mut AgentSettings,
         layers: &Layers,
         is_chosen: bool,
-        findings: &mut Findings,
+        findings: &mut Diagnostics,
     ) {
         let overrides = layers.overrides;
         if let Some(provider) = &overrides.provider {
@@ -221,11 +221,11 @@ impl Choosing<'_> {
 
 impl Layers<'_> {
     /// The panel that decides which models are asked where no agent says it, and who says so.
-    pub(super) fn panel(&self) -> Option<(PanelName, super::choice::Because)> {
-        use super::choice::{Because, MODEL_VARIABLE, PROVIDER_VARIABLE};
+    pub(super) fn panel(&self) -> Option<(PanelName, super::choice::ChoiceReason)> {
+        use super::choice::{ChoiceReason, MODEL_VARIABLE, PROVIDER_VARIABLE};
         use super::overrides::PanelChoice;
         match &self.overrides.panel {
-            Some(PanelChoice::Named(name)) => return Some((*name, Because::Option("--panel"))),
+            Some(PanelChoice::Named(name)) => return Some((*name, ChoiceReason::Option("--panel"))),
             Some(PanelChoice::File(_)) => return None,
             None => {}
         }
@@ -233,6 +233,6 @@ impl Layers<'_> {
             || self.overrides.provider.is_some()
             || [MODEL_VARIABLE, PROVIDER_VARIABLE].iter().any(|name| self.environment.has(name));
         let usual = self.usual.panel.filter(|_| !is_overruled)?;
-        Some((usual, Because::File(self.usual.path.clone()?)))
+        Some((usual, ChoiceReason::File(self.usual.path.clone()?)))
     }
 }

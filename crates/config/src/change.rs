@@ -11,7 +11,7 @@ use dialectic_record::debate::Settings;
 
 use super::error::ConfigError;
 use super::file::ConfigFile;
-use super::findings::Findings;
+use super::findings::Diagnostics;
 use super::load::role_files;
 use super::overrides::{Overrides, Vocabulary};
 use super::place::Place;
@@ -177,7 +177,7 @@ fn put(file: &mut Value, path: &KeyPath, new: &Value) -> Result<(), ConfigError>
     Ok(())
 }
 
-fn resolved(file: &Value, layers: &Layers) -> Result<(Settings, Findings), ConfigError> {
+fn resolved(file: &Value, layers: &Layers) -> Result<(Settings, Diagnostics), ConfigError> {
     let document = parse::<ConfigFile>(Path::new("--set"), file.to_string().as_bytes());
     let document = document.map_err(|error| match error {
         ConfigError::WrongType { key, expected, found, .. } => {

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::provider::{DEFAULT_MODELS, OFFLINE};
 use dialectic_engine::access::{Environment, Outline, provider_names};
 use dialectic_llm::models::facts;
 use dialectic_llm::presets::{CHEAP_MODELS, OPENROUTER, PRESETS, ROUTED_MODELS, STRONG_MODELS, preset};
 use dialectic_record::debate::{AgentSettings, ProviderSettings};
 
-use super::findings::{Findings, unknown};
+use super::findings::{Diagnostics, unknown};
 use super::overrides::PanelName;
 
 /// The environment variable with the model to ask where no file says which.
@@ -27,12 +27,12 @@ pub struct ModelChoice {
     /// The panel that they make, if one was asked for.
     pub panel: Option<PanelName>,
     /// Why.
-    pub because: Because,
+    pub because: ChoiceReason,
 }
 
 /// Why models were chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Because {
+pub enum ChoiceReason {
     /// The keys of their providers are there, in these environment variables.
     KeyIsSet(Vec<String>),
     /// No key of any is there: it is the first in the order.
@@ -52,8 +52,10 @@ impl ModelChoice {
     /// The variables of which one is needed.
     pub fn callable(&self) -> Result<(), NoKey> {
         match self.because {
-            Because::KeyIsSet(_) | Because::Variable(_) | Because::File(_) | Because::Option(_) => Ok(()),
-            Because::NoKeyIsSet => Err(NoKey),
+            ChoiceReason::KeyIsSet(_) | ChoiceReason::Variable(_) | ChoiceReason::File(_) | ChoiceReason::Option(_) => {
+                Ok(())
+            }
+            ChoiceReason::NoKeyIsSet => Err(NoKey),
         }
     }
 
@@ -65,7 +67,7 @@ impl ModelChoice {
 }
 
 /// Why, to be read after what was chosen.
-impl fmt::Display for Because {
+impl fmt::Display for ChoiceReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::KeyIsSet(variables) if variables.len() == 1 => write!(f, "{} is set", variables[0]),
@@ -86,10 +88,10 @@ impl fmt::Display for ModelChoice {
         let models = models.join(", ");
         match (self.panel, because) {
             (Some(panel), _) => write!(f, "Panel {}: {models} ({because}).", panel.name()),
-            (None, Because::KeyIsSet(_) | Because::NoKeyIsSet) => {
+            (None, ChoiceReason::KeyIsSet(_) | ChoiceReason::NoKeyIsSet) => {
                 write!(f, "No model is configured: {models} is used ({because}).")
             }
-            (None, Because::Variable(_) | Because::File(_) | Because::Option(_)) => {
+            (None, ChoiceReason::Variable(_) | ChoiceReason::File(_) | ChoiceReason::Option(_)) => {
                 write!(f, "{models} is used ({because}).")
             }
         }
@@ -102,8 +104,8 @@ impl fmt::Display for ModelChoice {
 pub struct NoKey;
 
 impl Diagnostic for NoKey {
-    fn blame(&self) -> Blame {
-        Blame::Configuration
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Configuration
     }
 
     fn hint(&self) -> Option<String> {
@@ -149,35 +151,35 @@ fn named(models: &[(&str, &str)], provider: &str) -> Option<Served> {
 
 /// One layer's word on which model is asked.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Wish {
+pub(super) struct ModelPreference {
     pub(super) provider: Option<String>,
     pub(super) model: Option<String>,
 }
 
-impl Wish {
+impl ModelPreference {
     fn is_none(&self) -> bool {
         self.provider.is_none() && self.model.is_none()
     }
 }
 
 /// What a choice is made from.
-pub(super) struct Choosing<'a> {
+pub(super) struct ModelResolver<'a> {
     pub(super) providers: &'a BTreeMap<String, ProviderSettings>,
     pub(super) environment: &'a Environment,
     /// What the command line says.
-    pub(super) asked: Wish,
+    pub(super) asked: ModelPreference,
     /// What the user's own configuration says, and where that is.
-    pub(super) usual: Wish,
+    pub(super) usual: ModelPreference,
     pub(super) usual_path: Option<PathBuf>,
     /// The panel that was asked for, and by whom: the command line, or else the user's own configuration.
-    pub(super) panel: Option<(PanelName, Because)>,
+    pub(super) panel: Option<(PanelName, ChoiceReason)>,
     /// Whether no model is called anyway, so that no key has to be there.
     pub(super) is_offline: bool,
 }
 
-impl Choosing<'_> {
+impl ModelResolver<'_> {
     /// The models for those whose configuration names none. What cannot be used is a finding.
-    pub(super) fn choose(&self, findings: &mut Findings) -> ModelChoice {
+    pub(super) fn choose(&self, findings: &mut Diagnostics) -> ModelChoice {
         match &self.panel {
             Some((PanelName::Mixed, by)) => self.mixed(by, findings),
             Some((PanelName::Cheap, _)) => self.of_panel(CHEAP_MODELS, PanelName::Cheap, findings),
@@ -188,13 +190,14 @@ impl Choosing<'_> {
 
     /// One model for all: the one that the highest layer names, else that of the first provider whose key is there.
     /// Nothing is sent to a second provider because its key happens to be there as well.
-    fn one(&self, findings: &mut Findings) -> ModelChoice {
-        let variables = Wish { provider: self.variable(PROVIDER_VARIABLE), model: self.variable(MODEL_VARIABLE) };
-        let named_by = |wish: &Wish, model, provider| if wish.model.is_some() { model } else { provider };
+    fn one(&self, findings: &mut Diagnostics) -> ModelChoice {
+        let variables =
+            ModelPreference { provider: self.variable(PROVIDER_VARIABLE), model: self.variable(MODEL_VARIABLE) };
+        let named_by = |wish: &ModelPreference, model, provider| if wish.model.is_some() { model } else { provider };
         let layers = [
-            (&self.asked, Because::Option(named_by(&self.asked, "--model", "--provider"))),
-            (&variables, Because::Variable(named_by(&variables, MODEL_VARIABLE, PROVIDER_VARIABLE))),
-            (&self.usual, Because::File(self.usual_path.clone().unwrap_or_default())),
+            (&self.asked, ChoiceReason::Option(named_by(&self.asked, "--model", "--provider"))),
+            (&variables, ChoiceReason::Variable(named_by(&variables, MODEL_VARIABLE, PROVIDER_VARIABLE))),
+            (&self.usual, ChoiceReason::File(self.usual_path.clone().unwrap_or_default())),
         ];
         let Some(place) = layers.iter().position(|(wish, _)| !wish.is_none()) else {
             return self.first(DEFAULT_MODELS);
@@ -221,9 +224,9 @@ impl Choosing<'_> {
             }
             Err(fault) => {
                 match because {
-                    Because::Variable(name) => findings.variable_problem(name, fault),
-                    Because::Option(name) => findings.argument(name, fault),
-                    Because::File(_) | Because::KeyIsSet(_) | Because::NoKeyIsSet => {
+                    ChoiceReason::Variable(name) => findings.variable_problem(name, fault),
+                    ChoiceReason::Option(name) => findings.argument(name, fault),
+                    ChoiceReason::File(_) | ChoiceReason::KeyIsSet(_) | ChoiceReason::NoKeyIsSet => {
                         findings.problem(dialectic_base::key_path::KeyPath::root().key("provider"), fault);
                     }
                 }
@@ -232,11 +235,11 @@ impl Choosing<'_> {
         }
     }
 
-    fn of_panel(&self, models: &[(&str, &str)], panel: PanelName, findings: &mut Findings) -> ModelChoice {
-        let provider = self.asked.provider.clone().map(|name| (name, Because::Option("--provider")));
+    fn of_panel(&self, models: &[(&str, &str)], panel: PanelName, findings: &mut Diagnostics) -> ModelChoice {
+        let provider = self.asked.provider.clone().map(|name| (name, ChoiceReason::Option("--provider")));
         let provider = provider
-            .or_else(|| Some((self.variable(PROVIDER_VARIABLE)?, Because::Variable(PROVIDER_VARIABLE))))
-            .or_else(|| Some((self.usual.provider.clone()?, Because::File(self.usual_path.clone()?))));
+            .or_else(|| Some((self.variable(PROVIDER_VARIABLE)?, ChoiceReason::Variable(PROVIDER_VARIABLE))))
+            .or_else(|| Some((self.usual.provider.clone()?, ChoiceReason::File(self.usual_path.clone()?))));
         let Some((provider, because)) = provider else {
             return ModelChoice { panel: Some(panel), ..self.first(models) };
         };
@@ -254,7 +257,7 @@ impl Choosing<'_> {
     }
 
     /// A model of each provider whose key is there, or of several families behind a router.
-    fn mixed(&self, by: &Because, findings: &mut Findings) -> ModelChoice {
+    fn mixed(&self, by: &ChoiceReason, findings: &mut Diagnostics) -> ModelChoice {
         if let Some(provider) = self.asked.provider.as_ref().filter(|name| *name != OPENROUTER) {
             findings
                 .argument("--panel", format!("`mixed` takes several providers, and `--provider {provider}` is one"));
@@ -279,9 +282,11 @@ impl Choosing<'_> {
             findings.unmet(format!(
                 "the panel `mixed`, which {} asks for, needs the keys of two providers, or OPENROUTER_API_KEY; {set}",
                 match by {
-                    Because::File(path) => path.display().to_string(),
-                    Because::KeyIsSet(_) | Because::NoKeyIsSet | Because::Variable(_) | Because::Option(_) =>
-                        "--panel".to_owned(),
+                    ChoiceReason::File(path) => path.display().to_string(),
+                    ChoiceReason::KeyIsSet(_)
+                    | ChoiceReason::NoKeyIsSet
+                    | ChoiceReason::Variable(_)
+                    | ChoiceReason::Option(_) => "--panel".to_owned(),
                 }
             ));
             return ModelChoice { panel: Some(PanelName::Mixed), ..self.first(DEFAULT_MODELS) };
@@ -289,15 +294,15 @@ impl Choosing<'_> {
         let mut variables: Vec<String> = found.iter().map(|(_, _, variable)| variable.clone()).collect();
         variables.dedup();
         let models = found.into_iter().map(|(provider, model, _)| (provider, model)).collect();
-        ModelChoice { models, panel: Some(PanelName::Mixed), because: Because::KeyIsSet(variables) }
+        ModelChoice { models, panel: Some(PanelName::Mixed), because: ChoiceReason::KeyIsSet(variables) }
     }
 
     /// The first of `models` whose provider's key is there, else the first of all.
     fn first(&self, models: &[(&str, &str)]) -> ModelChoice {
         let with_key = models.iter().find_map(|served| Some((served, self.key_of(served.0)?)));
         let ((provider, model), because) = match with_key {
-            Some((served, variable)) => (served, Because::KeyIsSet(vec![variable])),
-            None => (&models[0], Because::NoKeyIsSet),
+            Some((served, variable)) => (served, ChoiceReason::KeyIsSet(vec![variable])),
+            None => (&models[0], ChoiceReason::NoKeyIsSet),
         };
         ModelChoice { models: vec![((*provider).to_owned(), (*model).to_owned())], panel: None, because }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::{NotUtf8, decode};
 use dialectic_engine::access::{Author, Environment, TOKEN};
 use dialectic_llm::openai::CERTIFICATE_FILE;
@@ -47,8 +47,8 @@ pub enum EnvError {
 }
 
 impl Diagnostic for EnvError {
-    fn blame(&self) -> Blame {
-        Blame::Arguments
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
     }
 
     fn hint(&self) -> Option<String> {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::NotUtf8;
 use dialectic_base::key_path::KeyPath;
 
@@ -203,9 +203,9 @@ impl fmt::Display for Problem {
 }
 
 impl Diagnostic for ConfigError {
-    fn blame(&self) -> Blame {
+    fn blame(&self) -> ErrorCategory {
         match self {
-            Self::Argument { .. } | Self::ContextDir { .. } => Blame::Arguments,
+            Self::Argument { .. } | Self::ContextDir { .. } => ErrorCategory::Arguments,
             Self::Unreadable { .. }
             | Self::Missing { .. }
             | Self::Unmet { .. }
@@ -213,7 +213,7 @@ impl Diagnostic for ConfigError {
             | Self::NotUtf8 { .. }
             | Self::Syntax { .. }
             | Self::WrongType { .. }
-            | Self::Invalid { .. } => Blame::Configuration,
+            | Self::Invalid { .. } => ErrorCategory::Configuration,
         }
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::key_path::KeyPath;
 use dialectic_base::money::Price;
 use dialectic_base::provider::{OFFLINE, OFFLINE_MODEL};
@@ -20,7 +20,7 @@ use dialectic_record::debate::{AgentId, ProviderSettings, defaults};
 use super::agents::file_path;
 use super::error::{ConfigError, SyntaxFault};
 use super::file::{PriceEntry, ProviderEntry};
-use super::findings::Findings;
+use super::findings::Diagnostics;
 use super::load::parent;
 use super::overrides::Switch;
 use super::read::{Document, read};
@@ -93,8 +93,8 @@ pub enum EvaluatorsError {
 
 impl Diagnostic for EvaluatorsError {
     // Evaluators are named for one command: their file is one of its arguments.
-    fn blame(&self) -> Blame {
-        Blame::Arguments
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
     }
 
     fn hint(&self) -> Option<String> {
@@ -197,7 +197,7 @@ fn resolved(path: &Path, document: Document<EvaluatorsFile>) -> Result<Evaluatio
     if enabled.is_empty() {
         return Err(nobody("has no agent that is switched on: each has `enabled: false`"));
     }
-    let mut findings = Findings::default();
+    let mut findings = Diagnostics::default();
     let providers = providers::resolve(file.providers, &mut findings);
     let prices = resolve::prices(file.prices, &mut findings);
     let names = provider_names(&providers);
@@ -222,7 +222,7 @@ fn evaluator(
     index: usize,
     base: &Path,
     providers: &[&str],
-    findings: &mut Findings,
+    findings: &mut Diagnostics,
 ) -> EvaluatorSettings {
     let path = KeyPath::root().key("agents").index(index);
     let mut filled = |key: &str, raw: Option<String>, default: Option<&str>| match (raw, default) {
@@ -267,7 +267,7 @@ fn evaluator(
     }
 }
 
-fn check_ids(evaluators: &[(usize, EvaluatorSettings)], findings: &mut Findings) {
+fn check_ids(evaluators: &[(usize, EvaluatorSettings)], findings: &mut Diagnostics) {
     let agents = KeyPath::root().key("agents");
     for (position, (index, evaluator)) in evaluators.iter().enumerate() {
         let first = evaluators.iter().take(position).find(|(_, earlier)| earlier.id == evaluator.id);

@@ -12,14 +12,14 @@ use super::suggest::{list, suggestion};
 
 /// Collected instead of returned, so that everything is reported in one go.
 #[derive(Debug, Default)]
-pub(super) struct Findings {
+pub(super) struct Diagnostics {
     pub(super) problems: Vec<Problem>,
     pub(super) warnings: Vec<String>,
     /// What is wrong and is no fault of a file.
     pub(super) refusal: Option<ConfigError>,
 }
 
-impl Findings {
+impl Diagnostics {
     pub(super) fn problem(&mut self, path: KeyPath, message: impl Into<String>) {
         self.problems.push(Problem { place: Place::Key { path, location: None }, message: message.into() });
     }

@@ -6,7 +6,7 @@ use dialectic_engine::runner::Hooks;
 
 use super::error::ConfigError;
 use super::file::{ConfigFile, HooksSection};
-use super::findings::Findings;
+use super::findings::Diagnostics;
 use super::load::ConfigPath;
 use super::overrides::Vocabulary;
 use super::read::Document;
@@ -49,7 +49,7 @@ fn of(file: &ConfigFile) -> Option<Hooks> {
 }
 
 /// Commands that are none are problems, wherever they stand.
-pub(super) fn check(hooks: Option<&Object<HooksSection>>, findings: &mut Findings) {
+pub(super) fn check(hooks: Option<&Object<HooksSection>>, findings: &mut Diagnostics) {
     let commands = hooks.and_then(|Object(hooks)| hooks.after_debate.as_ref()).into_iter().flatten();
     for (place, command) in commands.enumerate() {
         if command.trim().is_empty() {

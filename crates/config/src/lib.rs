@@ -38,7 +38,7 @@ mod tests;
 
 pub use advice::{model_warnings, one_family, related_reviewers};
 pub use change::{Change, Changed, change};
-pub use choice::{Because, ModelChoice, NoKey, default_models};
+pub use choice::{ChoiceReason, ModelChoice, NoKey, default_models};
 pub use env::{EnvError, EnvFile, capture_environment, process_environment, users_environment};
 pub use error::{ConfigError, Expected, Found, Problem, SyntaxFault};
 pub use evaluators::{

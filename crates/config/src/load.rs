@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use dialectic_engine::access::{Environment, Provenance};
+use dialectic_engine::access::{Environment, Trust};
 use dialectic_engine::runner::Hooks;
 use dialectic_engine::tools::FILE_TOOLS;
 use dialectic_record::debate::{AgentSettings, Settings};
@@ -55,7 +55,7 @@ pub struct Loaded {
     /// The file, as given; nothing when there was none.
     pub file: Option<PathBuf>,
     /// Whether the settings are the user's or were found.
-    pub provenance: Provenance,
+    pub provenance: Trust,
     /// The model that was chosen for agents without a configuration; nothing when none was needed.
     pub choice: Option<ModelChoice>,
     /// The commands that may run when the debate has ended.
@@ -175,7 +175,7 @@ pub(super) fn assemble(
     let origin = Origin { path, agents: resolved.origins, file: document.value, choice: choice.clone(), user };
     let sources = Sources::new(origin, layers.overrides);
     let is_found = *path == ConfigPath::Default && file.is_some();
-    let mut provenance = if is_found { Provenance::of_found_config(path.as_path()) } else { Provenance::of_user() };
+    let mut provenance = if is_found { Trust::of_found_config(path.as_path()) } else { Trust::of_user() };
     if let Some(user) = user {
         provenance = provenance.and_own(&user.settings);
         if let Some(prompt) = user.summary_prompt() {

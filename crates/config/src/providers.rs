@@ -9,13 +9,13 @@ use dialectic_llm::presets::preset;
 use dialectic_record::debate::ProviderSettings;
 
 use super::file::ProviderEntry;
-use super::findings::Findings;
+use super::findings::Diagnostics;
 use super::shapes::{Named, Object};
 
 /// Checks and completes the configured providers.
 pub(super) fn resolve(
     entries: Option<Named<Object<ProviderEntry>>>,
-    findings: &mut Findings,
+    findings: &mut Diagnostics,
 ) -> BTreeMap<String, ProviderSettings> {
     let path = KeyPath::root().key("providers");
     let entries = entries.unwrap_or_default().0;
@@ -28,7 +28,7 @@ pub(super) fn resolve(
         .collect()
 }
 
-fn provider(name: &str, entry: ProviderEntry, path: &KeyPath, findings: &mut Findings) -> ProviderSettings {
+fn provider(name: &str, entry: ProviderEntry, path: &KeyPath, findings: &mut Diagnostics) -> ProviderSettings {
     let preset = preset(name);
     if name.trim().is_empty() {
         findings.problem(path.clone(), "a provider needs a name");

@@ -8,17 +8,17 @@ use dialectic_base::money::{Price, Usd};
 use dialectic_engine::access::{Environment, Outline, elsewhere, url_fault};
 use dialectic_record::debate::{
     AgentSettings, AllCritics, ArenaSettings, BudgetSettings, ConvergenceSettings, Critics, DebateSettings,
-    ModelLimits, Settings, TeamSettings, TerminationSettings, Terms, VotingSettings, Yield, defaults,
+    ModelLimits, ResultKind, Settings, TeamSettings, TerminationSettings, Terms, VotingSettings, defaults,
 };
 use dialectic_record::protocol::Protocol;
 
 use super::cast::{Cast, Described, cast};
-use super::choice::{ModelChoice, Wish};
+use super::choice::{ModelChoice, ModelPreference};
 use super::file::{
     ArenaSection, BudgetSection, ConfigFile, CriticsEntry, DebateSection, ModelEntry, OrchestratorType, PanelFile,
     PriceEntry, TerminationSection,
 };
-use super::findings::Findings;
+use super::findings::Diagnostics;
 use super::overrides::{Overrides, PanelChoice, PanelName, Switch, Vocabulary};
 use super::shapes::{Named, Object};
 use super::{agents, hooks, providers};
@@ -45,7 +45,7 @@ pub(super) struct Layers<'a> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Usual {
     /// Which model is asked.
-    pub(super) wish: Wish,
+    pub(super) wish: ModelPreference,
     /// Which panel it is.
     pub(super) panel: Option<PanelName>,
     /// The file that says so.
@@ -55,7 +55,7 @@ pub(super) struct Usual {
 /// Settings, sound only when there are no problems.
 pub(super) struct Resolved {
     pub(super) settings: Settings,
-    pub(super) findings: Findings,
+    pub(super) findings: Diagnostics,
     /// For each agent its index in the file; built-in agents have none.
     pub(super) origins: Vec<Option<usize>>,
     /// What was chosen for agents that have no configuration, if it was needed.
@@ -64,7 +64,7 @@ pub(super) struct Resolved {
 
 /// Decides every value. Without a file all is built in, and only the command line is laid over it.
 pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
-    let mut findings = Findings::default();
+    let mut findings = Diagnostics::default();
     // A user's own configuration need not say who takes part.
     let has_file = layers.has_project || file.as_ref().is_some_and(|file| file.agents.is_some());
     let file = file.unwrap_or_default();
@@ -110,14 +110,14 @@ pub(super) fn resolve(file: Option<ConfigFile>, layers: &Layers) -> Resolved {
 }
 
 /// Warns of settings that the protocol takes no notice of, and that somebody may count on.
-fn warn_of_idle_keys(debate: &DebateSettings, protocol: &Protocol, findings: &mut Findings) {
+fn warn_of_idle_keys(debate: &DebateSettings, protocol: &Protocol, findings: &mut Diagnostics) {
     let has = |wanted| protocol.stages.iter().any(|stage| stage.info.yields == Some(wanted));
     let name = protocol.name;
-    if debate.memory && !has(Yield::Material) {
+    if debate.memory && !has(ResultKind::Material) {
         findings
             .warn(format!("`debate.memory` has no effect: in the protocol `{name}` nobody is told of past debates"));
     }
-    if debate.arena != ArenaSettings::default() && !has(Yield::Agreement) {
+    if debate.arena != ArenaSettings::default() && !has(ResultKind::Agreement) {
         findings.warn(format!("`debate.arena` has no effect: the protocol is `{name}`"));
     }
 }
@@ -135,7 +135,7 @@ fn override_debate(debate: &mut DebateSettings, overrides: &Overrides) {
 }
 
 /// The base URLs that the environment sets for providers in use.
-fn check_moved_endpoints(settings: &Settings, environment: &Environment, findings: &mut Findings) {
+fn check_moved_endpoints(settings: &Settings, environment: &Environment, findings: &mut Diagnostics) {
     let used: BTreeSet<&str> = settings.everybody().map(|agent| agent.provider.as_str()).collect();
     for provider in used {
         let variable = Outline::of(provider, &settings.providers).and_then(|outline| outline.moved_by());
@@ -146,7 +146,11 @@ fn check_moved_endpoints(settings: &Settings, environment: &Environment, finding
     }
 }
 
-fn debate(section: Option<Object<DebateSection>>, vocabulary: &Vocabulary, findings: &mut Findings) -> DebateSettings {
+fn debate(
+    section: Option<Object<DebateSection>>,
+    vocabulary: &Vocabulary,
+    findings: &mut Diagnostics,
+) -> DebateSettings {
     let path = KeyPath::root().key("debate");
     let Object(section) = section.unwrap_or_default();
     let default = defaults::debate();
@@ -217,7 +221,7 @@ fn termination(
     section: Option<Object<TerminationSection>>,
     path: &KeyPath,
     default: TerminationSettings,
-    findings: &mut Findings,
+    findings: &mut Diagnostics,
 ) -> TerminationSettings {
     let Object(section) = section.unwrap_or_default();
     TerminationSettings {
@@ -227,7 +231,7 @@ fn termination(
     }
 }
 
-fn arena(section: Option<Object<ArenaSection>>, path: &KeyPath, findings: &mut Findings) -> ArenaSettings {
+fn arena(section: Option<Object<ArenaSection>>, path: &KeyPath, findings: &mut Diagnostics) -> ArenaSettings {
     let Object(section) = section.unwrap_or_default();
     let default = ArenaSettings::default();
     let at = |key: &str| path.key(key);
@@ -275,7 +279,7 @@ fn arena(section: Option<Object<ArenaSection>>, path: &KeyPath, findings: &mut F
     }
 }
 
-fn budget(section: Option<Object<BudgetSection>>, path: &KeyPath, findings: &mut Findings) -> BudgetSettings {
+fn budget(section: Option<Object<BudgetSection>>, path: &KeyPath, findings: &mut Diagnostics) -> BudgetSettings {
     let Object(section) = section.unwrap_or_default();
     let mut dollars =
         |key: &str, raw: Option<f64>| raw.map(|amount| Usd::from_dollars(findings.not_negative(path.key(key), amount)));
@@ -288,7 +292,7 @@ fn budget(section: Option<Object<BudgetSection>>, path: &KeyPath, findings: &mut
 /// Checks the configured limits of models.
 pub(super) fn models(
     entries: Option<Named<Object<ModelEntry>>>,
-    findings: &mut Findings,
+    findings: &mut Diagnostics,
 ) -> BTreeMap<String, ModelLimits> {
     let path = KeyPath::root().key("models");
     let limits = |(model, Object(entry)): (String, Object<ModelEntry>)| {
@@ -305,7 +309,10 @@ pub(super) fn models(
 }
 
 /// Checks the configured prices.
-pub(super) fn prices(entries: Option<Named<Object<PriceEntry>>>, findings: &mut Findings) -> BTreeMap<String, Price> {
+pub(super) fn prices(
+    entries: Option<Named<Object<PriceEntry>>>,
+    findings: &mut Diagnostics,
+) -> BTreeMap<String, Price> {
     let path = KeyPath::root().key("prices");
     let entries = entries.unwrap_or_default().0;
     let price = |(model, Object(entry)): (String, Object<PriceEntry>)| {

@@ -10,7 +10,7 @@ use dialectic_base::key_path::{KeyPath, Segment};
 use dialectic_base::provider::OFFLINE;
 use dialectic_engine::access::{Environment, Outline};
 
-use super::choice::{Because, ModelChoice};
+use super::choice::{ChoiceReason, ModelChoice};
 use super::load::{ConfigPath, Loaded};
 use super::overrides::{Overrides, Switch};
 use super::user::UserConfig;
@@ -27,7 +27,7 @@ pub enum Source {
     /// An option of the command line.
     Option(&'static str),
     /// Nothing was said about it, and this was chosen.
-    Chosen(Because),
+    Chosen(ChoiceReason),
     /// Nothing was said about it, and it is taken from the agent or judge of this name.
     Like(&'static str),
 }

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::{ApiKind, OFFLINE_MODEL};
-use dialectic_engine::access::{Environment, Provenance, endpoint, missing_keys};
+use dialectic_engine::access::{Environment, Trust, endpoint, missing_keys};
 use dialectic_record::debate::{Position, Settings, SynthesisMethod, TerminationKind, TraceTarget, default_settings};
 
 use super::file::ConfigFile;

@@ -10,10 +10,10 @@ use dialectic_base::key_path::KeyPath;
 use dialectic_engine::access::{Environment, provider_names};
 use dialectic_record::debate::Settings;
 
-use super::choice::Wish;
+use super::choice::ModelPreference;
 use super::error::ConfigError;
 use super::file::{AgentEntry, ConfigFile, DebateSection, HooksSection, ModelEntry, PriceEntry, ProviderEntry};
-use super::findings::Findings;
+use super::findings::Diagnostics;
 use super::overrides::{Overrides, PanelName, Vocabulary};
 use super::read::{Document, read};
 use super::resolve::{Layers, Usual, resolve};
@@ -141,7 +141,7 @@ pub(super) fn read_user(environment: &Environment, vocabulary: &Vocabulary) -> R
         PanelEntry::Strong => PanelName::Strong,
         PanelEntry::Mixed => PanelName::Mixed,
     });
-    let wish = Wish { provider: file.provider.clone(), model: file.model.clone() };
+    let wish = ModelPreference { provider: file.provider.clone(), model: file.model.clone() };
     let content = ConfigFile {
         agents: file.agents,
         judge: file.judge,
@@ -176,7 +176,7 @@ pub(super) fn read_user(environment: &Environment, vocabulary: &Vocabulary) -> R
     Ok(Some(UserConfig { settings: resolved.settings, usual, document, warnings, directory, color, path }))
 }
 
-fn check_wish(wish: &Wish, settings: &Settings, findings: &mut Findings) {
+fn check_wish(wish: &ModelPreference, settings: &Settings, findings: &mut Diagnostics) {
     let at = |key: &str| KeyPath::root().key(key);
     let names = provider_names(&settings.providers);
     if let Some(provider) = wish.provider.as_ref().filter(|name| !names.contains(&name.as_str())) {

@@ -22,7 +22,7 @@ use dialectic_base::money::{Price, Usd};
 use super::live::Batch;
 use super::models::explained;
 use super::{
-    Account, ChatModel, FailedAttempt, FinishReason, Live, ModelError, Reply, Request, Reserved, Silence, Timeouts,
+    Account, ChatModel, FailedAttempt, FinishReason, IdleTimeout, Live, ModelError, Reply, Request, Reserved, Timeouts,
     Usage,
 };
 
@@ -65,7 +65,7 @@ pub struct Caller {
     /// How long an attempt may be silent.
     pub timeouts: Timeouts,
     /// How long it and the calls that it belongs with may be silent together; absent where there are none.
-    pub silence: Option<Arc<Silence>>,
+    pub silence: Option<Arc<IdleTimeout>>,
     /// Shared bounds.
     pub limits: CallerLimits,
     /// What the call's attempts are charged to, where somebody keeps an account.
@@ -196,7 +196,7 @@ impl Caller {
                 return failed(error, attempts);
             };
             self.observer.iter().for_each(|observer| observer.retrying(attempts, &error, wait));
-            let still = self.silence.as_ref().map(Silence::stand_still);
+            let still = self.silence.as_ref().map(IdleTimeout::stand_still);
             sleep(wait).await;
             drop(still);
         }

@@ -6,10 +6,10 @@
 mod account;
 mod caller;
 mod error;
+mod idle_timeout;
 mod live;
 mod request;
 mod schema;
-mod silence;
 
 pub mod models;
 pub mod presets;
@@ -20,8 +20,8 @@ pub mod openai;
 pub use account::{Account, Reserved};
 pub use caller::{Answered, CallObserver, Caller, CallerLimits, FailedCall, InFlight, Spent};
 pub use error::ModelError;
+pub use idle_timeout::IdleTimeout;
 pub use live::{FailedAttempt, Further, Listener, Live, Timeouts, Usage};
 pub use models::built_in_price;
 pub use request::{ANSWER_LIMIT, ChatModel, FinishReason, Reply, Request, ToolSpec, Turn, request_bytes};
 pub use schema::{AnswerSchema, strict_object};
-pub use silence::Silence;

@@ -13,7 +13,7 @@ use crate::cli::suspend::give_way;
 use crate::cli::terminal::Terminal;
 use crate::cli::watchers::{Log, Watchers};
 use crate::error::Error;
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{clock, named_cost};
 use dialectic_base::money::Usd;
 use dialectic_config::capture_environment;
@@ -34,8 +34,8 @@ enum QuestionError {
 }
 
 impl Diagnostic for QuestionError {
-    fn blame(&self) -> Blame {
-        Blame::Arguments
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
     }
 }
 

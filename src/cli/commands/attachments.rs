@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::counted;
 use dialectic_base::secrets::{is_same_file, may_hold_secrets};
 use dialectic_engine::access::Environment;
@@ -43,8 +43,8 @@ pub(super) enum AttachError {
 }
 
 impl Diagnostic for AttachError {
-    fn blame(&self) -> Blame {
-        Blame::Arguments
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
     }
 
     fn hint(&self) -> Option<String> {

@@ -15,7 +15,7 @@ use crate::cli::terminal::Terminal;
 use crate::error::Error;
 use dialectic_base::provider::OFFLINE;
 use dialectic_config::{ConfigError, NoKey, PanelName, default_models, user_path, users_environment};
-use dialectic_engine::access::{Environment, Provenance, endpoint, key_variable, url_fault};
+use dialectic_engine::access::{Environment, Trust, endpoint, key_variable, url_fault};
 use dialectic_llm::openai::{OpenAiClient, http_client};
 use dialectic_llm::presets::{PRESETS, preset};
 use dialectic_record::debate::ProviderSettings;
@@ -278,7 +278,7 @@ fn first_offered(wanted: &Wanted, environment: &Environment, terminal: &mut Term
     if missing_variable(wanted, environment).is_some() {
         return Ok(None);
     }
-    let endpoint = endpoint(&wanted.provider, &wanted.servers(), environment, &Provenance::of_user())?;
+    let endpoint = endpoint(&wanted.provider, &wanted.servers(), environment, &Trust::of_user())?;
     let client = OpenAiClient::new(endpoint, &http_client(environment.certificate_file())?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
     match runtime.block_on(client.offered(LISTING)) {

@@ -17,7 +17,7 @@ use dialectic_base::money::Usd;
 use dialectic_base::provider::{DEFAULT_MODELS, OFFLINE};
 use dialectic_base::sanitize::one_line;
 use dialectic_config::{ConfigError, ConfigPath, Loaded, Overrides, capture_environment, load_settings};
-use dialectic_engine::access::{Environment, Provenance, endpoint, missing_keys_of};
+use dialectic_engine::access::{Environment, Trust, endpoint, missing_keys_of};
 use dialectic_engine::agent::{limits_of, price_of};
 use dialectic_llm::models::current;
 use dialectic_llm::openai::{Offered, OpenAiClient, http_client};
@@ -119,7 +119,7 @@ impl Servers {
     fn of(
         settings: &Settings,
         environment: &Environment,
-        provenance: &Provenance,
+        provenance: &Trust,
         terminal: &mut Terminal,
     ) -> Result<Self, Error> {
         let http = http_client(environment.certificate_file())?;

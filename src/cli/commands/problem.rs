@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::edit::{EditError, edit};
 use crate::cli::stdin;
 use crate::cli::terminal::Terminal;
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::{NotUtf8, decode};
 
 /// What standard input is called.
@@ -65,8 +65,8 @@ pub(super) enum ProblemError {
 }
 
 impl Diagnostic for ProblemError {
-    fn blame(&self) -> Blame {
-        Blame::Arguments
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
     }
 
     fn hint(&self) -> Option<String> {

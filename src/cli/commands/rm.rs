@@ -5,7 +5,7 @@ use crate::cli::dialogue::Dialogue;
 use crate::cli::session::debates;
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::counted;
 use dialectic_base::markdown::truncate;
 use dialectic_base::sanitize::one_line;
@@ -24,8 +24,8 @@ struct Unasked {
 }
 
 impl Diagnostic for Unasked {
-    fn blame(&self) -> Blame {
-        Blame::Arguments
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
     }
 
     fn hint(&self) -> Option<String> {

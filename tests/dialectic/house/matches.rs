@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 /// Closed lists whose every member is named wherever one of them is.
-const CLOSED: [&str; 8] = ["Yield", "Answer", "Authorship", "Settled", "Shows", "Cost", "Next", "Trigger"];
+const CLOSED: [&str; 8] =
+    ["ResultKind", "OutputSpec", "Authorship", "CallStatus", "PromptContext", "BudgetClass", "Next", "Trigger"];
 /// Lists of what happens. Who looks at some of it may do nothing about the rest, and only that.
 const EVENTS: [&str; 2] = ["Event", "DebateEvent"];
 /// What does nothing.
@@ -244,27 +245,27 @@ fn an_arm_that_catches_all_is_found_and_a_whole_list_is_none() {
     let stages = BTreeSet::from(["PROPOSAL".to_owned(), "\"critique\"".to_owned()]);
     let found = |code: &str| catch_alls(code, &stages).len();
     for bad in [
-        "match yields { Yield::Speech => 1, _ => 2 }",
-        "match yields { Some(Yield::Speech) => 1, Some(_) | None => 2 }",
-        "match yields { Some(Yield::Speech) => 1, other => { 2 } }",
-        "match (yields, 1) { (Some(Yield::Ballot), n) => n, (_, n) => 2 }",
+        "match yields { ResultKind::Speech => 1, _ => 2 }",
+        "match yields { Some(ResultKind::Speech) => 1, Some(_) | None => 2 }",
+        "match yields { Some(ResultKind::Speech) => 1, other => { 2 } }",
+        "match (yields, 1) { (Some(ResultKind::Ballot), n) => n, (_, n) => 2 }",
         "match stage { PROPOSAL => 1, _ if late => 2, _ => 3 }",
         "match stage.as_str() { \"critique\" => f({ 1 }), _ => 2 }",
         "match 1 { 1 => match key { Answer::Text => 1, _ => 2 }, _ => 3 }",
         "match event { Event::Paused => 1, _ => 2 }",
-        "match settled { Settled::Done => '}', // }\n _ => '\\'' }",
+        "match settled { CallStatus::Done => '}', // }\n _ => '\\'' }",
     ] {
         assert!(found(bad) > 0, "{bad}");
     }
     for good in [
-        "match yields { Yield::Speech => 1, Yield::Ballot | Yield::Score => { 2 } }",
-        "match yields { Some(Yield::Speech) => 1, None => 2 }",
-        "match (yields, n) { (Yield::Speech, _) => 1, (Yield::Ballot, n) => n }",
-        "match n { 1 => Yield::Speech, _ => Yield::Ballot }",
+        "match yields { ResultKind::Speech => 1, ResultKind::Ballot | ResultKind::Score => { 2 } }",
+        "match yields { Some(ResultKind::Speech) => 1, None => 2 }",
+        "match (yields, n) { (ResultKind::Speech, _) => 1, (ResultKind::Ballot, n) => n }",
+        "match n { 1 => ResultKind::Speech, _ => ResultKind::Ballot }",
         "match event { Event::Paused => 1, _ => {} }",
         "match event { Event::Paused => Some(1), _ => None }",
-        "// match yields { Yield::Speech => 1, _ => 2 }",
-        "\"match yields { Yield::Speech => 1, _ => 2 }\"",
+        "// match yields { ResultKind::Speech => 1, _ => 2 }",
+        "\"match yields { ResultKind::Speech => 1, _ => 2 }\"",
     ] {
         assert_eq!(found(good), 0, "{good}");
     }
@@ -278,7 +279,7 @@ fn a_fallback_to_something_known_is_found() {
         "name.unwrap_or(\"proposal\")",
         "name.map_or(\"proposal\", f)",
         "named(x).unwrap_or(&DIALECTIC)",
-        "yields.unwrap_or_else(|| Yield::Speech)",
+        "yields.unwrap_or_else(|| ResultKind::Speech)",
         "all.iter().position(|one| f(one)).unwrap_or(0)",
     ] {
         assert_eq!(fallbacks(bad, &known).len(), 1, "{bad}");

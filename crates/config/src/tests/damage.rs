@@ -6,7 +6,7 @@ use super::*;
 
 fn failure(text: &str) -> String {
     let error = load_text(text).unwrap_err();
-    assert_eq!(error.blame(), Blame::Configuration);
+    assert_eq!(error.blame(), ErrorCategory::Configuration);
     match error.hint() {
         Some(hint) => format!("{error}\nhint: {hint}"),
         None => error.to_string(),

@@ -53,7 +53,7 @@ fn a_file_that_was_named_has_to_be_there() {
     let error = load_file(Path::new("none.json"), &Overrides::default()).unwrap_err();
     assert_eq!(
         (error.to_string().as_str(), error.blame()),
-        ("there is no configuration `none.json`", Blame::Configuration)
+        ("there is no configuration `none.json`", ErrorCategory::Configuration)
     );
 }
 
@@ -74,7 +74,7 @@ fn mistakes_of_the_command_line_are_not_the_files() {
         .iter()
         .map(|overrides| {
             let error = load(&ConfigPath::Default, &Environment::default(), overrides, &VOCABULARY).unwrap_err();
-            assert_eq!(error.blame(), Blame::Arguments);
+            assert_eq!(error.blame(), ErrorCategory::Arguments);
             error.to_string()
         })
         .collect();

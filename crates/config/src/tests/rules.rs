@@ -315,7 +315,7 @@ fn roles_of_the_command_line_filter_the_agents() {
 fn a_role_that_does_not_exist_is_the_command_lines_fault() {
     let overrides = Overrides { agents: Some(vec!["kiss".to_owned(), "wizard".to_owned()]), ..Default::default() };
     let error = load_with(with(&json!({})).to_string().as_bytes(), &overrides, &Environment::default()).unwrap_err();
-    assert_eq!(error.blame(), Blame::Arguments);
+    assert_eq!(error.blame(), ErrorCategory::Arguments);
     assert!(error.to_string().starts_with("--agents names an unknown role `wizard` (known: `architect`,"), "{error}");
 }
 
@@ -394,7 +394,7 @@ fn providers_are_checked() {
 fn an_entry_of_a_built_in_provider_keeps_that_providers_api() {
     let settings = load_value(&with(&json!({"providers": {"anthropic": {"headers": {"x-a": "b"}}}}))).unwrap().settings;
     assert_eq!(settings.providers["anthropic"].api, ApiKind::Chat);
-    let endpoint = endpoint("anthropic", &settings.providers, &Environment::default(), &Provenance::of_user()).unwrap();
+    let endpoint = endpoint("anthropic", &settings.providers, &Environment::default(), &Trust::of_user()).unwrap();
     assert_eq!((endpoint.base_url.as_str(), endpoint.api), ("https://api.anthropic.com/v1", ApiKind::Chat));
 }
 

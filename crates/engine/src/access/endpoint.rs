@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use secrecy::SecretString;
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::provider::ApiKind;
 use dialectic_llm::openai::Endpoint;
 use dialectic_llm::presets::{OPENROUTER, PRESETS, Preset, preset};
@@ -12,7 +12,7 @@ use dialectic_record::debate::{ProviderSettings, Settings};
 
 use super::environment::Environment;
 use super::headers;
-use super::stranger::{Provenance, StrangerError};
+use super::stranger::{Trust, TrustError};
 
 /// A provider that cannot be called as configured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,12 +43,12 @@ pub enum EndpointError {
     },
     /// It was found, and would be sent what is not its own.
     #[error(transparent)]
-    Stranger(#[from] StrangerError),
+    Stranger(#[from] TrustError),
 }
 
 impl Diagnostic for EndpointError {
-    fn blame(&self) -> Blame {
-        Blame::Configuration
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Configuration
     }
 
     fn hint(&self) -> Option<String> {
@@ -172,7 +172,7 @@ pub fn endpoint(
     provider: &str,
     providers: &BTreeMap<String, ProviderSettings>,
     environment: &Environment,
-    provenance: &Provenance,
+    provenance: &Trust,
 ) -> Result<Endpoint, EndpointError> {
     let name = provider.to_owned();
     let Some(outline) = Outline::of(provider, providers) else { return Err(EndpointError::Unknown { name }) };
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn a_preset_needs_only_its_key() {
         let environment = Environment::from_pairs([("OPENROUTER_API_KEY", "or-1")]);
-        let endpoint = endpoint("openrouter", &BTreeMap::new(), &environment, &Provenance::of_user()).unwrap();
+        let endpoint = endpoint("openrouter", &BTreeMap::new(), &environment, &Trust::of_user()).unwrap();
         assert_eq!(endpoint.base_url, "https://openrouter.ai/api/v1");
         assert_eq!(endpoint.api_key.as_ref().unwrap().expose_secret(), "or-1");
         assert_eq!(endpoint.headers.len(), 2);
@@ -257,12 +257,12 @@ mod tests {
         let providers = providers("openai", entry);
         let moved = Environment::from_pairs([("OPENAI_BASE_URL", "http://127.0.0.1:9/v1/")]);
         assert_eq!(
-            endpoint("openai", &providers, &moved, &Provenance::of_user()).unwrap().base_url,
+            endpoint("openai", &providers, &moved, &Trust::of_user()).unwrap().base_url,
             "http://127.0.0.1:9/v1"
         );
         let unmoved = Environment::default();
         assert_eq!(
-            endpoint("openai", &providers, &unmoved, &Provenance::of_user()).unwrap().base_url,
+            endpoint("openai", &providers, &unmoved, &Trust::of_user()).unwrap().base_url,
             "https://file.example/v1"
         );
     }
@@ -273,7 +273,7 @@ mod tests {
         let entry = ProviderSettings { headers, api: ApiKind::Chat, ..Default::default() };
         let providers = providers("openrouter", entry);
         let environment = Environment::from_pairs([("TEAM", "blue"), ("OPENROUTER_API_KEY", "k")]);
-        let endpoint = endpoint("openrouter", &providers, &environment, &Provenance::of_user()).unwrap();
+        let endpoint = endpoint("openrouter", &providers, &environment, &Trust::of_user()).unwrap();
         let headers: Vec<_> =
             endpoint.headers.iter().map(|(name, value)| (name.as_str(), value.expose_secret())).collect();
         assert_eq!(headers[0].0, "HTTP-Referer");
@@ -290,7 +290,7 @@ mod tests {
             let providers = entry.map(|entry| providers(provider, entry)).unwrap_or_default();
             let moved = moved.map(|url| ("OPENAI_BASE_URL", url));
             let environment = Environment::from_pairs(account.into_iter().chain(moved));
-            let endpoint = endpoint(provider, &providers, &environment, &Provenance::of_user()).unwrap();
+            let endpoint = endpoint(provider, &providers, &environment, &Trust::of_user()).unwrap();
             let headers = endpoint.headers.iter().map(|(name, value)| format!("{name}: {}", value.expose_secret()));
             headers.collect::<Vec<_>>()
         };
@@ -316,18 +316,18 @@ mod tests {
     fn what_cannot_be_called_is_an_error() {
         let nothing = Environment::default();
         assert!(matches!(
-            endpoint("nobody", &BTreeMap::new(), &nothing, &Provenance::of_user()),
+            endpoint("nobody", &BTreeMap::new(), &nothing, &Trust::of_user()),
             Err(EndpointError::Unknown { .. })
         ));
         let bad = Environment::from_pairs([("OPENAI_BASE_URL", "localhost:8000")]);
         assert!(matches!(
-            endpoint("openai", &BTreeMap::new(), &bad, &Provenance::of_user()),
+            endpoint("openai", &BTreeMap::new(), &bad, &Trust::of_user()),
             Err(EndpointError::BaseUrl { .. })
         ));
         let headers = BTreeMap::from([("X-A".to_owned(), "${GONE}".to_owned())]);
         let providers = providers("ollama", ProviderSettings { headers, ..Default::default() });
-        let error = endpoint("ollama", &providers, &nothing, &Provenance::of_user()).unwrap_err();
+        let error = endpoint("ollama", &providers, &nothing, &Trust::of_user()).unwrap_err();
         assert_eq!(error.to_string(), "the header `X-A` of the provider `ollama` needs the environment variable GONE");
-        assert!(endpoint("offline", &BTreeMap::new(), &nothing, &Provenance::of_user()).unwrap().base_url.is_empty());
+        assert!(endpoint("offline", &BTreeMap::new(), &nothing, &Trust::of_user()).unwrap().base_url.is_empty());
     }
 }

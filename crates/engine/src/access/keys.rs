@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::presets::PRESETS;
 use dialectic_record::debate::{ProviderSettings, Settings};
@@ -36,8 +36,8 @@ pub struct MissingKey {
 }
 
 impl Diagnostic for MissingKeys {
-    fn blame(&self) -> Blame {
-        Blame::Configuration
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Configuration
     }
 
     fn hint(&self) -> Option<String> {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use reqwest::Url;
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::{Price, Usd};
 use dialectic_base::provider::OFFLINE;
 use dialectic_base::secrets::{is_same_file, may_hold_secrets};
@@ -49,7 +49,7 @@ impl Author {
 
 /// Who wrote the settings of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Provenance {
+pub struct Trust {
     author: Author,
     /// What a file says that the user named beside a record.
     vouched: BTreeMap<String, ProviderSettings>,
@@ -67,7 +67,7 @@ pub struct Provenance {
 
 /// Something that was found would send or read what is not its own.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StrangerError {
+pub enum TrustError {
     /// A key would go to a server that the user did not choose.
     #[error(
         "{variable} would go to {host}, because `{}` says so, which was found and not named",
@@ -145,9 +145,9 @@ fn file(author: &Author) -> &Path {
     author.file().unwrap_or(Path::new(""))
 }
 
-impl Diagnostic for StrangerError {
-    fn blame(&self) -> Blame {
-        Blame::Configuration
+impl Diagnostic for TrustError {
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Configuration
     }
 
     // How the user allows it.
@@ -171,7 +171,7 @@ impl Diagnostic for StrangerError {
     }
 }
 
-impl Provenance {
+impl Trust {
     /// All of it is the user's.
     #[must_use]
     pub fn of_user() -> Self {
@@ -419,7 +419,7 @@ impl Provenance {
         name: &str,
         outline: &Outline,
         environment: &Environment,
-    ) -> Result<(), StrangerError> {
+    ) -> Result<(), TrustError> {
         let entry_author = outline.entry.map_or(&Author::User, |entry| self.of_provider(name, entry));
         let url_author = self.of_server(name, outline, environment);
         let key = outline.api_key_env();
@@ -429,7 +429,7 @@ impl Provenance {
             Some((header, variable))
         });
         if let Some((header, variable)) = foreign.next().filter(|_| *entry_author != Author::User) {
-            return Err(StrangerError::Header {
+            return Err(TrustError::Header {
                 variable: variable.to_owned(),
                 header: header.clone(),
                 provider: name.to_owned(),
@@ -451,7 +451,7 @@ impl Provenance {
             (Some(author), Some((variable, set_by)))
                 if set_by != author && !is_loopback(&url) && is_key_of_another(variable, &url) =>
             {
-                Err(StrangerError::Key { variable: variable.to_owned(), host: origin(&url), author: author.clone() })
+                Err(TrustError::Key { variable: variable.to_owned(), host: origin(&url), author: author.clone() })
             }
             _ => Ok(()),
         }
@@ -467,7 +467,7 @@ impl Provenance {
         settings: &Settings,
         environment: &Environment,
         now: &PromptSources,
-    ) -> Result<(), StrangerError> {
+    ) -> Result<(), TrustError> {
         if self.author == Author::User {
             return Ok(());
         }
@@ -489,7 +489,7 @@ impl Provenance {
                     recorded.is_some_and(|before| before.has_same_texts(now, &agent.id))
                 };
                 if let Some(fault) = fault.filter(|fault| *fault == PromptFault::Secret || !is_known()) {
-                    return Err(StrangerError::Prompt {
+                    return Err(TrustError::Prompt {
                         path,
                         agent: agent.id.clone(),
                         fault,
@@ -514,7 +514,7 @@ impl Provenance {
     ///
     /// # Errors
     /// It is the record's, and neither the working directory, nor inside it, nor named.
-    pub fn check_context(&self, settings: &Settings) -> Result<(), StrangerError> {
+    pub fn check_context(&self, settings: &Settings) -> Result<(), TrustError> {
         let has_tools = settings.agents.iter().chain([&settings.judge]).any(|agent| !agent.tools.is_empty());
         if has_tools { self.check_reading(settings) } else { Ok(()) }
     }
@@ -537,14 +537,14 @@ impl Provenance {
     ///
     /// # Errors
     /// It is the record's, and neither the working directory, nor inside it, nor named.
-    pub fn check_reading(&self, settings: &Settings) -> Result<(), StrangerError> {
+    pub fn check_reading(&self, settings: &Settings) -> Result<(), TrustError> {
         let Some(path) = &settings.context_dir else { return Ok(()) };
         let Author::Record(_) = self.author else { return Ok(()) };
         let Ok(real) = path.canonicalize() else { return Ok(()) };
         if self.directories.iter().any(|directory| real.starts_with(directory)) {
             return Ok(());
         }
-        Err(StrangerError::Context { path: path.clone(), author: self.author.clone() })
+        Err(TrustError::Context { path: path.clone(), author: self.author.clone() })
     }
 }
 
@@ -553,7 +553,7 @@ impl Environment {
     ///
     /// # Errors
     /// A key would go to a server that the user did not choose.
-    pub fn check_server(&self, variable: &str, url: &Url, keys: &[&str]) -> Result<(), StrangerError> {
+    pub fn check_server(&self, variable: &str, url: &Url, keys: &[&str]) -> Result<(), TrustError> {
         let author = self.author(variable).unwrap_or(&Author::User);
         check_url(author, url, keys.iter().copied(), self)
     }
@@ -565,14 +565,14 @@ fn check_url<'a>(
     url: &Url,
     keys: impl IntoIterator<Item = &'a str>,
     environment: &Environment,
-) -> Result<(), StrangerError> {
+) -> Result<(), TrustError> {
     if *author == Author::User || is_loopback(url) || preset_at(url).next().is_some() {
         return Ok(());
     }
     let diverted = |variable: &&str| environment.author(variable).is_some_and(|set_by| set_by != author);
     match keys.into_iter().find(diverted) {
         Some(variable) => {
-            Err(StrangerError::Key { variable: variable.to_owned(), host: origin(url), author: author.clone() })
+            Err(TrustError::Key { variable: variable.to_owned(), host: origin(url), author: author.clone() })
         }
         None => Ok(()),
     }
@@ -653,7 +653,7 @@ mod tests {
         settings.providers.insert("alias".to_owned(), at("https://api.openai.com/v1"));
         settings.providers.insert("ollama".to_owned(), at("http://localhost:4000/v1"));
         let key = Environment::from_pairs([("OPENAI_API_KEY", "sk-1")]);
-        let found = Provenance::of_found_config(Path::new("./debate-config.json"));
+        let found = Trust::of_found_config(Path::new("./debate-config.json"));
         let price = |settings: &Settings, provider: &str, model: &str| {
             settings.terms.prices.get(&(provider.to_owned(), model.to_owned())).copied()
         };
@@ -674,7 +674,7 @@ mod tests {
         // Without a key, and by the user's own word, the file counts.
         found.set_terms(&mut settings, &Environment::default());
         assert!(settings.terms.prices.is_empty());
-        Provenance::of_user().set_terms(&mut settings, &key);
+        Trust::of_user().set_terms(&mut settings, &key);
         assert!(settings.terms.prices.is_empty());
     }
 

@@ -13,7 +13,7 @@ use dialectic_record::debate::{
     AgentId, Challenge, Judgement, Metadata, Observation, Reading, Relations, Solution, StoredReply,
 };
 use dialectic_record::prompt::{Fill, NoSolution, PromptError, SecondChance};
-use dialectic_record::protocol::{Answer, Authorship};
+use dialectic_record::protocol::{Authorship, OutputSpec};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::reply::{Ballot, Cast, Questions, RawJudgement, Score};
@@ -150,7 +150,7 @@ pub enum Value {
 pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
     let answered = value(ask, call, judge).await?;
     let text = match &answered.value {
-        Value::Text(text) if call.step.answer == Answer::Text => Some(text.as_ref()),
+        Value::Text(text) if call.step.answer == OutputSpec::Text => Some(text.as_ref()),
         Value::Word(cast) => Some(cast.reason.as_str()),
         Value::Text(_)
         | Value::Questions(_)
@@ -170,29 +170,29 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, 
 async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
     let labels = &call.labels;
     match &call.step.answer {
-        Answer::Text | Answer::Summary | Answer::FollowUp => {
+        OutputSpec::Text | OutputSpec::Summary | OutputSpec::FollowUp => {
             let Said { text, call, metadata } = ask.text().await?;
             Ok(Answered { value: Value::Text(text), call, metadata, reading: None })
         }
-        Answer::Questions { .. } => ask.value(Questions::read, Value::Questions).await,
-        Answer::Score(_) => ask.value(Score::read, Value::Score).await,
-        Answer::Choice => ask.value(|text| Ballot::read(text, labels), Value::Choice).await,
-        Answer::Word(words) => ask.value(|text| Ballot::read_word(text, words), Value::Word).await,
-        Answer::Judgement => {
+        OutputSpec::Questions { .. } => ask.value(Questions::read, Value::Questions).await,
+        OutputSpec::Score(_) => ask.value(Score::read, Value::Score).await,
+        OutputSpec::Choice => ask.value(|text| Ballot::read(text, labels), Value::Choice).await,
+        OutputSpec::Word(words) => ask.value(|text| Ballot::read_word(text, words), Value::Word).await,
+        OutputSpec::Judgement => {
             let (pass, criteria) = (call.step.key.pass, call.criteria.iter().map(String::as_str).collect::<Vec<_>>());
             ask.value(|text| RawJudgement::read(text, labels, &criteria, pass), Value::Judgement).await
         }
-        Answer::Relations => {
+        OutputSpec::Relations => {
             let read = |text: &str| RawRelations::read(text, &call.decisions, &call.requirements);
             ask.value(read, Value::Relations).await
         }
-        Answer::Challenge => ask.value(|text| RawChallenge::read(text, &call.listed), Value::Challenge).await,
-        Answer::Kinds => ask.value(|text| RawKinds::read(text, &call.numbered), Value::Kinds).await,
-        Answer::Scores(_) => {
+        OutputSpec::Challenge => ask.value(|text| RawChallenge::read(text, &call.listed), Value::Challenge).await,
+        OutputSpec::Kinds => ask.value(|text| RawKinds::read(text, &call.numbered), Value::Kinds).await,
+        OutputSpec::Scores(_) => {
             let (pass, criteria) = (call.step.key.pass, call.criteria.iter().map(String::as_str).collect::<Vec<_>>());
             ask.value(|text| RawScores::read(text, labels, &criteria, pass), Value::Judgement).await
         }
-        Answer::Solution(Authorship::Kept(key)) => {
+        OutputSpec::Solution(Authorship::Kept(key)) => {
             let read = |text: &str| match Assessment::read(text) {
                 (assessment, None) => Ok(assessment),
                 (_, Some(missing)) => Err(missing),
@@ -208,7 +208,7 @@ async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, Faile
                 Solution { base: author.clone(), synthesized_by: author, ..written.into_solution(judge, &call.listed) };
             Ok(Answered::of(Value::Solution(Box::new(solution)), record))
         }
-        Answer::Solution(authorship) => {
+        OutputSpec::Solution(authorship) => {
             let is_amended = *authorship == Authorship::Amended;
             let assess = |solution: &str| call.assess.as_ref().map(|assess| assess(solution)).transpose();
             let check = |assessment: &Assessment| match (is_amended, &assessment.base) {

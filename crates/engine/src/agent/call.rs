@@ -10,7 +10,7 @@ use dialectic_record::prompt::{
     OwnHistory, PromptError, Values,
 };
 use dialectic_record::protocol::motion::debaters;
-use dialectic_record::protocol::{Answer, Authorship, Shows, Step, criteria, criteria_or, side};
+use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step, criteria, criteria_or, side};
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::dispute::dispute;
@@ -149,8 +149,10 @@ impl<'a> Shown<'a> {
         let own_summary = || newest_summary(debate, agent).map(|(_, summary)| summary.summary.as_ref());
         let points = |label: &dyn Fn(&AgentId) -> Option<String>| Listed::of(debate, step, label);
         Ok(match step.shows {
-            Shows::Inputs => Self { inputs: unread(inputs, step), points: points(&|_| None), ..Self::default() },
-            Shows::InputsAndHistory => {
+            PromptContext::Inputs => {
+                Self { inputs: unread(inputs, step), points: points(&|_| None), ..Self::default() }
+            }
+            PromptContext::InputsAndHistory => {
                 let (texts, limit) = history(debate, agent, round);
                 let history = if texts.is_empty() {
                     None
@@ -162,17 +164,17 @@ impl<'a> Shown<'a> {
                 let inputs = unread(inputs, step);
                 Self { inputs, points: points(&|_| None), own_summary: own_summary(), history, ..Self::default() }
             }
-            Shows::InputsAndDispute => Self {
+            PromptContext::InputsAndDispute => Self {
                 inputs: unread(inputs, step),
                 points: points(&|_| None),
                 dispute: dispute(debate, agent, round),
                 ..Self::default()
             },
-            Shows::Decisions => Self::of_decisions(debate, step),
-            Shows::Numbered => Self::of_numbered(debate, step, room),
-            Shows::Candidates { salt } | Shows::CandidatesReversed { salt } => {
+            PromptContext::Decisions => Self::of_decisions(debate, step),
+            PromptContext::Numbered => Self::of_numbered(debate, step, room),
+            PromptContext::Candidates { salt } | PromptContext::CandidatesReversed { salt } => {
                 let mut order = shuffled(inputs, debate.seed.unwrap_or_default(), salt);
-                if matches!(step.shows, Shows::CandidatesReversed { .. }) {
+                if matches!(step.shows, PromptContext::CandidatesReversed { .. }) {
                     order.reverse();
                 }
                 let labels = Labels::of(order.iter().map(|one| one.agent_id.clone()));
@@ -187,16 +189,16 @@ impl<'a> Shown<'a> {
                 let points = points(&label);
                 Self { points, labels, candidates, length, ..Self::default() }
             }
-            Shows::OwnTexts => {
+            PromptContext::OwnTexts => {
                 let rounds = own_rounds(debate, agent, round);
                 let length = debate.own_text_length(agent, round);
                 Self { rounds, own_summary: own_summary(), length, ..Self::default() }
             }
-            Shows::Transcript => {
+            PromptContext::Transcript => {
                 let entries = transcript(debate, &inputs, round);
                 Self { inputs, entries, ..Self::default() }
             }
-            Shows::AnonymousTranscript { reversed } => {
+            PromptContext::AnonymousTranscript { reversed } => {
                 let debaters = debaters(debate, reversed);
                 let speakers: Vec<_> = debaters.iter().map(|agent| agent.id.clone()).collect();
                 let mut entries = anonymous_transcript(debate, &speakers);
@@ -204,16 +206,16 @@ impl<'a> Shown<'a> {
                 shorten(&mut entries, room);
                 Self { labels: Labels::of_agents(debaters), entries, length, ..Self::default() }
             }
-            Shows::EarlierRounds => {
+            PromptContext::EarlierRounds => {
                 let mut entries = earlier_texts(debate, Earlier::ToBeCondensed);
                 entries.reverse();
                 Self { entries, length: debate.earlier_text_length(), ..Self::default() }
             }
-            Shows::WholeDebate => {
+            PromptContext::WholeDebate => {
                 let points = points(&|author| Some(anonymous(debate, author)));
                 Self { points, parts: whole_debate(debate, room), length: whole_length(debate), ..Self::default() }
             }
-            Shows::Record => {
+            PromptContext::Record => {
                 let mut behind = vec![("Who is who", vec![Titled::new("The agents", who_is_who(debate))])];
                 if let Some(solution) = &debate.final_solution {
                     behind.push(("The solution", vec![Titled::new("As the user has it", &*solution.description)]));
@@ -309,14 +311,14 @@ fn question(
     let mut role = agent.role.focusing(step.prompt.focus);
     let focus;
     // A summary prompt of the user's may say where the texts belong; then they stand there and nowhere else.
-    let places_texts = step.answer == Answer::Summary && role.focus.contains(CONTENT);
+    let places_texts = step.answer == OutputSpec::Summary && role.focus.contains(CONTENT);
     if places_texts {
         focus = role.focus.replace(CONTENT, &shown.content()?);
         role.focus = &focus;
     }
     let target = step.key.target_agent_id.as_ref().and_then(|id| panel.agent(id)).map(|one| one.settings.name.as_str());
     let criteria = debate.settings.as_ref().map(|settings| {
-        if let Answer::Scores(default) = &step.answer { criteria_or(settings, default) } else { criteria(settings) }
+        if let OutputSpec::Scores(default) = &step.answer { criteria_or(settings, default) } else { criteria(settings) }
     });
     let criteria = criteria.unwrap_or_default();
     let texts: Vec<_> = shown.inputs.iter().map(|one| (one.agent_id.as_str(), one.without_answers())).collect();
@@ -342,48 +344,48 @@ fn question(
         target,
         debaters: shown.labels.iter().map(|(label, _)| label).collect(),
         criteria: criteria.clone(),
-        max_questions: if let Answer::Questions { most } = step.answer { most } else { 0 },
+        max_questions: if let OutputSpec::Questions { most } = step.answer { most } else { 0 },
         max_length: agent.settings.summarization.max_length,
     };
     let body = step.prompt.render(&values)?;
     let answer = match &step.answer {
-        Answer::Text
-        | Answer::Summary
-        | Answer::FollowUp
-        | Answer::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => None,
+        OutputSpec::Text
+        | OutputSpec::Summary
+        | OutputSpec::FollowUp
+        | OutputSpec::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => None,
         // The judge adds its assessment to a text that stands as it is.
-        Answer::Solution(Authorship::Kept(_)) => Some(reply::assessment(false, shown.points.is_some())),
-        Answer::Questions { .. } => Some(Arc::new(Questions::schema())),
-        Answer::Score(_) => Some(Arc::new(Score::schema())),
-        Answer::Choice => Some(Arc::new(Ballot::schema())),
-        Answer::Word(words) => Some(Arc::new(Ballot::schema_of(words))),
-        Answer::Relations => Some(Arc::new(RawRelations::schema(!shown.requirements.is_empty()))),
-        Answer::Challenge => Some(Arc::new(RawChallenge::schema())),
-        Answer::Kinds => Some(Arc::new(RawKinds::schema())),
-        Answer::Judgement => Some(Arc::new(RawJudgement::schema(&shown.labels, &criteria))),
-        Answer::Scores(_) => Some(Arc::new(RawScores::schema(&shown.labels, &criteria))),
+        OutputSpec::Solution(Authorship::Kept(_)) => Some(reply::assessment(false, shown.points.is_some())),
+        OutputSpec::Questions { .. } => Some(Arc::new(Questions::schema())),
+        OutputSpec::Score(_) => Some(Arc::new(Score::schema())),
+        OutputSpec::Choice => Some(Arc::new(Ballot::schema())),
+        OutputSpec::Word(words) => Some(Arc::new(Ballot::schema_of(words))),
+        OutputSpec::Relations => Some(Arc::new(RawRelations::schema(!shown.requirements.is_empty()))),
+        OutputSpec::Challenge => Some(Arc::new(RawChallenge::schema())),
+        OutputSpec::Kinds => Some(Arc::new(RawKinds::schema())),
+        OutputSpec::Judgement => Some(Arc::new(RawJudgement::schema(&shown.labels, &criteria))),
+        OutputSpec::Scores(_) => Some(Arc::new(RawScores::schema(&shown.labels, &criteria))),
     };
     let request = shared.request(agent, shown.history.as_deref(), &body, answer);
     let (kept, assess) = match &step.answer {
-        Answer::Solution(Authorship::Kept(key)) => {
+        OutputSpec::Solution(Authorship::Kept(key)) => {
             (debate.contribution(key).map(|text| text.without_answers().into()), None)
         }
-        Answer::Solution(authorship) => (None, Some(assessing(shared, agent, authorship, &shown))),
-        Answer::Text
-        | Answer::Summary
-        | Answer::FollowUp
-        | Answer::Questions { .. }
-        | Answer::Score(_)
-        | Answer::Choice
-        | Answer::Word(_)
-        | Answer::Relations
-        | Answer::Challenge
-        | Answer::Kinds
-        | Answer::Judgement
-        | Answer::Scores(_) => (None, None),
+        OutputSpec::Solution(authorship) => (None, Some(assessing(shared, agent, authorship, &shown))),
+        OutputSpec::Text
+        | OutputSpec::Summary
+        | OutputSpec::FollowUp
+        | OutputSpec::Questions { .. }
+        | OutputSpec::Score(_)
+        | OutputSpec::Choice
+        | OutputSpec::Word(_)
+        | OutputSpec::Relations
+        | OutputSpec::Challenge
+        | OutputSpec::Kinds
+        | OutputSpec::Judgement
+        | OutputSpec::Scores(_) => (None, None),
     };
     let kept = kept.unwrap_or_default();
-    let is_solution = matches!(step.answer, Answer::Solution(_) | Answer::Challenge);
+    let is_solution = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Challenge);
     let criteria = criteria.into_iter().map(str::to_owned).collect();
     let listed = shown.points.as_ref().filter(|_| is_solution).map(|listed| listed.points.clone()).unwrap_or_default();
     let Shown { labels, length, decisions, requirements, numbered, .. } = shown;
@@ -405,7 +407,7 @@ fn question(
 
 /// The label of the candidate that a step builds its solution on.
 fn base_of<'a>(step: &Step, labels: &'a Labels) -> Option<&'a str> {
-    let Answer::Solution(Authorship::Based(key)) = &step.answer else { return None };
+    let OutputSpec::Solution(Authorship::Based(key)) = &step.answer else { return None };
     labels.iter().find(|(_, author)| **author == key.agent_id).map(|(label, _)| label)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::Caller;
 use dialectic_record::debate::{
@@ -65,8 +65,8 @@ pub enum PanelError {
 }
 
 impl Diagnostic for PanelError {
-    fn blame(&self) -> Blame {
-        Blame::Configuration
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Configuration
     }
 }
 

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use dialectic_base::markdown::truncate;
 use dialectic_base::severity::Severity;
-use dialectic_record::debate::{AgentId, Answered, Debate, Decision, Ledger, Objection, Ruling, Standing, Yield};
-use dialectic_record::protocol::{Answer, Step};
+use dialectic_record::debate::{AgentId, Answered, Debate, Decision, Ledger, Objection, ResultKind, Ruling, Standing};
+use dialectic_record::protocol::{OutputSpec, Step};
 
 /// Characters of a list at most: what a call costs must not grow with all that was ever said.
 const LIST: usize = 8000;
@@ -30,7 +30,7 @@ impl Listed {
         let key = &step.key;
         let yields = debate.stage(key.stage).and_then(|stage| stage.yields);
         let listed = match (&step.answer, &key.target_agent_id, yields) {
-            (Answer::Challenge, ..) => {
+            (OutputSpec::Challenge, ..) => {
                 let ledger = Ledger::of(debate);
                 let mut points = ledger.to_decide();
                 points.retain(|one| one.answer == Answered::Unanswered);
@@ -39,7 +39,7 @@ impl Listed {
                     format!("{number}. [{}] {on}", one.point.severity.name())
                 })
             }
-            (Answer::Solution(_), ..) => {
+            (OutputSpec::Solution(_), ..) => {
                 let ledger = Ledger::of(debate);
                 let points = ledger.to_decide();
                 Self::new(&points, |number, one| {
@@ -47,11 +47,11 @@ impl Listed {
                     format!("{number}. [{}] {on}", one.point.severity.name())
                 })
             }
-            (Answer::Text | Answer::Word(_), Some(target), Some(Yield::Critique | Yield::Ballot)) => {
+            (OutputSpec::Text | OutputSpec::Word(_), Some(target), Some(ResultKind::Critique | ResultKind::Ballot)) => {
                 let ledger = Ledger::seen_by(debate, target, key.round, &step.inputs);
                 Self::labelled(&ledger.against(target).filter(|one| !one.is_settled()).collect::<Vec<_>>())
             }
-            (Answer::Text, None, Some(Yield::Proposal)) => {
+            (OutputSpec::Text, None, Some(ResultKind::Proposal)) => {
                 let author = &key.agent_id;
                 let ledger = Ledger::seen_by(debate, author, key.round, &step.inputs);
                 // The prompt shows the critiques among its inputs whole.
@@ -65,17 +65,17 @@ impl Listed {
                 Self::labelled(&ledger.against(author).filter(|one| one.open && !is_input(one)).collect::<Vec<_>>())
             }
             (
-                Answer::Text
-                | Answer::Questions { .. }
-                | Answer::Summary
-                | Answer::Score(_)
-                | Answer::Choice
-                | Answer::Word(_)
-                | Answer::Judgement
-                | Answer::FollowUp
-                | Answer::Relations
-                | Answer::Kinds
-                | Answer::Scores(_),
+                OutputSpec::Text
+                | OutputSpec::Questions { .. }
+                | OutputSpec::Summary
+                | OutputSpec::Score(_)
+                | OutputSpec::Choice
+                | OutputSpec::Word(_)
+                | OutputSpec::Judgement
+                | OutputSpec::FollowUp
+                | OutputSpec::Relations
+                | OutputSpec::Kinds
+                | OutputSpec::Scores(_),
                 ..,
             ) => return None,
         };

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use dialectic_base::markdown::letters;
 use dialectic_record::debate::{
-    AgentId, Contribution, Debate, DebateSettings, FollowUp, Material, MaterialSource, Position, Round, Summary, Yield,
+    AgentId, Contribution, Debate, DebateSettings, FollowUp, Material, MaterialSource, Position, ResultKind, Round,
+    Summary,
 };
 use dialectic_record::prompt::{Authored, OwnRound};
 use dialectic_record::protocol::side;
@@ -38,7 +39,7 @@ fn title(debate: &Debate, one: &Contribution, name: impl Fn(&AgentId) -> String)
 
 /// Whether it is the first of an agent's own solutions in a round, which a later one may replace.
 fn is_first_solution(debate: &Debate, one: &Contribution) -> bool {
-    let first = debate.stages.iter().find(|stage| stage.yields == Some(Yield::Proposal));
+    let first = debate.stages.iter().find(|stage| stage.yields == Some(ResultKind::Proposal));
     first.is_some_and(|first| first.id == one.stage)
 }
 
@@ -82,29 +83,29 @@ pub(super) fn own_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) ->
         for contribution in one.contributions.iter().filter(|one| debate.is_own_text(one, agent)) {
             let text = authored(contribution);
             match debate.yield_of(contribution) {
-                Some(Yield::Critique) => part.critiques.push(text),
+                Some(ResultKind::Critique) => part.critiques.push(text),
                 // The first round shown keeps its proposal, carried over or not: so this prompt begins like the one of
                 // the refinement that was made from it, and providers have that beginning in their cache.
-                Some(Yield::Proposal) if is_first_solution(debate, contribution) => {
+                Some(ResultKind::Proposal) if is_first_solution(debate, contribution) => {
                     if index == 0 || !contribution.metadata.carried_over {
                         part.proposal = Some(text);
                     }
                 }
-                Some(Yield::Proposal) => part.refinement = Some(text),
+                Some(ResultKind::Proposal) => part.refinement = Some(text),
                 Some(
-                    Yield::Material
-                    | Yield::Team
-                    | Yield::Agreement
-                    | Yield::Challenge
-                    | Yield::Kinds
-                    | Yield::Similarity
-                    | Yield::Questions
-                    | Yield::Summary
-                    | Yield::Speech
-                    | Yield::Ballot
-                    | Yield::Score
-                    | Yield::Verdict
-                    | Yield::Solution,
+                    ResultKind::Material
+                    | ResultKind::Team
+                    | ResultKind::Agreement
+                    | ResultKind::Challenge
+                    | ResultKind::Kinds
+                    | ResultKind::Similarity
+                    | ResultKind::Questions
+                    | ResultKind::Summary
+                    | ResultKind::Speech
+                    | ResultKind::Ballot
+                    | ResultKind::Score
+                    | ResultKind::Verdict
+                    | ResultKind::Solution,
                 )
                 | None => {}
             }
@@ -129,27 +130,27 @@ pub(super) fn history<'a>(debate: &'a Debate, agent: &AgentId, round: u32) -> (V
 /// where it began.
 fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<Titled<'a>> {
     let rank = |one: &Contribution| match debate.yield_of(one)? {
-        Yield::Proposal if one.agent_id != *agent => None,
-        Yield::Proposal => Some(if is_first_solution(debate, one) { 3 } else { 0 }),
-        Yield::Critique if one.target_agent_id.as_ref() == Some(agent) => Some(1),
+        ResultKind::Proposal if one.agent_id != *agent => None,
+        ResultKind::Proposal => Some(if is_first_solution(debate, one) { 3 } else { 0 }),
+        ResultKind::Critique if one.target_agent_id.as_ref() == Some(agent) => Some(1),
         // What was read of it stands among the points against its target.
-        Yield::Critique if one.agent_id == *agent => {
+        ResultKind::Critique if one.agent_id == *agent => {
             one.reading.as_ref().is_none_or(|reading| reading.points.is_none()).then_some(2)
         }
-        Yield::Critique
-        | Yield::Speech
-        | Yield::Ballot
-        | Yield::Material
-        | Yield::Team
-        | Yield::Agreement
-        | Yield::Challenge
-        | Yield::Kinds
-        | Yield::Similarity
-        | Yield::Questions
-        | Yield::Summary
-        | Yield::Score
-        | Yield::Verdict
-        | Yield::Solution => None,
+        ResultKind::Critique
+        | ResultKind::Speech
+        | ResultKind::Ballot
+        | ResultKind::Material
+        | ResultKind::Team
+        | ResultKind::Agreement
+        | ResultKind::Challenge
+        | ResultKind::Kinds
+        | ResultKind::Similarity
+        | ResultKind::Questions
+        | ResultKind::Summary
+        | ResultKind::Score
+        | ResultKind::Verdict
+        | ResultKind::Solution => None,
     };
     let new = round.contributions.iter().filter(|one| !one.metadata.carried_over);
     let mut ranked: Vec<(u8, &Contribution)> = new.filter_map(|one| Some((rank(one)?, one.as_ref()))).collect();
@@ -264,15 +265,15 @@ pub(super) fn final_texts(debate: &Debate) -> Vec<Titled<'_>> {
     let names = Names::of(debate);
     let mut positions: Vec<&Contribution> = debate.positions(round).into_iter().map(AsRef::as_ref).collect();
     names.sort(&mut positions);
-    let said = |wanted: Yield| {
+    let said = |wanted: ResultKind| {
         let texts = round.contributions.iter().filter(move |one| debate.yield_of(one) == Some(wanted));
         let mut texts: Vec<&Contribution> = texts.map(AsRef::as_ref).collect();
         names.sort(&mut texts);
         texts
     };
-    let whole = positions.into_iter().chain(said(Yield::Speech));
+    let whole = positions.into_iter().chain(said(ResultKind::Speech));
     let whole: Vec<_> = whole.map(|one| Titled::new(names.title(debate, one), &*one.content)).collect();
-    let critiques = said(Yield::Critique).into_iter();
+    let critiques = said(ResultKind::Critique).into_iter();
     let critiques =
         critiques.map(|one| Titled::new(names.title(debate, one), as_points(&one.content, LONGEST_CRITIQUE)));
     whole.into_iter().chain(critiques).collect()
@@ -297,7 +298,7 @@ pub(super) fn earlier_texts(debate: &Debate, wanted: Earlier) -> Vec<Titled<'_>>
         let positions = debate.positions(round);
         let was_reworked = |one: &Arc<Contribution>| {
             wanted == Earlier::ToBeCondensed
-                && debate.yield_of(one) == Some(Yield::Proposal)
+                && debate.yield_of(one) == Some(ResultKind::Proposal)
                 && !positions.iter().any(|position| Arc::ptr_eq(position, one))
         };
         let number = round.round_number;
@@ -307,7 +308,7 @@ pub(super) fn earlier_texts(debate: &Debate, wanted: Earlier) -> Vec<Titled<'_>>
             };
             let mut of_stage: Vec<&Contribution> = round.contributions.iter().filter(new).map(AsRef::as_ref).collect();
             names.sort(&mut of_stage);
-            let longest = if stage.yields == Some(Yield::Critique) { longest_critique } else { usize::MAX };
+            let longest = if stage.yields == Some(ResultKind::Critique) { longest_critique } else { usize::MAX };
             texts.extend(of_stage.into_iter().map(|one| {
                 let title = format!("Round {number}: {}", names.title(debate, one));
                 Titled::new(title, as_points(&one.content, longest))

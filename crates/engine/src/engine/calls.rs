@@ -14,7 +14,7 @@ use dialectic_base::call::CallRecord;
 use dialectic_base::money::Usd;
 use dialectic_llm::{Account, CallObserver, Caller, FailedCall, ModelError, Request, Reserved};
 use dialectic_record::debate::{Asked, CallKey, Event, Signal, StageId, StoredReply};
-use dialectic_record::protocol::{Cost, Step};
+use dialectic_record::protocol::{BudgetClass, Step};
 use dialectic_record::signals::Signals;
 
 use super::budget::{Verdict, Wanted};
@@ -98,7 +98,7 @@ impl CallObserver for Connection {
 }
 
 /// What happens to calls in flight.
-pub(super) enum News {
+pub(super) enum TaskEvent {
     Message(Box<Message>),
     /// A task ended as it should.
     Ended,
@@ -107,7 +107,7 @@ pub(super) enum News {
 }
 
 /// A call that came to its end.
-pub(super) struct Arrival {
+pub(super) struct Completion {
     pub(super) step: Step,
     /// Characters of the debate's texts in its request, when all are there.
     pub(super) length: usize,
@@ -137,22 +137,22 @@ impl Calls {
     }
 
     /// What happens next. Messages come first, so that a task that has told its result is not taken for dead.
-    pub(super) async fn next(&mut self) -> News {
+    pub(super) async fn next(&mut self) -> TaskEvent {
         tokio::select! {
             biased;
-            Some(message) = self.receiver.recv() => News::Message(Box::new(message)),
+            Some(message) = self.receiver.recv() => TaskEvent::Message(Box::new(message)),
             Some(joined) = self.tasks.join_next() => match joined {
-                Ok(()) => News::Ended,
-                Err(error) => News::Died(error.id()),
+                Ok(()) => TaskEvent::Ended,
+                Err(error) => TaskEvent::Died(error.id()),
             },
             // Not reached: this value holds a sender, so the channel stays open.
-            else => News::Ended,
+            else => TaskEvent::Ended,
         }
     }
 
-    fn land(&mut self, key: &CallKey, result: Result<Answered, FailedCall>) -> Option<Arrival> {
+    fn land(&mut self, key: &CallKey, result: Result<Answered, FailedCall>) -> Option<Completion> {
         let InFlight { step, length, past, .. } = self.in_flight.remove(key)?;
-        Some(Arrival { step, length, past, result })
+        Some(Completion { step, length, past, result })
     }
 
     /// The calls in flight.
@@ -161,7 +161,7 @@ impl Calls {
     }
 }
 
-impl Arrival {
+impl Completion {
     /// Shows that the call has come back. To be called once its result is recorded.
     pub(super) fn show(&self, engine: &Engine) {
         let waits_for_server = engine.outage.waits(&self.step.key);
@@ -197,7 +197,7 @@ impl Engine {
         if let Some(notice) = &step.notice {
             self.warn(notice.clone());
         }
-        let tools = if step.answer == dialectic_record::protocol::Answer::Text {
+        let tools = if step.answer == dialectic_record::protocol::OutputSpec::Text {
             self.tools_of(&agent.settings, step)?
         } else {
             None
@@ -227,7 +227,7 @@ impl Engine {
             limit: self.cost_limit(),
             may_be_billed: Arc::clone(&self.may_be_billed),
         });
-        let silence = self.silence.clone().filter(|_| step.cost == Cost::Round);
+        let silence = self.silence.clone().filter(|_| step.cost == BudgetClass::Round);
         let caller = Caller {
             account: Some(Arc::clone(&connection) as Arc<dyn Account>),
             observer: Some(connection as Arc<dyn CallObserver>),
@@ -245,9 +245,9 @@ impl Engine {
     }
 
     /// Takes notice of what happened to a call; its end is handed on.
-    pub(super) fn notice(&mut self, news: News) -> Result<Option<Arrival>, EngineError> {
+    pub(super) fn notice(&mut self, news: TaskEvent) -> Result<Option<Completion>, EngineError> {
         match news {
-            News::Message(message) => match *message {
+            TaskEvent::Message(message) => match *message {
                 Message::Reserve(pending) => self.calls.waiting.push(pending),
                 Message::AttemptFailed(key, error, call) => self.append(Event::AttemptFailed { key, error, call })?,
                 Message::Replied(key, reply, call) => {
@@ -261,7 +261,7 @@ impl Engine {
                     return Ok(self.calls.land(&key, *result));
                 }
             },
-            News::Died(task) => {
+            TaskEvent::Died(task) => {
                 let died = self.calls.in_flight.values().find(|flying| flying.task == task);
                 if let Some(key) = died.map(|flying| flying.step.key.clone()) {
                     let error = ModelError::Broken { message: "the program failed while it was made".to_owned() };
@@ -269,7 +269,7 @@ impl Engine {
                     return Ok(self.calls.land(&key, Err(FailedCall { error, attempts: 1, spent: None })));
                 }
             }
-            News::Ended => {}
+            TaskEvent::Ended => {}
         }
         Ok(None)
     }

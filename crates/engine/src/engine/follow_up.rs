@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::agent::{Answered, Value, prepare};
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::Usd;
 use dialectic_llm::FailedCall;
 use dialectic_record::debate::{Debate, Event, FollowUp, Recorded};
@@ -41,11 +41,11 @@ pub enum FollowUpError {
 }
 
 impl Diagnostic for FollowUpError {
-    fn blame(&self) -> Blame {
+    fn blame(&self) -> ErrorCategory {
         match self {
-            Self::NoQuestion | Self::TooMany(_) | Self::TooDear { .. } => Blame::Arguments,
-            Self::Failed(_) => Blame::Provider,
-            Self::Interrupted => Blame::General,
+            Self::NoQuestion | Self::TooMany(_) | Self::TooDear { .. } => ErrorCategory::Arguments,
+            Self::Failed(_) => ErrorCategory::Provider,
+            Self::Interrupted => ErrorCategory::General,
             Self::Engine(error) => error.blame(),
         }
     }

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 
 use crate::agent::{Panel, PanelError, SharedPrompt, price_of};
 use dialectic_base::call::Tokens;
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{counted, list, thousands};
 use dialectic_base::money::Usd;
 use dialectic_llm::{
@@ -16,7 +16,8 @@ use dialectic_llm::{
 };
 use dialectic_record::debate::{
     AgentSettings, BudgetSettings, CallKey, Created, Debate, DebateId, FoldError, Forecast, Gathered, Made,
-    ModelLimits, PlannedCall, PromptSources, Purchase, Recorded, Settings, Span, SynthesisMethod, Timestamp, Yield,
+    ModelLimits, PlannedCall, PromptSources, Purchase, Recorded, ResultKind, Settings, Span, SynthesisMethod,
+    Timestamp,
 };
 use dialectic_record::protocol::{Protocol, Stage};
 
@@ -41,8 +42,8 @@ pub enum ForecastError {
 }
 
 impl Diagnostic for ForecastError {
-    fn blame(&self) -> Blame {
-        Blame::General
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::General
     }
 }
 
@@ -88,7 +89,7 @@ pub fn forecast(
     let made = |key: &CallKey| {
         let has = |calls: &BTreeMap<CallKey, usize>| bytes_in(calls, key).is_some();
         // Texts that do not agree are not challenged, which neither of the two runs shows.
-        let is_challenge = begun.stage(key.stage).is_some_and(|stage| stage.yields == Some(Yield::Challenge));
+        let is_challenge = begun.stage(key.stage).is_some_and(|stage| stage.yields == Some(ResultKind::Challenge));
         match (has(&short), has(&long)) {
             (true, true) if is_challenge => Made::ByChoice,
             (true, true) => Made::Always,
@@ -147,7 +148,7 @@ fn begin(mut created: Created, settings: &Settings) -> Result<Debate, FoldError>
 fn deciders(protocol: &Protocol, settings: &Settings, rounds: Span<u32>) -> Vec<String> {
     let decides = |stage: &&Stage| {
         let info = &stage.info;
-        info.in_round && stage.rows.len() > 1 && matches!(info.yields, Some(Yield::Agreement | Yield::Ballot))
+        info.in_round && stage.rows.len() > 1 && matches!(info.yields, Some(ResultKind::Agreement | ResultKind::Ballot))
     };
     let closing = protocol.stage(protocol.closing()).filter(|_| rounds.high > settings.debate.rounds);
     let deciding = protocol.stages.iter().filter(decides).chain(closing);
@@ -159,10 +160,10 @@ fn deciders(protocol: &Protocol, settings: &Settings, rounds: Span<u32>) -> Vec<
 fn outcomes(protocol: &Protocol, settings: &Settings, calls: &[PlannedCall], rounds: Span<u32>) -> Vec<String> {
     let yielding = |wanted| protocol.stages.iter().find(move |stage| stage.info.yields == Some(wanted));
     let mut outcomes = Vec::new();
-    if yielding(Yield::Agreement).is_some() {
+    if yielding(ResultKind::Agreement).is_some() {
         outcomes.push("at the least all texts decide the same in the same words from the beginning".to_owned());
     }
-    let challenge = yielding(Yield::Challenge).map(|stage| &stage.info);
+    let challenge = yielding(ResultKind::Challenge).map(|stage| &stage.info);
     if let Some(challenge) = challenge.filter(|stage| calls.iter().any(|call| call.key.stage == stage.id)) {
         outcomes.push(format!("at the most the {} send back every agreement that they may", challenge.words.plural));
     }

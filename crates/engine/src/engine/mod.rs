@@ -27,15 +27,15 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Panel, Past, SharedPrompt};
 use crate::tools::ToolContext;
 use dialectic_base::call::CallRecord;
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::Usd;
-use dialectic_llm::Silence;
+use dialectic_llm::IdleTimeout;
 use dialectic_record::debate::{
-    AgentClarifications, AgentId, CallKey, Clarification, Debate, Event, Gathered, Ledger, Outcome, Recorded,
-    RoundInProgress, Settled, Signal, StageId, Status, StopReason, Timestamp, Yield,
+    AgentClarifications, AgentId, CallKey, CallStatus, Clarification, Debate, Event, Gathered, Ledger, Outcome,
+    Recorded, ResultKind, RoundInProgress, Signal, StageId, Status, StopReason, Timestamp,
 };
 use dialectic_record::prompt::PromptError;
-use dialectic_record::protocol::{Answer, Cost, Next, NoTransition, Protocol, Stage, Step, Trigger};
+use dialectic_record::protocol::{BudgetClass, Next, NoTransition, OutputSpec, Protocol, Stage, Step, Trigger};
 use dialectic_record::signals::Signals;
 use dialectic_record::store::{Record, StoreError};
 
@@ -46,7 +46,7 @@ pub use outage::OnOutage;
 pub use windows::{WindowError, check_windows, telling_rounds};
 
 use budget::Budget;
-use calls::{Arrival, Calls};
+use calls::{Calls, Completion};
 use outage::Outage;
 
 /// How a run of a debate ended.
@@ -104,8 +104,8 @@ pub enum EngineError {
 }
 
 impl Diagnostic for EngineError {
-    fn blame(&self) -> Blame {
-        Blame::General
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::General
     }
 }
 
@@ -169,7 +169,7 @@ pub struct Engine {
     /// For how many characters of the debate's texts a call has room whose model takes no more.
     rooms: HashMap<CallKey, usize>,
     /// How long the calls of the present round may be silent, once it runs.
-    silence: Option<Arc<Silence>>,
+    silence: Option<Arc<IdleTimeout>>,
     shared: Option<SharedPrompt>,
     /// What the tools of the present round see.
     tools: Option<(u32, Option<ToolContext>)>,
@@ -399,7 +399,7 @@ impl Engine {
         }
         let mut is_stale = true;
         loop {
-            self.obey()?;
+            self.drain_commands()?;
             if self.is_stopping() && !is_closing || self.is_pausing {
                 self.open.clear();
                 match self.next_arrival().await? {
@@ -440,7 +440,9 @@ impl Engine {
                     // What a stage wants next may follow from its last result.
                     is_stale |= !self.open.iter().any(|open| open.stage == id);
                 }
-                None if self.is_round_over_time() && self.open.iter().any(|open| open.step.cost == Cost::Round) => {
+                None if self.is_round_over_time()
+                    && self.open.iter().any(|open| open.step.cost == BudgetClass::Round) =>
+                {
                     self.append(Event::RoundTimedOut { round: self.debate().current_round })?;
                     is_stale = true;
                 }
@@ -467,7 +469,7 @@ impl Engine {
 
     /// Collects what the debate starts from, where that is a stage's business and has not been done.
     async fn gather(&mut self, id: StageId) -> Result<(), EngineError> {
-        let gathers = self.debate().stage(id).is_some_and(|stage| stage.yields == Some(Yield::Material));
+        let gathers = self.debate().stage(id).is_some_and(|stage| stage.yields == Some(ResultKind::Material));
         let Some(gather) = self.gather.as_ref().filter(|_| gathers && self.debate().gathered.is_none()) else {
             return Ok(());
         };
@@ -517,7 +519,7 @@ impl Engine {
             let wanted = (stage.steps)(debate).into_iter().filter(|step| {
                 debate.settled(&step.key).is_none()
                     && !self.refused.contains(&step.key)
-                    && !(timed_out && step.cost == Cost::Round)
+                    && !(timed_out && step.cost == BudgetClass::Round)
             });
             open.extend(wanted.map(|step| Open { step, stage: stage.info.id }));
         }
@@ -536,7 +538,7 @@ impl Engine {
         };
         let ready = self.open.iter().filter(|open| {
             // Past its limit a round starts no call; what is in flight comes to its own end.
-            let is_due = !over_time || open.step.cost != Cost::Round;
+            let is_due = !over_time || open.step.cost != BudgetClass::Round;
             is_due
                 && !is_held(&open.step.key)
                 && !self.calls.is_in_flight(&open.step.key)
@@ -620,12 +622,12 @@ impl Engine {
     /// How many results of a stage are there, from that pass on.
     fn done(&self, round: u32, stage: StageId, first_pass: u8) -> usize {
         let is_meant = |key: &CallKey| key.round == round && key.stage == stage && key.pass >= first_pass;
-        let of = |key: &CallKey, settled: Settled| is_meant(key) && settled != Settled::Failed;
+        let of = |key: &CallKey, settled: CallStatus| is_meant(key) && settled != CallStatus::Failed;
         self.debate().settled.iter().filter(|(key, settled)| of(key, **settled)).count()
     }
 
     /// The next call that comes to its end; nothing when none is in flight.
-    async fn next_arrival(&mut self) -> Result<Option<Arrival>, EngineError> {
+    async fn next_arrival(&mut self) -> Result<Option<Completion>, EngineError> {
         loop {
             self.admit()?;
             if self.calls.is_idle() {
@@ -638,20 +640,20 @@ impl Engine {
                         return Ok(Some(arrival));
                     }
                 }
-                Some(command) = self.commands.recv() => self.heed(command)?,
+                Some(command) = self.commands.recv() => self.handle_command(command)?,
             }
         }
     }
 
     /// Takes notice of what the debate was told meanwhile.
-    fn obey(&mut self) -> Result<(), EngineError> {
+    fn drain_commands(&mut self) -> Result<(), EngineError> {
         while let Ok(command) = self.commands.try_recv() {
-            self.heed(command)?;
+            self.handle_command(command)?;
         }
         Ok(())
     }
 
-    fn heed(&mut self, command: Command) -> Result<(), EngineError> {
+    fn handle_command(&mut self, command: Command) -> Result<(), EngineError> {
         match command {
             Command::Pause => (self.is_pausing, self.is_held) = (true, false),
             Command::Hold => (self.is_pausing, self.is_held) = (true, true),
@@ -692,7 +694,7 @@ impl Engine {
                 Some(Command::Stop) => return self.told_to_stop(),
                 Some(Command::Hold | Command::GoOn) => {}
                 Some(told @ (Command::Acknowledge | Command::Answer { .. } | Command::EndQuestions)) => {
-                    self.heed(told)?;
+                    self.handle_command(told)?;
                 }
             }
         }
@@ -704,7 +706,7 @@ impl Engine {
         if self.debate().final_round().is_none() {
             return Ok(Heard::GiveUp);
         }
-        self.heed(Command::Stop)?;
+        self.handle_command(Command::Stop)?;
         (self.is_pausing, self.is_held) = (false, false);
         Ok(Heard::GoOn)
     }
@@ -734,7 +736,7 @@ impl Engine {
                     return Ok(Heard::GoOn);
                 }
                 Some(told @ (Command::Acknowledge | Command::Answer { .. } | Command::EndQuestions)) => {
-                    self.heed(told)?;
+                    self.handle_command(told)?;
                 }
                 Some(Command::Stop) => return self.told_to_stop(),
                 Some(Command::Hold) => {}
@@ -750,7 +752,7 @@ impl Engine {
         let debate = self.debate();
         let is_answered = |group: &AgentClarifications| group.items.iter().any(|item| !item.answer.is_empty());
         let is_nothing = debate.status == Status::Failed
-            && debate.settled.values().all(|settled| *settled == Settled::Failed)
+            && debate.settled.values().all(|settled| *settled == CallStatus::Failed)
             && !debate.clarifications.iter().flatten().any(is_answered)
             && !debate.failures.is_empty()
             && !self.may_be_billed.load(Ordering::Relaxed);
@@ -760,7 +762,7 @@ impl Engine {
     fn start_the_clock(&mut self) {
         let limits = self.debate().settings.as_ref().map(|settings| &settings.debate);
         let limit = limits.map(|debate| Duration::from_millis(debate.timeout_per_round.max(debate.call_timeout)));
-        self.silence = limit.map(|limit| Arc::new(Silence::of_at_most(limit)));
+        self.silence = limit.map(|limit| Arc::new(IdleTimeout::of_at_most(limit)));
     }
 
     fn answer(&mut self, agent_id: AgentId, item_id: String, answer: String) -> Result<(), EngineError> {
@@ -784,7 +786,7 @@ impl Engine {
         self.append(Event::QuestionsEnded)?;
         let calls = &self.calls;
         self.open.retain(|open| {
-            let asks_user = matches!(open.step.answer, Answer::Questions { .. });
+            let asks_user = matches!(open.step.answer, OutputSpec::Questions { .. });
             !asks_user || calls.is_in_flight(&open.step.key)
         });
         Ok(())

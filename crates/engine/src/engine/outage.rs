@@ -12,10 +12,10 @@ use futures_util::future::join_all;
 use tokio::time::{Instant, sleep_until};
 
 use dialectic_llm::{Caller, FailedCall, ModelError};
-use dialectic_record::debate::{AgentId, CallKey, Debate, Event, Recorded, Settled, Signal, StageId, Yield};
-use dialectic_record::protocol::{Shows, Step, Trigger};
+use dialectic_record::debate::{AgentId, CallKey, CallStatus, Debate, Event, Recorded, ResultKind, Signal, StageId};
+use dialectic_record::protocol::{PromptContext, Step, Trigger};
 
-use super::calls::Arrival;
+use super::calls::Completion;
 use super::{Engine, EngineError};
 
 /// Fewer agents than this make no debate, unless the team has fewer.
@@ -164,7 +164,7 @@ impl Engine {
 
     /// Whether a call that failed waits instead, because its server is gone. One whose provider has never answered may
     /// not be there at all.
-    pub(super) fn waits_for_server(&mut self, arrival: &Arrival, failed: &FailedCall) -> bool {
+    pub(super) fn waits_for_server(&mut self, arrival: &Completion, failed: &FailedCall) -> bool {
         let key = &arrival.step.key;
         let Some(provider) = self.provider_of(&key.agent_id) else { return false };
         if !failed.is_server_gone() || !self.outage.answered.contains(&*provider) {
@@ -233,7 +233,7 @@ impl Engine {
                 tokio::select! {
                     biased;
                     Some(command) = self.commands.recv() => {
-                        self.heed(command)?;
+                        self.handle_command(command)?;
                         if self.is_pausing {
                             return Ok(Trigger::PAUSE);
                         }
@@ -315,27 +315,30 @@ impl Engine {
         let known: HashSet<CallKey> = self.offered(debate).map(|step| step.key).collect();
         let without = debate.reopening(std::slice::from_ref(failed));
         let rank = debate.stage_rank(failed.stage);
-        let is_summary = debate.stage(failed.stage).is_some_and(|stage| stage.yields == Some(Yield::Summary));
+        let is_summary = debate.stage(failed.stage).is_some_and(|stage| stage.yields == Some(ResultKind::Summary));
         self.offered(&without).filter(|step| step.key != *failed).any(|step| {
             let lacks =
                 |input: &CallKey| input == failed || (without.settled(input).is_none() && !known.contains(input));
             let reads = match step.shows {
-                Shows::Transcript | Shows::AnonymousTranscript { .. } | Shows::WholeDebate | Shows::Record => true,
-                Shows::InputsAndHistory => is_summary && step.key.agent_id == failed.agent_id,
-                Shows::Inputs
-                | Shows::Candidates { .. }
-                | Shows::CandidatesReversed { .. }
-                | Shows::InputsAndDispute
-                | Shows::Decisions
-                | Shows::Numbered
-                | Shows::OwnTexts
-                | Shows::EarlierRounds => false,
+                PromptContext::Transcript
+                | PromptContext::AnonymousTranscript { .. }
+                | PromptContext::WholeDebate
+                | PromptContext::Record => true,
+                PromptContext::InputsAndHistory => is_summary && step.key.agent_id == failed.agent_id,
+                PromptContext::Inputs
+                | PromptContext::Candidates { .. }
+                | PromptContext::CandidatesReversed { .. }
+                | PromptContext::InputsAndDispute
+                | PromptContext::Decisions
+                | PromptContext::Numbered
+                | PromptContext::OwnTexts
+                | PromptContext::EarlierRounds => false,
             };
             let rests_on = step.inputs.iter().any(lacks) || reads && debate.stage_rank(step.key.stage) > rank;
             rests_on
                 && match debate.settled(&step.key) {
-                    Some(Settled::Done | Settled::Empty) => true,
-                    Some(Settled::Failed) => self.is_built_on(&step.key),
+                    Some(CallStatus::Done | CallStatus::Empty) => true,
+                    Some(CallStatus::Failed) => self.is_built_on(&step.key),
                     None => false,
                 }
         })

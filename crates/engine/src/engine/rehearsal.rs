@@ -10,10 +10,10 @@ use dialectic_base::severity::Severity;
 use dialectic_llm::{Request, Turn, request_bytes};
 use dialectic_record::debate::{
     AgentClarifications, AgentId, AgentSettings, CallKey, Challenge, Change, Debate, Evaluation, Event, Judgement,
-    Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, Solution, StageId, StopReason, Summary,
-    SummaryMetadata, Timestamp, Yield,
+    Metadata, Point, Reading, Recorded, RelatedPair, Relation, Relations, ResultKind, Solution, StageId, StopReason,
+    Summary, SummaryMetadata, Timestamp,
 };
-use dialectic_record::protocol::{Answer, Cost, Next, Protocol, Stage, Step};
+use dialectic_record::protocol::{BudgetClass, Next, OutputSpec, Protocol, Stage, Step};
 
 use super::EngineError;
 use super::results::contribution;
@@ -33,7 +33,7 @@ const MOST_TRANSITIONS: usize = 10_000;
 #[derive(Debug, Clone)]
 pub(super) struct Foreseen {
     pub(super) key: CallKey,
-    pub(super) cost: Cost,
+    pub(super) cost: BudgetClass,
     /// Whether it is a part of a round.
     pub(super) in_round: bool,
     /// Whether it is the second chance of a call that was foreseen before.
@@ -176,7 +176,7 @@ impl<'a> Rehearsal<'a> {
         let (panel, in_round) = (self.panel, stage.info.in_round);
         let agent = panel.agent(&step.key.agent_id).ok_or_else(|| EngineError::unknown(&step.key.agent_id))?;
         let mut call = prepare(panel, agent, self.shared, &self.debate, step, usize::MAX)?;
-        if step.answer == Answer::Text {
+        if step.answer == OutputSpec::Text {
             call.request.tools = specs(agent.settings.tools.iter().map(|tool| tool.name.as_str())).into();
         }
         let mut foresee = |request: &Request, is_second_chance| {
@@ -184,8 +184,8 @@ impl<'a> Rehearsal<'a> {
             self.foreseen.push(Foreseen { key, cost, in_round, is_second_chance, bytes });
         };
         foresee(&call.request, false);
-        if step.cost == Cost::Closing
-            && matches!(step.answer, Answer::Solution(_) | Answer::Judgement | Answer::Scores(_))
+        if step.cost == BudgetClass::Closing
+            && matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::Judgement | OutputSpec::Scores(_))
         {
             // Another chance for an answer that is missing; to ask for a missing assessment alone takes less.
             let mut second = call.request.clone();
@@ -213,14 +213,14 @@ impl<'a> Rehearsal<'a> {
             contribution(settings, step.key.stage, content, target, metadata, reading.clone())
         };
         Some(match &step.answer {
-            Answer::Text => {
+            OutputSpec::Text => {
                 let contribution = contribution(text, key.target_agent_id.clone(), Metadata::default());
                 Event::Contributed { key, contribution, call: Some(call) }
             }
             // No protocol has such a step.
-            Answer::FollowUp => return None,
-            Answer::Summary => Event::Summarized { key, summary: Self::summary(settings, text.len()), call },
-            Answer::Questions { .. } => {
+            OutputSpec::FollowUp => return None,
+            OutputSpec::Summary => Event::Summarized { key, summary: Self::summary(settings, text.len()), call },
+            OutputSpec::Questions { .. } => {
                 let questions = AgentClarifications {
                     agent_id: settings.id.clone(),
                     agent_name: settings.name.clone(),
@@ -229,17 +229,17 @@ impl<'a> Rehearsal<'a> {
                 };
                 Event::QuestionsAsked { key, questions, call }
             }
-            Answer::Score(kind) => {
+            OutputSpec::Score(kind) => {
                 let evaluation = Evaluation { kind: *kind, score: Some(0.0), threshold: f64::INFINITY };
                 Event::Evaluated { key, evaluation, call: Some(call) }
             }
             // All for the same text: a tie says nothing about the debate to come.
-            Answer::Choice => {
+            OutputSpec::Choice => {
                 let choice = step.inputs.first()?.agent_id.clone();
                 let contribution = contribution(Arc::default(), Some(choice), Metadata::default());
                 Event::Contributed { key, contribution, call: Some(call) }
             }
-            Answer::Word(words) => {
+            OutputSpec::Word(words) => {
                 let word = if demanding { words.last() } else { words.first() }?;
                 if self.debate.stage(key.stage).is_some_and(|stage| stage.in_round) {
                     let metadata = Metadata { choice: Some((*word).to_owned()), ..Metadata::default() };
@@ -249,7 +249,7 @@ impl<'a> Rehearsal<'a> {
                     Event::Polled { key, vote: (*word).to_owned(), reason: String::new(), call }
                 }
             }
-            Answer::Relations => {
+            OutputSpec::Relations => {
                 // Where all is the same the debate is over soon, unless that is challenged.
                 let alike = self.related(step, true, call.clone());
                 if !demanding || leads_to_a_challenge(stage, self.debate.clone(), alike.clone()) {
@@ -258,12 +258,12 @@ impl<'a> Rehearsal<'a> {
                     self.related(step, false, call)
                 }
             }
-            Answer::Challenge => {
+            OutputSpec::Challenge => {
                 let claims = if demanding { vec!["x".repeat(POINT_BYTES); POINTS] } else { Vec::new() };
                 Event::Challenged { key, challenge: Challenge { claims, points: Vec::new() }, call }
             }
-            Answer::Kinds => Event::Observed { key, observations: Vec::new(), call },
-            Answer::Judgement | Answer::Scores(_) => {
+            OutputSpec::Kinds => Event::Observed { key, observations: Vec::new(), call },
+            OutputSpec::Judgement | OutputSpec::Scores(_) => {
                 let judgement = Judgement {
                     pass: key.pass,
                     winner: None,
@@ -276,7 +276,7 @@ impl<'a> Rehearsal<'a> {
                 };
                 Event::Judged { key, judgement, call }
             }
-            Answer::Solution(_) => {
+            OutputSpec::Solution(_) => {
                 let solution = Box::new(Solution { description: text.to_string(), ..Solution::default() });
                 Event::Synthesized { key: Some(key), solution, call: Some(call) }
             }
@@ -298,7 +298,7 @@ impl<'a> Rehearsal<'a> {
 
     /// What each text misses, by the judge of a debate that takes all the calls that it may: a requirement.
     fn missing(&self, step: &Step) -> BTreeMap<AgentId, Vec<String>> {
-        let texts = step.inputs.iter().filter(|_| self.answers.extends && matches!(step.answer, Answer::Scores(_)));
+        let texts = step.inputs.iter().filter(|_| self.answers.extends && matches!(step.answer, OutputSpec::Scores(_)));
         texts.map(|text| (text.agent_id.clone(), vec!["x".repeat(POINT_BYTES)])).collect()
     }
 
@@ -349,38 +349,40 @@ fn establish(stage: &Stage, debate: &mut Debate) -> bool {
 fn leads_to_a_challenge(stage: &Stage, mut debate: Debate, event: Event) -> bool {
     apply(&mut debate, event);
     establish(stage, &mut debate);
-    (stage.steps)(&debate).iter().any(|step| step.answer == Answer::Challenge && debate.settled(&step.key).is_none())
+    (stage.steps)(&debate)
+        .iter()
+        .any(|step| step.answer == OutputSpec::Challenge && debate.settled(&step.key).is_none())
 }
 
 /// What is read of a filler: as many points as are asked for at most, and answers to none, so that lists of points are
 /// as long as they get. `differ` is whether every text decides something else.
-fn filler_reading(yields: Yield, key: &CallKey, differ: bool) -> Reading {
+fn filler_reading(yields: ResultKind, key: &CallKey, differ: bool) -> Reading {
     match (yields, &key.target_agent_id) {
-        (Yield::Critique | Yield::Ballot, Some(_)) => {
+        (ResultKind::Critique | ResultKind::Ballot, Some(_)) => {
             let text = "x".repeat(POINT_BYTES);
             let point = Point { severity: Severity::Major, about: None, text, resolution: None };
             Reading { points: Some(vec![point; POINTS]), ..Reading::default() }
         }
-        (Yield::Proposal, None) => Reading {
+        (ResultKind::Proposal, None) => Reading {
             change: Some(Change { added: 1, removed: 1 }),
             decisions: (1..=DECISIONS).map(|number| decision(differ.then_some(&key.agent_id), number)).collect(),
             ..Reading::default()
         },
-        (Yield::Critique | Yield::Ballot, None)
-        | (Yield::Proposal, Some(_))
+        (ResultKind::Critique | ResultKind::Ballot, None)
+        | (ResultKind::Proposal, Some(_))
         | (
-            Yield::Material
-            | Yield::Team
-            | Yield::Agreement
-            | Yield::Challenge
-            | Yield::Kinds
-            | Yield::Similarity
-            | Yield::Speech
-            | Yield::Questions
-            | Yield::Summary
-            | Yield::Score
-            | Yield::Verdict
-            | Yield::Solution,
+            ResultKind::Material
+            | ResultKind::Team
+            | ResultKind::Agreement
+            | ResultKind::Challenge
+            | ResultKind::Kinds
+            | ResultKind::Similarity
+            | ResultKind::Speech
+            | ResultKind::Questions
+            | ResultKind::Summary
+            | ResultKind::Score
+            | ResultKind::Verdict
+            | ResultKind::Solution,
             _,
         ) => Reading::default(),
     }

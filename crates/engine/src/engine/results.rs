@@ -15,9 +15,9 @@ use dialectic_record::debate::{
     Event, Failure, Metadata, Reading, Round, Shortened, Signal, Solution, StageId, Summary, SummaryMetadata,
     Timestamp,
 };
-use dialectic_record::protocol::{Answer, Cost, Shows, Step, Trigger};
+use dialectic_record::protocol::{BudgetClass, OutputSpec, PromptContext, Step, Trigger};
 
-use super::calls::Arrival;
+use super::calls::Completion;
 use super::windows::excess;
 use super::{Engine, EngineError};
 
@@ -41,7 +41,7 @@ impl Failing {
 
 impl Engine {
     /// Records what a call brought. Says whether what is wanted next has to be asked anew.
-    pub(super) fn take(&mut self, arrival: &Arrival) -> Result<bool, EngineError> {
+    pub(super) fn take(&mut self, arrival: &Completion) -> Result<bool, EngineError> {
         if arrival.result.as_ref().map_or_else(|failed| !failed.error.is_turned_away(), |_| true) {
             self.may_be_billed.store(true, Ordering::Relaxed);
         }
@@ -73,7 +73,7 @@ impl Engine {
             contribution(&settings, step.key.stage, content, target, metadata, answered.reading.clone())
         };
         let event = match &answered.value {
-            Value::Text(text) if step.answer == Answer::Summary => {
+            Value::Text(text) if step.answer == OutputSpec::Summary => {
                 let summary = summary(&settings, text, answered, length);
                 Event::Summarized { key, summary, call }
             }
@@ -86,7 +86,7 @@ impl Engine {
                 Event::Contributed { key, contribution, call: Some(call) }
             }
             Value::Questions(questions) => {
-                let most = if let Answer::Questions { most } = step.answer { most } else { 0 };
+                let most = if let OutputSpec::Questions { most } = step.answer { most } else { 0 };
                 let questions = self.number(&settings, key.pass, most, questions.clone());
                 Event::QuestionsAsked { key, questions, call }
             }
@@ -119,24 +119,24 @@ impl Engine {
                 let solution = Box::new(Solution { shortened, ..solution.as_ref().clone() });
                 Event::Synthesized { key: Some(key), solution, call: Some(call) }
             }
-            Value::Unreadable(error) if matches!(step.answer, Answer::Score(_)) => {
+            Value::Unreadable(error) if matches!(step.answer, OutputSpec::Score(_)) => {
                 self.warn(format!("the judge's score of round {} could not be read: {error}", key.round));
                 self.evaluated(key, None, call)
             }
             Value::Unreadable(error) => {
                 let what = match step.answer {
-                    Answer::Choice | Answer::Word(_) => "the ballot",
-                    Answer::Questions { .. } => "the questions",
-                    Answer::Judgement => "the judgement",
-                    Answer::Scores(_) => "the scores",
-                    Answer::Text
-                    | Answer::Summary
-                    | Answer::Score(_)
-                    | Answer::Relations
-                    | Answer::Challenge
-                    | Answer::Kinds
-                    | Answer::FollowUp
-                    | Answer::Solution(_) => "the answer",
+                    OutputSpec::Choice | OutputSpec::Word(_) => "the ballot",
+                    OutputSpec::Questions { .. } => "the questions",
+                    OutputSpec::Judgement => "the judgement",
+                    OutputSpec::Scores(_) => "the scores",
+                    OutputSpec::Text
+                    | OutputSpec::Summary
+                    | OutputSpec::Score(_)
+                    | OutputSpec::Relations
+                    | OutputSpec::Challenge
+                    | OutputSpec::Kinds
+                    | OutputSpec::FollowUp
+                    | OutputSpec::Solution(_) => "the answer",
                 };
                 let (error, attempts) = (format!("{what} could not be read: {error}"), call.attempts);
                 self.record_failure(
@@ -222,11 +222,11 @@ impl Engine {
     pub(super) fn record_failed_call(&mut self, step: &Step, failed: &FailedCall) -> Result<(), EngineError> {
         if matches!(failed.error, ModelError::OverBudget { .. }) {
             // A vote that is not cast changes what the debate comes to, so it is on record.
-            let is_missed = matches!(step.answer, Answer::Choice | Answer::Word(_));
-            if step.cost == Cost::Extra && is_missed {
+            let is_missed = matches!(step.answer, OutputSpec::Choice | OutputSpec::Word(_));
+            if step.cost == BudgetClass::Extra && is_missed {
                 return self.record_failure(step, Failing::of(failed), None);
             }
-            if step.cost == Cost::Extra {
+            if step.cost == BudgetClass::Extra {
                 let words = self.debate().stage(step.key.stage).map(|stage| stage.words.plural.clone());
                 let what = words.unwrap_or_else(|| step.key.stage.as_str().into());
                 self.warn(format!("the cost limit has no room for {what} of {}", step.key.agent_id));
@@ -255,17 +255,17 @@ impl Engine {
             return *known;
         }
         let can_be_shortened = match whole.step.shows {
-            Shows::Candidates { .. } => matches!(whole.step.answer, Answer::Solution(_)),
-            Shows::WholeDebate | Shows::Record | Shows::AnonymousTranscript { .. } => true,
-            Shows::CandidatesReversed { .. }
-            | Shows::Inputs
-            | Shows::InputsAndHistory
-            | Shows::InputsAndDispute
-            | Shows::Decisions
-            | Shows::Numbered
-            | Shows::OwnTexts
-            | Shows::Transcript
-            | Shows::EarlierRounds => false,
+            PromptContext::Candidates { .. } => matches!(whole.step.answer, OutputSpec::Solution(_)),
+            PromptContext::WholeDebate | PromptContext::Record | PromptContext::AnonymousTranscript { .. } => true,
+            PromptContext::CandidatesReversed { .. }
+            | PromptContext::Inputs
+            | PromptContext::InputsAndHistory
+            | PromptContext::InputsAndDispute
+            | PromptContext::Decisions
+            | PromptContext::Numbered
+            | PromptContext::OwnTexts
+            | PromptContext::Transcript
+            | PromptContext::EarlierRounds => false,
         };
         let agent = self.panel.agent(&whole.step.key.agent_id).map(|agent| &agent.settings);
         let limits = agent.zip(self.debate().settings.as_ref()).map(|(agent, settings)| limits_of(agent, settings));
@@ -288,9 +288,9 @@ impl Engine {
 
     /// Whether a call whose request was too long for its model is made again with half of the debate's texts: the
     /// debate has been paid for.
-    pub(super) fn asks_for_less(&mut self, arrival: &Arrival, failed: &FailedCall) -> bool {
-        let Arrival { step, length, .. } = arrival;
-        let can_be_shortened = matches!(step.answer, Answer::Solution(_) | Answer::FollowUp);
+    pub(super) fn asks_for_less(&mut self, arrival: &Completion, failed: &FailedCall) -> bool {
+        let Completion { step, length, .. } = arrival;
+        let can_be_shortened = matches!(step.answer, OutputSpec::Solution(_) | OutputSpec::FollowUp);
         if !matches!(failed.error, ModelError::ContextExceeded { .. }) || !can_be_shortened {
             return false;
         }

@@ -5,7 +5,7 @@
 //! what the judge reads where it probably is too much, or where a server says that it is.
 
 use crate::agent::limits_of;
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{thousands, tokens};
 use dialectic_llm::{ANSWER_LIMIT, Request, request_bytes};
 use dialectic_record::debate::{AgentSettings, PlannedCall, Settings};
@@ -35,8 +35,8 @@ pub struct WindowError {
 }
 
 impl Diagnostic for WindowError {
-    fn blame(&self) -> Blame {
-        Blame::Arguments
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
     }
 
     fn hint(&self) -> Option<String> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::access::{Environment, known_keys};
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::encoding::{NotUtf8, decode};
 use dialectic_base::figures::thousands;
 use dialectic_base::secrets::{holds_private_key, may_hold_secrets};
@@ -57,8 +57,8 @@ pub enum AttachmentError {
 }
 
 impl Diagnostic for AttachmentError {
-    fn blame(&self) -> Blame {
-        Blame::Arguments
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
     }
 
     fn hint(&self) -> Option<String> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{Provenance, elsewhere};
+use crate::access::{Trust, elsewhere};
 use crate::agent::Panel;
 use crate::engine::{Engine, FollowUpError};
 use dialectic_base::money::Usd;
@@ -60,7 +60,7 @@ impl Runner {
         saved: Saved,
         question: Option<Arc<str>>,
         max_cost: Option<Usd>,
-        provenance: &Provenance,
+        provenance: &Trust,
     ) -> Result<Question, RunnerError> {
         let Saved { mut record, contents, protocol, mut settings, .. } = saved;
         provenance.clone().and_max_cost(max_cost).set_terms(&mut settings, &self.services.environment);

@@ -8,13 +8,15 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
 
-use crate::access::{Provenance, secret_variables};
+use crate::access::{Trust, secret_variables};
 use crate::engine::Gather;
 use crate::process::{Limited, run};
 use crate::tools::{ContextDirectory, outline, readme};
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::models::family;
-use dialectic_record::debate::{AgentId, Debate, Gathered, Material, MaterialSource, Settings, Span, Standings, Yield};
+use dialectic_record::debate::{
+    AgentId, Debate, Gathered, Material, MaterialSource, ResultKind, Settings, Span, Standings,
+};
 use dialectic_record::protocol::Protocol;
 
 use super::Past;
@@ -27,7 +29,7 @@ const COMMAND_BYTES: usize = 16_000;
 #[derive(Clone)]
 pub(super) struct Collector {
     pub(super) past: Option<Arc<dyn Past>>,
-    pub(super) provenance: Provenance,
+    pub(super) provenance: Trust,
     pub(super) withheld: Option<PathBuf>,
     pub(super) keys: KnownKeys,
 }
@@ -59,7 +61,7 @@ impl Collector {
     /// What a debate starts from at least and at most, found out without running anything. Where its protocol collects
     /// nothing there is nothing.
     pub(super) fn foreseen(&self, protocol: &Protocol, settings: &Settings, problem: &str) -> Span<Gathered> {
-        if !protocol.stages.iter().any(|stage| stage.info.yields == Some(Yield::Material)) {
+        if !protocol.stages.iter().any(|stage| stage.info.yields == Some(ResultKind::Material)) {
             return Span { low: Gathered::default(), high: Gathered::default() };
         }
         let low = self.without_commands(settings, problem);

@@ -24,9 +24,9 @@ use std::sync::Arc;
 
 use rand::RngExt;
 
-use crate::access::{Provenance, elsewhere};
+use crate::access::{Trust, elsewhere};
 use crate::engine::{EngineError, ForecastError, WindowError};
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::Usd;
 use dialectic_base::secrets::KnownKeys;
 use dialectic_record::debate::{
@@ -73,14 +73,14 @@ pub struct Spec {
     /// The seed of every shuffle; that of the settings, else one of chance, where there is none.
     pub seed: Option<u32>,
     /// Whose word the settings are.
-    pub provenance: Provenance,
+    pub provenance: Trust,
 }
 
 impl Spec {
     /// A problem to be debated with the user's own settings.
     #[must_use]
     pub fn new(problem: impl Into<Arc<str>>, protocol: &'static Protocol, settings: Settings) -> Self {
-        let (problem, provenance) = (problem.into(), Provenance::of_user());
+        let (problem, provenance) = (problem.into(), Trust::of_user());
         Self { problem, context: None, attachments: [].into(), protocol, settings, seed: None, provenance }
     }
 }
@@ -161,7 +161,7 @@ pub enum RunnerError {
 }
 
 impl Diagnostic for RunnerError {
-    fn blame(&self) -> Blame {
+    fn blame(&self) -> ErrorCategory {
         match self {
             Self::Services(error) => error.blame(),
             Self::Unfit(error) => error.blame(),
@@ -170,7 +170,7 @@ impl Diagnostic for RunnerError {
             Self::Forecast(error) => error.blame(),
             Self::Window(error) => error.blame(),
             Self::Fork { .. } | Self::IsFinished { .. } | Self::NotAnswerable { .. } | Self::NotResumable { .. } => {
-                Blame::Arguments
+                ErrorCategory::Arguments
             }
         }
     }
@@ -225,7 +225,7 @@ impl Runner {
 
     /// What collects what a debate starts from. `withheld` is a file that nobody is shown, and `keys` are those whose
     /// values nobody is.
-    fn collector(&self, withheld: Option<PathBuf>, keys: KnownKeys, provenance: &Provenance) -> Collector {
+    fn collector(&self, withheld: Option<PathBuf>, keys: KnownKeys, provenance: &Trust) -> Collector {
         Collector { past: self.services.past.clone(), provenance: provenance.clone(), withheld, keys }
     }
 
@@ -285,7 +285,7 @@ impl Runner {
     ///
     /// # Errors
     /// When somebody cannot be called.
-    pub fn resume(&self, saved: Saved, provenance: &Provenance) -> Result<Prepared, RunnerError> {
+    pub fn resume(&self, saved: Saved, provenance: &Trust) -> Result<Prepared, RunnerError> {
         let Saved { mut record, contents, protocol, mut settings, most, .. } = saved;
         provenance.set_terms(&mut settings, &self.services.environment);
         record.set_terms(&settings);
@@ -317,7 +317,7 @@ impl Runner {
         &self,
         branch: Branch,
         mut settings: Settings,
-        provenance: &Provenance,
+        provenance: &Trust,
         protocols: &[&'static Protocol],
     ) -> Result<Prepared, RunnerError> {
         let Branch { created, taken_over, at, .. } = branch;
@@ -378,9 +378,9 @@ impl Saved {
 
     /// What it may do by its own word.
     #[must_use]
-    pub fn provenance(&self) -> Provenance {
+    pub fn provenance(&self) -> Trust {
         let journal = self.entry.journal.as_deref().unwrap_or(&self.entry.state);
-        Provenance::of_record(journal, self.debate().prompt_sources.as_ref())
+        Trust::of_record(journal, self.debate().prompt_sources.as_ref())
     }
 }
 
@@ -393,9 +393,9 @@ impl Branch {
 
     /// What the branch may do by the record's own word.
     #[must_use]
-    pub fn provenance(&self) -> Provenance {
+    pub fn provenance(&self) -> Trust {
         let journal = self.entry.journal.as_deref().unwrap_or(&self.entry.state);
-        Provenance::of_record(journal, Some(&self.created.prompt_sources))
+        Trust::of_record(journal, Some(&self.created.prompt_sources))
     }
 }
 

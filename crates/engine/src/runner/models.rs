@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use crate::access::{Environment, Provenance, endpoint};
+use crate::access::{Environment, Trust, endpoint};
 use dialectic_base::provider::OFFLINE;
 use dialectic_llm::ChatModel;
 use dialectic_llm::offline::{Rehearsal, RehearsalOptions};
@@ -28,7 +28,7 @@ impl Models {
         used: impl IntoIterator<Item = &'a str>,
         configured: &BTreeMap<String, ProviderSettings>,
         environment: &Environment,
-        provenance: &Provenance,
+        provenance: &Trust,
         has_limit: bool,
     ) -> Result<Self, ServicesError> {
         let mut models = Self { by_provider: Vec::new() };

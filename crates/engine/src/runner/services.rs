@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::access::{
-    EndpointError, Environment, MissingKeys, Provenance, StrangerError, VariableError, known_keys, missing_keys,
+    EndpointError, Environment, MissingKeys, Trust, TrustError, VariableError, known_keys, missing_keys,
     routed_providers,
 };
 use crate::agent::{Panel, PanelError, price_of, timeouts_of};
 use crate::engine::{BudgetError, check_prices};
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::secrets::KnownKeys;
 use dialectic_llm::openai::{ClientError, HttpClientError};
 use dialectic_llm::{Caller, CallerLimits, ChatModel, InFlight};
@@ -53,7 +53,7 @@ pub enum ServicesError {
     Panel(#[from] PanelError),
     /// What was found in the directory would send or read what is not its own.
     #[error(transparent)]
-    Stranger(#[from] StrangerError),
+    Stranger(#[from] TrustError),
 }
 
 impl ServicesError {
@@ -72,7 +72,7 @@ impl ServicesError {
 }
 
 impl Diagnostic for ServicesError {
-    fn blame(&self) -> Blame {
+    fn blame(&self) -> ErrorCategory {
         self.diagnostic().blame()
     }
 
@@ -105,12 +105,7 @@ impl Services {
     ///
     /// # Errors
     /// When somebody cannot be called, or would be called at a stranger's word. Nothing is paid for yet.
-    pub fn panel(
-        &self,
-        protocol: &Protocol,
-        settings: &Settings,
-        provenance: &Provenance,
-    ) -> Result<Panel, ServicesError> {
+    pub fn panel(&self, protocol: &Protocol, settings: &Settings, provenance: &Trust) -> Result<Panel, ServicesError> {
         let environment = &self.environment;
         check_prices(settings)?;
         let models = if let Some(model) = &self.model {

@@ -12,7 +12,7 @@ use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Books;
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 use dialectic_record::debate::{DebateId, Event, Recorded};
@@ -74,14 +74,14 @@ pub enum SpendingError {
 }
 
 impl Diagnostic for SpendingError {
-    fn blame(&self) -> Blame {
+    fn blame(&self) -> ErrorCategory {
         match self {
             Self::Store(error) => error.blame(),
             Self::Unreadable { .. }
             | Self::Damaged { .. }
             | Self::Newer { .. }
             | Self::Lock { .. }
-            | Self::Held { .. } => Blame::General,
+            | Self::Held { .. } => ErrorCategory::General,
         }
     }
 

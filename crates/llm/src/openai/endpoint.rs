@@ -7,7 +7,7 @@ use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::provider::ApiKind;
 
 use super::http::{CertificateFileError, is_on_this_machine};
@@ -72,8 +72,8 @@ pub enum EndpointError {
 }
 
 impl Diagnostic for EndpointError {
-    fn blame(&self) -> Blame {
-        Blame::Configuration
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Configuration
     }
 }
 

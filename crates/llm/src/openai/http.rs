@@ -7,7 +7,7 @@ use std::time::Duration;
 use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{Certificate, Client, ClientBuilder, Url, redirect, retry};
 
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
 /// A server that takes longer to accept a connection is not reachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,8 +27,8 @@ pub const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
 pub struct HttpClientError(#[from] reqwest::Error);
 
 impl Diagnostic for HttpClientError {
-    fn blame(&self) -> Blame {
-        Blame::General
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::General
     }
 }
 

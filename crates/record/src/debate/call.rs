@@ -54,7 +54,7 @@ impl CallKey {
 
 /// How a call came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
+pub enum CallStatus {
     /// Its result is there.
     Done,
     /// It brought nothing, which is a result too: an agent without questions.

@@ -9,9 +9,9 @@ use dialectic_base::money::Usd;
 use dialectic_base::tool_call::ToolCall;
 
 use super::{
-    AgentClarifications, AgentId, Attachment, CallKey, Challenge, Contribution, Convergence, DebateId, Evaluation,
-    Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, Outcome, PromptSources, Relations, Selection,
-    Settings, Settled, Solution, StageId, StageInfo, StopReason, Summary, Timestamp, Verdict, Voting,
+    AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, Contribution, Convergence, DebateId,
+    Evaluation, Failure, ForkedFrom, Gathered, Judgement, Metadata, Observation, Outcome, PromptSources, Relations,
+    Selection, Settings, Solution, StageId, StageInfo, StopReason, Summary, Timestamp, Verdict, Voting,
 };
 
 /// An event in its place: the content of one journal line.
@@ -457,10 +457,10 @@ impl Event {
 
     /// The call that this event ends, and how: the one place that says so.
     #[must_use]
-    pub fn settles(&self) -> Option<(&CallKey, Settled)> {
+    pub fn settles(&self) -> Option<(&CallKey, CallStatus)> {
         match self {
             Self::QuestionsAsked { key, questions, .. } => {
-                Some((key, if questions.items.is_empty() { Settled::Empty } else { Settled::Done }))
+                Some((key, if questions.items.is_empty() { CallStatus::Empty } else { CallStatus::Done }))
             }
             Self::Summarized { key, .. }
             | Self::Contributed { key, .. }
@@ -470,15 +470,15 @@ impl Event {
             | Self::Related { key, .. }
             | Self::Compared { key, .. }
             | Self::Observed { key, .. }
-            | Self::Synthesized { key: Some(key), .. } => Some((key, Settled::Done)),
+            | Self::Synthesized { key: Some(key), .. } => Some((key, CallStatus::Done)),
             Self::Challenged { key, challenge, .. } => {
-                Some((key, if challenge.is_empty() { Settled::Empty } else { Settled::Done }))
+                Some((key, if challenge.is_empty() { CallStatus::Empty } else { CallStatus::Done }))
             }
             // A score that cannot be read is one that nobody has.
             Self::Evaluated { key, evaluation, call: Some(_) } => {
-                Some((key, if evaluation.score.is_some() { Settled::Done } else { Settled::Failed }))
+                Some((key, if evaluation.score.is_some() { CallStatus::Done } else { CallStatus::Failed }))
             }
-            Self::CallFailed { failure, .. } => Some((&failure.key, Settled::Failed)),
+            Self::CallFailed { failure, .. } => Some((&failure.key, CallStatus::Failed)),
             Self::Created(_)
             | Self::StageEntered { .. }
             | Self::RoundBegun { .. }

@@ -12,7 +12,7 @@ use dialectic_base::money::Usd;
 
 use super::{
     AgentId, CallKey, Contribution, Created, Debate, Event, FORMAT_VERSION, Failure, Judgement, Metadata, Outcome,
-    PanelInfo, Participant, Recorded, Signal, Spent, StageId, StageInfo, Timestamp, Verdict, Yield,
+    PanelInfo, Participant, Recorded, ResultKind, Signal, Spent, StageId, StageInfo, Timestamp, Verdict,
 };
 
 pub const CLARIFICATION: StageId = StageId::new("clarification");
@@ -280,22 +280,22 @@ pub mod pitching {
     pub fn stages() -> Arc<[StageInfo]> {
         [
             StageInfo::new(PITCH, ["pitch", "pitches", "pitching", "pitches", "pitched", "pitch"])
-                .yielding(Yield::Proposal)
+                .yielding(ResultKind::Proposal)
                 .in_round(),
             StageInfo::new(HECKLE, ["heckle", "heckles", "heckling", "heckles", "heckled", "heckle"])
-                .yielding(Yield::Critique)
+                .yielding(ResultKind::Critique)
                 .in_round(),
             StageInfo::new(APPLAUSE, ["applause", "applauses", "applauding", "applauds", "applauded", "applaud"])
-                .yielding(Yield::Ballot)
+                .yielding(ResultKind::Ballot)
                 .in_round(),
             StageInfo::new(INTERLUDE, ["interlude", "interludes", "resting", "rests", "rested", "rest"]),
             StageInfo::new(
                 SHOW_OF_HANDS,
                 ["show of hands", "shows of hands", "raising a hand", "raises a hand", "raised a hand", "raise a hand"],
             )
-            .yielding(Yield::Ballot),
+            .yielding(ResultKind::Ballot),
             StageInfo::new(RULING, ["ruling", "rulings", "deliberating", "deliberates", "deliberated", "deliberate"])
-                .yielding(Yield::Verdict),
+                .yielding(ResultKind::Verdict),
         ]
         .into()
     }

@@ -9,8 +9,8 @@ use dialectic_base::money::Usd;
 use dialectic_base::problem::NO_ANSWER;
 
 use super::{
-    AgentClarifications, AgentId, CallKey, Contribution, CostWarning, Created, CutAnswer, Debate, Event, Extension,
-    Failure, FollowUp, Judgement, ModelUsage, Outcome, Poll, Recorded, Round, Settled, Status, Yield,
+    AgentClarifications, AgentId, CallKey, CallStatus, Contribution, CostWarning, Created, CutAnswer, Debate, Event,
+    Extension, Failure, FollowUp, Judgement, ModelUsage, Outcome, Poll, Recorded, ResultKind, Round, Status,
 };
 
 /// Why a sequence of events is not the record of a debate.
@@ -317,7 +317,7 @@ impl Debate {
         for key in keys {
             self.settled.remove(key);
             self.failures.retain(|failure| failure.key != *key);
-            let is_score = self.stage(key.stage).is_some_and(|stage| stage.yields == Some(Yield::Score));
+            let is_score = self.stage(key.stage).is_some_and(|stage| stage.yields == Some(ResultKind::Score));
             // That nobody has a score followed from the failure.
             if let Some(round) = self.rounds.iter_mut().find(|round| is_score && round.round_number == key.round) {
                 round.evaluation = None;
@@ -336,7 +336,7 @@ impl Debate {
     fn settle(&mut self, event: &Event) {
         if let Some((key, settled)) = event.settles() {
             self.settled.insert(key.clone(), settled);
-            if settled != Settled::Failed {
+            if settled != CallStatus::Failed {
                 // It was asked once more, and this time it went well.
                 self.failures.retain(|failure| failure.key != *key);
             }
@@ -427,7 +427,7 @@ impl Debate {
             key.round == round && stage.is_some_and(|(rank, stage)| stage.is_essential && rank >= reached)
         };
         self.failures.retain(|failure| !again(&failure.key));
-        self.settled.retain(|key, settled| *settled != Settled::Failed || !again(key));
+        self.settled.retain(|key, settled| *settled != CallStatus::Failed || !again(key));
         if let Some(last) = self.rounds.last_mut().filter(|_| in_round) {
             last.timed_out = false;
         }

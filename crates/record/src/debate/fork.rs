@@ -6,7 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentId, DebateId, EMBEDDER, Event, FoldError, Recorded, Settings, Settled, StageId, StageInfo, Yield, fold, stage,
+    AgentId, CallStatus, DebateId, EMBEDDER, Event, FoldError, Recorded, ResultKind, Settings, StageId, StageInfo,
+    fold, stage,
 };
 
 /// A place in a debate to branch off at: before the calls of a stage. Written `2.critique`; `start` is before
@@ -184,13 +185,13 @@ impl Ranks<'_> {
     }
 
     /// The first stage whose results are such.
-    fn yielding(&self, yields: Yield) -> Option<usize> {
+    fn yielding(&self, yields: ResultKind) -> Option<usize> {
         self.0.iter().position(|stage| stage.yields == Some(yields))
     }
 
     /// The stage in which the user is asked.
     fn asking(&self) -> usize {
-        self.yielding(Yield::Questions).unwrap_or(0)
+        self.yielding(ResultKind::Questions).unwrap_or(0)
     }
 
     /// The last stage of a round.
@@ -270,7 +271,7 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
                 current = *round;
                 is_before((*round, 0))
             }
-            Event::Gathered { .. } => ranks.yielding(Yield::Material).is_some_and(|rank| is_before((0, rank))),
+            Event::Gathered { .. } => ranks.yielding(ResultKind::Material).is_some_and(|rank| is_before((0, rank))),
             Event::QuestionAnswered { .. } | Event::QuestionsEnded => is_before((0, ranks.asking())),
             Event::RoundTimedOut { round } => {
                 is_before((*round, ranks.last_essential())) && debate.round(*round).is_some_and(|round| round.timed_out)
@@ -289,9 +290,9 @@ pub fn fork(parent: &[Recorded], point: &ForkPoint) -> Result<Vec<Event>, ForkEr
             | Event::Challenged { key, .. }
             | Event::Observed { key, .. }
             | Event::Judged { key, .. } => is_before((key.round, ranks.of(key.stage))),
-            Event::TeamSelected { .. } => ranks.yielding(Yield::Team).is_some_and(|rank| is_before((0, rank))),
+            Event::TeamSelected { .. } => ranks.yielding(ResultKind::Team).is_some_and(|rank| is_before((0, rank))),
             Event::Measured { round, .. } => {
-                ranks.yielding(Yield::Agreement).is_some_and(|rank| is_before((*round, rank)))
+                ranks.yielding(ResultKind::Agreement).is_some_and(|rank| is_before((*round, rank)))
             }
             // What follows from calls belongs to the stage that the debate was in.
             Event::Voted { .. } | Event::Decided { .. } | Event::Extended { .. } => is_before((current, entered)),
@@ -351,7 +352,7 @@ pub fn check_taken_over(events: &[Event], before: &Settings, settings: &Settings
         settings.agents.iter().find(|agent| agent.id == *id).map(|agent| agent.position)
     };
     for (key, settled) in events.iter().filter_map(Event::settles) {
-        if settled == Settled::Done && position(before, &key.agent_id) != position(settings, &key.agent_id) {
+        if settled == CallStatus::Done && position(before, &key.agent_id) != position(settings, &key.agent_id) {
             return Err(ForkError::OtherSide { agent: key.agent_id.clone() });
         }
     }
@@ -455,16 +456,16 @@ mod tests {
 
     #[test]
     fn a_kind_of_call_is_no_point_but_within_one() {
-        let with = |yields: Option<Yield>, stage: StageInfo| match yields {
+        let with = |yields: Option<ResultKind>, stage: StageInfo| match yields {
             Some(yields) => stage.yielding(yields).in_round(),
             None => stage,
         };
         let stage = |id, yields| with(yields, StageInfo::new(StageId::new(id), [id; 6]));
         let stages = [
             stage("start", None),
-            stage("team", Some(Yield::Team)),
-            stage("murmur", Some(Yield::Speech)).kind_of_call(),
-            stage("speech", Some(Yield::Speech)),
+            stage("team", Some(ResultKind::Team)),
+            stage("murmur", Some(ResultKind::Speech)).kind_of_call(),
+            stage("speech", Some(ResultKind::Speech)),
         ];
         let refused = |point: &str| Ranks(&stages).place(&point.parse().unwrap()).unwrap_err().to_string();
         assert_eq!(

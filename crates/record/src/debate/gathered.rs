@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, Debate, Yield};
+use super::{AgentId, Debate, ResultKind};
 
 /// What was collected before anybody was asked for a solution.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ impl Debate {
     /// so yet.
     #[must_use]
     pub fn starting_from(&self, gathered: &Gathered) -> Self {
-        let gathers = self.stages.iter().any(|stage| stage.yields == Some(Yield::Material));
+        let gathers = self.stages.iter().any(|stage| stage.yields == Some(ResultKind::Material));
         let gathered = self.gathered.clone().or_else(|| gathers.then(|| gathered.clone()));
         Self { gathered, ..self.clone() }
     }

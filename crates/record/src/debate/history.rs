@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AgentId, Contribution, Debate, Metadata, Reading, Round, StageId, Yield};
+use super::{AgentId, Contribution, Debate, Metadata, Reading, ResultKind, Round, StageId};
 
 impl Contribution {
     /// The same text as a contribution of `stage` in the next round, for which nothing was called or paid. `model` is
@@ -21,7 +21,8 @@ impl Debate {
     #[must_use]
     pub fn is_own_text(&self, one: &Contribution, agent: &AgentId) -> bool {
         let (yields, is_target) = (self.yield_of(one), one.target_agent_id.as_ref() == Some(agent));
-        (yields == Some(Yield::Proposal) && one.agent_id == *agent) || (yields == Some(Yield::Critique) && is_target)
+        (yields == Some(ResultKind::Proposal) && one.agent_id == *agent)
+            || (yields == Some(ResultKind::Critique) && is_target)
     }
 
     /// How many characters an agent's own solutions and the critiques of them have in the rounds before `round`.
@@ -71,7 +72,7 @@ impl Debate {
             for (place, one) in round.contributions.iter().enumerate() {
                 let is_same =
                     |before: &&Arc<Contribution>| before.agent_id == one.agent_id && before.content == one.content;
-                let is_free = one.metadata.tokens_used == Some(0) && self.yield_of(one) == Some(Yield::Proposal);
+                let is_free = one.metadata.tokens_used == Some(0) && self.yield_of(one) == Some(ResultKind::Proposal);
                 if is_free && positions.iter().any(is_same) {
                     carried.push((index, place));
                 }
@@ -85,6 +86,6 @@ impl Debate {
     /// Whether a contribution is a text for its own sake, which a ballot is not.
     #[must_use]
     pub fn is_text(&self, one: &Contribution) -> bool {
-        matches!(self.yield_of(one), Some(Yield::Proposal | Yield::Critique | Yield::Speech))
+        matches!(self.yield_of(one), Some(ResultKind::Proposal | ResultKind::Critique | ResultKind::Speech))
     }
 }

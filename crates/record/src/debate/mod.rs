@@ -56,7 +56,7 @@ pub use agreement::{
     RelatedPair, Relation, Relations, Wording,
 };
 pub use attachment::Attachment;
-pub use call::{CallKey, Settled};
+pub use call::{CallKey, CallStatus};
 pub use clarification::{AgentClarifications, Clarification};
 pub use contribution::{Contribution, Metadata};
 pub use defaults::{default_settings, go_offline};
@@ -89,7 +89,7 @@ pub use settings::{
 pub use signal::{Asked, RoundInProgress, Signal};
 pub use similarity::Lexicon;
 pub use solution::{Shortened, Solution};
-pub use stage::{StageId, StageInfo, Words, Yield};
+pub use stage::{ResultKind, StageId, StageInfo, Words};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
     SummaryMetadata,

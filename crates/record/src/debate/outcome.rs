@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use dialectic_base::figures::{list, thousands};
 
-use super::{CallKey, Contribution, Debate, Shortened, StageId, StopReason, Yield};
+use super::{CallKey, Contribution, Debate, ResultKind, Shortened, StageId, StopReason};
 
 /// How a finished debate went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +80,7 @@ impl Outcome {
                 && evaluation.score.is_none()
                 && !debate.failures.iter().any(|of| {
                     let yields = debate.stage(of.key.stage).and_then(|stage| stage.yields);
-                    yields == Some(Yield::Score) && of.key.round == number
+                    yields == Some(ResultKind::Score) && of.key.round == number
                 })
             {
                 reasons.push(format!("the {} score of round {number} could not be read", evaluation.kind.name()));
@@ -147,7 +147,7 @@ fn unreplaced(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
     let last = debate.final_round()?;
     let yields = |stage: StageId| debate.stage(stage).and_then(|stage| stage.yields);
     let mut later = debate.failures.iter().map(|failure| &failure.key).filter(|key| key.round > last.round_number);
-    let failed = later.rfind(|key| yields(key.stage) == Some(Yield::Proposal))?;
+    let failed = later.rfind(|key| yields(key.stage) == Some(ResultKind::Proposal))?;
     let text = debate.positions(last).into_iter().find(|text| text.agent_id == failed.agent_id)?;
     Some((&**text, debate.words(failed.stage).noun))
 }
@@ -155,8 +155,9 @@ fn unreplaced(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
 /// The text that the answer rests on, where others were to decide on its author's texts by a word and nobody did on this
 /// one; and what such a decision is called.
 fn unseen(debate: &Debate) -> Option<(&Contribution, Cow<'static, str>)> {
-    let decides =
-        |stage: StageId| debate.stage(stage).is_some_and(|stage| stage.in_round && stage.yields == Some(Yield::Ballot));
+    let decides = |stage: StageId| {
+        debate.stage(stage).is_some_and(|stage| stage.in_round && stage.yields == Some(ResultKind::Ballot))
+    };
     let last = debate.final_round()?;
     let cast =
         debate.rounds.iter().flat_map(|round| round.contributions.iter().map(move |one| (round.round_number, one)));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use dialectic_base::call::CallRecord;
 
-use super::{AgentId, CallKey, Event, PanelInfo, Poll, Polls, Settled, Signal, Spent, StageId};
+use super::{AgentId, CallKey, CallStatus, Event, PanelInfo, Poll, Polls, Signal, Spent, StageId};
 
 /// How much is kept of the end of an answer on its way, in bytes: more than any line shows.
 const KEPT: usize = 600;
@@ -197,8 +197,8 @@ impl Progress {
             && let Some(progress) = self.progress_of(key.round, key.stage)
         {
             match settled {
-                Settled::Done | Settled::Empty => progress.done += 1,
-                Settled::Failed => progress.failed += 1,
+                CallStatus::Done | CallStatus::Empty => progress.done += 1,
+                CallStatus::Failed => progress.failed += 1,
             }
         }
         self.pay(event.call());

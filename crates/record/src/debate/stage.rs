@@ -72,7 +72,7 @@ pub struct StageInfo {
     pub is_place: bool,
     /// What becomes of its calls; absent where it makes none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub yields: Option<Yield>,
+    pub yields: Option<ResultKind>,
     /// Whether the debate may fail where it fails: then a debate that is resumed tries it again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_essential: bool,
@@ -95,7 +95,7 @@ impl StageInfo {
 
     /// With calls that become `yields`.
     #[must_use]
-    pub const fn yielding(mut self, yields: Yield) -> Self {
+    pub const fn yielding(mut self, yields: ResultKind) -> Self {
         self.yields = Some(yields);
         self
     }
@@ -124,7 +124,7 @@ impl StageInfo {
     /// Whether models are called in it.
     #[must_use]
     pub fn makes_calls(&self) -> bool {
-        self.yields.is_some_and(|yields| !matches!(yields, Yield::Material | Yield::Team))
+        self.yields.is_some_and(|yields| !matches!(yields, ResultKind::Material | ResultKind::Team))
     }
 
     /// As a kind of call that is made within the next stage and is no place itself.
@@ -138,7 +138,7 @@ impl StageInfo {
 /// What a call of a stage can become: the closed list of results that records, reports and views know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Yield {
+pub enum ResultKind {
     /// Texts that the debate starts from. Nobody is called for them.
     Material,
     /// A choice of those who take part. Nobody is called for it.

@@ -11,10 +11,10 @@ use dialectic_base::money::Usd;
 use dialectic_base::provider::OFFLINE;
 
 use super::{
-    AgentClarifications, AgentId, Attachment, CallKey, Challenge, Clarification, Contribution, Convergence, DebateId,
-    Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection, Observation, Outcome, Poll,
-    PromptSources, Relations, Selection, Settings, Settled, Solution, StageId, StageInfo, TerminationKind, Timestamp,
-    Verdict, Voting, Words, Yield, stage,
+    AgentClarifications, AgentId, Attachment, CallKey, CallStatus, Challenge, Clarification, Contribution, Convergence,
+    DebateId, Event, Extension, FollowUp, ForkedFrom, Gathered, Judgement, Ledger, Move, Objection, Observation,
+    Outcome, Poll, PromptSources, Relations, ResultKind, Selection, Settings, Solution, StageId, StageInfo,
+    TerminationKind, Timestamp, Verdict, Voting, Words, stage,
 };
 
 /// A whole debate, as `<id>.json` holds it. Cheap to clone but for its summaries: contributions are shared.
@@ -92,7 +92,7 @@ pub struct Debate {
     pub stages: Arc<[StageInfo]>,
     /// How each call came to its end. Folded from the journal and not part of the file, whose other parts say it too.
     #[serde(skip)]
-    pub settled: HashMap<CallKey, Settled>,
+    pub settled: HashMap<CallKey, CallStatus>,
     /// How audiences voted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub polls: Vec<Poll>,
@@ -490,20 +490,20 @@ impl Debate {
 
     /// What a contribution is, by its stage; none where the record does not know the stage.
     #[must_use]
-    pub fn yield_of(&self, contribution: &Contribution) -> Option<Yield> {
+    pub fn yield_of(&self, contribution: &Contribution) -> Option<ResultKind> {
         self.stage(contribution.stage)?.yields
     }
 
     /// How a call came to its end; none while it has not.
     #[must_use]
-    pub fn settled(&self, key: &CallKey) -> Option<Settled> {
+    pub fn settled(&self, key: &CallKey) -> Option<CallStatus> {
         self.settled.get(key).copied()
     }
 
     /// Whether a call failed for good.
     #[must_use]
     pub fn has_failed(&self, key: &CallKey) -> bool {
-        self.settled(key) == Some(Settled::Failed)
+        self.settled(key) == Some(CallStatus::Failed)
     }
 
     /// The text that a call brought.
@@ -520,7 +520,7 @@ impl Debate {
     #[must_use]
     pub fn positions<'a>(&self, round: &'a Round) -> Vec<&'a Arc<Contribution>> {
         let mut positions: Vec<&Arc<Contribution>> = Vec::new();
-        for one in round.contributions.iter().filter(|one| self.yield_of(one) == Some(Yield::Proposal)) {
+        for one in round.contributions.iter().filter(|one| self.yield_of(one) == Some(ResultKind::Proposal)) {
             match positions.iter_mut().find(|known| known.agent_id == one.agent_id) {
                 Some(known) => *known = one,
                 None => positions.push(one),
@@ -539,7 +539,8 @@ impl Debate {
     /// begun another one.
     #[must_use]
     pub fn final_round(&self) -> Option<&Round> {
-        let is_text = |one: &Arc<Contribution>| matches!(self.yield_of(one), Some(Yield::Proposal | Yield::Speech));
+        let is_text =
+            |one: &Arc<Contribution>| matches!(self.yield_of(one), Some(ResultKind::Proposal | ResultKind::Speech));
         self.rounds.iter().rev().find(|round| round.contributions.iter().any(is_text))
     }
 

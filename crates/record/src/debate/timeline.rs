@@ -10,7 +10,7 @@ use std::time::Duration;
 use dialectic_base::call::CallRecord;
 
 use super::stage::place_of;
-use super::{CallKey, Event, Ledger, Recorded, RoundInProgress, Settled, Signal, StageId, StageInfo};
+use super::{CallKey, CallStatus, Event, Ledger, Recorded, RoundInProgress, Signal, StageId, StageInfo};
 
 /// A signal in its time.
 #[derive(Debug, Clone)]
@@ -226,7 +226,7 @@ fn works(events: &[Recorded], clock: &Clock) -> Vec<Work> {
         }
         let Some((key, settled)) = recorded.event.settles() else { continue };
         let call = recorded.event.call();
-        let carried_over = call.is_none() && settled != Settled::Failed;
+        let carried_over = call.is_none() && settled != CallStatus::Failed;
         let first = begun.remove(&(run, key.clone()));
         // What was taken over from another debate took its time there.
         let copied = call.is_some_and(|call| call.copied);

@@ -1,9 +1,9 @@
 //! The stages that every protocol begins with: the start, questions to the user, and the wait for the answers.
 
-use crate::debate::{AgentSettings, CallKey, Debate, Settled, StageId, StageInfo, Yield};
+use crate::debate::{AgentSettings, CallKey, CallStatus, Debate, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
 
-use super::{Answer, Cost, Next, Row, Stage, Step, Trigger, no_steps, nothing};
+use super::{BudgetClass, Next, OutputSpec, Row, Stage, Step, Trigger, no_steps, nothing};
 
 /// Where every debate starts.
 const INITIALIZATION: StageId = StageId::new("initialization");
@@ -49,7 +49,7 @@ pub const fn clarification(rows: &'static [Row]) -> Stage {
                 "look for questions",
             ],
         )
-        .yielding(Yield::Questions),
+        .yielding(ResultKind::Questions),
         facts: nothing,
         steps: questions,
         outcome: |debate| Ok(if debate.open_questions().next().is_some() { QUESTIONS_PENDING } else { ALL_CLEAR }),
@@ -92,7 +92,7 @@ fn questions(debate: &Debate) -> Vec<Step> {
     let key = |agent: &AgentSettings, pass: u8| CallKey::new(0, CLARIFICATION, &agent.id).pass(pass);
     let answer = |agent: &AgentSettings, pass| debate.settled(&key(agent, pass));
     let is_asked =
-        |agent: &&AgentSettings, pass: u8| !(1..pass).any(|before| answer(agent, before) == Some(Settled::Failed));
+        |agent: &&AgentSettings, pass: u8| !(1..pass).any(|before| answer(agent, before) == Some(CallStatus::Failed));
     let in_pass = |pass: u8| settings.agents.iter().filter(move |agent| is_asked(agent, pass));
     let mut pass = 1;
     // The user is asked only when all have spoken, so that nobody's prompt depends on when a run was killed.
@@ -100,11 +100,11 @@ fn questions(debate: &Debate) -> Vec<Step> {
         && (debate.open_questions().next().is_none()
             || in_pass(pass + 1).any(|agent| answer(agent, pass + 1).is_some()))
         && in_pass(pass).all(|agent| answer(agent, pass).is_some())
-        && in_pass(pass).any(|agent| answer(agent, pass) == Some(Settled::Done))
+        && in_pass(pass).any(|agent| answer(agent, pass) == Some(CallStatus::Done))
     {
         pass += 1;
     }
-    let answer = Answer::Questions { most: rules.clarifications_max_per_agent };
-    let step = |agent| Step::new(key(agent, pass), &CLARIFY, answer.clone()).paid(Cost::Extra);
+    let answer = OutputSpec::Questions { most: rules.clarifications_max_per_agent };
+    let step = |agent| Step::new(key(agent, pass), &CLARIFY, answer.clone()).paid(BudgetClass::Extra);
     in_pass(pass).map(step).collect()
 }

@@ -1,15 +1,15 @@
 //! The default protocol: propose, criticise, refine, in rounds, then a synthesis.
 
 use crate::debate::{
-    AgentSettings, CallKey, Critics, Debate, DebateSettings, Evaluation, Event, Settings, Settled, StageId, StageInfo,
-    StopReason, SynthesisMethod, TerminationKind, TerminationSettings, Yield,
+    AgentSettings, CallKey, CallStatus, Critics, Debate, DebateSettings, Evaluation, Event, ResultKind, Settings,
+    StageId, StageInfo, StopReason, SynthesisMethod, TerminationKind, TerminationSettings,
 };
 use crate::prompt::Prompt;
 
 use super::{
-    Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, all_clear, answers,
-    clarification, complete_or_fallback, initialization, is_last_round, key, no_place, no_steps, nothing, voting,
-    with_failure,
+    Authorship, BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, all_clear,
+    answers, clarification, complete_or_fallback, initialization, is_last_round, key, no_place, no_steps, nothing,
+    voting, with_failure,
 };
 
 const ROUND_MANAGER: StageId = StageId::new("round-manager");
@@ -92,7 +92,7 @@ pub static DIALECTIC: Protocol = Protocol {
                 SUMMARIZATION,
                 ["summary", "summaries", "summarizing", "summarizes", "summarized", "summarize"],
             )
-            .yielding(Yield::Summary)
+            .yielding(ResultKind::Summary)
             .in_round(),
             facts: nothing,
             steps: summaries,
@@ -101,7 +101,7 @@ pub static DIALECTIC: Protocol = Protocol {
         },
         Stage {
             info: StageInfo::new(PROPOSAL, ["proposal", "proposals", "proposing", "proposes", "proposed", "propose"])
-                .yielding(Yield::Proposal)
+                .yielding(ResultKind::Proposal)
                 .in_round()
                 .essential(),
             facts: carried_over,
@@ -114,7 +114,7 @@ pub static DIALECTIC: Protocol = Protocol {
                 CRITIQUE,
                 ["critique", "critiques", "critiquing", "critiques", "critiqued", "critique"],
             )
-            .yielding(Yield::Critique)
+            .yielding(ResultKind::Critique)
             .in_round()
             .essential(),
             facts: nothing,
@@ -124,7 +124,7 @@ pub static DIALECTIC: Protocol = Protocol {
         },
         Stage {
             info: StageInfo::new(REFINEMENT, ["refinement", "refinements", "refining", "refines", "refined", "refine"])
-                .yielding(Yield::Proposal)
+                .yielding(ResultKind::Proposal)
                 .in_round()
                 .essential(),
             facts: nothing,
@@ -137,7 +137,7 @@ pub static DIALECTIC: Protocol = Protocol {
                 EVALUATION,
                 ["evaluation", "evaluations", "evaluating", "evaluates", "evaluated", "evaluate"],
             )
-            .yielding(Yield::Score)
+            .yielding(ResultKind::Score)
             .in_round(),
             facts: missing_score,
             steps: evaluation,
@@ -160,7 +160,7 @@ pub static DIALECTIC: Protocol = Protocol {
                     "summarize earlier rounds",
                 ],
             )
-            .yielding(Yield::Summary)
+            .yielding(ResultKind::Summary)
             .kind_of_call(),
             facts: nothing,
             steps: no_steps,
@@ -169,7 +169,7 @@ pub static DIALECTIC: Protocol = Protocol {
         },
         Stage {
             info: StageInfo::new(VOTE, ["vote", "votes", "voting", "votes", "voted", "vote"])
-                .yielding(Yield::Ballot)
+                .yielding(ResultKind::Ballot)
                 .kind_of_call(),
             facts: nothing,
             steps: no_steps,
@@ -181,7 +181,7 @@ pub static DIALECTIC: Protocol = Protocol {
                 SYNTHESIS,
                 ["synthesis", "syntheses", "synthesizing", "synthesizes", "synthesized", "synthesize"],
             )
-            .yielding(Yield::Solution)
+            .yielding(ResultKind::Solution)
             .essential(),
             facts: |debate| {
                 let by_vote = method(debate) == Some(SynthesisMethod::Voting);
@@ -222,8 +222,8 @@ fn is_summary_due(debate: &Debate, agent: &AgentSettings) -> bool {
 
 fn summaries(debate: &Debate) -> Vec<Step> {
     let due = agents(debate).iter().filter(|agent| is_summary_due(debate, agent));
-    let summary = |agent| Step::new(key(debate, SUMMARIZATION, agent), &SUMMARIZE, Answer::Summary);
-    due.map(|agent| summary(agent).showing(Shows::OwnTexts)).collect()
+    let summary = |agent| Step::new(key(debate, SUMMARIZATION, agent), &SUMMARIZE, OutputSpec::Summary);
+    due.map(|agent| summary(agent).showing(PromptContext::OwnTexts)).collect()
 }
 
 /// The agent's summary of this round, where its prompts have to wait for it.
@@ -247,7 +247,7 @@ fn carried_over(debate: &Debate) -> Vec<Event> {
 
 /// A text that an agent writes.
 fn text(key: CallKey, prompt: &'static Prompt) -> Step {
-    Step::new(key, prompt, Answer::Text).showing(Shows::InputsAndHistory)
+    Step::new(key, prompt, OutputSpec::Text).showing(PromptContext::InputsAndHistory)
 }
 
 fn proposals(debate: &Debate) -> Vec<Step> {
@@ -262,7 +262,7 @@ fn proposals(debate: &Debate) -> Vec<Step> {
 fn enough_proposals(debate: &Debate) -> Result<Trigger, String> {
     let agents = agents(debate);
     let needed = FEWEST_PROPOSALS.min(agents.len());
-    let is_there = |agent: &&AgentSettings| debate.settled(&key(debate, PROPOSAL, agent)) == Some(Settled::Done);
+    let is_there = |agent: &&AgentSettings| debate.settled(&key(debate, PROPOSAL, agent)) == Some(CallStatus::Done);
     let there = agents.iter().filter(is_there).count();
     if there < needed {
         let round = debate.current_round;
@@ -324,10 +324,10 @@ fn positions(debate: &Debate) -> Vec<CallKey> {
     let position = |agent: &AgentSettings| {
         let (proposal, refinement) = (key(debate, PROPOSAL, agent), key(debate, REFINEMENT, agent));
         match (debate.settled(&proposal), debate.settled(&refinement)) {
-            (Some(Settled::Failed), _) => None,
-            (proposed, Some(Settled::Failed)) => proposed.map(|_| proposal),
+            (Some(CallStatus::Failed), _) => None,
+            (proposed, Some(CallStatus::Failed)) => proposed.map(|_| proposal),
             (proposed, None) if timed_out => proposed.map(|_| proposal),
-            (_, Some(Settled::Done | Settled::Empty) | None) => Some(refinement),
+            (_, Some(CallStatus::Done | CallStatus::Empty) | None) => Some(refinement),
         }
     };
     agents(debate).iter().filter_map(position).collect()
@@ -350,9 +350,9 @@ fn evaluation(debate: &Debate) -> Vec<Step> {
         TerminationKind::Convergence => &SCORE_CONVERGENCE,
         TerminationKind::Quality => &SCORE_QUALITY,
     };
-    let score = Step::new(key(debate, EVALUATION, &settings.judge), prompt, Answer::Score(kind));
-    let shows = Shows::Candidates { salt: salt::EVALUATION + debate.current_round };
-    vec![score.after(positions(debate)).showing(shows).paid(Cost::Decision)]
+    let score = Step::new(key(debate, EVALUATION, &settings.judge), prompt, OutputSpec::Score(kind));
+    let shows = PromptContext::Candidates { salt: salt::EVALUATION + debate.current_round };
+    vec![score.after(positions(debate)).showing(shows).paid(BudgetClass::Decision)]
 }
 
 /// No score is made up for one that nobody gave.
@@ -399,9 +399,9 @@ fn closing(debate: &Debate) -> Vec<Step> {
         SynthesisMethod::Judge => judged(debate, settings, None),
         SynthesisMethod::Merge => {
             let solution =
-                Step::new(key(debate, SYNTHESIS, &settings.judge), &MERGE, Answer::Solution(Authorship::Amended));
-            let shows = Shows::Candidates { salt: salt::MERGE };
-            vec![solution.after(final_positions(debate)).showing(shows).paid(Cost::Closing)]
+                Step::new(key(debate, SYNTHESIS, &settings.judge), &MERGE, OutputSpec::Solution(Authorship::Amended));
+            let shows = PromptContext::Candidates { salt: salt::MERGE };
+            vec![solution.after(final_positions(debate)).showing(shows).paid(BudgetClass::Closing)]
         }
         SynthesisMethod::Voting => match &debate.voting {
             Some(voting) if voting.winner.is_none() => {
@@ -435,11 +435,12 @@ fn final_positions(debate: &Debate) -> Vec<CallKey> {
 /// The judge writes the solution, behind its summary of what came before where there is much of it.
 fn judged(debate: &Debate, settings: &Settings, notice: Option<String>) -> Vec<Step> {
     let summary = judge_summary(debate);
-    let solution = Step::new(key(debate, SYNTHESIS, &settings.judge), &SYNTHESIZE, Answer::Solution(Authorship::Judge))
-        .after(summary.iter().map(|step| step.key.clone()))
-        .showing(Shows::WholeDebate)
-        .paid(Cost::Closing)
-        .saying(notice);
+    let solution =
+        Step::new(key(debate, SYNTHESIS, &settings.judge), &SYNTHESIZE, OutputSpec::Solution(Authorship::Judge))
+            .after(summary.iter().map(|step| step.key.clone()))
+            .showing(PromptContext::WholeDebate)
+            .paid(BudgetClass::Closing)
+            .saying(notice);
     summary.into_iter().chain([solution]).collect()
 }
 
@@ -449,8 +450,8 @@ fn judge_summary(debate: &Debate) -> Option<Step> {
     let rules = &judge.summarization;
     let is_due = debate.settled(&key).is_some()
         || (debate.judge_summary.is_none() && rules.enabled && debate.earlier_text_length() >= rules.threshold.max(1));
-    let summary = Step::new(key, &SUMMARIZE_EARLIER, Answer::Summary);
-    is_due.then(|| summary.showing(Shows::EarlierRounds).paid(Cost::Closing))
+    let summary = Step::new(key, &SUMMARIZE_EARLIER, OutputSpec::Summary);
+    is_due.then(|| summary.showing(PromptContext::EarlierRounds).paid(BudgetClass::Closing))
 }
 
 fn answered(debate: &Debate) -> Result<Trigger, String> {

@@ -3,7 +3,7 @@
 use crate::debate::{CallKey, Debate, StageId, StageInfo};
 use crate::prompt::Prompt;
 
-use super::{Answer, Cost, Shows, Step};
+use super::{BudgetClass, OutputSpec, PromptContext, Step};
 
 /// What answers to such questions are called for.
 const FOLLOW_UP: StageId = StageId::new("follow-up");
@@ -22,5 +22,5 @@ pub const fn follow_up_info() -> StageInfo {
 pub fn follow_up(debate: &Debate, number: u8) -> Option<Step> {
     let judge = &debate.settings.as_ref()?.judge.id;
     let key = CallKey::new(0, FOLLOW_UP, judge).pass(number);
-    Some(Step::new(key, &ANSWER, Answer::FollowUp).showing(Shows::Record).paid(Cost::Closing))
+    Some(Step::new(key, &ANSWER, OutputSpec::FollowUp).showing(PromptContext::Record).paid(BudgetClass::Closing))
 }

@@ -1,6 +1,6 @@
 //! A motion, one against one: speeches in turn, each constructive followed by a cross-examination.
 
-use crate::debate::{AgentSettings, CallKey, Debate, Position, StageId, StageInfo, Yield};
+use crate::debate::{AgentSettings, CallKey, Debate, Position, ResultKind, StageId, StageInfo};
 use crate::prompt::Prompt;
 
 use super::motion::{
@@ -56,7 +56,7 @@ pub static LINCOLN_DOUGLAS: Protocol = Protocol {
 /// A kind of call that is made between the openings.
 const fn within_opening(id: StageId, words: [&'static str; 6]) -> Stage {
     Stage {
-        info: StageInfo::new(id, words).yielding(Yield::Speech).in_round().in_turn().essential().kind_of_call(),
+        info: StageInfo::new(id, words).yielding(ResultKind::Speech).in_round().in_turn().essential().kind_of_call(),
         facts: nothing,
         steps: no_steps,
         outcome: no_place,

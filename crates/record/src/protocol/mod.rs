@@ -35,9 +35,9 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::debate::{AgentSettings, CallKey, Debate, Event, Settings, Settled, StageId, StageInfo};
+use crate::debate::{AgentSettings, CallKey, CallStatus, Debate, Event, Settings, StageId, StageInfo};
 use crate::prompt::Prompt;
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
 pub use arena::ARENA;
 pub use clarification::{CLARIFY, all_clear, answers, clarification, initialization};
@@ -49,7 +49,7 @@ pub use motion::side;
 pub use oxford::{FloorVote, OXFORD, floor_vote};
 pub use review::{REVIEW, author_and_reviewers};
 pub use roundtable::ROUNDTABLE;
-pub use step::{Answer, Authorship, Cost, Shows, Step};
+pub use step::{Authorship, BudgetClass, OutputSpec, PromptContext, Step};
 pub use verdict::{criteria, criteria_or};
 
 /// The protocols of this program, the default one first.
@@ -90,8 +90,8 @@ pub struct Unfit {
 }
 
 impl Diagnostic for Unfit {
-    fn blame(&self) -> Blame {
-        Blame::Arguments
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
     }
 
     fn hint(&self) -> Option<String> {
@@ -206,7 +206,8 @@ impl Protocol {
         let last_before = self.stages[..self.stages.len() - 1].iter().rposition(|stage| stage.info.is_place);
         let is_behind = |input: &CallKey| is_closing && place(input.stage) <= last_before;
         let has_ended = |input| debate.settled(input).is_some() || is_over(input).unwrap_or_else(|| is_behind(input));
-        let is_chosen_from = matches!(step.shows, Shows::Candidates { .. } | Shows::CandidatesReversed { .. });
+        let is_chosen_from =
+            matches!(step.shows, PromptContext::Candidates { .. } | PromptContext::CandidatesReversed { .. });
         step.inputs.iter().all(has_ended)
             && (!is_chosen_from || step.inputs.iter().any(|input| debate.contribution(input).is_some()))
     }
@@ -280,7 +281,7 @@ pub fn no_place(_: &Debate) -> Result<Trigger, String> {
 pub fn complete_or_fallback(debate: &Debate, stage: StageId, trigger: Trigger) -> Trigger {
     let round = debate.current_round;
     let failed =
-        |key: &CallKey, settled: Settled| key.round == round && key.stage == stage && settled == Settled::Failed;
+        |key: &CallKey, settled: CallStatus| key.round == round && key.stage == stage && settled == CallStatus::Failed;
     if debate.settled.iter().any(|(key, settled)| failed(key, *settled)) { Trigger::FALLBACK } else { trigger }
 }
 

@@ -1,11 +1,13 @@
 //! What debates on a motion have in common: sides, rounds of speeches, an opening and a closing.
 
-use crate::debate::{AgentId, AgentSettings, CallKey, Debate, Position, Settings, Settled, StageId, StageInfo, Yield};
+use crate::debate::{
+    AgentId, AgentSettings, CallKey, CallStatus, Debate, Position, ResultKind, Settings, StageId, StageInfo,
+};
 use crate::prompt::Prompt;
 
 use super::{
-    Answer, LINCOLN_DOUGLAS, Next, OXFORD, ROUNDTABLE, Row, Shows, Stage, Step, Trigger, Unfit, complete_or_fallback,
-    key, nothing,
+    LINCOLN_DOUGLAS, Next, OXFORD, OutputSpec, PromptContext, ROUNDTABLE, Row, Stage, Step, Trigger, Unfit,
+    complete_or_fallback, key, nothing,
 };
 
 pub use super::verdict::{DEFAULT_CRITERIA, criteria, debaters};
@@ -89,7 +91,7 @@ pub(super) const fn opening(info: StageInfo, steps: fn(&Debate) -> Vec<Step>) ->
 /// What is known of [`opening`].
 pub(super) const fn opening_info() -> StageInfo {
     let words = ["opening", "openings", "opening", "opens", "opened", "open"];
-    StageInfo::new(OPENING, words).yielding(Yield::Speech).in_round().essential()
+    StageInfo::new(OPENING, words).yielding(ResultKind::Speech).in_round().essential()
 }
 
 /// The rounds between: everybody answers the others.
@@ -109,7 +111,7 @@ pub(super) const fn rebuttal(info: StageInfo) -> Stage {
 /// What is known of [`rebuttal`].
 pub(super) const fn rebuttal_info() -> StageInfo {
     let words = ["rebuttal", "rebuttals", "rebutting", "rebuts", "rebutted", "rebut"];
-    StageInfo::new(REBUTTAL, words).yielding(Yield::Speech).in_round().essential()
+    StageInfo::new(REBUTTAL, words).yielding(ResultKind::Speech).in_round().essential()
 }
 
 /// The last round: everybody says what the debate has come to.
@@ -126,7 +128,7 @@ pub(super) const fn closing(info: StageInfo, rows: &'static [Row]) -> Stage {
 /// What is known of [`closing`].
 pub(super) const fn closing_info() -> StageInfo {
     let words = ["closing", "closings", "closing", "closes", "closed", "close"];
-    StageInfo::new(CLOSING, words).yielding(Yield::Speech).in_round().essential()
+    StageInfo::new(CLOSING, words).yielding(ResultKind::Speech).in_round().essential()
 }
 
 /// One speech of each speaker in the present round. In a stage in turn each hears those before it.
@@ -142,7 +144,7 @@ pub(super) fn speeches(debate: &Debate, stage: StageId, prompt: &'static Prompt)
 }
 
 pub(super) fn speech(key: CallKey, inputs: Vec<CallKey>, prompt: &'static Prompt) -> Step {
-    Step::new(key, prompt, Answer::Text).after(inputs).showing(Shows::Transcript)
+    Step::new(key, prompt, OutputSpec::Text).after(inputs).showing(PromptContext::Transcript)
 }
 
 fn is_next_to_last_round(debate: &Debate) -> bool {
@@ -153,7 +155,7 @@ fn is_next_to_last_round(debate: &Debate) -> bool {
 fn opened(debate: &Debate) -> Result<Trigger, String> {
     let Some(settings) = &debate.settings else { return Err("the debate has no settings".to_owned()) };
     let has_opened = |agent: &&AgentSettings| {
-        debate.settled(&CallKey::new(debate.current_round, OPENING, &agent.id)) == Some(Settled::Done)
+        debate.settled(&CallKey::new(debate.current_round, OPENING, &agent.id)) == Some(CallStatus::Done)
     };
     for (position, where_to) in [(Position::For, "for"), (Position::Against, "against")] {
         let mut speakers = on_side(settings, position).peekable();

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::debate::{AgentId, AgentSettings, CallKey, Debate, Poll, Position, Settings, StageId, StageInfo, Yield};
+use crate::debate::{
+    AgentId, AgentSettings, CallKey, Debate, Poll, Position, ResultKind, Settings, StageId, StageInfo,
+};
 use crate::prompt::Prompt;
 use dialectic_base::markdown::{cell, inline};
 
@@ -12,8 +14,8 @@ use super::motion::{
 };
 use super::verdict::{JUDGE, VERDICT, verdict};
 use super::{
-    Answer, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, Unfit, all_clear, answers, clarification,
-    initialization, key, nothing,
+    BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear,
+    answers, clarification, initialization, key, nothing,
 };
 
 const POLL_BEFORE: StageId = StageId::new("poll-before");
@@ -53,9 +55,9 @@ pub static OXFORD: Protocol = Protocol {
                     "vote before the debate",
                 ],
             )
-            .yielding(Yield::Ballot),
+            .yielding(ResultKind::Ballot),
             facts: nothing,
-            steps: |debate| poll(debate, POLL_BEFORE, Shows::Inputs, &[]),
+            steps: |debate| poll(debate, POLL_BEFORE, PromptContext::Inputs, &[]),
             outcome: |_| Ok(POLLED),
             rows: &[Row(POLLED, Next::Begin(OPENING))],
         },
@@ -74,9 +76,9 @@ pub static OXFORD: Protocol = Protocol {
                     "vote after the debate",
                 ],
             )
-            .yielding(Yield::Ballot),
+            .yielding(ResultKind::Ballot),
             facts: nothing,
-            steps: |debate| poll(debate, POLL_AFTER, Shows::Transcript, &closings(debate)),
+            steps: |debate| poll(debate, POLL_AFTER, PromptContext::Transcript, &closings(debate)),
             outcome: |_| Ok(POLLED),
             rows: &[Row(POLLED, Next::Go(VERDICT))],
         },
@@ -106,11 +108,11 @@ fn closings(debate: &Debate) -> Vec<CallKey> {
 }
 
 /// The audience votes, after it has heard `inputs` and all rounds before.
-fn poll(debate: &Debate, stage: StageId, shows: Shows, inputs: &[CallKey]) -> Vec<Step> {
+fn poll(debate: &Debate, stage: StageId, shows: PromptContext, inputs: &[CallKey]) -> Vec<Step> {
     let audience = debate.settings.iter().flat_map(|settings| on_side(settings, Position::Neutral));
     let step = |voter| {
-        let vote = Step::new(key(debate, stage, voter), &VOTE, Answer::Word(&[FOR, AGAINST, UNDECIDED]));
-        vote.after(inputs.to_vec()).showing(shows).paid(Cost::Extra)
+        let vote = Step::new(key(debate, stage, voter), &VOTE, OutputSpec::Word(&[FOR, AGAINST, UNDECIDED]));
+        vote.after(inputs.to_vec()).showing(shows).paid(BudgetClass::Extra)
     };
     audience.map(step).collect()
 }

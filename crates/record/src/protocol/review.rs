@@ -1,10 +1,10 @@
 //! One writes, the others demand: a draft that is rewritten until its reviewers accept it.
 
-use crate::debate::{AgentSettings, CallKey, Debate, Settings, Settled, StageId, StageInfo, Yield};
+use crate::debate::{AgentSettings, CallKey, CallStatus, Debate, ResultKind, Settings, StageId, StageInfo};
 use crate::prompt::Prompt;
 
 use super::{
-    Answer, Authorship, CLARIFY, Cost, Next, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear, answers,
+    Authorship, BudgetClass, CLARIFY, Next, OutputSpec, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear, answers,
     clarification, initialization, is_last_round, key, nothing, with_failure,
 };
 
@@ -48,7 +48,7 @@ pub static REVIEW: Protocol = Protocol {
         answers(),
         Stage {
             info: StageInfo::new(DRAFT, ["draft", "drafts", "drafting", "drafts", "drafted", "draft"])
-                .yielding(Yield::Proposal)
+                .yielding(ResultKind::Proposal)
                 .in_round()
                 .essential(),
             facts: nothing,
@@ -58,7 +58,7 @@ pub static REVIEW: Protocol = Protocol {
         },
         Stage {
             info: StageInfo::new(REWRITE, ["rewrite", "rewrites", "rewriting", "rewrites", "rewrote", "rewrite"])
-                .yielding(Yield::Proposal)
+                .yielding(ResultKind::Proposal)
                 .in_round()
                 .essential(),
             facts: nothing,
@@ -68,7 +68,7 @@ pub static REVIEW: Protocol = Protocol {
         },
         Stage {
             info: StageInfo::new(REVIEW_STAGE, ["review", "reviews", "reviewing", "reviews", "reviewed", "review"])
-                .yielding(Yield::Ballot)
+                .yielding(ResultKind::Ballot)
                 .in_round()
                 .essential(),
             facts: nothing,
@@ -81,7 +81,7 @@ pub static REVIEW: Protocol = Protocol {
                 SYNTHESIS,
                 ["assessment", "assessments", "assessing", "assesses", "assessed", "assess"],
             )
-            .yielding(Yield::Solution)
+            .yielding(ResultKind::Solution)
             .essential(),
             facts: nothing,
             steps: assessment,
@@ -122,7 +122,7 @@ fn text_of(debate: &Debate, round: u32) -> Option<CallKey> {
 /// The last text of the author that is there.
 fn last_text(debate: &Debate) -> Option<CallKey> {
     let texts = (1..=debate.current_round).rev().filter_map(|round| text_of(debate, round));
-    texts.into_iter().find(|text| debate.settled(text) == Some(Settled::Done))
+    texts.into_iter().find(|text| debate.settled(text) == Some(CallStatus::Done))
 }
 
 /// Each reviewer's call of a round.
@@ -152,7 +152,7 @@ fn own_text(debate: &Debate, stage: StageId, prompt: &'static Prompt) -> Vec<Ste
     let before = round.checked_sub(1).filter(|before| *before > 0);
     let inputs =
         before.into_iter().flat_map(|before| text_of(debate, before).into_iter().chain(demands_of(debate, before)));
-    vec![Step::new(key, prompt, Answer::Text).after(inputs)]
+    vec![Step::new(key, prompt, OutputSpec::Text).after(inputs)]
 }
 
 fn drafted(debate: &Debate) -> Result<Trigger, String> {
@@ -171,7 +171,7 @@ fn review(debate: &Debate) -> Vec<Step> {
     }
     let Some(text) = text_of(debate, round).filter(|text| !debate.has_failed(text)) else { return Vec::new() };
     let answered = demands_of(debate, round.saturating_sub(1));
-    let step = |key| Step::new(key, &WRITE_REVIEW, Answer::Word(&[ACCEPT, DEMAND])).after([text.clone()]);
+    let step = |key| Step::new(key, &WRITE_REVIEW, OutputSpec::Word(&[ACCEPT, DEMAND])).after([text.clone()]);
     reviews_of(debate, round).into_iter().map(|key| step(key).after(answered.clone())).collect()
 }
 
@@ -189,7 +189,7 @@ fn reviewed(debate: &Debate) -> Trigger {
 /// The last draft closes the debate where no other one came.
 fn rewritten(debate: &Debate) -> Trigger {
     let round = debate.current_round;
-    let is_there = text_of(debate, round).is_some_and(|text| debate.settled(&text) == Some(Settled::Done));
+    let is_there = text_of(debate, round).is_some_and(|text| debate.settled(&text) == Some(CallStatus::Done));
     match (is_there, is_last_round(debate)) {
         (false, _) => Trigger::STOP,
         (true, true) => MAX_ROUNDS_REACHED,
@@ -201,13 +201,13 @@ fn rewritten(debate: &Debate) -> Trigger {
 fn assessment(debate: &Debate) -> Vec<Step> {
     let (Some(settings), Some(text)) = (&debate.settings, last_text(debate)) else { return Vec::new() };
     let mut reviews = reviews_of(debate, text.round);
-    reviews.retain(|review| debate.settled(review) == Some(Settled::Done));
+    reviews.retain(|review| debate.settled(review) == Some(CallStatus::Done));
     if reviews.is_empty() {
         reviews = demands_of(debate, text.round.saturating_sub(1));
     }
-    let answer = Answer::Solution(Authorship::Kept(text.clone()));
+    let answer = OutputSpec::Solution(Authorship::Kept(text.clone()));
     let assessment = Step::new(key(debate, SYNTHESIS, &settings.judge), &ASSESS, answer);
-    vec![assessment.after([text]).after(reviews).paid(Cost::Closing)]
+    vec![assessment.after([text]).after(reviews).paid(BudgetClass::Closing)]
 }
 
 fn assessed(debate: &Debate) -> Result<Trigger, String> {

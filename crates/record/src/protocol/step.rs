@@ -14,11 +14,11 @@ pub struct Step {
     /// What is said.
     pub prompt: &'static Prompt,
     /// Which texts are shown.
-    pub shows: Shows,
+    pub shows: PromptContext,
     /// What has to come back.
-    pub answer: Answer,
+    pub answer: OutputSpec,
     /// How it is paid.
-    pub cost: Cost,
+    pub cost: BudgetClass,
     /// Said when it starts, where it is out of the ordinary.
     pub notice: Option<String>,
 }
@@ -26,8 +26,16 @@ pub struct Step {
 impl Step {
     /// A call that waits for nothing and is part of a complete round.
     #[must_use]
-    pub fn new(key: CallKey, prompt: &'static Prompt, answer: Answer) -> Self {
-        Self { key, inputs: Vec::new(), prompt, shows: Shows::Inputs, answer, cost: Cost::Round, notice: None }
+    pub fn new(key: CallKey, prompt: &'static Prompt, answer: OutputSpec) -> Self {
+        Self {
+            key,
+            inputs: Vec::new(),
+            prompt,
+            shows: PromptContext::Inputs,
+            answer,
+            cost: BudgetClass::Round,
+            notice: None,
+        }
     }
 
     /// As one that waits for `inputs`.
@@ -39,14 +47,14 @@ impl Step {
 
     /// As one that is shown more than its inputs.
     #[must_use]
-    pub fn showing(mut self, shows: Shows) -> Self {
+    pub fn showing(mut self, shows: PromptContext) -> Self {
         self.shows = shows;
         self
     }
 
     /// As one that is paid in another way.
     #[must_use]
-    pub fn paid(mut self, cost: Cost) -> Self {
+    pub fn paid(mut self, cost: BudgetClass) -> Self {
         self.cost = cost;
         self
     }
@@ -61,7 +69,7 @@ impl Step {
 
 /// Which texts of the debate a call is shown, beside the problem and the clarifications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shows {
+pub enum PromptContext {
     /// None but its inputs.
     Inputs,
     /// Its inputs, and the agent's own history: its summary, or what concerns it in the finished rounds.
@@ -101,7 +109,7 @@ pub enum Shows {
 
 /// What has to come back, and how it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum OutputSpec {
     /// Text, as it comes.
     Text,
     /// Questions to the user, so many at most.
@@ -149,7 +157,7 @@ pub enum Authorship {
 
 /// How a call is paid under a cost limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cost {
+pub enum BudgetClass {
     /// The debate can do without it: it is left out where it does not fit beside all that is to come.
     Extra,
     /// It is part of a complete round. Where it does not fit, the debate closes.

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use crate::debate::{
-    AgentId, AgentSettings, Debate, Event, Judgement, Position, Settings, Solution, StageId, StageInfo, StopReason,
-    Verdict, Yield,
+    AgentId, AgentSettings, Debate, Event, Judgement, Position, ResultKind, Settings, Solution, StageId, StageInfo,
+    StopReason, Verdict,
 };
 use crate::prompt::Prompt;
 use dialectic_base::figures::score;
 use dialectic_base::markdown::{cell, inline};
 
 use super::motion::side;
-use super::{Answer, Cost, Next, Row, Shows, Stage, Step, Trigger, key, oxford, with_failure};
+use super::{BudgetClass, Next, OutputSpec, PromptContext, Row, Stage, Step, Trigger, key, oxford, with_failure};
 
 pub(super) const VERDICT: StageId = StageId::new("verdict");
 
@@ -46,7 +46,7 @@ pub fn criteria_or<'a>(settings: &'a Settings, default: &[&'static str]) -> Vec<
 #[must_use]
 pub fn debaters(debate: &Debate, reversed: bool) -> Vec<&AgentSettings> {
     let said = debate.rounds.iter().flat_map(|round| &round.contributions);
-    let speeches = said.filter(|one| debate.yield_of(one) == Some(Yield::Speech));
+    let speeches = said.filter(|one| debate.yield_of(one) == Some(ResultKind::Speech));
     let spoke: BTreeSet<&AgentId> = speeches.map(|one| &one.agent_id).collect();
     let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
     let mut debaters: Vec<_> = agents.filter(|agent| spoke.contains(&agent.id)).collect();
@@ -60,7 +60,7 @@ pub fn debaters(debate: &Debate, reversed: bool) -> Vec<&AgentSettings> {
 pub(super) const fn verdict() -> Stage {
     Stage {
         info: StageInfo::new(VERDICT, ["verdict", "verdicts", "judging", "judges", "judged", "judge"])
-            .yielding(Yield::Verdict)
+            .yielding(ResultKind::Verdict)
             .essential(),
         facts,
         steps,
@@ -73,10 +73,10 @@ pub(super) const fn verdict() -> Stage {
 fn steps(debate: &Debate) -> Vec<Step> {
     let Some(settings) = &debate.settings else { return Vec::new() };
     let step = |pass, cost| {
-        let judgement = Step::new(key(debate, VERDICT, &settings.judge).pass(pass), &JUDGE, Answer::Judgement);
-        judgement.showing(Shows::AnonymousTranscript { reversed: pass == 2 }).paid(cost)
+        let judgement = Step::new(key(debate, VERDICT, &settings.judge).pass(pass), &JUDGE, OutputSpec::Judgement);
+        judgement.showing(PromptContext::AnonymousTranscript { reversed: pass == 2 }).paid(cost)
     };
-    let (first, second) = (step(1, Cost::Closing), step(2, Cost::Decision));
+    let (first, second) = (step(1, BudgetClass::Closing), step(2, BudgetClass::Decision));
     let is_affordable = debate.stop_reason != Some(StopReason::Budget) || debate.settled(&second.key).is_some();
     match debaters(debate, false).len() {
         0 => Vec::new(),

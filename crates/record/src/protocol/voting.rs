@@ -7,12 +7,12 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use crate::debate::{
-    AgentId, AgentSettings, CallKey, Contribution, Count, Debate, Decider, Dissent, Event, Settled, Solution, StageId,
-    Undecided, Voting, VotingRule,
+    AgentId, AgentSettings, CallKey, CallStatus, Contribution, Count, Debate, Decider, Dissent, Event, Solution,
+    StageId, Undecided, Voting, VotingRule,
 };
 use crate::prompt::Prompt;
 
-use super::{Answer, Cost, Shows, Step, key};
+use super::{BudgetClass, OutputSpec, PromptContext, Step, key};
 
 /// Fewer ballots than this are no vote, however few may vote.
 const LEAST_QUORUM: u32 = 2;
@@ -40,8 +40,8 @@ impl Ballots {
     }
 
     fn step(&self, key: CallKey, candidates: Vec<CallKey>, salt: u32, notice: Option<String>) -> Step {
-        let ballot = Step::new(key, self.prompt, Answer::Choice).after(candidates);
-        ballot.showing(Shows::Candidates { salt }).paid(Cost::Decision).saying(notice)
+        let ballot = Step::new(key, self.prompt, OutputSpec::Choice).after(candidates);
+        ballot.showing(PromptContext::Candidates { salt }).paid(BudgetClass::Decision).saying(notice)
     }
 
     /// The ballots that were cast, the judge's not among them.
@@ -138,8 +138,8 @@ pub fn result(debate: &Debate, ballots: &Ballots) -> Option<Event> {
         let casting = ballots.key(debate, &settings.judge);
         let ballot = match debate.settled(&casting) {
             None => return None,
-            Some(Settled::Failed) => None,
-            Some(Settled::Done | Settled::Empty) => debate.contribution(&casting),
+            Some(CallStatus::Failed) => None,
+            Some(CallStatus::Done | CallStatus::Empty) => debate.contribution(&casting),
         };
         Voting {
             tally,

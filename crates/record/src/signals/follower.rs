@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::debate::{Recorded, Signal};
 
-use super::{Gap, News, Subscription};
+use super::{Gap, Subscription, Update};
 
 /// The events of a debate, read once from the first to the last that is there.
 pub trait EventLog: Send {
@@ -78,13 +78,13 @@ impl Follower {
             }
             match self.subscription.next().await {
                 None => return Ok(None),
-                Some(News::Signal(signal)) => {
+                Some(Update::Signal(signal)) => {
                     if let Signal::Recorded(event) = &*signal {
                         self.last = self.last.max(event.seq);
                     }
                     return Ok(Some(Told::Signal(signal)));
                 }
-                Some(News::Gap(gap)) => {
+                Some(Update::Gap(gap)) => {
                     let Gap { missed, warnings, recorded, .. } = *gap;
                     (self.behind, self.warnings) = (recorded, warnings);
                     if missed > 0 {

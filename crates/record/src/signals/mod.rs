@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use crate::debate::{PanelInfo, Progress, Signal};
 
 pub use follower::{EventLog, Follower, Told};
-pub use subscription::{Gap, News, Subscription};
+pub use subscription::{Gap, Subscription, Update};
 
 use subscription::Queue;
 

@@ -16,7 +16,7 @@ const WARNINGS: usize = 100;
 
 /// What a subscriber is told next.
 #[derive(Debug, Clone)]
-pub enum News {
+pub enum Update {
     /// A signal.
     Signal(Arc<Signal>),
     /// Signals that are left out, because too many waited.
@@ -63,7 +63,7 @@ impl Subscription {
 
     /// The next signal, or the gap before it; nothing when the debate's run has ended and all of it was told. May be
     /// dropped while it waits: nothing is lost then.
-    pub async fn next(&mut self) -> Option<News> {
+    pub async fn next(&mut self) -> Option<Update> {
         loop {
             if let Some(next) = self.0.take() {
                 return next;
@@ -143,13 +143,13 @@ impl Queue {
 
     /// What is next; absent while nothing is there. `Some(None)` is the end.
     #[expect(clippy::option_option, reason = "the one says whether anything is there, the other whether it is the end")]
-    fn take(&self) -> Option<Option<News>> {
+    fn take(&self) -> Option<Option<Update>> {
         let mut contents = self.contents();
         if let Some(gap) = contents.gap.take() {
-            return Some(Some(News::Gap(gap)));
+            return Some(Some(Update::Gap(gap)));
         }
         match contents.waiting.pop_front() {
-            Some(signal) => Some(Some(News::Signal(signal))),
+            Some(signal) => Some(Some(Update::Signal(signal))),
             None => contents.closed.then_some(None),
         }
     }

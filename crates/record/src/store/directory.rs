@@ -12,7 +12,7 @@ use rand::RngExt;
 use serde_json::Value;
 
 use crate::debate::{Debate, DebateId, FORMAT_VERSION};
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
 use super::older::{complete, mend};
 use super::regular::{is_special, open_regular};
@@ -93,8 +93,8 @@ pub enum StateFileError {
 }
 
 impl Diagnostic for StateFileError {
-    fn blame(&self) -> Blame {
-        Blame::Arguments
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
     }
 
     fn hint(&self) -> Option<String> {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::debate::{FORMAT_VERSION, Recorded};
 use crate::protocol::Upgrade;
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
 use super::line::{LineFault, MOST_ZEROS, is_cut, open, read_line, seal};
 use super::regular::{is_special, open_regular};
@@ -139,11 +139,11 @@ pub enum JournalError {
 }
 
 impl Diagnostic for JournalError {
-    fn blame(&self) -> Blame {
+    fn blame(&self) -> ErrorCategory {
         if self.is_damage() || matches!(self, Self::Newer { .. } | Self::NotAFile { .. }) {
-            Blame::Arguments
+            ErrorCategory::Arguments
         } else {
-            Blame::General
+            ErrorCategory::General
         }
     }
 

@@ -19,7 +19,7 @@ mod verify;
 use std::path::PathBuf;
 
 use crate::debate::{DebateId, FoldError};
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 
 pub use directory::{Directory, Entry, Listed, ShortNames, StateFileError, read_state};
 pub use journal::{Contents, Journal, JournalError, JournalMark, JournalReader, read_journal};
@@ -146,7 +146,7 @@ pub enum StoreError {
 }
 
 impl Diagnostic for StoreError {
-    fn blame(&self) -> Blame {
+    fn blame(&self) -> ErrorCategory {
         match self {
             Self::Journal(error) => error.blame(),
             Self::State(error) => error.blame(),
@@ -157,12 +157,12 @@ impl Diagnostic for StoreError {
             | Self::Pattern { .. }
             | Self::NoMatch { .. }
             | Self::Search { .. }
-            | Self::Elsewhere { .. } => Blame::Arguments,
+            | Self::Elsewhere { .. } => ErrorCategory::Arguments,
             Self::Directory { .. }
             | Self::List { .. }
             | Self::Write { .. }
             | Self::Remove { .. }
-            | Self::Fold { .. } => Blame::General,
+            | Self::Fold { .. } => ErrorCategory::General,
         }
     }
 

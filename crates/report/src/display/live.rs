@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle};
 use dialectic_base::figures::{clock, counted, named_cost, short_cost, sum_of_tokens};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{
-    AgentId, Busy, CallInFlight, CallKey, Progress, StageId, StageInfo, StageProgress, Yield,
+    AgentId, Busy, CallInFlight, CallKey, Progress, ResultKind, StageId, StageInfo, StageProgress,
 };
 
 use super::plan::Plan;
@@ -329,7 +329,7 @@ fn doing(progress: &Progress, busy: &Busy<'_>) -> String {
 /// What the calls of a stage are about when they are about several agents: the solutions that come last before it.
 fn targets(stages: &[StageInfo], stage: StageId) -> &str {
     let before = stages.iter().take_while(|before| before.id != stage);
-    let proposal = before.filter(|before| before.yields == Some(Yield::Proposal)).last();
+    let proposal = before.filter(|before| before.yields == Some(ResultKind::Proposal)).last();
     proposal.map_or("agents", |proposal| &proposal.words.plural)
 }
 

@@ -87,7 +87,7 @@ mod tests {
         let player = tokio::spawn(async move { play(moments, Speed::Max, &signals).await });
         let mut taken = 0;
         while let Some(news) = subscription.next().await {
-            assert!(matches!(news, dialectic_record::signals::News::Signal(_)), "{news:?}");
+            assert!(matches!(news, dialectic_record::signals::Update::Signal(_)), "{news:?}");
             taken += 1;
         }
         assert_eq!(taken, 10_000);

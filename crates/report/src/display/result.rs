@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use dialectic_base::figures::{counted, score};
 use dialectic_record::debate::{
     AgentId, Argument, CallKey, Challenge, Convergence, Event, Observation, PanelInfo, Polls, Relation, Relations,
-    Verdict, Yield,
+    ResultKind, Verdict,
 };
 
 /// What an event says of who is for what, or who won; nothing where it says no such thing. `name` is how people are
@@ -43,7 +43,7 @@ pub(super) fn result_line<'a>(
             Some(format!("{}: {}", by(key), result(judgement.winner.as_ref(), &judgement.scores, name)))
         }
         Event::Decided { verdict } => {
-            let stage = panel.stages.iter().find(|stage| stage.yields == Some(Yield::Verdict));
+            let stage = panel.stages.iter().find(|stage| stage.yields == Some(ResultKind::Verdict));
             let noun = stage.map_or("verdict", |stage| &stage.words.noun);
             let how = stability(verdict).map(|how| format!(", {how}")).unwrap_or_default();
             Some(format!("{noun}: {}{how}", result(verdict.winner.as_ref(), &verdict.scores, name)))

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use dialectic_base::figures::{UNKNOWN, cost, counted, duration, score, sum_of_tokens, thousands, tokens};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{
-    AgentId, AgentPromptSource, Contribution, Debate, Failure, ModelUsage, Poll, PromptOrigin, Round, Settings,
-    Verdict, Voting, Yield,
+    AgentId, AgentPromptSource, Contribution, Debate, Failure, ModelUsage, Poll, PromptOrigin, ResultKind, Round,
+    Settings, Verdict, Voting,
 };
 
 use super::result::stability;
@@ -160,7 +160,7 @@ fn verdict_text(verdict: &Verdict) -> String {
 fn what(debate: &Debate, contribution: &Contribution) -> String {
     let mut what = one_line(&debate.words(contribution.stage).noun);
     if let Some(target) = &contribution.target_agent_id {
-        let preposition = if debate.yield_of(contribution) == Some(Yield::Ballot) { "for" } else { "of" };
+        let preposition = if debate.yield_of(contribution) == Some(ResultKind::Ballot) { "for" } else { "of" };
         let _ = write!(what, " {preposition} {}", one_line(target.as_str()));
     }
     if let Some(choice) = &contribution.metadata.choice {

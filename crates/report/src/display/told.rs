@@ -10,8 +10,8 @@ use console::{measure_text_width, truncate_str};
 use dialectic_base::figures::{counted, duration, named_cost, score, sum_of_tokens, thousands};
 use dialectic_base::sanitize::one_line;
 use dialectic_record::debate::{
-    AgentId, CallKey, Contribution, Convergence, Decider, Evaluation, Event, PanelInfo, Progress, Settled, Signal,
-    Spent, StopReason, Tally, Undecided, Voting, Yield,
+    AgentId, CallKey, CallStatus, Contribution, Convergence, Decider, Evaluation, Event, PanelInfo, Progress,
+    ResultKind, Signal, Spent, StopReason, Tally, Undecided, Voting,
 };
 
 use super::result::{challenged, observed, related, result, result_line, swayed};
@@ -221,7 +221,7 @@ fn rule(title: &str, mut parts: Vec<Part>, columns: usize) -> String {
 
 /// `vote: System Architect wins 2 to 1`
 fn counted_votes(panel: &PanelInfo, voting: &Voting) -> String {
-    let stage = panel.stages.iter().find(|stage| stage.yields == Some(Yield::Ballot));
+    let stage = panel.stages.iter().find(|stage| stage.yields == Some(ResultKind::Ballot));
     let noun = stage.map_or("ballot", |stage| &stage.words.noun);
     let mut tally: Vec<String> = voting.tally.iter().map(|(id, votes)| format!("{} {votes}", panel.name(id))).collect();
     tally.sort();
@@ -346,7 +346,7 @@ impl<'a> Call<'a> {
             | Event::Rated { .. }
             | Event::Tagged { .. } => return None,
         };
-        let went_well = settled != Settled::Failed;
+        let went_well = settled != CallStatus::Failed;
         let latency_ms = record.map(|call| call.latency_ms);
         Some(Self { key, about, went_well, latency_ms, said: one_line(&said), is_quotation, text })
     }

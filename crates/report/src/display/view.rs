@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use dialectic_base::sanitize::sanitize;
 use dialectic_record::debate::{Event, Forecast, Progress, Signal};
-use dialectic_record::signals::{News, Subscription, now};
+use dialectic_record::signals::{Subscription, Update, now};
 
 use super::live::{Controls, FRAME_INTERVAL, LiveBlock, TerminalSize, block};
 use super::markdown::render_markdown;
@@ -199,7 +199,7 @@ async fn show(
             }
         };
         match news {
-            Some(News::Signal(signal)) => {
+            Some(Update::Signal(signal)) => {
                 progress.see(&signal, now());
                 reporter.show(&progress, &signal);
                 if signals.is_empty() {
@@ -207,7 +207,7 @@ async fn show(
                     signals.gather(GATHERING).await;
                 }
             }
-            Some(News::Gap(gap)) => {
+            Some(Update::Gap(gap)) => {
                 progress = gap.progress;
                 reporter.skip(&progress, gap.warnings.iter());
                 reporter.flush();

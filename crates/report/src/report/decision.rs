@@ -13,7 +13,7 @@ use dialectic_base::figures::{counted, named_cost, score};
 use dialectic_base::markdown::{fenced, heading, inline};
 use dialectic_base::problem::{NO_ANSWER, major_requirements};
 use dialectic_base::sanitize::{one_line, sanitize};
-use dialectic_record::debate::{Answered, Decision, Ledger, Objection, Round, Yield};
+use dialectic_record::debate::{Answered, Decision, Ledger, Objection, ResultKind, Round};
 
 use super::prose::{RENDERED_BYTES, gist, leads, options as markdown_options, plain};
 use super::stages::sections;
@@ -124,7 +124,7 @@ fn options(view: &View<'_>) -> Vec<String> {
         texts().filter(|one| one.agent_id == agent.id && debate.yield_of(one) == Some(yields)).collect::<Vec<_>>()
     };
     let option = |agent: &Participant| {
-        let (proposals, speeches) = (of(agent, Yield::Proposal), of(agent, Yield::Speech));
+        let (proposals, speeches) = (of(agent, ResultKind::Proposal), of(agent, ResultKind::Speech));
         // What is addressed to somebody asks or answers, and is not the speaker's own case.
         let case = speeches.iter().find(|one| one.target_agent_id.is_none());
         // A proposal is replaced by the next one; of speeches, the first says what the others defend.

@@ -10,7 +10,7 @@ use dialectic_base::markdown::{heading, inline};
 use dialectic_base::problem::NO_ANSWER;
 use dialectic_record::debate::{
     AgentId, Argument, CallKey, Challenge, Contribution, Convergence, Debate, Gathered, Material, Metadata,
-    Observation, Selection, StageId, TeamCandidate, Yield,
+    Observation, ResultKind, Selection, StageId, TeamCandidate,
 };
 
 use super::View;
@@ -44,9 +44,9 @@ pub struct Said<'a> {
 #[must_use]
 pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
     let debate = view.debate;
-    let stage = |yields: Yield| first(debate, yields).map(|stage| stage.id);
+    let stage = |yields: ResultKind| first(debate, yields).map(|stage| stage.id);
     let closing =
-        |yields: Yield| debate.stages.iter().rfind(|stage| stage.yields == Some(yields)).map(|stage| stage.id);
+        |yields: ResultKind| debate.stages.iter().rfind(|stage| stage.yields == Some(yields)).map(|stage| stage.id);
     let text = |round, stage, agent_id: &'a AgentId, content| Said {
         round,
         stage,
@@ -71,31 +71,31 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
             let answer = if answer == NO_ANSWER { "(no answer)" } else { answer };
             format!("- {}\n  - {}\n", inline(&item.question), inline(answer))
         });
-        all.push(text(0, stage(Yield::Questions), &group.agent_id, Cow::Owned(items.collect())));
+        all.push(text(0, stage(ResultKind::Questions), &group.agent_id, Cow::Owned(items.collect())));
     }
-    all.extend(debate.gathered.as_ref().map(|gathered| found(0, Yield::Material, None, material(gathered))));
-    all.extend(debate.selection.as_ref().map(|selection| found(0, Yield::Team, None, team(view, selection))));
+    all.extend(debate.gathered.as_ref().map(|gathered| found(0, ResultKind::Material, None, material(gathered))));
+    all.extend(debate.selection.as_ref().map(|selection| found(0, ResultKind::Team, None, team(view, selection))));
     for round in &debate.rounds {
         let number = round.round_number;
         for summary in round.summaries.iter().flat_map(|summaries| summaries.values()) {
-            all.push(text(number, stage(Yield::Summary), &summary.agent_id, Cow::Borrowed(&*summary.summary)));
+            all.push(text(number, stage(ResultKind::Summary), &summary.agent_id, Cow::Borrowed(&*summary.summary)));
         }
         all.extend(round.contributions.iter().map(|one| of_contribution(view, number, one)));
         if let Some(evaluation) = &round.evaluation {
             let reached = evaluation.score.map_or_else(|| "could not be read".to_owned(), score);
             let line = format!("{}: {reached} ({} are enough)\n", evaluation.kind.name(), score(evaluation.threshold));
-            all.push(text(number, stage(Yield::Score), &view.judge.id, Cow::Owned(line)));
+            all.push(text(number, stage(ResultKind::Score), &view.judge.id, Cow::Owned(line)));
         }
         if !round.observations.is_empty() {
-            all.push(found(number, Yield::Kinds, judge, kinds(view, &round.observations)));
+            all.push(found(number, ResultKind::Kinds, judge, kinds(view, &round.observations)));
         }
         if let Some(convergence) = &round.convergence {
             // Decisions in the same words need no judge.
             let by = judge.filter(|_| round.relations.is_some());
-            all.push(found(number, Yield::Agreement, by, agreement(view, convergence)));
+            all.push(found(number, ResultKind::Agreement, by, agreement(view, convergence)));
         }
         if let Some(challenge) = &round.challenge {
-            all.push(found(number, Yield::Challenge, judge, against(view, challenge)));
+            all.push(found(number, ResultKind::Challenge, judge, against(view, challenge)));
         }
     }
     for poll in &debate.polls {
@@ -105,14 +105,14 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
         }
     }
     if let Some(summary) = &debate.judge_summary {
-        all.push(text(0, closing(Yield::Summary), &view.judge.id, Cow::Borrowed(&*summary.summary)));
+        all.push(text(0, closing(ResultKind::Summary), &view.judge.id, Cow::Borrowed(&*summary.summary)));
     }
     for judgement in &debate.judgements {
-        all.push(text(0, stage(Yield::Verdict), &view.judge.id, Cow::Borrowed(judgement.reasoning.as_str())));
+        all.push(text(0, stage(ResultKind::Verdict), &view.judge.id, Cow::Borrowed(judgement.reasoning.as_str())));
     }
     if let Some(solution) = &debate.final_solution {
         let by = solution.synthesized_by.as_ref().unwrap_or(&view.judge.id);
-        all.push(text(0, closing(Yield::Solution), by, Cow::Borrowed(solution.description.as_str())));
+        all.push(text(0, closing(ResultKind::Solution), by, Cow::Borrowed(solution.description.as_str())));
     }
     all
 }
@@ -202,7 +202,7 @@ fn against(view: &View<'_>, challenge: &Challenge) -> Vec<String> {
 fn of_contribution<'a>(view: &'a View<'a>, round: u32, one: &'a Contribution) -> Said<'a> {
     let content = match &one.metadata.choice {
         Some(choice) => Cow::Owned(format!("**{}**: {}", inline(choice), one.content)),
-        None if view.debate.yield_of(one) == Some(Yield::Ballot) && one.target_agent_id.is_some() => {
+        None if view.debate.yield_of(one) == Some(ResultKind::Ballot) && one.target_agent_id.is_some() => {
             let name = one.target_agent_id.as_ref().map(|id| view.name_of(id)).unwrap_or_default();
             Cow::Owned(format!("**{}**: {}", inline(name), one.content))
         }
@@ -221,7 +221,7 @@ fn of_contribution<'a>(view: &'a View<'a>, round: u32, one: &'a Contribution) ->
 impl Said<'_> {
     /// What its stage brings; nothing where the record does not know the stage.
     #[must_use]
-    pub fn yields(&self, debate: &Debate) -> Option<Yield> {
+    pub fn yields(&self, debate: &Debate) -> Option<ResultKind> {
         debate.stage(self.stage?)?.yields
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use dialectic_base::markdown::truncate;
-use dialectic_record::debate::{Contribution, Debate, Round, StageId, StageInfo, Yield};
+use dialectic_record::debate::{Contribution, Debate, ResultKind, Round, StageId, StageInfo};
 
 /// The colours in the stylesheet, `p1` to this.
 const COLOURS: usize = 8;
@@ -39,7 +39,7 @@ pub(super) struct Mark {
 
 /// The marks of the stages that make calls. Stages with the same name for the same kind of result share one.
 pub(super) struct Marks {
-    marks: Vec<(Mark, Option<Yield>)>,
+    marks: Vec<(Mark, Option<ResultKind>)>,
     places: Vec<(StageId, usize)>,
 }
 
@@ -85,24 +85,24 @@ impl Marks {
         let name = truncate(&debate.words(stage).noun, NAME).to_owned();
         let shared = self.marks.iter().position(|(mark, of)| mark.name == name && *of == yields);
         let place = shared.unwrap_or_else(|| {
-            let answers = debate.stages.iter().any(|stage| stage.yields == Some(Yield::Solution));
+            let answers = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Solution));
             let letter = match yields {
-                Some(Yield::Questions) => QUESTION.to_owned(),
-                Some(Yield::Solution) => ANSWER.to_owned(),
+                Some(ResultKind::Questions) => QUESTION.to_owned(),
+                Some(ResultKind::Solution) => ANSWER.to_owned(),
                 Some(
-                    Yield::Material
-                    | Yield::Team
-                    | Yield::Agreement
-                    | Yield::Challenge
-                    | Yield::Kinds
-                    | Yield::Similarity
-                    | Yield::Summary
-                    | Yield::Proposal
-                    | Yield::Critique
-                    | Yield::Speech
-                    | Yield::Ballot
-                    | Yield::Score
-                    | Yield::Verdict,
+                    ResultKind::Material
+                    | ResultKind::Team
+                    | ResultKind::Agreement
+                    | ResultKind::Challenge
+                    | ResultKind::Kinds
+                    | ResultKind::Similarity
+                    | ResultKind::Summary
+                    | ResultKind::Proposal
+                    | ResultKind::Critique
+                    | ResultKind::Speech
+                    | ResultKind::Ballot
+                    | ResultKind::Score
+                    | ResultKind::Verdict,
                 )
                 | None => self.free_letter(&name, answers),
             };
@@ -161,10 +161,10 @@ pub(super) fn sections<'v>(debate: &'v Debate, round: &'v Round) -> Vec<Section<
         if done.contains(&stage.id) {
             continue;
         }
-        if stage.yields == Some(Yield::Speech) {
+        if stage.yields == Some(ResultKind::Speech) {
             let speeches: Vec<&Contribution> =
-                all().filter(|one| debate.yield_of(one) == Some(Yield::Speech)).collect();
-            let held_in = debate.stages.iter().filter(|stage| stage.yields == Some(Yield::Speech));
+                all().filter(|one| debate.yield_of(one) == Some(ResultKind::Speech)).collect();
+            let held_in = debate.stages.iter().filter(|stage| stage.yields == Some(ResultKind::Speech));
             done.extend(held_in.map(|stage| stage.id));
             sections.extend(speeches.chunk_by(|one, next| one.stage == next.stage).map(|turn| held(debate, turn)));
             continue;
@@ -201,13 +201,13 @@ fn is_missed(debate: &Debate, round: &Round, stage: &StageInfo) -> bool {
     let is_of_group = |one: &Arc<Contribution>| group.iter().any(|stage| stage.id == one.stage);
     stage.in_round
         && stage.is_essential
-        && matches!(stage.yields, Some(Yield::Proposal | Yield::Critique))
+        && matches!(stage.yields, Some(ResultKind::Proposal | ResultKind::Critique))
         && !group.is_empty()
         && !round.contributions.iter().any(is_of_group)
 }
 
 /// The first stage with that result.
-pub(super) fn first(debate: &Debate, yields: Yield) -> Option<&StageInfo> {
+pub(super) fn first(debate: &Debate, yields: ResultKind) -> Option<&StageInfo> {
     debate.stages.iter().find(|stage| stage.yields == Some(yields))
 }
 
@@ -215,39 +215,39 @@ pub(super) fn first(debate: &Debate, yields: Yield) -> Option<&StageInfo> {
 pub(super) fn voting(debate: &Debate) -> Option<&StageInfo> {
     let cast = debate.rounds.iter().rev().flat_map(|round| &round.contributions);
     let mut ballots = cast.filter(|one| is_ballot(debate, one) && one.metadata.choice.is_none());
-    ballots.next().and_then(|ballot| debate.stage(ballot.stage)).or_else(|| first(debate, Yield::Ballot))
+    ballots.next().and_then(|ballot| debate.stage(ballot.stage)).or_else(|| first(debate, ResultKind::Ballot))
 }
 
 /// What the answer of the debate is called.
 pub(super) fn answer(debate: &Debate) -> &str {
-    let stage = first(debate, Yield::Solution).or_else(|| first(debate, Yield::Verdict));
+    let stage = first(debate, ResultKind::Solution).or_else(|| first(debate, ResultKind::Verdict));
     stage.map_or("solution", |stage| &stage.words.noun)
 }
 
 /// Whether a contribution is a ballot.
 pub(super) fn is_ballot(debate: &Debate, one: &Contribution) -> bool {
-    debate.yield_of(one) == Some(Yield::Ballot)
+    debate.yield_of(one) == Some(ResultKind::Ballot)
 }
 
 /// What joins a call to whom it is about: a critique *of*, a vote *for* somebody, a speech *addressed to* somebody.
 pub(super) fn preposition(debate: &Debate, stage: StageId) -> &'static str {
     match debate.stage(stage).and_then(|stage| stage.yields) {
-        Some(Yield::Ballot) => "for",
-        Some(Yield::Speech) => "addressed to",
+        Some(ResultKind::Ballot) => "for",
+        Some(ResultKind::Speech) => "addressed to",
         Some(
-            Yield::Material
-            | Yield::Team
-            | Yield::Agreement
-            | Yield::Challenge
-            | Yield::Kinds
-            | Yield::Similarity
-            | Yield::Questions
-            | Yield::Summary
-            | Yield::Proposal
-            | Yield::Critique
-            | Yield::Score
-            | Yield::Verdict
-            | Yield::Solution,
+            ResultKind::Material
+            | ResultKind::Team
+            | ResultKind::Agreement
+            | ResultKind::Challenge
+            | ResultKind::Kinds
+            | ResultKind::Similarity
+            | ResultKind::Questions
+            | ResultKind::Summary
+            | ResultKind::Proposal
+            | ResultKind::Critique
+            | ResultKind::Score
+            | ResultKind::Verdict
+            | ResultKind::Solution,
         )
         | None => "of",
     }
@@ -299,9 +299,9 @@ mod tests {
         R ruling p5
         E encore p6
         ");
-        let named = |id, noun| StageInfo::new(StageId::new(id), [noun; 6]).yielding(Yield::Speech);
+        let named = |id, noun| StageInfo::new(StageId::new(id), [noun; 6]).yielding(ResultKind::Speech);
         let alike = [named("a", "as"), named("b", "sea"), named("c", "sea"), named("d", "sees"), named("e", "")];
-        let solved = named("f", "fix").yielding(Yield::Solution);
+        let solved = named("f", "fix").yielding(ResultKind::Solution);
         assert_eq!(
             marked(&with(alike.into_iter().chain([solved]).collect()), &[]),
             ["S as p1", "E sea p2", "S sees p3", "  p4", "A fix p5"]
@@ -352,7 +352,7 @@ mod tests {
         assert_eq!(headings(pitching::stages(), &[("heckle", "a"), ("pitch", "a")]), ["Pitches 1", "Heckles 1"]);
         let writing = |id, plural| {
             let stage = StageInfo::new(StageId::new(id), [id, plural, id, id, id, id]);
-            stage.yielding(Yield::Proposal).in_round().essential()
+            stage.yielding(ResultKind::Proposal).in_round().essential()
         };
         let review = [writing("draft", "drafts"), writing("rewrite", "rewrites")];
         assert_eq!(headings(review.clone().into(), &[]), ["Drafts 0"]);
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn speeches_stay_in_the_order_in_which_they_were_held() {
         let speech = |id: &'static str| {
-            StageInfo::new(StageId::new(id), [id, "speeches", id, id, id, id]).yielding(Yield::Speech)
+            StageInfo::new(StageId::new(id), [id, "speeches", id, id, id, id]).yielding(ResultKind::Speech)
         };
         let stages: Arc<[StageInfo]> = ["silence", "answer", "opening", "closing"].map(speech).into();
         let said = [("opening", "a"), ("answer", "b"), ("opening", "b"), ("opening", "c"), ("answer", "a")];

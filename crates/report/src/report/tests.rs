@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use dialectic_record::debate::{Debate, Recorded, StageId, StageInfo, Yield};
+use dialectic_record::debate::{Debate, Recorded, ResultKind, StageId, StageInfo};
 
 use super::*;
 
-fn stage(id: &'static str, noun: &'static str, plural: &'static str, yields: Yield) -> StageInfo {
+fn stage(id: &'static str, noun: &'static str, plural: &'static str, yields: ResultKind) -> StageInfo {
     StageInfo::new(StageId::new(id), [noun, plural, noun, noun, noun, noun]).yielding(yields)
 }
 
@@ -58,10 +58,10 @@ fn assert_says(text: &str, parts: &[&str]) {
 #[test]
 fn an_invented_protocol_is_reported_in_its_own_words() {
     let stages = [
-        stage("pitch", "pitch", "pitches", Yield::Proposal).in_round().essential(),
-        stage("jury", "review", "reviews", Yield::Ballot).in_round(),
-        stage("hands", "show of hands", "shows of hands", Yield::Ballot),
-        stage("wrap", "wrap-up", "wrap-ups", Yield::Solution),
+        stage("pitch", "pitch", "pitches", ResultKind::Proposal).in_round().essential(),
+        stage("jury", "review", "reviews", ResultKind::Ballot).in_round(),
+        stage("hands", "show of hands", "shows of hands", ResultKind::Ballot),
+        stage("wrap", "wrap-up", "wrap-ups", ResultKind::Solution),
     ];
     let mut review = said("b", "jury", None, "1. It is too long.");
     review["metadata"] = json!({"choice": "rewrite", "confidence": 80});
@@ -159,11 +159,11 @@ fn an_invented_protocol_is_reported_in_its_own_words() {
 /// A debate on a motion in an invented protocol.
 fn motion(stable: bool) -> Debate {
     let stages = [
-        stage("early", "early show of hands", "early shows of hands", Yield::Ballot),
-        stage("plea", "plea", "pleas", Yield::Speech).in_round(),
-        stage("heckle", "heckle", "heckles", Yield::Speech).in_round(),
-        stage("late", "late show of hands", "late shows of hands", Yield::Ballot),
-        stage("ruling", "ruling", "rulings", Yield::Verdict),
+        stage("early", "early show of hands", "early shows of hands", ResultKind::Ballot),
+        stage("plea", "plea", "pleas", ResultKind::Speech).in_round(),
+        stage("heckle", "heckle", "heckles", ResultKind::Speech).in_round(),
+        stage("late", "late show of hands", "late shows of hands", ResultKind::Ballot),
+        stage("ruling", "ruling", "rulings", ResultKind::Verdict),
     ];
     let judged = |pass: u8, winner: &str, a: f64, b: f64, reasoning: &str| {
         json!({"pass": pass, "winner": winner, "scores": {"a": a, "b": b}, "criteria": {"wit": "A has more of it."},
@@ -219,13 +219,13 @@ fn a_debate_on_a_motion_is_reported_with_polls_speeches_and_verdict() {
     *c*, early show of hands:
 
     ```text
-    Because.
+    ChoiceReason.
     ```
 
     *c*, late show of hands:
 
     ```text
-    Because.
+    ChoiceReason.
     ```
 
     ### Ruling
@@ -306,7 +306,7 @@ fn a_debate_on_a_motion_is_reported_with_polls_speeches_and_verdict() {
             "It was against that gained most.",
             "for 1 0 -1 against 0 2 +2 undecided 1 0 -1",
             "e not counted for no vote",
-            "c · Late show of hands: against Because.",
+            "c · Late show of hands: against ChoiceReason.",
             "2 b won.",
             "It was stable: the result was the same in both orders of the debaters.",
             "2 b 77.5 80 75 1 a 70.5 61 60",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dialectic_base::provider::OFFLINE;
-use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, Recorded, Settings, StageInfo, Yield};
+use dialectic_record::debate::{AgentId, AgentSettings, Debate, Position, Recorded, ResultKind, Settings, StageInfo};
 
 /// Roles that older files may name; any other role in a file without settings is shown as the first.
 const KNOWN_ROLES: [&str; 7] =
@@ -138,7 +138,7 @@ impl<'a> View<'a> {
 
     /// What the judge scored, in words: whoever spoke, or whoever wrote a solution.
     pub(super) fn judged_words(&self) -> JudgedWords {
-        let speaks = |stage: &StageInfo| stage.yields == Some(Yield::Speech);
+        let speaks = |stage: &StageInfo| stage.yields == Some(ResultKind::Speech);
         if self.debate.stages.iter().any(speaks) {
             JudgedWords { author: "Debater", one: "debater", several: "debaters" }
         } else {

@@ -19,7 +19,7 @@ use dialectic_base::provider::OFFLINE;
 use dialectic_config::{
     EvaluationSettings, EvaluatorSettings, Switch, capture_environment, load_evaluators, offline_evaluator,
 };
-use dialectic_engine::access::{Environment, Provenance, is_elsewhere, missing_keys_of};
+use dialectic_engine::access::{Environment, Trust, is_elsewhere, missing_keys_of};
 use dialectic_engine::agent::timeouts_of;
 use dialectic_engine::runner::Models;
 use dialectic_llm::{Caller, CallerLimits, InFlight, Timeouts, built_in_price};
@@ -123,7 +123,7 @@ fn panel(
         used().map(|(_, provider)| provider),
         &settings.providers,
         environment,
-        &Provenance::of_user(),
+        &Trust::of_user(),
         false,
     )?;
     let limits = CallerLimits {

@@ -7,7 +7,7 @@ use crate::cli::dialogue::Dialogue;
 use crate::cli::session::{debates, vouched};
 use crate::cli::terminal::Terminal;
 use crate::error::Error;
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::{counted, short_cost};
 use dialectic_base::markdown::truncate;
 use dialectic_base::money::Usd;
@@ -38,8 +38,8 @@ enum NewestError {
 }
 
 impl Diagnostic for NewestError {
-    fn blame(&self) -> Blame {
-        Blame::Arguments
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
     }
 
     fn hint(&self) -> Option<String> {

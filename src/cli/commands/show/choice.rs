@@ -1,8 +1,8 @@
 //! Which texts of a debate are meant.
 
 use crate::cli::args::Part;
-use dialectic_base::diagnostic::{Blame, Diagnostic};
-use dialectic_record::debate::{AgentId, Debate, DebateId, StageId, Yield};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
+use dialectic_record::debate::{AgentId, Debate, DebateId, ResultKind, StageId};
 use dialectic_report::report::{Said, View};
 
 /// Which texts of a debate are shown.
@@ -58,8 +58,8 @@ pub(super) enum ChoiceError {
 }
 
 impl Diagnostic for ChoiceError {
-    fn blame(&self) -> Blame {
-        Blame::Arguments
+    fn blame(&self) -> ErrorCategory {
+        ErrorCategory::Arguments
     }
 
     fn hint(&self) -> Option<String> {
@@ -97,7 +97,7 @@ impl Choice {
             Self::Round(round) => text.round == *round,
             Self::Agent(agent) => text.agent_id == Some(agent) || text.target_agent_id == Some(agent),
             Self::Stage(stage) => text.stage == Some(*stage),
-            Self::Critiques => text.yields(debate) == Some(Yield::Critique),
+            Self::Critiques => text.yields(debate) == Some(ResultKind::Critique),
             Self::All => true,
         }
     }

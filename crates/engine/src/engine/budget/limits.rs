@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use crate::agent::price_of;
 use crate::engine::rehearsal::Foreseen;
 use dialectic_base::call::CallRecord;
-use dialectic_base::diagnostic::{Blame, Diagnostic};
+use dialectic_base::diagnostic::{Diagnostic, ErrorCategory};
 use dialectic_base::figures::list;
 use dialectic_base::money::{Price, Usd};
 use dialectic_llm::ANSWER_LIMIT;
@@ -58,10 +58,10 @@ fn all_rounds(purchase: &Purchase) -> String {
 }
 
 impl Diagnostic for BudgetError {
-    fn blame(&self) -> Blame {
+    fn blame(&self) -> ErrorCategory {
         match self {
-            Self::Unpriced { .. } => Blame::Configuration,
-            Self::TooLow(_) => Blame::Arguments,
+            Self::Unpriced { .. } => ErrorCategory::Configuration,
+            Self::TooLow(_) => ErrorCategory::Arguments,
         }
     }
 
@@ -302,11 +302,11 @@ impl Budget {
 mod tests {
     use super::*;
     use dialectic_record::debate::StageId;
-    use dialectic_record::protocol::Cost;
+    use dialectic_record::protocol::BudgetClass;
 
     fn foreseen(agent: &str, bytes: usize) -> Foreseen {
         let key = CallKey::new(1, StageId::new("proposal"), &AgentId::from(agent));
-        Foreseen { key, cost: Cost::Round, in_round: true, is_second_chance: false, bytes }
+        Foreseen { key, cost: BudgetClass::Round, in_round: true, is_second_chance: false, bytes }
     }
 
     fn payee(least: u32, most: u32) -> Payee {

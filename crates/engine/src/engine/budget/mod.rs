@@ -23,7 +23,7 @@ use dialectic_base::figures::list;
 use dialectic_base::money::Usd;
 use dialectic_llm::{Request, Reserved, request_bytes};
 use dialectic_record::debate::{AgentSettings, CallKey, Debate, Event, Recorded, Settings, Status, StopReason};
-use dialectic_record::protocol::{Answer, Authorship, Cost, Protocol, Step};
+use dialectic_record::protocol::{Authorship, BudgetClass, OutputSpec, Protocol, Step};
 use dialectic_record::store::StoreError;
 
 use super::rehearsal::{Answers, Foreseen, Rehearsal};
@@ -58,7 +58,7 @@ pub(super) struct Budget {
 #[derive(Debug, Clone)]
 pub(super) struct Wanted {
     key: CallKey,
-    cost: Cost,
+    cost: BudgetClass,
     bytes: usize,
     /// Whether it asks for the last time, after an answer that would not do.
     is_second_chance: bool,
@@ -72,21 +72,21 @@ impl Wanted {
         let goes_on = !request.turns.is_empty();
         let is_second_chance = match &step.answer {
             // Tools answer in turns of their own.
-            Answer::Text | Answer::Summary | Answer::FollowUp => false,
+            OutputSpec::Text | OutputSpec::Summary | OutputSpec::FollowUp => false,
             // A solution comes as text; what asks for JSON is after its assessment alone.
-            Answer::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => {
+            OutputSpec::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => {
                 goes_on || request.answer.is_some()
             }
-            Answer::Solution(Authorship::Kept(_))
-            | Answer::Questions { .. }
-            | Answer::Score(_)
-            | Answer::Choice
-            | Answer::Word(_)
-            | Answer::Relations
-            | Answer::Challenge
-            | Answer::Kinds
-            | Answer::Judgement
-            | Answer::Scores(_) => goes_on,
+            OutputSpec::Solution(Authorship::Kept(_))
+            | OutputSpec::Questions { .. }
+            | OutputSpec::Score(_)
+            | OutputSpec::Choice
+            | OutputSpec::Word(_)
+            | OutputSpec::Relations
+            | OutputSpec::Challenge
+            | OutputSpec::Kinds
+            | OutputSpec::Judgement
+            | OutputSpec::Scores(_) => goes_on,
         };
         let (key, cost, bytes) = (step.key.clone(), step.cost, request_bytes(request));
         Self { key, cost, bytes, is_second_chance, offers_tools: !request.tools.is_empty() }
@@ -171,9 +171,9 @@ impl Budget {
     fn kept_beside(&self, wanted: &Wanted, written: Level, spares: bool) -> Usd {
         let none = &[][..];
         let (closing, rest) = match wanted.cost {
-            Cost::Closing if wanted.is_second_chance => return Usd::ZERO,
-            Cost::Closing | Cost::Extra | Cost::Round => (&self.closing[..], &self.rest[..]),
-            Cost::Decision => (&self.closing[..], none),
+            BudgetClass::Closing if wanted.is_second_chance => return Usd::ZERO,
+            BudgetClass::Closing | BudgetClass::Extra | BudgetClass::Round => (&self.closing[..], &self.rest[..]),
+            BudgetClass::Decision => (&self.closing[..], none),
         };
         let is_itself = |call: &&Planned| call.key == wanted.key && !call.is_second_chance && !wanted.offers_tools;
         let spare = if spares { &self.spare[..] } else { none };
@@ -210,10 +210,12 @@ impl Budget {
     /// What an attempt may have when what is kept beside it is less important than it is.
     fn kept_at_least(&self, wanted: &Wanted) -> Option<Usd> {
         match wanted.cost {
-            Cost::Closing => Some(Usd::ZERO),
-            Cost::Round if !wanted.offers_tools => Some(self.need(self.closing.iter(), self.written, Some(wanted))),
+            BudgetClass::Closing => Some(Usd::ZERO),
+            BudgetClass::Round if !wanted.offers_tools => {
+                Some(self.need(self.closing.iter(), self.written, Some(wanted)))
+            }
             // What the debate can do without is not paid from what it needs.
-            Cost::Round | Cost::Extra | Cost::Decision => None,
+            BudgetClass::Round | BudgetClass::Extra | BudgetClass::Decision => None,
         }
     }
 
@@ -244,7 +246,7 @@ impl Budget {
         }
         let lower = |spares| self.level.and_below().find_map(|level| at(level, spares));
         // What the debate could do without gives way to what it needs, but not to its like.
-        let is_needed = wanted.cost != Cost::Extra;
+        let is_needed = wanted.cost != BudgetClass::Extra;
         let least = || self.grant(payee, wanted, Level::LEAST, self.kept_at_least(wanted)?);
         let grant = lower(true).or_else(|| is_needed.then(|| lower(false)).flatten()).or_else(least);
         grant.map_or(Verdict::Refused, Verdict::Granted)
@@ -253,7 +255,7 @@ impl Budget {
     /// Takes a granted call off the list of those that are still needed.
     fn note_granted(&mut self, wanted: &Wanted, level: Level) {
         // Nothing that is kept for reads what the debate could do without.
-        if wanted.cost != Cost::Extra {
+        if wanted.cost != BudgetClass::Extra {
             self.written = self.written.max(level);
         }
         if !wanted.offers_tools {
@@ -459,21 +461,21 @@ impl Outlook {
         for call in rehearsal.rounds(last)? {
             match call.cost {
                 // Some of it may be made beside the last round.
-                Cost::Closing => outlook.closing.push(call),
-                Cost::Round | Cost::Decision | Cost::Extra if call.in_round => {
+                BudgetClass::Closing => outlook.closing.push(call),
+                BudgetClass::Round | BudgetClass::Decision | BudgetClass::Extra if call.in_round => {
                     let place = call.key.round.saturating_sub(first) as usize;
                     if outlook.rounds.len() <= place {
                         outlook.rounds.resize_with(place + 1, Vec::new);
                     }
                     outlook.rounds[place].push(call);
                 }
-                Cost::Extra | Cost::Round | Cost::Decision => outlook.around.push(call),
+                BudgetClass::Extra | BudgetClass::Round | BudgetClass::Decision => outlook.around.push(call),
             }
         }
         let regular = rehearsal.closing(None)?;
-        outlook.decisions.extend(regular.into_iter().filter(|call| call.cost == Cost::Decision));
+        outlook.decisions.extend(regular.into_iter().filter(|call| call.cost == BudgetClass::Decision));
         let early = rehearsal.closing(Some(StopReason::Budget))?;
-        outlook.closing.extend(early.into_iter().filter(|call| call.cost == Cost::Closing));
+        outlook.closing.extend(early.into_iter().filter(|call| call.cost == BudgetClass::Closing));
         Ok(outlook)
     }
 
@@ -483,12 +485,12 @@ impl Outlook {
 
     /// What the debate needs before it closes.
     fn needed(&self) -> Vec<&Foreseen> {
-        self.before_closing().filter(|call| call.cost != Cost::Extra).collect()
+        self.before_closing().filter(|call| call.cost != BudgetClass::Extra).collect()
     }
 
     /// What it could do without.
     fn spare(&self) -> Vec<&Foreseen> {
-        self.before_closing().filter(|call| call.cost == Cost::Extra).collect()
+        self.before_closing().filter(|call| call.cost == BudgetClass::Extra).collect()
     }
 }
 

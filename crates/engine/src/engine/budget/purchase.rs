@@ -4,7 +4,7 @@ use crate::agent::{Panel, SharedPrompt};
 use crate::engine::EngineError;
 use crate::engine::rehearsal::Foreseen;
 use dialectic_record::debate::{Debate, Purchase};
-use dialectic_record::protocol::{Cost, Protocol};
+use dialectic_record::protocol::{BudgetClass, Protocol};
 
 use super::limits::{BudgetError, Level, Planned};
 use super::{Budget, Outlook, Views};
@@ -65,7 +65,8 @@ pub fn purchase(protocol: &'static Protocol, panel: &Panel, debate: &Debate) -> 
 /// without. The first is not in doubt here.
 fn bought(budget: &Budget, all: &Views, current: u32, rounds: u32) -> u32 {
     let upto = |view: &Outlook, rounds: usize, is_whole: bool| {
-        let needed = |calls: &Vec<Foreseen>| calls.iter().filter(|call| call.cost != Cost::Extra).cloned().collect();
+        let needed =
+            |calls: &Vec<Foreseen>| calls.iter().filter(|call| call.cost != BudgetClass::Extra).cloned().collect();
         Outlook {
             rounds: view.rounds.iter().take(rounds).map(needed).collect(),
             further: u32::try_from(rounds.saturating_sub(view.rounds.len())).unwrap_or(u32::MAX),

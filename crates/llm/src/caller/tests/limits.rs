@@ -88,7 +88,7 @@ async fn after_a_refusal_attempts_are_halved_and_each_answer_adds_one() {
 
 #[tokio::test(start_paused = true)]
 async fn a_round_that_is_over_time_begins_no_attempt_and_cuts_none_short() {
-    let silence = || Some(Arc::new(Silence::of_at_most(60 * SECOND)));
+    let silence = || Some(Arc::new(IdleTimeout::of_at_most(60 * SECOND)));
     // What is in flight comes to its end, and its answer ends the silence.
     let mut stage = Stage::new([Act::After(100 * SECOND, text("late"))]);
     stage.caller.silence = silence();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use dialectic_base::severity::Severity;
 
-use super::{AgentId, CallKey, Contribution, Debate, Point, Response, Standing, Yield};
+use super::{AgentId, CallKey, Contribution, Debate, Point, Response, ResultKind, Standing};
 
 mod reads;
 mod shown;
@@ -514,7 +514,7 @@ impl Debate {
         let ledger = Ledger::of(self);
         let is_settled = |author: &AgentId| {
             let critiques = of.contributions.iter().filter(|one| {
-                one.target_agent_id.as_ref() == Some(author) && self.yield_of(one) == Some(Yield::Critique)
+                one.target_agent_id.as_ref() == Some(author) && self.yield_of(one) == Some(ResultKind::Critique)
             });
             let mut read = critiques.map(|one| one.reading.as_ref().is_some_and(|reading| reading.points.is_some()));
             let was_criticised = read.next().is_some_and(|first| first && read.all(|it| it));

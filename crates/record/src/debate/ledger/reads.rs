@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::debate::{
-    CallKey, Contribution, Debate, Raised, ReadAnswers, ReadCritique, Yield, read_answers, read_critique,
+    CallKey, Contribution, Debate, Raised, ReadAnswers, ReadCritique, ResultKind, read_answers, read_critique,
     read_decisions,
 };
 
@@ -47,12 +47,12 @@ impl Reads {
     pub fn of(debate: &Debate, key: &CallKey, inputs: &[CallKey]) -> Option<Self> {
         let yields = debate.stage(key.stage)?.yields?;
         match (&key.target_agent_id, yields) {
-            (Some(target), Yield::Critique | Yield::Ballot) => {
+            (Some(target), ResultKind::Critique | ResultKind::Ballot) => {
                 let ledger = Ledger::seen_by(debate, target, key.round, inputs);
                 let unsettled = ledger.against(target).filter(|one| !one.is_settled());
                 Some(Self::Critique { earlier: unsettled.map(|one| (one.label, one.id.clone())).collect() })
             }
-            (None, Yield::Proposal) => {
+            (None, ResultKind::Proposal) => {
                 let ledger = Ledger::seen_by(debate, &key.agent_id, key.round, inputs);
                 let texts: Vec<_> =
                     inputs.iter().filter_map(|input| Some((input, debate.contribution(input)?))).collect();
@@ -77,22 +77,22 @@ impl Reads {
                 let points: Vec<_> = points.collect();
                 Some(Self::Answers { asked: !critiques.is_empty() || !points.is_empty(), points, before })
             }
-            (None, Yield::Critique | Yield::Ballot)
-            | (Some(_), Yield::Proposal)
+            (None, ResultKind::Critique | ResultKind::Ballot)
+            | (Some(_), ResultKind::Proposal)
             | (
                 _,
-                Yield::Material
-                | Yield::Team
-                | Yield::Agreement
-                | Yield::Challenge
-                | Yield::Kinds
-                | Yield::Similarity
-                | Yield::Speech
-                | Yield::Questions
-                | Yield::Summary
-                | Yield::Score
-                | Yield::Verdict
-                | Yield::Solution,
+                ResultKind::Material
+                | ResultKind::Team
+                | ResultKind::Agreement
+                | ResultKind::Challenge
+                | ResultKind::Kinds
+                | ResultKind::Similarity
+                | ResultKind::Speech
+                | ResultKind::Questions
+                | ResultKind::Summary
+                | ResultKind::Score
+                | ResultKind::Verdict
+                | ResultKind::Solution,
             ) => None,
         }
     }
@@ -184,7 +184,7 @@ impl Debate {
                 let (round, one) =
                     (debate.rounds[at].round_number, Arc::clone(&debate.rounds[at].contributions[place]));
                 // Votes for a text are about it, and no criticism of it.
-                let is_vote = self.yield_of(&one) == Some(Yield::Ballot) && one.metadata.choice.is_none();
+                let is_vote = self.yield_of(&one) == Some(ResultKind::Ballot) && one.metadata.choice.is_none();
                 if one.reading.is_some() || one.metadata.carried_over || is_vote {
                     continue;
                 }
@@ -210,7 +210,7 @@ impl Debate {
         let same = self.rounds[at].contributions[..place].iter().map(|one| (self.rounds[at].round_number, one));
         let mut inputs: Vec<CallKey> = Vec::new();
         for (round, one) in earlier.chain(same) {
-            let is_own = one.agent_id == *author && self.yield_of(one) == Some(Yield::Proposal);
+            let is_own = one.agent_id == *author && self.yield_of(one) == Some(ResultKind::Proposal);
             if is_own {
                 inputs.clear();
             }

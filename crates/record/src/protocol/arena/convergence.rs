@@ -1,12 +1,12 @@
 //! Whether the texts of a round have converged: what they decide is compared, and an agreement can be challenged.
 
-use crate::debate::{AgentSettings, CallKey, Convergence, Debate, Event, Lexicon, Settled};
+use crate::debate::{AgentSettings, CallKey, CallStatus, Convergence, Debate, Event, Lexicon};
 
 use super::texts::{revised, text_before};
 use super::{
-    Answer, CHALLENGE, CONTINUE, CONVERGED, CONVERGENCE, Cost, OBSERVATION, OBSERVE, QUESTION, RELATE,
-    ROUNDS_EXHAUSTED, Shows, Step, Trigger, critiques, has_timed_out, is_last_round, key, proposals, revisions, rules,
-    salt,
+    BudgetClass, CHALLENGE, CONTINUE, CONVERGED, CONVERGENCE, OBSERVATION, OBSERVE, OutputSpec, PromptContext,
+    QUESTION, RELATE, ROUNDS_EXHAUSTED, Step, Trigger, critiques, has_timed_out, is_last_round, key, proposals,
+    revisions, rules, salt,
 };
 
 /// How often an agreement is sent back in a debate.
@@ -20,7 +20,7 @@ fn texts(debate: &Debate) -> Vec<CallKey> {
 /// The same, once none is waited for.
 fn settled_texts(debate: &Debate) -> Option<Vec<CallKey>> {
     let texts = texts(debate);
-    texts.iter().all(|text| debate.settled(text) == Some(Settled::Done)).then_some(texts)
+    texts.iter().all(|text| debate.settled(text) == Some(CallStatus::Done)).then_some(texts)
 }
 
 /// The judge says how decisions relate, where the program cannot; challenges an agreement; and marks the kinds of
@@ -31,17 +31,17 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
     let mut steps: Vec<Step> = rules.observer.then(|| observation(debate, judge)).into_iter().collect();
     let Some(texts) = settled_texts(debate) else { return steps };
     if debate.decisions_of(&texts).are_open() {
-        let relations = Step::new(key(debate, CONVERGENCE, judge), &RELATE, Answer::Relations);
-        steps.push(relations.after(texts.clone()).showing(Shows::Decisions).paid(Cost::Decision));
+        let relations = Step::new(key(debate, CONVERGENCE, judge), &RELATE, OutputSpec::Relations);
+        steps.push(relations.after(texts.clone()).showing(PromptContext::Decisions).paid(BudgetClass::Decision));
     }
     let is_reached = debate
         .round(debate.current_round)
         .and_then(|round| round.convergence.as_ref())
         .is_some_and(Convergence::is_reached);
     if is_reached && rules.trickster && challenges_before(debate) < MOST_CHALLENGES {
-        let shows = Shows::Candidates { salt: salt::CHALLENGE + debate.current_round };
-        let challenge = Step::new(key(debate, CHALLENGE, judge), &QUESTION, Answer::Challenge);
-        steps.push(challenge.after(texts).showing(shows).paid(Cost::Decision));
+        let shows = PromptContext::Candidates { salt: salt::CHALLENGE + debate.current_round };
+        let challenge = Step::new(key(debate, CHALLENGE, judge), &QUESTION, OutputSpec::Challenge);
+        steps.push(challenge.after(texts).showing(shows).paid(BudgetClass::Decision));
     }
     steps
 }
@@ -55,8 +55,8 @@ fn challenges_before(debate: &Debate) -> usize {
 fn observation(debate: &Debate, judge: &AgentSettings) -> Step {
     let said = [proposals, critiques, revisions].into_iter().flat_map(|steps| steps(debate));
     let there = said.map(|step| step.key).filter(|key| !has_timed_out(debate) || debate.settled(key).is_some());
-    let observation = Step::new(key(debate, OBSERVATION, judge), &OBSERVE, Answer::Kinds);
-    observation.after(there).showing(Shows::Numbered).paid(Cost::Extra)
+    let observation = Step::new(key(debate, OBSERVATION, judge), &OBSERVE, OutputSpec::Kinds);
+    observation.after(there).showing(PromptContext::Numbered).paid(BudgetClass::Extra)
 }
 
 /// The figures of the round, once what they rest on is there.
@@ -122,7 +122,7 @@ pub(super) fn outcome(debate: &Debate) -> Trigger {
     // A challenge that nobody could put is none that the agreement has passed.
     let is_free = !rules.trickster
         || challenges_before(debate) >= MOST_CHALLENGES
-        || judge.is_some_and(|judge| debate.settled(&key(debate, CHALLENGE, judge)) == Some(Settled::Empty));
+        || judge.is_some_and(|judge| debate.settled(&key(debate, CHALLENGE, judge)) == Some(CallStatus::Empty));
     match (is_reached && is_free, is_last_round(debate)) {
         (true, _) => CONVERGED,
         (false, true) => ROUNDS_EXHAUSTED,

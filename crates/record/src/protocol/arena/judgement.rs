@@ -6,8 +6,8 @@ use crate::debate::{AgentSettings, CallKey, Debate, Event, Extension, Judgement,
 use super::super::{Authorship, verdict, with_failure};
 use super::texts::standing;
 use super::{
-    Answer, COMPLETE, Cost, EXTEND, FINAL_REFINEMENT, JUDGEMENT, SCORE, SCORING, SOLVE, Shows, Step, Trigger, key,
-    rules, salt,
+    BudgetClass, COMPLETE, EXTEND, FINAL_REFINEMENT, JUDGEMENT, OutputSpec, PromptContext, SCORE, SCORING, SOLVE, Step,
+    Trigger, key, rules, salt,
 };
 
 /// What the judge looks at where `judge.criteria` says nothing.
@@ -49,11 +49,11 @@ fn scorings(debate: &Debate, judge: &AgentSettings, candidates: &[CallKey]) -> V
     let first = first_pass(debate);
     let salt = salt::SCORES + debate.current_round;
     let step = |pass, shows, cost| {
-        let scores = Step::new(key(debate, SCORING, judge).pass(pass), &SCORE, Answer::Scores(&CRITERIA));
+        let scores = Step::new(key(debate, SCORING, judge).pass(pass), &SCORE, OutputSpec::Scores(&CRITERIA));
         scores.after(candidates.to_vec()).showing(shows).paid(cost)
     };
-    let second = step(first + 1, Shows::CandidatesReversed { salt }, Cost::Decision);
-    let first = step(first, Shows::Candidates { salt }, Cost::Closing);
+    let second = step(first + 1, PromptContext::CandidatesReversed { salt }, BudgetClass::Decision);
+    let first = step(first, PromptContext::Candidates { salt }, BudgetClass::Closing);
     // What a cost limit has left is kept for the one judgement that the answer needs.
     let is_affordable = debate.stop_reason != Some(StopReason::Budget) || debate.settled(&second.key).is_some();
     if candidates.len() > 1 && is_affordable { vec![first, second] } else { vec![first] }
@@ -99,9 +99,9 @@ pub(super) fn steps(debate: &Debate) -> Vec<Step> {
             Some(winner) => Authorship::Based(winner),
             None => Authorship::Amended,
         };
-        let shows = Shows::Candidates { salt: salt::SOLUTION + debate.current_round };
-        let solution = Step::new(key(debate, JUDGEMENT, judge), &SOLVE, Answer::Solution(authorship));
-        steps.push(solution.after(candidates).showing(shows).paid(Cost::Closing));
+        let shows = PromptContext::Candidates { salt: salt::SOLUTION + debate.current_round };
+        let solution = Step::new(key(debate, JUDGEMENT, judge), &SOLVE, OutputSpec::Solution(authorship));
+        steps.push(solution.after(candidates).showing(shows).paid(BudgetClass::Closing));
     }
     steps
 }

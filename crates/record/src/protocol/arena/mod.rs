@@ -5,13 +5,15 @@ mod judgement;
 mod team;
 mod texts;
 
-use crate::debate::{AgentSettings, ArenaSettings, CallKey, Debate, Settings, Settled, StageId, StageInfo, Yield};
+use crate::debate::{
+    AgentSettings, ArenaSettings, CallKey, CallStatus, Debate, ResultKind, Settings, StageId, StageInfo,
+};
 use crate::prompt::Prompt;
 
 use super::dialectic::critics_of;
 use super::{
-    Answer, CLARIFY, Cost, Next, Protocol, Row, Shows, Stage, Step, Trigger, Unfit, all_clear, answers, clarification,
-    complete_or_fallback, initialization, key, no_place, no_steps, nothing, voting,
+    BudgetClass, CLARIFY, Next, OutputSpec, PromptContext, Protocol, Row, Stage, Step, Trigger, Unfit, all_clear,
+    answers, clarification, complete_or_fallback, initialization, key, no_place, no_steps, nothing, voting,
 };
 
 use texts::{standing, text_before};
@@ -96,7 +98,7 @@ pub static ARENA: Protocol = Protocol {
                     "gather material",
                 ],
             )
-            .yielding(Yield::Material),
+            .yielding(ResultKind::Material),
             facts: nothing,
             steps: no_steps,
             outcome: |_| Ok(CONTEXT_READY),
@@ -107,7 +109,7 @@ pub static ARENA: Protocol = Protocol {
                 SELECTION,
                 ["team", "teams", "choosing the team", "chooses the team", "chose the team", "choose the team"],
             )
-            .yielding(Yield::Team),
+            .yielding(ResultKind::Team),
             facts: team::selected,
             steps: no_steps,
             outcome: |_| Ok(TEAM_SELECTED),
@@ -115,7 +117,7 @@ pub static ARENA: Protocol = Protocol {
         },
         Stage {
             info: StageInfo::new(PROPOSAL, ["proposal", "proposals", "proposing", "proposes", "proposed", "propose"])
-                .yielding(Yield::Proposal)
+                .yielding(ResultKind::Proposal)
                 .in_round()
                 .essential(),
             facts: nothing,
@@ -128,7 +130,7 @@ pub static ARENA: Protocol = Protocol {
                 CRITIQUE,
                 ["critique", "critiques", "critiquing", "critiques", "critiqued", "critique"],
             )
-            .yielding(Yield::Critique)
+            .yielding(ResultKind::Critique)
             .in_round()
             .essential(),
             facts: nothing,
@@ -138,7 +140,7 @@ pub static ARENA: Protocol = Protocol {
         },
         Stage {
             info: StageInfo::new(REVISION, ["revision", "revisions", "revising", "revises", "revised", "revise"])
-                .yielding(Yield::Proposal)
+                .yielding(ResultKind::Proposal)
                 .in_round()
                 .essential(),
             facts: nothing,
@@ -151,7 +153,7 @@ pub static ARENA: Protocol = Protocol {
                 OBSERVATION,
                 ["observation", "observations", "observing", "observes", "observed", "observe"],
             )
-            .yielding(Yield::Kinds)
+            .yielding(ResultKind::Kinds)
             .in_round()
             .kind_of_call(),
             facts: nothing,
@@ -164,7 +166,7 @@ pub static ARENA: Protocol = Protocol {
                 CHALLENGE,
                 ["challenge", "challenges", "challenging", "challenges", "challenged", "challenge"],
             )
-            .yielding(Yield::Challenge)
+            .yielding(ResultKind::Challenge)
             .in_round()
             .kind_of_call(),
             facts: nothing,
@@ -184,7 +186,7 @@ pub static ARENA: Protocol = Protocol {
                     "compare decisions",
                 ],
             )
-            .yielding(Yield::Agreement)
+            .yielding(ResultKind::Agreement)
             .in_round(),
             facts: convergence::measured,
             steps: convergence::steps,
@@ -207,7 +209,7 @@ pub static ARENA: Protocol = Protocol {
                     "refine for the last time",
                 ],
             )
-            .yielding(Yield::Proposal)
+            .yielding(ResultKind::Proposal)
             .in_round()
             .essential(),
             facts: nothing,
@@ -217,7 +219,7 @@ pub static ARENA: Protocol = Protocol {
         },
         Stage {
             info: StageInfo::new(VOTING, ["vote", "votes", "voting", "votes", "voted", "vote"])
-                .yielding(Yield::Ballot)
+                .yielding(ResultKind::Ballot)
                 .in_round(),
             facts: |debate| voting::result(debate, &ballots(debate)).into_iter().collect(),
             steps: |debate| voting::steps(debate, &ballots(debate)),
@@ -226,7 +228,7 @@ pub static ARENA: Protocol = Protocol {
         },
         Stage {
             info: StageInfo::new(SCORING, ["scoring", "scorings", "scoring", "scores", "scored", "score"])
-                .yielding(Yield::Verdict)
+                .yielding(ResultKind::Verdict)
                 .kind_of_call()
                 .essential(),
             facts: nothing,
@@ -236,7 +238,7 @@ pub static ARENA: Protocol = Protocol {
         },
         Stage {
             info: StageInfo::new(JUDGEMENT, ["judgement", "judgements", "judging", "judges", "judged", "judge"])
-                .yielding(Yield::Solution)
+                .yielding(ResultKind::Solution)
                 .essential(),
             facts: judgement::facts,
             steps: judgement::steps,
@@ -290,7 +292,7 @@ fn is_criticised(debate: &Debate) -> bool {
 
 /// A text that an agent writes.
 fn text(key: CallKey, inputs: Vec<CallKey>, prompt: &'static Prompt) -> Step {
-    Step::new(key, prompt, Answer::Text).after(inputs).showing(Shows::InputsAndDispute)
+    Step::new(key, prompt, OutputSpec::Text).after(inputs).showing(PromptContext::InputsAndDispute)
 }
 
 fn proposals(debate: &Debate) -> Vec<Step> {
@@ -302,7 +304,7 @@ fn proposals(debate: &Debate) -> Vec<Step> {
 
 fn enough_proposals(debate: &Debate) -> Result<Trigger, String> {
     let team = debate.team();
-    let there = team.iter().filter(|agent| debate.settled(&key(debate, PROPOSAL, agent)) == Some(Settled::Done));
+    let there = team.iter().filter(|agent| debate.settled(&key(debate, PROPOSAL, agent)) == Some(CallStatus::Done));
     let there = there.count();
     if there < FEWEST {
         return Err(format!("there are {there} of the {FEWEST} proposals that an arena needs"));

@@ -1,6 +1,6 @@
 //! Where an agent's own text stands.
 
-use crate::debate::{AgentSettings, CallKey, Debate, Settled, StageId};
+use crate::debate::{AgentSettings, CallKey, CallStatus, Debate, StageId};
 
 use super::{FINAL_REFINEMENT, PROPOSAL, REVISION, has_timed_out};
 
@@ -12,7 +12,7 @@ pub(super) fn standing(debate: &Debate, agent: &AgentSettings, last: StageId) ->
     let rank = debate.stage_rank(last);
     let is_there = |key: &CallKey| {
         let is_early_enough = key.round < debate.current_round || debate.stage_rank(key.stage) <= rank;
-        is_early_enough && debate.settled(key) == Some(Settled::Done)
+        is_early_enough && debate.settled(key) == Some(CallStatus::Done)
     };
     let rounds = (1..=debate.current_round).rev();
     rounds.flat_map(|round| OWN_TEXTS.map(|stage| CallKey::new(round, stage, &agent.id))).find(is_there)

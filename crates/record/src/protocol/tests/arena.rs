@@ -23,7 +23,7 @@ fn run_with(settings: Settings, script: Script<'_>) -> Course {
     let reply = |step: &Step| {
         let scripted = |wanted: &str| script.iter().find(|(name, _)| *name == wanted).map(|(_, reply)| reply.clone());
         scripted(&name(step)).or_else(|| scripted(step.key.stage.as_str())).unwrap_or_else(|| match &step.answer {
-            Answer::Text => deciding(&[&format!("Do as {} says", step.key.agent_id)]),
+            OutputSpec::Text => deciding(&[&format!("Do as {} says", step.key.agent_id)]),
             _ => good(step),
         })
     };
@@ -54,7 +54,7 @@ fn agreements(course: &Course) -> Vec<Option<f64>> {
 fn base(course: &Course) -> String {
     let solve = course.calls.last().unwrap();
     match &solve.answer {
-        Answer::Solution(Authorship::Based(key)) => format!("{} {} {}", key.stage, key.agent_id, key.round),
+        OutputSpec::Solution(Authorship::Based(key)) => format!("{} {} {}", key.stage, key.agent_id, key.round),
         other => format!("{other:?}"),
     }
 }
@@ -158,13 +158,13 @@ fn an_agreement_is_challenged_twice_at_most() {
     let mut with = settings(&ARENA, 3, 5);
     with.debate.arena.trickster = true;
     let course = run_with(with.clone(), &[("convergence", same(Relation::Same)), ("challenge", Reply::Challenged(1))]);
-    let challenges = course.calls.iter().filter(|step| step.answer == Answer::Challenge);
+    let challenges = course.calls.iter().filter(|step| step.answer == OutputSpec::Challenge);
     assert_eq!(challenges.map(name).collect::<Vec<_>>(), ["challenge judge 1", "challenge judge 2"]);
     assert_eq!(course.debate.current_round, 3);
     assert_eq!(agreements(&course), [Some(100.0); 3]);
     // What was found goes to the agents.
     let rework = course.calls.iter().find(|step| name(step) == "revision b 2").unwrap();
-    assert_eq!(rework.shows, Shows::InputsAndDispute);
+    assert_eq!(rework.shows, PromptContext::InputsAndDispute);
     assert_eq!(course.debate.rounds[0].challenge.as_ref().unwrap().claims, ["claim 0"]);
     // Nothing is found: it has converged.
     let course = run_with(with.clone(), &[("convergence", same(Relation::Same))]);
@@ -182,8 +182,8 @@ fn a_round_has_its_texts_marked_where_an_observer_is_wanted() {
     let observed = &course.debate.rounds[0].observations;
     let of: Vec<String> = observed.iter().map(|one| format!("{} {}", one.of.stage, one.of.agent_id)).collect();
     assert_eq!(of, ["proposal a", "proposal b", "critique b", "critique a", "revision a", "revision b"]);
-    let call = course.calls.iter().find(|step| step.answer == Answer::Kinds).unwrap();
-    assert_eq!(call.cost, Cost::Extra);
+    let call = course.calls.iter().find(|step| step.answer == OutputSpec::Kinds).unwrap();
+    assert_eq!(call.cost, BudgetClass::Extra);
 }
 
 #[test]
@@ -228,8 +228,8 @@ fn an_extension_without_room_closes_with_what_led_to_it() {
     let mut course = Course::start(&ARENA, settings(&ARENA, 2, 1));
     // Up to the extension.
     let reply = |step: &Step| match &step.answer {
-        Answer::Text => deciding(&["x"]),
-        Answer::Scores(_) => scored.clone(),
+        OutputSpec::Text => deciding(&["x"]),
+        OutputSpec::Scores(_) => scored.clone(),
         _ => good(step),
     };
     while course.debate.extensions.is_empty() {
@@ -310,15 +310,15 @@ fn self_votes_are_counted_and_dissent_is_kept_word_for_word() {
 #[test]
 fn the_judge_scores_in_opposite_orders_and_chooses_where_scores_are_equal() {
     let course = run(2, 1, &[("revision", deciding(&["x"])), ("scoring", Reply::Scored(vec![70.0, 70.0], Vec::new()))]);
-    let scorings: Vec<_> = course.calls.iter().filter(|step| matches!(step.answer, Answer::Scores(_))).collect();
-    let (Shows::Candidates { salt: one }, Shows::CandidatesReversed { salt: other }) =
+    let scorings: Vec<_> = course.calls.iter().filter(|step| matches!(step.answer, OutputSpec::Scores(_))).collect();
+    let (PromptContext::Candidates { salt: one }, PromptContext::CandidatesReversed { salt: other }) =
         (scorings[0].shows, scorings[1].shows)
     else {
         panic!("{scorings:?}");
     };
     assert_eq!(one, other);
     assert_eq!(course.debate.verdict.as_ref().unwrap().winner, None);
-    assert_eq!(course.calls.last().unwrap().answer, Answer::Solution(Authorship::Amended));
+    assert_eq!(course.calls.last().unwrap().answer, OutputSpec::Solution(Authorship::Amended));
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn an_answer_is_written_without_scores_where_the_judge_gives_none() {
     let course = run(2, 1, &[("revision", deciding(&["x"])), unscored.clone()]);
     assert_eq!((course.debate.status, &course.debate.verdict), (Status::Completed, &None));
     assert_eq!(course.debate.outcome.as_ref().unwrap().kind, OutcomeKind::Degraded);
-    assert_eq!(course.calls.last().unwrap().answer, Answer::Solution(Authorship::Amended));
+    assert_eq!(course.calls.last().unwrap().answer, OutputSpec::Solution(Authorship::Amended));
     // Who won the vote has won.
     let course = run(3, 1, &[("voting", Reply::Choice(1)), unscored.clone()]);
     assert!(course.debate.verdict.is_none() && course.debate.extensions.is_empty());

@@ -14,7 +14,7 @@ use crate::debate::{
 };
 use dialectic_base::call::CallRecord;
 
-use super::super::{Answer, Authorship, Next, Protocol, Step, Trigger};
+use super::super::{Authorship, Next, OutputSpec, Protocol, Step, Trigger};
 
 /// What a call brings. What does not fit what was asked for is a failure.
 #[derive(Debug, Clone, PartialEq)]
@@ -261,10 +261,10 @@ impl Course {
             call: Some(call()),
         };
         match (&step.answer, reply) {
-            (Answer::Text, Reply::Text(text)) => contributed(&text, None, key.target_agent_id.clone()),
-            (Answer::Questions { .. }, Reply::Nothing) => self.asked(step, None),
-            (Answer::Questions { .. }, Reply::Text(text)) => self.asked(step, Some(text)),
-            (Answer::Summary, Reply::Text(text)) => {
+            (OutputSpec::Text, Reply::Text(text)) => contributed(&text, None, key.target_agent_id.clone()),
+            (OutputSpec::Questions { .. }, Reply::Nothing) => self.asked(step, None),
+            (OutputSpec::Questions { .. }, Reply::Text(text)) => self.asked(step, Some(text)),
+            (OutputSpec::Summary, Reply::Text(text)) => {
                 let summary = Summary {
                     agent_id: agent.id.clone(),
                     agent_role: agent.role.as_str().into(),
@@ -273,26 +273,26 @@ impl Course {
                 };
                 Event::Summarized { key, summary, call: call() }
             }
-            (Answer::Score(kind), reply @ (Reply::Score(_) | Reply::Nothing)) => {
+            (OutputSpec::Score(kind), reply @ (Reply::Score(_) | Reply::Nothing)) => {
                 let score = if let Reply::Score(score) = reply { Some(score) } else { None };
                 let evaluation = Evaluation { kind: *kind, score, threshold: 80.0 };
                 Event::Evaluated { key, evaluation, call: Some(call()) }
             }
-            (Answer::Choice, Reply::Choice(place)) => {
+            (OutputSpec::Choice, Reply::Choice(place)) => {
                 let candidates: Vec<_> =
                     step.inputs.iter().filter(|one| self.debate.contribution(one).is_some()).collect();
                 let choice = candidates[place % candidates.len()].agent_id.clone();
                 contributed("better", None, Some(choice))
             }
-            (Answer::Word(words), Reply::Word(word)) => {
+            (OutputSpec::Word(words), Reply::Word(word)) => {
                 assert!(words.contains(&word), "{word} was not to choose");
                 if self.debate.stage(key.stage).unwrap().in_round {
-                    contributed("1. Because.", Some(word), key.target_agent_id.clone())
+                    contributed("1. ChoiceReason.", Some(word), key.target_agent_id.clone())
                 } else {
                     Event::Polled { key, vote: word.to_owned(), reason: "because".to_owned(), call: call() }
                 }
             }
-            (Answer::Judgement, Reply::Judgement(winner, scores)) => {
+            (OutputSpec::Judgement, Reply::Judgement(winner, scores)) => {
                 let spoke = super::super::motion::debaters(&self.debate, false);
                 let has_spoken = |id: &AgentId| spoke.iter().any(|agent| agent.id == *id);
                 let scores = settings.agents.iter().map(|agent| agent.id.clone()).zip(scores);
@@ -308,12 +308,12 @@ impl Course {
                 };
                 Event::Judged { key, judgement, call: call() }
             }
-            (Answer::Relations | Answer::Challenge | Answer::Kinds | Answer::Scores(_), reply)
+            (OutputSpec::Relations | OutputSpec::Challenge | OutputSpec::Kinds | OutputSpec::Scores(_), reply)
                 if reply != Reply::Failed =>
             {
                 self.compared(step, reply)
             }
-            (Answer::Solution(authorship), Reply::Text(text)) => {
+            (OutputSpec::Solution(authorship), Reply::Text(text)) => {
                 let description = match authorship {
                     Authorship::Kept(kept) => self.debate.contribution(kept).unwrap().content.to_string(),
                     Authorship::Judge | Authorship::Amended | Authorship::Based(_) => text,
@@ -335,7 +335,7 @@ impl Course {
         let key = step.key.clone();
         let settings = self.debate.settings.as_ref().unwrap();
         match (&step.answer, reply) {
-            (Answer::Relations, Reply::Related(relation)) => {
+            (OutputSpec::Relations, Reply::Related(relation)) => {
                 let wordings = self.debate.decisions_of(&step.inputs).wordings;
                 let decisions: Vec<String> = wordings.into_iter().map(|wording| wording.decision).collect();
                 let pair = |pair: &[String]| {
@@ -346,16 +346,16 @@ impl Course {
                 let relations = Relations { decisions, pairs, ..Relations::default() };
                 Event::Related { key, relations, call: call() }
             }
-            (Answer::Challenge, Reply::Challenged(claims)) => {
+            (OutputSpec::Challenge, Reply::Challenged(claims)) => {
                 let claims = (0..claims).map(|number| format!("claim {number}")).collect();
                 Event::Challenged { key, challenge: Challenge { claims, ..Challenge::default() }, call: call() }
             }
-            (Answer::Kinds, Reply::Observed) => {
+            (OutputSpec::Kinds, Reply::Observed) => {
                 let kinds = [Argument::Evidence].into();
                 let observed = |of: &CallKey| Observation { of: of.clone(), kinds: BTreeSet::clone(&kinds) };
                 Event::Observed { key, observations: step.inputs.iter().map(observed).collect(), call: call() }
             }
-            (Answer::Scores(_), Reply::Scored(scores, missing)) => {
+            (OutputSpec::Scores(_), Reply::Scored(scores, missing)) => {
                 let id = |place: usize| settings.agents[place].id.clone();
                 let is_judged = |id: &AgentId| step.inputs.iter().any(|text| text.agent_id == *id);
                 let scores = scores
@@ -403,18 +403,18 @@ impl Course {
 /// A reply that goes well: texts, acceptance, the first agent ahead.
 pub(super) fn good(step: &Step) -> Reply {
     match &step.answer {
-        Answer::Text | Answer::Summary | Answer::Solution(_) | Answer::FollowUp => {
+        OutputSpec::Text | OutputSpec::Summary | OutputSpec::Solution(_) | OutputSpec::FollowUp => {
             Reply::Text(format!("text of {}", step.key.agent_id))
         }
-        Answer::Questions { .. } => Reply::Nothing,
-        Answer::Score(_) => Reply::Score(0.0),
-        Answer::Choice => Reply::Choice(0),
-        Answer::Word(words) => Reply::Word(words[0]),
-        Answer::Judgement => Reply::Judgement(Some(0), vec![80.0, 70.0, 60.0, 50.0, 40.0, 30.0]),
-        Answer::Relations => Reply::Related(None),
-        Answer::Challenge => Reply::Challenged(0),
-        Answer::Kinds => Reply::Observed,
-        Answer::Scores(_) => Reply::Scored(vec![80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 20.0], Vec::new()),
+        OutputSpec::Questions { .. } => Reply::Nothing,
+        OutputSpec::Score(_) => Reply::Score(0.0),
+        OutputSpec::Choice => Reply::Choice(0),
+        OutputSpec::Word(words) => Reply::Word(words[0]),
+        OutputSpec::Judgement => Reply::Judgement(Some(0), vec![80.0, 70.0, 60.0, 50.0, 40.0, 30.0]),
+        OutputSpec::Relations => Reply::Related(None),
+        OutputSpec::Challenge => Reply::Challenged(0),
+        OutputSpec::Kinds => Reply::Observed,
+        OutputSpec::Scores(_) => Reply::Scored(vec![80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 20.0], Vec::new()),
     }
 }
 

@@ -55,7 +55,7 @@ fn a_score_ends_the_debate_and_an_unreadable_one_does_not() {
     let scored = |reply: Reply| {
         let mut settings = settings(&DIALECTIC, 2, 3);
         settings.debate.termination_condition.kind = TerminationKind::Quality;
-        run(settings, |step, _| if matches!(step.answer, Answer::Score(_)) { reply.clone() } else { good(step) })
+        run(settings, |step, _| if matches!(step.answer, OutputSpec::Score(_)) { reply.clone() } else { good(step) })
     };
     assert_eq!(scored(Reply::Score(80.0)).debate.rounds.len(), 1);
     assert_eq!(scored(Reply::Score(79.9)).debate.rounds.len(), 3);
@@ -76,8 +76,8 @@ fn cast(choices: [Option<usize>; 4], casting: Reply) -> Course {
     let mut settings = settings(&DIALECTIC, 4, 1);
     settings.debate.synthesis_method = SynthesisMethod::Voting;
     run(settings, move |step, _| match (&step.answer, step.key.agent_id.as_str()) {
-        (Answer::Choice, "judge") => casting.clone(),
-        (Answer::Choice, id) => choices[usize::from(id.as_bytes()[0] - b'a')].map_or(Reply::Failed, Reply::Choice),
+        (OutputSpec::Choice, "judge") => casting.clone(),
+        (OutputSpec::Choice, id) => choices[usize::from(id.as_bytes()[0] - b'a')].map_or(Reply::Failed, Reply::Choice),
         _ => good(step),
     })
 }

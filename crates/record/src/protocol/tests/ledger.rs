@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::*;
 use super::course::{Course, Reply, first, good, settings};
-use crate::debate::{Critics, Ledger, TerminationKind, Yield};
+use crate::debate::{Critics, Ledger, ResultKind, TerminationKind};
 
 fn critiques(course: &Course, round: u32) -> Vec<(String, String)> {
     let of = course.calls.iter().filter(|step| {
-        step.key.round == round && course.debate.stage(step.key.stage).unwrap().yields == Some(Yield::Critique)
+        step.key.round == round && course.debate.stage(step.key.stage).unwrap().yields == Some(ResultKind::Critique)
     });
     let mut pairs: Vec<_> = of
         .map(|step| (step.key.agent_id.to_string(), step.key.target_agent_id.as_ref().unwrap().to_string()))
@@ -69,9 +69,9 @@ fn until_resolved(min_rounds: u32, critique: fn(u32) -> &'static str, answer: fn
         let yields = DIALECTIC.stage(step.key.stage).and_then(|stage| stage.info.yields);
         let (round, is_b) = (step.key.round, step.key.agent_id.as_str() == "b");
         match yields {
-            Some(Yield::Critique) if is_b => Reply::Text("No objections.".to_owned()),
-            Some(Yield::Critique) => Reply::Text(critique(round).to_owned()),
-            Some(Yield::Proposal) if is_b && step.inputs.len() > 1 => Reply::Text(answer(round).to_owned()),
+            Some(ResultKind::Critique) if is_b => Reply::Text("No objections.".to_owned()),
+            Some(ResultKind::Critique) => Reply::Text(critique(round).to_owned()),
+            Some(ResultKind::Proposal) if is_b && step.inputs.len() > 1 => Reply::Text(answer(round).to_owned()),
             _ => good(step),
         }
     };

@@ -3,7 +3,7 @@
 use super::super::motion::{criteria, debaters, side};
 use super::super::*;
 use super::course::{Course, Reply, first, good, settings};
-use crate::debate::{AgentId, Contribution, Position, Status, StopReason, Yield};
+use crate::debate::{AgentId, Contribution, Position, ResultKind, Status, StopReason};
 
 fn ids(agents: &[&crate::debate::AgentSettings]) -> String {
     agents.iter().map(|agent| agent.id.as_str()).collect::<Vec<_>>().join(" ")
@@ -34,7 +34,7 @@ fn judged(winners: [Option<usize>; 2], scores: [&[f64]; 2]) -> impl Fn(&Step) ->
     let scores = scores.map(<[f64]>::to_vec);
     move |step| {
         let pass = usize::from(step.key.pass) - 1;
-        if step.answer == Answer::Judgement {
+        if step.answer == OutputSpec::Judgement {
             Reply::Judgement(winners[pass], scores[pass].clone())
         } else {
             good(step)
@@ -117,7 +117,7 @@ fn both_sides_of_an_oxford_debate_speak_at_once_and_the_audience_is_silent() {
     let ready = course.ready();
     let speakers: Vec<_> = ready.iter().map(|step| step.key.agent_id.as_str()).collect();
     assert_eq!(speakers, ["a", "b"]);
-    assert!(ready.iter().all(|step| step.inputs.is_empty() && step.shows == Shows::Transcript));
+    assert!(ready.iter().all(|step| step.inputs.is_empty() && step.shows == PromptContext::Transcript));
     assert_eq!(course.debate.polls[0].votes.len(), 2);
 }
 
@@ -186,10 +186,10 @@ fn the_judge_is_asked_twice_in_opposite_orders_and_the_means_decide() {
     let course = Course::start(&OXFORD, settings(&OXFORD, 2, 2))
         .run(&judged([Some(1), Some(1)], [&[60.0, 70.0], &[64.0, 71.0]]), &mut first);
     let [.., one, other] = course.calls.as_slice() else { panic!("the judge was not asked") };
-    assert_eq!((one.key.pass, one.cost), (1, Cost::Closing));
-    assert_eq!(one.shows, Shows::AnonymousTranscript { reversed: false });
-    assert_eq!((other.key.pass, other.cost), (2, Cost::Decision));
-    assert_eq!(other.shows, Shows::AnonymousTranscript { reversed: true });
+    assert_eq!((one.key.pass, one.cost), (1, BudgetClass::Closing));
+    assert_eq!(one.shows, PromptContext::AnonymousTranscript { reversed: false });
+    assert_eq!((other.key.pass, other.cost), (2, BudgetClass::Decision));
+    assert_eq!(other.shows, PromptContext::AnonymousTranscript { reversed: true });
     assert_eq!(
         (ids(&debaters(&course.debate, false)), ids(&debaters(&course.debate, true))),
         ("a b".into(), "b a".into())
@@ -250,7 +250,7 @@ fn equal_means_have_no_winner() {
 fn one_judgement_is_enough_and_none_is_not() {
     let failing = |passes: &'static [u8]| {
         let reply = move |step: &Step| {
-            let fails = step.answer == Answer::Judgement && passes.contains(&step.key.pass);
+            let fails = step.answer == OutputSpec::Judgement && passes.contains(&step.key.pass);
             if fails { Reply::Failed } else { good(step) }
         };
         Course::start(&OXFORD, settings(&OXFORD, 2, 2)).run(&reply, &mut first)
@@ -301,7 +301,7 @@ fn what_failed_is_tried_again_when_the_debate_is_resumed() {
     let course = course.resumed().run(&good, &mut first);
     assert_eq!((course.debate.status, course.debate.failures.len()), (Status::Completed, 0));
     assert_eq!(course.debate.rounds[0].contributions.len(), 6);
-    let fails = |step: &Step| if step.answer == Answer::Judgement { Reply::Failed } else { good(step) };
+    let fails = |step: &Step| if step.answer == OutputSpec::Judgement { Reply::Failed } else { good(step) };
     let course = Course::start(&OXFORD, settings(&OXFORD, 2, 2)).run(&fails, &mut first);
     let course = course.resumed().run(&good, &mut first);
     assert_eq!(course.debate.verdict.as_ref().unwrap().stable, Some(true));
@@ -321,7 +321,7 @@ fn criteria_are_the_judges_or_the_usual_ones() {
 fn polled(before: &str, after: &str) -> Course {
     let votes = [before, after].map(str::to_owned);
     let reply = move |step: &Step| {
-        let Answer::Word(_) = step.answer else { return good(step) };
+        let OutputSpec::Word(_) = step.answer else { return good(step) };
         let place = usize::from(step.key.agent_id.as_str().as_bytes()[0] - b'c');
         match votes[usize::from(step.key.round > 0)].as_bytes()[place] {
             b'f' => Reply::Word("for"),
@@ -385,7 +385,7 @@ fn without_an_audience_nobody_is_polled() {
     assert_eq!(floor_vote(&course.debate), None);
     assert!(course.debate.polls.is_empty() && !description(&course).contains("Audience"));
     let ballots = |course: &Course| {
-        let yields = |step: &&Step| course.debate.stage(step.key.stage).unwrap().yields == Some(Yield::Ballot);
+        let yields = |step: &&Step| course.debate.stage(step.key.stage).unwrap().yields == Some(ResultKind::Ballot);
         course.calls.iter().filter(yields).map(|step| step.key.round).collect::<Vec<_>>()
     };
     assert!(ballots(&course).is_empty());

@@ -39,24 +39,26 @@ impl Case {
         let text = || Reply::Text("words ".repeat(1 + place(1, 12)) + decisions());
         let score = |salt| [0.0, 50.0, 79.5, 80.0, 100.0][place(salt, 5)];
         match &step.answer {
-            Answer::Questions { .. } | Answer::Score(_) if place(2, 3) == 0 => Reply::Nothing,
-            Answer::Score(_) => Reply::Score(score(3)),
-            Answer::Text | Answer::Summary | Answer::Questions { .. } | Answer::Solution(_) | Answer::FollowUp => {
-                text()
-            }
-            Answer::Choice => Reply::Choice(place(4, 6)),
-            Answer::Word(words) => Reply::Word(words[place(5, words.len())]),
-            Answer::Judgement => {
+            OutputSpec::Questions { .. } | OutputSpec::Score(_) if place(2, 3) == 0 => Reply::Nothing,
+            OutputSpec::Score(_) => Reply::Score(score(3)),
+            OutputSpec::Text
+            | OutputSpec::Summary
+            | OutputSpec::Questions { .. }
+            | OutputSpec::Solution(_)
+            | OutputSpec::FollowUp => text(),
+            OutputSpec::Choice => Reply::Choice(place(4, 6)),
+            OutputSpec::Word(words) => Reply::Word(words[place(5, words.len())]),
+            OutputSpec::Judgement => {
                 let agents = self.settings.agents.len();
                 let winner = Some(place(6, agents + 1)).filter(|winner| *winner < agents);
                 Reply::Judgement(winner, (10..).take(agents).map(score).collect())
             }
-            Answer::Relations => Reply::Related(
+            OutputSpec::Relations => Reply::Related(
                 [None, Some(Relation::Same), Some(Relation::Same), Some(Relation::Opposite)][place(7, 4)],
             ),
-            Answer::Challenge => Reply::Challenged(place(8, 2)),
-            Answer::Kinds => Reply::Observed,
-            Answer::Scores(_) => {
+            OutputSpec::Challenge => Reply::Challenged(place(8, 2)),
+            OutputSpec::Kinds => Reply::Observed,
+            OutputSpec::Scores(_) => {
                 let agents = self.settings.agents.len();
                 let missing = (0..agents).filter(|agent| place(30 + *agent as u64, 3) == 0);
                 Reply::Scored((10..).take(agents).map(score).collect(), missing.collect())

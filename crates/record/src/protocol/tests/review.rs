@@ -10,8 +10,8 @@ fn reviewed(agents: usize, rounds: u32, demands: &[&str], failures: &[&str]) -> 
         let name = format!("{} {} {}", step.key.stage, step.key.agent_id, step.key.round);
         match &step.answer {
             _ if failures.contains(&name.as_str()) => Reply::Failed,
-            Answer::Word(_) if demands.contains(&name.as_str()) => Reply::Word("rewrite"),
-            Answer::Text => Reply::Text(name),
+            OutputSpec::Word(_) if demands.contains(&name.as_str()) => Reply::Word("rewrite"),
+            OutputSpec::Text => Reply::Text(name),
             _ => good(step),
         }
     };
@@ -41,11 +41,11 @@ fn a_draft_that_is_accepted_is_the_solution() {
     let course = reviewed(3, 3, &[], &[]);
     assert_eq!(calls(&course), ["draft a 1", "review b 1", "review c 1", "synthesis judge 1"]);
     assert_eq!(inputs(&course, 3), ["draft a 1", "review b 1", "review c 1"]);
-    assert_eq!(course.calls[3].answer, Answer::Solution(Authorship::Kept(course.calls[0].key.clone())));
+    assert_eq!(course.calls[3].answer, OutputSpec::Solution(Authorship::Kept(course.calls[0].key.clone())));
     assert_eq!(solution(&course), "draft a 1");
     assert!(reasons(&course).is_empty());
     let review = &course.debate.rounds[0].contributions[1];
-    assert_eq!((review.metadata.choice.as_deref(), &*review.content), (Some("accept"), "1. Because."));
+    assert_eq!((review.metadata.choice.as_deref(), &*review.content), (Some("accept"), "1. ChoiceReason."));
     assert_eq!(review.target_agent_id.as_ref().unwrap().as_str(), "a");
 }
 

@@ -170,10 +170,10 @@ fn every_stage_is_reached() {
             let agents = settings.agents.iter_mut().map(|agent| &mut agent.summarization);
             agents.chain([&mut settings.judge.summarization]).for_each(|rules| rules.enabled = true);
             let reply = |step: &Step| match &step.answer {
-                Answer::Questions { .. } if step.key.pass == 1 => Reply::Text("How many?".to_owned()),
-                Answer::Word(words) => Reply::Word(words[choice]),
-                Answer::Text => decided(step),
-                Answer::Relations => Reply::Related([Some(Relation::Same), None][choice]),
+                OutputSpec::Questions { .. } if step.key.pass == 1 => Reply::Text("How many?".to_owned()),
+                OutputSpec::Word(words) => Reply::Word(words[choice]),
+                OutputSpec::Text => decided(step),
+                OutputSpec::Relations => Reply::Related([Some(Relation::Same), None][choice]),
                 _ => good(step),
             };
             let course = Course::start(protocol, settings).run(&reply, &mut first);
@@ -224,8 +224,8 @@ fn as_many_calls_are_made_as_the_formula_says() {
             };
             let reply = |step: &Step| match &step.answer {
                 // Reviewers that are never content.
-                Answer::Word(words) if words.contains(&"rewrite") => Reply::Word("rewrite"),
-                Answer::Text => decided(step),
+                OutputSpec::Word(words) if words.contains(&"rewrite") => Reply::Word("rewrite"),
+                OutputSpec::Text => decided(step),
                 _ => good(step),
             };
             let course = Course::start(protocol, settings).run(&reply, &mut first);

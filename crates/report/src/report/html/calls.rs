@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::report::{View, stages};
 use dialectic_base::call::CallRecord;
 use dialectic_base::figures::{cost, counted, duration, thousands};
-use dialectic_record::debate::{AgentId, CallKey, Debate, Event, Failure, Recorded, Settled, StageId, Timestamp};
+use dialectic_record::debate::{AgentId, CallKey, CallStatus, Debate, Event, Failure, Recorded, StageId, Timestamp};
 
 use super::critiques::beginning;
 use super::elements::{Column, table, time};
@@ -78,7 +78,7 @@ fn call<'v>(view: &'v View<'_>, recorded: &'v Recorded, last: u32) -> Option<Cal
         }
         (Event::CallFailed { .. }, Some((key, _))) => Some(made(key, End::Failed)),
         (_, Some((key, settled))) => {
-            let end = if settled == Settled::Failed { End::Failed } else { End::Result };
+            let end = if settled == CallStatus::Failed { End::Failed } else { End::Result };
             record.map(|_| made(key, end))
         }
         // Older versions did not say which call the casting vote was.

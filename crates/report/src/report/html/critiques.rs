@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use crate::report::View;
 use dialectic_base::figures::counted;
-use dialectic_record::debate::{AgentId, Answered, Contribution, Counts, Ledger, Objection, Yield};
+use dialectic_record::debate::{AgentId, Answered, Contribution, Counts, Ledger, Objection, ResultKind};
 
 use super::contributions::{cut, figures};
 use super::elements::{Column, table};
@@ -96,7 +96,7 @@ impl Outcome {
 fn all<'v>(view: &'v View<'_>) -> impl Iterator<Item = Critique<'v>> {
     let rounds = view.debate.rounds.iter();
     let contributions = rounds.flat_map(|round| round.contributions.iter().map(move |one| (round, one)));
-    let critiques = contributions.filter(|(_, one)| view.debate.yield_of(one) == Some(Yield::Critique));
+    let critiques = contributions.filter(|(_, one)| view.debate.yield_of(one) == Some(ResultKind::Critique));
     let numbered = critiques.zip(1..);
     numbered.map(|((round, contribution), number)| Critique { round: round.round_number, number, contribution })
 }

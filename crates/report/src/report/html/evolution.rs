@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::report::View;
 use crate::report::prose::Line;
 use dialectic_base::figures::{counted, thousands};
-use dialectic_record::debate::{Contribution, Yield};
+use dialectic_record::debate::{Contribution, ResultKind};
 
 use super::contributions::{cut, figures};
 use super::diff::{Difference, difference};
@@ -48,7 +48,8 @@ fn versions<'v>(view: &'v View<'_>, member: &Member<'_>) -> Vec<Version<'v>> {
     let mut versions = Vec::new();
     for round in &view.debate.rounds {
         let own = round.contributions.iter().filter(|one| one.agent_id == *member.id);
-        let new = own.filter(|one| view.debate.yield_of(one) == Some(Yield::Proposal) && !one.metadata.carried_over);
+        let new =
+            own.filter(|one| view.debate.yield_of(one) == Some(ResultKind::Proposal) && !one.metadata.carried_over);
         versions.extend(new.map(|contribution| {
             let (whole, lines) = markdown_and_lines(&contribution.content, 4);
             Version { round: round.round_number, contribution, whole, lines }

@@ -30,7 +30,7 @@ mod verdict;
 mod vote;
 
 use dialectic_base::sanitize::sanitize;
-use dialectic_record::debate::{Ledger, Yield};
+use dialectic_record::debate::{Ledger, ResultKind};
 
 use self::page::{Part, Section, page};
 use self::participants::Participants;
@@ -59,13 +59,13 @@ pub fn html(view: &View<'_>) -> String {
         Section::new("clarifications", "Clarifications", Part::Debate, problem::clarifications(view, &participants)),
         Section::new(
             "proposals",
-            &title(Yield::Proposal, "proposals"),
+            &title(ResultKind::Proposal, "proposals"),
             Part::Debate,
             evolution::evolution(view, &participants),
         ),
         Section::new(
             "critiques",
-            &title(Yield::Critique, "critiques"),
+            &title(ResultKind::Critique, "critiques"),
             Part::Debate,
             critiques::critiques(view, &participants, &shown.ledger),
         ),

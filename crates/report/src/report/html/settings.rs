@@ -9,8 +9,8 @@ use crate::report::stages::first;
 use dialectic_base::figures::{duration, score, thousands};
 use dialectic_base::money::Usd;
 use dialectic_record::debate::{
-    AgentFailurePolicy, Debate, DebateSettings, PromptOrigin, Settings, SummarizationSettings, SynthesisMethod,
-    TerminationKind, Yield,
+    AgentFailurePolicy, Debate, DebateSettings, PromptOrigin, ResultKind, Settings, SummarizationSettings,
+    SynthesisMethod, TerminationKind,
 };
 
 use super::text::{name, verbatim};
@@ -36,7 +36,7 @@ pub(super) fn settings(view: &View<'_>) -> Markup {
 
 fn shaping(record: &Debate, debate: &DebateSettings) -> Vec<(&'static str, Markup)> {
     // The two say how a debate ends whose rounds are scored.
-    let is_scored = first(record, Yield::Score).is_some();
+    let is_scored = first(record, ResultKind::Score).is_some();
     let end = debate.termination_condition;
     let end = match end.kind {
         TerminationKind::Fixed => html! { "after the last round" },

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::report::View;
 use crate::report::stages::{self, capitalized};
-use dialectic_record::debate::{AgentId, Debate, Solution, Status, Yield};
+use dialectic_record::debate::{AgentId, Debate, ResultKind, Solution, Status};
 
 use super::participants::Participants;
 use super::text::{markdown, name, noun};
@@ -18,7 +18,8 @@ const CANDIDATES: &str = "\n\n### Candidates\n\n";
 
 /// What the section is called. A debate that ends with a verdict has that for its answer.
 pub(super) fn title(debate: &Debate) -> String {
-    let verdict = stages::first(debate, Yield::Verdict).filter(|_| stages::first(debate, Yield::Solution).is_none());
+    let verdict =
+        stages::first(debate, ResultKind::Verdict).filter(|_| stages::first(debate, ResultKind::Solution).is_none());
     capitalized(verdict.map_or("solution", |stage| &stage.words.noun))
 }
 

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::report::View;
 use dialectic_base::figures::counted;
-use dialectic_record::debate::{Contribution, Yield};
+use dialectic_record::debate::{Contribution, ResultKind};
 
 use super::contributions::{cut, figures};
 use super::critiques::beginning;
@@ -13,32 +13,32 @@ use super::text::{markdown, noun, words};
 
 /// The section of the speeches.
 pub(super) fn speeches(view: &View<'_>, participants: &Participants<'_>) -> Markup {
-    rounds(view, participants, |yields| yields == Some(Yield::Speech))
+    rounds(view, participants, |yields| yields == Some(ResultKind::Speech))
 }
 
 /// The section of the texts for which no other has a place: those of stages that the record does not know, and of such
 /// as bring no texts by what it says of them.
 pub(super) fn others(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     rounds(view, participants, |yields| match yields {
-        Some(Yield::Proposal | Yield::Critique | Yield::Speech | Yield::Ballot) => false,
+        Some(ResultKind::Proposal | ResultKind::Critique | ResultKind::Speech | ResultKind::Ballot) => false,
         Some(
-            Yield::Material
-            | Yield::Team
-            | Yield::Agreement
-            | Yield::Challenge
-            | Yield::Kinds
-            | Yield::Similarity
-            | Yield::Questions
-            | Yield::Summary
-            | Yield::Score
-            | Yield::Verdict
-            | Yield::Solution,
+            ResultKind::Material
+            | ResultKind::Team
+            | ResultKind::Agreement
+            | ResultKind::Challenge
+            | ResultKind::Kinds
+            | ResultKind::Similarity
+            | ResultKind::Questions
+            | ResultKind::Summary
+            | ResultKind::Score
+            | ResultKind::Verdict
+            | ResultKind::Solution,
         )
         | None => true,
     })
 }
 
-fn rounds(view: &View<'_>, participants: &Participants<'_>, belongs: fn(Option<Yield>) -> bool) -> Markup {
+fn rounds(view: &View<'_>, participants: &Participants<'_>, belongs: fn(Option<ResultKind>) -> bool) -> Markup {
     let said = view.debate.rounds.iter().map(|round| {
         let belonging = round.contributions.iter().filter(|one| belongs(view.debate.yield_of(one)));
         (round.round_number, belonging.collect::<Vec<_>>())

@@ -12,8 +12,8 @@ use crate::report::stages::{capitalized, is_ballot};
 use dialectic_base::figures::{counted, list, score, thousands};
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{
-    AgentId, Answered, Contribution, Counts, Debate, Decider, Decision, Ledger, Objection, Polls, Shown, StageId,
-    Standing, Status, Verdict, Voting, Yield,
+    AgentId, Answered, Contribution, Counts, Debate, Decider, Decision, Ledger, Objection, Polls, ResultKind, Shown,
+    StageId, Standing, Status, Verdict, Voting,
 };
 
 use super::objections::places;
@@ -56,17 +56,17 @@ pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, shown: &Sh
 }
 
 /// All texts of the debate in their order, those that were carried over left out.
-fn texts(debate: &Debate, yields: Yield) -> impl Iterator<Item = &Contribution> {
+fn texts(debate: &Debate, yields: ResultKind) -> impl Iterator<Item = &Contribution> {
     let all = debate.rounds.iter().flat_map(|round| round.contributions.iter().map(AsRef::as_ref));
     all.filter(move |one: &&Contribution| debate.yield_of(one) == Some(yields) && !one.metadata.carried_over)
 }
 
 /// The first text of each author, in the order of the participants.
-fn first_texts<'v>(view: &'v View<'_>, participants: &Participants<'_>, yields: Yield) -> Vec<&'v Contribution> {
+fn first_texts<'v>(view: &'v View<'_>, participants: &Participants<'_>, yields: ResultKind) -> Vec<&'v Contribution> {
     let mut first: Vec<&Contribution> = Vec::new();
     for one in texts(view.debate, yields) {
         // A speech that is addressed to somebody asks or answers, and is not the speaker's own case.
-        let is_own = yields != Yield::Speech || one.target_agent_id.is_none();
+        let is_own = yields != ResultKind::Speech || one.target_agent_id.is_none();
         if is_own && first.iter().all(|known| known.agent_id != one.agent_id) {
             first.push(one);
         }
@@ -76,7 +76,7 @@ fn first_texts<'v>(view: &'v View<'_>, participants: &Participants<'_>, yields: 
 }
 
 fn proposed(view: &View<'_>, participants: &Participants<'_>) -> Markup {
-    let first = first_texts(view, participants, Yield::Proposal);
+    let first = first_texts(view, participants, ResultKind::Proposal);
     let Some(stage) = first.first().map(|one| one.stage) else { return Markup::default() };
     let debate = view.debate;
     let lost = debate.failures.iter().filter(|failure| {
@@ -118,7 +118,7 @@ fn quote(text: &str, chars: usize) -> Markup {
 fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     let debate = view.debate;
     let mut kinds: Vec<(StageId, usize)> = Vec::new();
-    for one in texts(debate, Yield::Speech) {
+    for one in texts(debate, ResultKind::Speech) {
         match kinds.iter_mut().find(|(stage, _)| *stage == one.stage) {
             Some((_, count)) => *count += 1,
             None => kinds.push((one.stage, 1)),
@@ -136,7 +136,7 @@ fn argued(view: &View<'_>, participants: &Participants<'_>) -> Markup {
     html! {
         p { "There " (if is_one { "was" } else { "were" }) " " (list(&kinds.collect::<Vec<_>>())) "." }
         ul {
-            @for one in first_texts(view, participants, Yield::Speech) {
+            @for one in first_texts(view, participants, ResultKind::Speech) {
                 li {
                     (participants.chip(&one.agent_id))
                     @if view.has_sides() { @if let Some(side) = view.side_of(&one.agent_id) { " (" (side.name()) ")" } }
@@ -202,7 +202,7 @@ fn fought_over<'l>(
 
 /// What is said of critiques in which no point was read.
 fn without_points(debate: &Debate) -> Markup {
-    let critiques: Vec<&Contribution> = texts(debate, Yield::Critique).collect();
+    let critiques: Vec<&Contribution> = texts(debate, ResultKind::Critique).collect();
     if critiques.is_empty() {
         return Markup::default();
     }
@@ -299,7 +299,8 @@ fn changed(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger) ->
 
 /// How often an agent rewrote its text, and how many of its critics' points it took up.
 fn revised(view: &View<'_>, agent: &AgentId, ledger: &Ledger) -> Option<Markup> {
-    let own: Vec<&Contribution> = texts(view.debate, Yield::Proposal).filter(|one| one.agent_id == *agent).collect();
+    let own: Vec<&Contribution> =
+        texts(view.debate, ResultKind::Proposal).filter(|one| one.agent_id == *agent).collect();
     let (first, last) = (own.first()?, own.last()?);
     let times = own.len() - 1;
     if times == 0 {

@@ -2,7 +2,7 @@
 
 use dialectic_base::figures::{UNKNOWN, score};
 use dialectic_base::markdown::{heading, inline};
-use dialectic_record::debate::{Contribution, Debate, Yield};
+use dialectic_record::debate::{Contribution, Debate, ResultKind};
 
 use super::super::View;
 use super::super::stages::{Section, sections};
@@ -39,32 +39,32 @@ fn who(debate: &Debate, contribution: &Contribution) -> String {
     let target = contribution.target_agent_id.as_ref().map(|target| id(target.as_str()));
     let metadata = &contribution.metadata;
     match (debate.yield_of(contribution), &metadata.choice, target) {
-        (Some(Yield::Ballot), Some(choice), _) => {
+        (Some(ResultKind::Ballot), Some(choice), _) => {
             let sure = metadata.confidence.map(|sure| format!(", {} of 100 sure", score(sure))).unwrap_or_default();
             format!("Agent {agent}, {}{sure}", id(choice))
         }
-        (Some(Yield::Critique | Yield::Ballot), _, target) => {
+        (Some(ResultKind::Critique | ResultKind::Ballot), _, target) => {
             format!("{agent} &rarr; {}", target.as_deref().unwrap_or(UNKNOWN))
         }
-        (Some(Yield::Speech) | None, _, Some(target)) => format!("{agent} &rarr; {target}"),
+        (Some(ResultKind::Speech) | None, _, Some(target)) => format!("{agent} &rarr; {target}"),
         (
             Some(
-                Yield::Material
-                | Yield::Team
-                | Yield::Agreement
-                | Yield::Challenge
-                | Yield::Kinds
-                | Yield::Similarity
-                | Yield::Proposal
-                | Yield::Questions
-                | Yield::Summary
-                | Yield::Score
-                | Yield::Verdict
-                | Yield::Solution,
+                ResultKind::Material
+                | ResultKind::Team
+                | ResultKind::Agreement
+                | ResultKind::Challenge
+                | ResultKind::Kinds
+                | ResultKind::Similarity
+                | ResultKind::Proposal
+                | ResultKind::Questions
+                | ResultKind::Summary
+                | ResultKind::Score
+                | ResultKind::Verdict
+                | ResultKind::Solution,
             ),
             ..,
         )
-        | (Some(Yield::Speech) | None, _, None) => format!("Agent {agent}"),
+        | (Some(ResultKind::Speech) | None, _, None) => format!("Agent {agent}"),
     }
 }
 

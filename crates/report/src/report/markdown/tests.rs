@@ -7,7 +7,7 @@ use comrak::{Arena, Options, parse_document};
 use serde_json::json;
 
 use dialectic_base::markdown::is_bidi_control;
-use dialectic_record::debate::{AgentId, Debate, StageId, StageInfo, Words, Yield, default_settings};
+use dialectic_record::debate::{AgentId, Debate, ResultKind, StageId, StageInfo, Words, default_settings};
 use dialectic_record::protocol::{DIALECTIC, upgrade_state};
 
 use super::*;
@@ -65,11 +65,11 @@ fn debate(text: &str) -> Debate {
     let usage =
         json!({"requests": 1, "inputTokens": u64::MAX, "cachedInputTokens": 0, "outputTokens": 2, "costUsd": null});
     let invented = [
-        (text.repeat(2), Yield::Ballot),
-        (text.repeat(3), Yield::Ballot),
-        (one.clone(), Yield::Speech),
-        (text.repeat(4), Yield::Ballot),
-        (text.repeat(5), Yield::Verdict),
+        (text.repeat(2), ResultKind::Ballot),
+        (text.repeat(3), ResultKind::Ballot),
+        (one.clone(), ResultKind::Speech),
+        (text.repeat(4), ResultKind::Ballot),
+        (text.repeat(5), ResultKind::Verdict),
     ];
     let invented = invented.map(|(id, yields)| {
         let mut words = Words::new([""; 6]);

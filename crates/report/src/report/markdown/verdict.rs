@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dialectic_base::figures::score;
 use dialectic_base::markdown::{cell, heading, inline};
 use dialectic_record::debate::{
-    AgentId, Debate, Judgement, PollChoice, Polls, Position, Verdict, Winner, WonBy, Yield,
+    AgentId, Debate, Judgement, PollChoice, Polls, Position, ResultKind, Verdict, Winner, WonBy,
 };
 
 use super::super::View;
@@ -65,7 +65,7 @@ pub(super) fn verdict(out: &mut Document<'_>, view: &View<'_>) {
     if verdict.is_none() && judgements.is_empty() {
         return;
     }
-    let name = first(view.debate, Yield::Verdict).map_or("verdict", |stage| &stage.words.noun);
+    let name = first(view.debate, ResultKind::Verdict).map_or("verdict", |stage| &stage.words.noun);
     out.line(format_args!("### {}\n", heading(&capitalized(name))));
     match verdict {
         Some(verdict) => {

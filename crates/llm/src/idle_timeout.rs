@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// still while a call waits for its next attempt. What is in flight is never cut short by it: a silence that is too
 /// long keeps further attempts from beginning.
 #[derive(Debug)]
-pub struct Silence {
+pub struct IdleTimeout {
     limit: Duration,
     heard: Mutex<Heard>,
 }
@@ -23,9 +23,9 @@ struct Heard {
 }
 
 /// A call's wait for its next attempt; it ends when this is dropped.
-pub(super) struct Wait(Arc<Silence>);
+pub(super) struct Wait(Arc<IdleTimeout>);
 
-impl Silence {
+impl IdleTimeout {
     /// A silence that begins now, and is too long from `limit` on.
     #[must_use]
     pub fn of_at_most(limit: Duration) -> Self {
@@ -82,7 +82,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn it_starts_again_at_every_token() {
-        let silence = Silence::of_at_most(10 * SECOND);
+        let silence = IdleTimeout::of_at_most(10 * SECOND);
         for _ in 0..100 {
             advance(9 * SECOND).await;
             assert!(!silence.is_too_long());
@@ -96,7 +96,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn it_stands_still_while_anybody_waits() {
-        let silence = Arc::new(Silence::of_at_most(10 * SECOND));
+        let silence = Arc::new(IdleTimeout::of_at_most(10 * SECOND));
         advance(4 * SECOND).await;
         let first = silence.stand_still();
         advance(60 * SECOND).await;

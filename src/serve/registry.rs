@@ -33,7 +33,7 @@ const TO_GO: Duration = Duration::from_secs(1);
 
 /// The debates of this server. Clones are the same.
 #[derive(Clone)]
-pub(super) struct Hall(Arc<Inner>);
+pub(super) struct RunRegistry(Arc<Inner>);
 
 struct Inner {
     state: Mutex<State>,
@@ -81,7 +81,7 @@ pub(super) enum Whereabouts {
     Elsewhere,
 }
 
-impl Hall {
+impl RunRegistry {
     /// With so many places.
     pub(super) fn open(places: usize, notices: mpsc::UnboundedSender<String>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
