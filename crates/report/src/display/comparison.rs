@@ -6,7 +6,7 @@ use console::measure_text_width;
 
 use dialectic_base::sanitize::sanitize;
 
-use super::objections::Layout;
+use super::blocks::Layout;
 
 /// Lines that both have and that are shown before and behind what differs.
 const AROUND: usize = 2;

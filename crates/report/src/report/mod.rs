@@ -3,6 +3,7 @@
 //! Formats take a [`View`] and make text of it, where it goes is not theirs to know; none of them asks the clock. Nothing that came from
 //! a model is trusted here: as Markdown it stands in fences that it cannot leave, as HTML it is escaped.
 
+pub(crate) mod block;
 mod compare;
 mod decision;
 mod difference;
@@ -12,6 +13,7 @@ mod overview;
 mod prose;
 mod said;
 mod stages;
+pub(crate) mod subject;
 mod view;
 
 pub use compare::{Comparison, Decided, Figures, Line, Setting, Side};
@@ -20,6 +22,7 @@ pub use html::html;
 pub use markdown::{Detail, markdown};
 pub use overview::overview;
 pub use said::{Said, readable, said};
+pub(crate) use stages::preposition;
 pub use view::{Participant, View};
 
 #[cfg(test)]

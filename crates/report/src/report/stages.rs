@@ -230,7 +230,7 @@ pub(super) fn is_ballot(debate: &Debate, one: &Contribution) -> bool {
 }
 
 /// What joins a call to whom it is about: a critique *of*, a vote *for* somebody, a speech *addressed to* somebody.
-pub(super) fn preposition(debate: &Debate, stage: StageId) -> &'static str {
+pub(crate) fn preposition(debate: &Debate, stage: StageId) -> &'static str {
     match debate.stage(stage).and_then(|stage| stage.yields) {
         Some(ResultKind::Ballot) => "for",
         Some(ResultKind::Speech) => "addressed to",

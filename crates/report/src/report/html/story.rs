@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use maud::{Markup, html};
 
-use crate::report::View;
 use crate::report::prose::{self, gist};
 use crate::report::stages::{capitalized, is_ballot};
+use crate::report::{View, subject};
 use dialectic_base::figures::{counted, list, score, thousands};
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{
@@ -16,7 +16,7 @@ use dialectic_record::debate::{
     StageId, Standing, Status, Verdict, Voting,
 };
 
-use super::objections::places;
+use super::blocks::anchor;
 use super::participants::Participants;
 use super::solution::title;
 use super::text::{SHORT, name, noun, plain, words};
@@ -32,8 +32,7 @@ const LEADS: usize = 4;
 
 /// The section.
 pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, shown: &Shown) -> Markup {
-    let places = places(&shown.ledger);
-    let Fought { said: fought, named } = fought_over(view, participants, shown, &places);
+    let Fought { said: fought, named } = fought_over(view, participants, shown);
     let parts = [
         ("Proposed", proposed(view, participants)),
         ("Argued", argued(view, participants)),
@@ -41,7 +40,7 @@ pub(super) fn story(view: &View<'_>, participants: &Participants<'_>, shown: &Sh
         ("Changed", changed(view, participants, &shown.ledger)),
         ("Decided", decided(view, participants)),
         ("Ended", ended(view.debate)),
-        ("Still open", still_open(view, participants, &shown.ledger, &named, &places)),
+        ("Still open", still_open(view, participants, &shown.ledger, &named)),
     ];
     let is_empty = |part: &Markup| part.0.is_empty();
     html! {
@@ -165,12 +164,7 @@ fn heat(one: &Objection) -> u8 {
     critics + judge + author
 }
 
-fn fought_over<'l>(
-    view: &View<'_>,
-    participants: &Participants<'_>,
-    shown: &'l Shown,
-    places: &BTreeMap<String, usize>,
-) -> Fought<'l> {
+fn fought_over<'l>(view: &View<'_>, participants: &Participants<'_>, shown: &'l Shown) -> Fought<'l> {
     let ledger = &shown.ledger;
     if ledger.is_empty() {
         return Fought { said: without_points(view.debate), named: Vec::new() };
@@ -193,7 +187,7 @@ fn fought_over<'l>(
             @if shown.is_derived { " The points were read out of the texts of an older debate." }
         }
         @if !groups.is_empty() {
-            ul { @for group in &groups { li { (contested(group, participants, places)) } } }
+            ul { @for group in &groups { li { (contested(group, participants)) } } }
         }
         @if is_more { p { small { a href="#objections" { "All points" } " are below." } } }
     };
@@ -237,11 +231,11 @@ fn alike<'l>(points: &[&'l Objection]) -> Vec<Vec<&'l Objection>> {
 }
 
 /// A point, raised against one text or several, and what each made of it.
-fn contested(group: &[&Objection], participants: &Participants<'_>, places: &BTreeMap<String, usize>) -> Markup {
+fn contested(group: &[&Objection], participants: &Participants<'_>) -> Markup {
     let Some(first) = group.first() else { return Markup::default() };
     let rejected = first.reason.as_deref().filter(|_| first.answer == Answered::Rejected);
     html! {
-        (point(first, places)) " "
+        (point(first)) " "
         span.fate-words {
             (participants.chip(&first.critic_id)) " on "
             @for (place, one) in group.iter().enumerate() {
@@ -255,12 +249,8 @@ fn contested(group: &[&Objection], participants: &Participants<'_>, places: &BTr
 }
 
 /// Its words, as a link to its row.
-fn point(one: &Objection, places: &BTreeMap<String, usize>) -> Markup {
-    let said = quote(&gist(&one.point.in_words(), POINT), POINT);
-    html! {
-        @if let Some(place) = places.get(&one.id.to_string()) { a href={ "#objection-" (place) } { (said) } }
-        @else { (said) }
-    }
+fn point(one: &Objection) -> Markup {
+    html! { a href={ "#" (anchor(&subject::name(one))) } { (quote(&gist(&one.point.in_words(), POINT), POINT)) } }
 }
 
 /// `rejected by its author, maintained by the critics, upheld by the judge and not met.`
@@ -432,13 +422,7 @@ fn vote_in_words(voting: &Voting, participants: &Participants<'_>) -> Markup {
     }
 }
 
-fn still_open(
-    view: &View<'_>,
-    participants: &Participants<'_>,
-    ledger: &Ledger,
-    named: &[&Objection],
-    places: &BTreeMap<String, usize>,
-) -> Markup {
+fn still_open(view: &View<'_>, participants: &Participants<'_>, ledger: &Ledger, named: &[&Objection]) -> Markup {
     let open: Vec<&Objection> = ledger.in_order().into_iter().filter(|one| one.open).collect();
     let others: Vec<&Objection> =
         open.iter().copied().filter(|one| named.iter().all(|named| named.id != one.id)).collect();
@@ -465,7 +449,7 @@ fn still_open(
             }
             @if !others.is_empty() {
                 ul {
-                    @for group in others.iter().take(NAMED) { li { (contested(group, participants, places)) } }
+                    @for group in others.iter().take(NAMED) { li { (contested(group, participants)) } }
                 }
             }
         } @else if !ledger.is_empty() {

@@ -3,12 +3,10 @@
 //! What a model or a user wrote stands in fences that are longer than any inside, or is escaped where it is part of a
 //! line: whatever it says, the headings, tables and blocks of a report are its own.
 
-mod contest;
+mod blocks;
 mod objections;
-mod participants;
 mod rounds;
 mod run;
-mod verdict;
 
 use std::{fmt, io};
 
@@ -18,8 +16,9 @@ use dialectic_base::figures::{UNKNOWN, counted};
 use dialectic_base::markdown::{fence, heading, inline, line};
 use dialectic_record::debate::Attachment;
 
-use super::View;
+use super::block::{Place, Table};
 use super::stages::{self, capitalized};
+use super::{View, subject};
 
 /// How much a report says of each contribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,9 +37,9 @@ pub enum Detail {
 pub fn markdown(view: &View<'_>, detail: Detail, out: &mut dyn io::Write) -> io::Result<()> {
     let mut out = Document { out, written: Ok(()) };
     head(&mut out, view);
-    participants::agents(&mut out, view);
+    participants(&mut out, "## Agents", &subject::agents(view));
     clarifications(&mut out, view);
-    participants::judge(&mut out, view);
+    participants(&mut out, "## Judge", &subject::judge(view));
     run::write(&mut out, view);
     rounds::write(&mut out, view, detail);
     solution(&mut out, view);
@@ -61,6 +60,22 @@ fn head(out: &mut Document<'_>, view: &View<'_>) {
     out.fenced(problem);
     out.line("");
     attachments(out, view);
+}
+
+/// Dashes as wide as each column's name, but for one that older reports have a dash shorter.
+const RULE: &str = "|----|------|------|-------|----------|-------------|----------|------------------|-------------------|---------------|";
+
+/// The table of those who take part, in the form that it has always had.
+fn participants(out: &mut Document<'_>, title: &str, table: &Table<'_>) {
+    let kept = |place: usize| table.columns.get(place).is_some_and(|column| column.place != Place::Aside);
+    let columns = table.columns.iter().filter(|column| column.place != Place::Aside);
+    out.line(format_args!("{title}\n"));
+    out.row(columns.clone().map(|column| blocks::in_cell(&column.title)));
+    out.line(format_args!("{RULE}{}", if columns.count() > 10 { "------|" } else { "" }));
+    for row in &table.rows {
+        out.row(row.iter().enumerate().filter(|(place, _)| kept(*place)).map(|(_, cell)| blocks::in_cell(cell)));
+    }
+    out.line("\n");
 }
 
 /// Which files everybody had beside the problem; their texts are in the record.
@@ -159,20 +174,6 @@ impl Document<'_> {
             self.push(format_args!(" {cell} |"));
         }
         self.push("\n");
-    }
-
-    /// Appends a table with a blank line behind it. The columns of the names that begin with `>` are set flush right;
-    /// the names are Markdown as well.
-    fn table<R>(&mut self, names: &[&str], rows: impl IntoIterator<Item = R>)
-    where
-        R: IntoIterator<Item: fmt::Display>,
-    {
-        self.row(names.iter().map(|name| name.strip_prefix('>').unwrap_or(name)));
-        self.row(names.iter().map(|name| if name.starts_with('>') { "---:" } else { "---" }));
-        for row in rows {
-            self.row(row);
-        }
-        self.line("");
     }
 }
 

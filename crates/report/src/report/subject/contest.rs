@@ -1,0 +1,169 @@
+//! How competing solutions fared: what the debate started from, who was chosen, how far the texts agreed and what stood
+//! against that, by which kinds of argument.
+
+use dialectic_base::figures::score;
+use dialectic_record::debate::{Argument, Challenge, Convergence, Debate, Matter, Round};
+
+use crate::report::View;
+use crate::report::block::{Block, Column, Item, Line, Piece, Place, Table, figure, foreign, joined, line};
+
+const UNKNOWN: &str = "unknown";
+
+/// What was collected before anybody was asked.
+pub(crate) fn material(debate: &Debate) -> Vec<Block<'_>> {
+    let Some(gathered) = debate.gathered.as_ref().filter(|gathered| !gathered.material.is_empty()) else {
+        return Vec::new();
+    };
+    let items = gathered.material.iter().map(|one| {
+        let more = match &one.error {
+            Some(error) => line![": missing, ", foreign(error)],
+            None if one.cut => line![figure(format!(": the first {} characters", one.text.chars().count()))],
+            None => Line::new(),
+        };
+        let line = [line![one.source.name(), " ", foreign(&*one.name)], more].concat();
+        let text = (!one.text.is_empty()).then(|| {
+            Block::Aside(vec![Block::Folded(line!["What of it was shown"], vec![Block::Verbatim((&*one.text).into())])])
+        });
+        Item::with(line, text.into_iter().collect())
+    });
+    vec![Block::lead(line!["All agents were shown this beside the problem."]), Block::List(items.collect())]
+}
+
+/// Who was chosen to take part, and why.
+pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
+    let Some(selection) = &debate.selection else { return Vec::new() };
+    let has_families = selection.candidates.iter().any(|one| one.family.is_some());
+    let known = |value: Option<f64>, digits: usize| {
+        line![value.map_or_else(|| UNKNOWN.into(), |value| figure(format!("{value:.digits$}")))]
+    };
+    let rows = selection.candidates.iter().map(|one| {
+        let part = if one.chosen { "yes" } else { "no" };
+        let passed = if one.passed_over { line![", its family had half of the team"] } else { Line::new() };
+        let scores = [one.score, one.by_rating, one.by_calibration, one.by_exploration];
+        let scores = scores.map(|value| line![figure(format!("{value:+.3}"))]);
+        let figures = [known(one.rating, 0), known(one.brier, 3), line![figure(one.debates)]];
+        let family = one.family.as_ref().map_or_else(|| line![UNKNOWN], |family| line![foreign(family)]);
+        let words = [line![&one.agent_id], line![part, Piece::Aside(passed)]];
+        words.into_iter().chain(scores).chain(figures).chain(has_families.then_some(family)).collect()
+    });
+    let figures = ["Score", "By rating", "By calibration", "By rarity", "Rating", "Brier score", "Debates"];
+    let words = ["Agent", "Takes part"].map(Column::words);
+    let columns = words.into_iter().chain(figures.map(Column::figures));
+    let columns = columns.chain(has_families.then(|| Column::words("Family").only(Place::Aside)));
+    let lead = match selection.size {
+        Some(size) => format!(
+            "{size} of {} agents were to take part: the best by these scores, of equals the first of the configuration.",
+            selection.candidates.len()
+        ),
+        None => "All agents took part; no size of the team was set.".to_owned(),
+    };
+    let counted = format!(" {} debates had been counted before.", selection.debates);
+    vec![
+        Block::lead(line![figure(lead), figure(counted)]),
+        Block::Table(Table::new("small", "Who could be chosen", columns, rows)),
+    ]
+}
+
+/// How far the texts of each round agreed, and what followed from it.
+pub(crate) fn agreement<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
+    let debate = view.debate;
+    let measured: Vec<(&Round, &Convergence)> =
+        debate.rounds.iter().filter_map(|round| Some((round, round.convergence.as_ref()?))).collect();
+    let Some((_, last)) = measured.last() else { return Vec::new() };
+    let percent = |value: Option<f64>| {
+        let shown = value.map_or_else(|| UNKNOWN.into(), |value| figure(format!("{value:.0}")));
+        line![shown, Piece::Bar(whole(value), 100)]
+    };
+    let rows = measured.iter().map(|(round, of)| {
+        let agreed = of.matters.iter().filter(|matter| matter.agreed).count();
+        vec![
+            line![figure(round.round_number)],
+            percent(of.agreement),
+            line![figure(score(of.threshold))],
+            percent(of.mean_stability()),
+            percent(of.similarity),
+            line![figure(of.measured_by())],
+            line![figure(format!("{agreed} of {}", of.matters.len()))],
+        ]
+    });
+    let figures = ["Round", "Agreement", "Threshold", "Stability", "Similarity"].map(Column::figures);
+    let others = [Column::words("Measured by"), Column::figures("Matters agreed")];
+    let columns = figures.into_iter().chain(others);
+    let lead = line![
+        "Agreement is the percentage of matters on which all texts decide the same; from the threshold on they have \
+         converged. ",
+        if last.is_reached() { "They did." } else { "They did not." },
+        " How alike the texts are decides nothing.",
+    ];
+    let mut items: Vec<Item<'_>> = measured.iter().flat_map(|(round, of)| course(round, of)).collect();
+    items.extend(debate.extensions.iter().map(|extension| {
+        let missing = joined(extension.missing.iter().map(|one| line![foreign(one)]), "; ");
+        let round = figure(format!("Extended behind round {}: ", extension.round));
+        Item::of([line![round, &extension.winner, " misses "], missing].concat())
+    }));
+    vec![
+        Block::lead(lead),
+        Block::Table(Table::new("small", "Agreement and stability over the rounds, in percent", columns, rows)),
+        Block::List(items),
+    ]
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a percentage")]
+fn whole(value: Option<f64>) -> u64 {
+    value.unwrap_or_default().clamp(0.0, 100.0).round() as u64
+}
+
+/// What was found of the agreement of a round.
+fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<Item<'v>> {
+    let say = |what: &'static str, more: Line<'v>| {
+        Item::of([line![figure(format!("Round {}", round.round_number)), what], more].concat())
+    };
+    let said = |what, text: &'v String| say(what, line![foreign(text)]);
+    let mut items = Vec::new();
+    items.extend(of.fallback.as_ref().map(|why| said(": no embeddings were had: ", why)));
+    items.extend(of.unknown.as_ref().map(|why| said(": unknown, ", why)));
+    items.extend(of.opposed_on.as_ref().map(|on| said(": opposite decisions on ", on)));
+    items.extend(of.matters.iter().map(|matter| match (matter.agreed, matter.opposed) {
+        (true, _) => say(", agreed: ", decisions(matter)).aside(),
+        (false, true) => say(", opposed: ", decisions(matter)),
+        (false, false) => say(", open: ", decisions(matter)),
+    }));
+    let Some(challenge) = &round.challenge else { return items };
+    if Challenge::is_empty(challenge) {
+        items.push(say(": challenged, and nothing was found against it", Line::new()));
+    }
+    items.extend(challenge.claims.iter().map(|claim| said(", shared without support: ", claim)));
+    items.extend(challenge.points.iter().map(|point| {
+        let on = Piece::Aside(line![" (on the text of ", &point.target_agent_id, ")"]);
+        say(", answered by nobody: ", line![foreign(&*point.text), on])
+    }));
+    items
+}
+
+/// What was decided of a matter, and in whose texts.
+fn decisions(matter: &Matter) -> Line<'_> {
+    let decisions = matter.decisions.iter().map(|one| {
+        let by = joined(one.agents.iter().map(|agent| line![agent]), ", ");
+        line![foreign(&*one.decision), Piece::Aside([line![" ("], by, line![")"]].concat())]
+    });
+    joined(decisions, " / ")
+}
+
+/// The kinds of argument that an observer found in each contribution.
+pub(crate) fn arguments(debate: &Debate) -> Vec<Block<'_>> {
+    let observed = debate.rounds.iter().flat_map(|round| round.observations.iter().map(move |one| (round, one)));
+    let rows = observed.map(|(round, one)| {
+        let kinds = Argument::ALL.iter().filter(|kind| one.kinds.contains(kind)).map(|kind| line![kind.name()]);
+        vec![
+            line![figure(round.round_number)],
+            line![&one.of.agent_id],
+            line![foreign(one.of.stage.as_str())],
+            one.of.target_agent_id.as_ref().map_or_else(Line::new, |target| line![target]),
+            joined(kinds, ", "),
+        ]
+    });
+    let words = ["Agent", "Contribution", "About", "Kinds"].map(Column::words);
+    let columns = [Column::figures("Round")].into_iter().chain(words);
+    let table = Table::new("small", "Kinds of argument that an observer found", columns, rows);
+    if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] }
+}

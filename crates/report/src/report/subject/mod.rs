@@ -1,0 +1,19 @@
+//! What there is to say of a debate, subject by subject: each a list of blocks that every form renders.
+
+mod contest;
+mod objections;
+mod participants;
+mod polls;
+mod run;
+mod usage;
+mod verdict;
+mod vote;
+
+pub(crate) use contest::{agreement, arguments, material, team};
+pub(crate) use objections::{by_text, changes, counts, course, name, number, point, table};
+pub(crate) use participants::{agents, everybody, judge};
+pub(crate) use polls::polls;
+pub(crate) use run::{ending, extent};
+pub(crate) use usage::{scores, usage};
+pub(crate) use verdict::verdict;
+pub(crate) use vote::vote;
