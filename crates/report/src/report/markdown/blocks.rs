@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use dialectic_base::markdown::{cell, inline, line as first_of_line};
 
-use crate::report::block::{Block, Item, Line, Piece, Place, Table};
+use crate::report::View;
+use crate::report::block::{Block, Column, Item, Piece, Place, Table};
 
 use super::{Document, id};
 
@@ -15,34 +16,38 @@ enum Within {
     Cell,
 }
 
-/// Writes blocks whose headings are of that level.
-pub(super) fn write(out: &mut Document<'_>, blocks: &[Block<'_>], level: usize) {
+/// Writes blocks.
+pub(super) fn write(out: &mut Document<'_>, blocks: &[Block<'_>]) {
     for block in blocks {
         match block {
             Block::Heading(line) => {
-                let line = prose(line);
+                let line = out.prose(line);
                 // A last `#` would be no part of a heading.
                 let line = line.strip_suffix('#').map_or(Cow::Borrowed(&*line), |before| format!("{before}\\#").into());
-                out.line(format_args!("{} {line}\n", "#".repeat(level)));
+                out.line(format_args!("### {line}\n"));
             }
-            Block::Paragraph(line) => out.line(format_args!("{}\n", prose(line))),
+            Block::Paragraph(line) => out.line(format_args!("{}\n", out.prose(line))),
             Block::List(items) => {
                 list(out, items, 0);
                 out.line("");
             }
-            Block::Table(table) => write_table(out, table),
+            Block::Table(table) => write_table(out, table, None),
             Block::Text(text) | Block::Verbatim(text) => text_of(out, text),
             Block::Said(line, Some(text)) => {
-                out.line(format_args!("{}:\n", prose(line)));
+                out.line(format_args!("{}:\n", out.prose(line)));
                 text_of(out, text);
             }
-            Block::Said(line, None) => out.line(format_args!("{}: no reason given\n", prose(line))),
+            Block::Said(line, None) => out.line(format_args!("{}: no reason given\n", out.prose(line))),
             Block::Folded(line, blocks) | Block::Indented(line, blocks) => {
-                out.line(format_args!("{}\n", prose(line)));
-                write(out, blocks, level);
+                out.line(format_args!("{}\n", out.prose(line)));
+                write(out, blocks);
             }
-            Block::Warning(blocks) => write(out, blocks, level),
-            Block::Aside(_) => {}
+            Block::Warning(blocks) => write(out, blocks),
+            Block::Aside(blocks) => {
+                if out.reader.is_some() {
+                    write(out, blocks);
+                }
+            }
         }
     }
 }
@@ -53,11 +58,12 @@ fn text_of(out: &mut Document<'_>, text: &str) {
 }
 
 fn list(out: &mut Document<'_>, items: &[Item<'_>], depth: usize) {
-    for Item { line, more, .. } in items.iter().filter(|item| !item.is_aside) {
+    let for_readers = out.reader.is_some();
+    for Item { line, more, .. } in items.iter().filter(|item| !item.is_aside || for_readers) {
         let said = match line.as_slice() {
             // Nothing of another's may begin a block.
-            [Piece::Foreign(text), rest @ ..] => first_of_line(text).into_owned() + &prose(rest),
-            line => prose(line),
+            [Piece::Foreign(text), rest @ ..] => first_of_line(text).into_owned() + &out.prose(rest),
+            line => out.prose(line),
         };
         out.line(format_args!("{}- {said}", "  ".repeat(depth)));
         for block in more {
@@ -67,45 +73,68 @@ fn list(out: &mut Document<'_>, items: &[Item<'_>], depth: usize) {
                     out.line("");
                     out.fenced(text);
                 }
-                other => write(out, std::slice::from_ref(other), 3),
+                other => write(out, std::slice::from_ref(other)),
             }
         }
     }
 }
 
-fn write_table(out: &mut Document<'_>, table: &Table<'_>) {
-    let kept: Vec<usize> =
-        (0..table.columns.len()).filter(|place| table.columns[*place].place != Place::Aside).collect();
-    let columns = kept.iter().map(|place| &table.columns[*place]);
-    out.row(columns.clone().map(|column| written(&column.title, Within::Cell)));
-    out.row(columns.map(|column| if column.is_figure { "---:" } else { "---" }));
+/// Writes a table, with the line below its titles that it has of old, if any.
+pub(super) fn write_table(out: &mut Document<'_>, table: &Table<'_>, rule: Option<&str>) {
+    let kept: Vec<usize> = (0..table.columns.len()).filter(|place| out.has(&table.columns[*place])).collect();
+    let titles: Vec<String> = kept.iter().map(|place| out.cell(&table.columns[*place].title)).collect();
+    out.row(titles);
+    match rule {
+        Some(rule) => out.line(rule),
+        None => out.row(kept.iter().map(|place| if table.columns[*place].is_figure { "---:" } else { "---" })),
+    }
     for row in &table.rows {
-        out.row(kept.iter().map(|place| row.get(*place).map(|line| written(line, Within::Cell)).unwrap_or_default()));
+        let cells: Vec<String> = kept.iter().filter_map(|place| row.get(*place)).map(|cell| out.cell(cell)).collect();
+        out.row(cells);
     }
     out.line("");
 }
 
-pub(super) fn prose(line: &[Piece<'_>]) -> String {
-    written(line, Within::Prose)
+/// Blocks for people who read them apart from a report: with names, and with what the report has no place for.
+pub(crate) fn for_readers(blocks: &[Block<'_>], view: &View<'_>) -> String {
+    let mut written = Vec::new();
+    write(&mut Document { out: &mut written, written: Ok(()), reader: Some(view) }, blocks);
+    String::from_utf8(written).unwrap_or_default()
 }
 
-/// A cell of a table.
-pub(super) fn in_cell(line: &Line<'_>) -> String {
-    written(line, Within::Cell)
-}
+impl Document<'_> {
+    fn prose(&self, line: &[Piece<'_>]) -> String {
+        self.pieces(line, Within::Prose)
+    }
 
-fn written(line: &[Piece<'_>], within: Within) -> String {
-    let escaped = |text: &str| if within == Within::Cell { cell(text) } else { inline(text) }.into_owned();
-    let piece = |piece: &Piece<'_>| match piece {
-        Piece::Words(words) => words.clone().into_owned(),
-        Piece::Foreign(text) => escaped(text),
-        Piece::Marked(text) if within == Within::Prose => id(text),
-        Piece::Agent(agent) if within == Within::Prose => id(agent.as_str()),
-        Piece::Marked(text) => escaped(text),
-        Piece::Agent(agent) => escaped(agent.as_str()),
-        Piece::Point(number) => escaped(number),
-        Piece::Severity(severity) => severity.name().to_owned(),
-        Piece::Bar(..) | Piece::Aside(_) => String::new(),
-    };
-    line.iter().map(piece).collect()
+    /// A cell of a table.
+    fn cell(&self, line: &[Piece<'_>]) -> String {
+        self.pieces(line, Within::Cell)
+    }
+
+    /// Whether a column is in this document.
+    pub(super) fn has(&self, column: &Column<'_>) -> bool {
+        match column.place {
+            Place::Everywhere => true,
+            Place::Aside => self.reader.is_some(),
+            Place::Markdown => self.reader.is_none(),
+        }
+    }
+
+    fn pieces(&self, line: &[Piece<'_>], within: Within) -> String {
+        let escaped = |text: &str| if within == Within::Cell { cell(text) } else { inline(text) }.into_owned();
+        let piece = |piece: &Piece<'_>| match (piece, self.reader) {
+            (Piece::Words(words), _) => words.clone().into_owned(),
+            (Piece::Agent(agent), Some(view)) => escaped(view.name_of(agent)),
+            (Piece::Agent(agent), None) if within == Within::Prose => id(agent.as_str()),
+            (Piece::Agent(agent), None) => escaped(agent.as_str()),
+            (Piece::Marked(text), _) if within == Within::Prose => id(text),
+            (Piece::Foreign(text) | Piece::Marked(text), _) => escaped(text),
+            (Piece::Point(number), _) => escaped(number),
+            (Piece::Severity(severity), _) => severity.name().to_owned(),
+            (Piece::Aside(pieces), Some(_)) => self.pieces(pieces, within),
+            (Piece::Aside(_), None) | (Piece::Bar(..), _) => String::new(),
+        };
+        line.iter().map(piece).collect()
+    }
 }

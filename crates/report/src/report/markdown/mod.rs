@@ -3,7 +3,7 @@
 //! What a model or a user wrote stands in fences that are longer than any inside, or is escaped where it is part of a
 //! line: whatever it says, the headings, tables and blocks of a report are its own.
 
-mod blocks;
+pub(super) mod blocks;
 mod objections;
 mod rounds;
 mod run;
@@ -16,7 +16,7 @@ use dialectic_base::figures::{UNKNOWN, counted};
 use dialectic_base::markdown::{fence, heading, inline, line};
 use dialectic_record::debate::Attachment;
 
-use super::block::{Place, Table};
+use super::block::Table;
 use super::stages::{self, capitalized};
 use super::{View, subject};
 
@@ -35,7 +35,7 @@ pub enum Detail {
 /// # Errors
 /// When `out` cannot be written.
 pub fn markdown(view: &View<'_>, detail: Detail, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut out = Document { out, written: Ok(()) };
+    let mut out = Document { out, written: Ok(()), reader: None };
     head(&mut out, view);
     participants(&mut out, "## Agents", &subject::agents(view));
     clarifications(&mut out, view);
@@ -65,17 +65,14 @@ fn head(out: &mut Document<'_>, view: &View<'_>) {
 /// Dashes as wide as each column's name, but for one that older reports have a dash shorter.
 const RULE: &str = "|----|------|------|-------|----------|-------------|----------|------------------|-------------------|---------------|";
 
+const COLUMNS: usize = 10;
+
 /// The table of those who take part, in the form that it has always had.
 fn participants(out: &mut Document<'_>, title: &str, table: &Table<'_>) {
-    let kept = |place: usize| table.columns.get(place).is_some_and(|column| column.place != Place::Aside);
-    let columns = table.columns.iter().filter(|column| column.place != Place::Aside);
     out.line(format_args!("{title}\n"));
-    out.row(columns.clone().map(|column| blocks::in_cell(&column.title)));
-    out.line(format_args!("{RULE}{}", if columns.count() > 10 { "------|" } else { "" }));
-    for row in &table.rows {
-        out.row(row.iter().enumerate().filter(|(place, _)| kept(*place)).map(|(_, cell)| blocks::in_cell(cell)));
-    }
-    out.line("\n");
+    let more = "------|".repeat(table.columns.iter().filter(|column| out.has(column)).count().saturating_sub(COLUMNS));
+    blocks::write_table(out, table, Some(&format!("{RULE}{more}")));
+    out.line("");
 }
 
 /// Which files everybody had beside the problem; their texts are in the record.
@@ -146,6 +143,8 @@ fn follow_ups(out: &mut Document<'_>, view: &View<'_>) {
 struct Document<'a> {
     out: &'a mut dyn io::Write,
     written: io::Result<()>,
+    /// The debate, where people read this apart from a report, whose form programs know.
+    reader: Option<&'a View<'a>>,
 }
 
 impl Document<'_> {

@@ -15,11 +15,11 @@ pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
         return;
     }
     out.line("\n## Objections\n");
-    blocks::write(out, &subject::counts(&shown), 3);
-    blocks::write(out, &[Block::Table(subject::table(ledger))], 3);
+    blocks::write(out, &subject::counts(&shown));
+    blocks::write(out, &[Block::Table(subject::table(ledger))]);
     for one in &ledger.objections {
-        blocks::write(out, &[Block::Heading(vec![subject::number(one)])], 3);
-        blocks::write(out, &subject::point(one), 3);
+        blocks::write(out, &[Block::Heading(vec![subject::number(one)])]);
+        blocks::write(out, &subject::point(one));
     }
-    blocks::write(out, &subject::changes(ledger), 3);
+    blocks::write(out, &subject::changes(ledger));
 }

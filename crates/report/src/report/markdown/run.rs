@@ -17,7 +17,7 @@ pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
         return;
     }
     out.line("## Run\n");
-    blocks::write(out, &[Block::List([subject::ending(debate), subject::extent(debate)].concat())], 3);
+    blocks::write(out, &[Block::List([subject::ending(debate), subject::extent(debate)].concat())]);
     let noun = |yields, otherwise: &'static str| {
         stages::first(debate, yields).map_or_else(|| otherwise.to_owned(), |stage| capitalized(&stage.words.noun))
     };
@@ -27,16 +27,16 @@ pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
         ("Scores".to_owned(), subject::scores(debate)),
         ("Material".to_owned(), subject::material(debate)),
         ("Team".to_owned(), subject::team(debate)),
-        ("Agreement".to_owned(), subject::agreement(view)),
-        ("Kinds of argument".to_owned(), subject::arguments(debate)),
+        ("Agreement".to_owned(), subject::agreement(&debate.rounds, &debate.extensions)),
+        ("Kinds of argument".to_owned(), subject::arguments(&debate.rounds)),
         (vote, debate.voting.as_ref().map(subject::vote).unwrap_or_default()),
         ("Polls".to_owned(), subject::polls(debate)),
         (noun(ResultKind::Verdict, "Verdict"), subject::verdict(view)),
         ("Failures".to_owned(), failures(&debate.failures)),
     ];
     for (title, said) in subjects.into_iter().filter(|(_, said)| !said.is_empty()) {
-        blocks::write(out, &[Block::Heading(line![foreign(title)])], 3);
-        blocks::write(out, &said, 3);
+        blocks::write(out, &[Block::Heading(line![foreign(title)])]);
+        blocks::write(out, &said);
     }
     out.line("");
 }

@@ -2,9 +2,8 @@
 //! against that, by which kinds of argument.
 
 use dialectic_base::figures::score;
-use dialectic_record::debate::{Argument, Challenge, Convergence, Debate, Matter, Round};
+use dialectic_record::debate::{Argument, Convergence, Debate, Extension, Matter, Round};
 
-use crate::report::View;
 use crate::report::block::{Block, Column, Item, Line, Piece, Place, Table, figure, foreign, joined, line};
 
 const UNKNOWN: &str = "unknown";
@@ -65,10 +64,9 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
 }
 
 /// How far the texts of each round agreed, and what followed from it.
-pub(crate) fn agreement<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
-    let debate = view.debate;
+pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) -> Vec<Block<'d>> {
     let measured: Vec<(&Round, &Convergence)> =
-        debate.rounds.iter().filter_map(|round| Some((round, round.convergence.as_ref()?))).collect();
+        rounds.iter().filter_map(|round| Some((round, round.convergence.as_ref()?))).collect();
     let Some((_, last)) = measured.last() else { return Vec::new() };
     let percent = |value: Option<f64>| {
         let shown = value.map_or_else(|| UNKNOWN.into(), |value| figure(format!("{value:.0}")));
@@ -95,8 +93,9 @@ pub(crate) fn agreement<'v>(view: &'v View<'_>) -> Vec<Block<'v>> {
         if last.is_reached() { "They did." } else { "They did not." },
         " How alike the texts are decides nothing.",
     ];
-    let mut items: Vec<Item<'_>> = measured.iter().flat_map(|(round, of)| course(round, of)).collect();
-    items.extend(debate.extensions.iter().map(|extension| {
+    let mut items: Vec<Item<'_>> = 
+        measured.iter().flat_map(|(round, of)| [course(round, of), challenged(round)].concat()).collect();
+    items.extend(extensions.iter().map(|extension| {
         let missing = joined(extension.missing.iter().map(|one| line![foreign(one)]), "; ");
         let round = figure(format!("Extended behind round {}: ", extension.round));
         Item::of([line![round, &extension.winner, " misses "], missing].concat())
@@ -115,9 +114,7 @@ fn whole(value: Option<f64>) -> u64 {
 
 /// What was found of the agreement of a round.
 fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<Item<'v>> {
-    let say = |what: &'static str, more: Line<'v>| {
-        Item::of([line![figure(format!("Round {}", round.round_number)), what], more].concat())
-    };
+    let say = |what, more| of_round(round, what, more);
     let said = |what, text: &'v String| say(what, line![foreign(text)]);
     let mut items = Vec::new();
     items.extend(of.fallback.as_ref().map(|why| said(": no embeddings were had: ", why)));
@@ -128,16 +125,25 @@ fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<Item<'v>> {
         (false, true) => say(", opposed: ", decisions(matter)),
         (false, false) => say(", open: ", decisions(matter)),
     }));
-    let Some(challenge) = &round.challenge else { return items };
-    if Challenge::is_empty(challenge) {
-        items.push(say(": challenged, and nothing was found against it", Line::new()));
-    }
-    items.extend(challenge.claims.iter().map(|claim| said(", shared without support: ", claim)));
-    items.extend(challenge.points.iter().map(|point| {
-        let on = Piece::Aside(line![" (on the text of ", &point.target_agent_id, ")"]);
-        say(", answered by nobody: ", line![foreign(&*point.text), on])
-    }));
     items
+}
+
+/// What was found to stand against the agreement of a round.
+pub(crate) fn challenged(round: &Round) -> Vec<Item<'_>> {
+    let Some(challenge) = &round.challenge else { return Vec::new() };
+    if challenge.is_empty() {
+        return vec![of_round(round, ": challenged, and nothing was found against it", Line::new())];
+    }
+    let claims = challenge.claims.iter().map(|claim| of_round(round, ", shared without support: ", line![foreign(claim)]));
+    let points = challenge.points.iter().map(|point| {
+        let on = Piece::Aside(line![" (on the text of ", &point.target_agent_id, ")"]);
+        of_round(round, ", answered by nobody: ", line![foreign(&*point.text), on])
+    });
+    claims.chain(points).collect()
+}
+
+fn of_round<'v>(round: &Round, what: &'static str, more: Line<'v>) -> Item<'v> {
+    Item::of([line![figure(format!("Round {}", round.round_number)), what], more].concat())
 }
 
 /// What was decided of a matter, and in whose texts.
@@ -150,8 +156,8 @@ fn decisions(matter: &Matter) -> Line<'_> {
 }
 
 /// The kinds of argument that an observer found in each contribution.
-pub(crate) fn arguments(debate: &Debate) -> Vec<Block<'_>> {
-    let observed = debate.rounds.iter().flat_map(|round| round.observations.iter().map(move |one| (round, one)));
+pub(crate) fn arguments(rounds: &[Round]) -> Vec<Block<'_>> {
+    let observed = rounds.iter().flat_map(|round| round.observations.iter().map(move |one| (round, one)));
     let rows = observed.map(|(round, one)| {
         let kinds = Argument::ALL.iter().filter(|kind| one.kinds.contains(kind)).map(|kind| line![kind.name()]);
         vec![

@@ -9,7 +9,7 @@ mod usage;
 mod verdict;
 mod vote;
 
-pub(crate) use contest::{agreement, arguments, material, team};
+pub(crate) use contest::{agreement, arguments, challenged, material, team};
 pub(crate) use objections::{by_text, changes, counts, course, name, number, point, table};
 pub(crate) use participants::{agents, everybody, judge};
 pub(crate) use polls::polls;
