@@ -39,7 +39,9 @@ pub struct Layout {
 /// them. Nothing in it steers a terminal but its own colours.
 #[must_use]
 pub fn objections(shown: &Shown, view: &View<'_>, layout: Layout) -> String {
-    let blocks = [subject::counts(shown), subject::by_text(&shown.ledger), subject::changes(&shown.ledger)].concat();
+    let blocks =
+        [subject::counts(view.debate, shown), subject::by_text(&shown.ledger), subject::changes(&shown.ledger)]
+            .concat();
     written(&blocks, view, layout)
 }
 
@@ -75,7 +77,7 @@ impl Page<'_> {
                 self.blank();
                 self.line(line, Style::new().bold(), indent, 0);
             }
-            Block::Paragraph(line) => self.line(line, Style::new(), indent, INDENT),
+            Block::Paragraph(line) => self.line(line, Style::new(), indent, if indent > 0 { INDENT } else { 0 }),
             Block::List(items) => self.list(items, indent),
             Block::Table(table) => self.table(table, indent),
             Block::Text(text) => self.prose(Vec::new(), text, indent),
@@ -219,76 +221,74 @@ mod tests {
     fn every_point_is_told_with_what_became_of_it() {
         insta::assert_snapshot!(shown(&argued(), Some(80)), @r"
         The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2
-          unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was
-          accepted without a word on what was changed. 5 were never rechecked: no critic
-          spoke of them again. Of those that the judge had to rule on, 1 was upheld and
-          met by the solution, 2 were upheld and not met.
+        unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted
+        without a word on what was changed. 5 were never rechecked: no critic spoke of
+        them again. Of those that the judge had to rule on, 1 was upheld and met by the
+        solution, 2 were upheld and not met.
 
         Against Simplicity Advocate: 2 points, 0 open
 
-        r1/agent-architect/agent-kiss/1 · major · settled · System Architect
+        2.1 · major · claimed · System Architect
           About: Restart
           Objection (major): Counters are gone after a restart.
-          Would be resolved by: Write them to disk once a second.
-          Simplicity Advocate answered (accepted): They are written every second.
+          Resolved by: Write them to disk once a second.
+          Round 1, Simplicity Advocate, accepted: They are written every second.
+          Never rechecked.
 
-        r1/agent-architect/agent-kiss/2 · minor · settled · System Architect
+        2.2 · minor · settled · System Architect
           Objection (minor): The header has no name.
-          Simplicity Advocate answered (rejected): It needs none.
-          Its critics later (withdrawn): True.
+          Round 1, Simplicity Advocate, rejected: It needs none.
+          Round 2, System Architect, withdrawn: True.
 
         Against System Architect: 6 points, 5 open
 
-        r1/agent-kiss/agent-architect/1 · blocking · open · Simplicity Advocate
+        1.1 · blocking · open · Simplicity Advocate
           About: Failover
           Objection (blocking): A write that is in flight while the leader changes is
             lost.
-          Would be resolved by: Acknowledge it from the new leader.
-          System Architect answered (rejected): All of ours do.
-          Its critics later (maintained): Not every client does.
-          The judge (upheld, not met by the solution): A client may be gone.
+          Asks for: Acknowledge it from the new leader.
+          Round 1, System Architect, rejected: The client repeats it.
+          Round 2, Simplicity Advocate, maintained: Not every client does.
+          Round 2, System Architect, rejected: All of ours do.
+          The judge, upheld, not met: A client may be gone.
 
-        r1/agent-kiss/agent-architect/3 · major · open · Simplicity Advocate
+        1.3 · major · open · Simplicity Advocate
           Objection (major): Nobody knows what a lease costs.
-          System Architect answered (accepted in part): Measured for reads only.
-          The judge (upheld, met in Cost): Reads are most of it.
+          Round 1, System Architect, accepted in part: Measured for reads only.
+          Never rechecked.
+          The judge, upheld, met (Cost): Reads are most of it.
 
-        r2/agent-kiss/agent-architect/1 · major · open · Simplicity Advocate
+        1.6 · major · open · Simplicity Advocate
           About: Operation
           Objection (major): Who is called at night?
           System Architect did not answer it.
-          The judge was asked and did not rule on it, which counts as upheld and not
+          The judge was asked and did not rule on it: no ruling, so upheld and not
             met.
 
-        r1/agent-kiss/agent-architect/4 · minor · open · Simplicity Advocate
+        1.4 · minor · open · Simplicity Advocate
           About: Names
           Objection (minor): A bucket is a window elsewhere.
-          System Architect answered (accepted, no change named).
+          Round 1, System Architect, accepted, no change named.
+          Never rechecked.
 
-        r1/agent-kiss/agent-architect/5 · minor · open · Simplicity Advocate
+        1.5 · minor · open · Simplicity Advocate
           Objection (minor): The table has no index.
           System Architect did not answer it.
 
-        r1/agent-kiss/agent-architect/2 · major · settled · Simplicity Advocate
+        1.2 · major · settled · Simplicity Advocate
           About: Operation
           Objection (major): Three stores are two too many.
-          Would be resolved by: Begin with one.
-          System Architect answered (accepted): One store is left.
-          Its critics later (withdrawn).
+          Resolved by: Begin with one.
+          Round 1, System Architect, accepted: One store is left.
+          Round 2, Simplicity Advocate, withdrawn.
 
         Who moved, and why
-        Round: 1 · Agent: System Architect · Accepted:
-          r1/agent-kiss/agent-architect/2, r1/agent-kiss/agent-architect/4 · Accepted in
-          part: r1/agent-kiss/agent-architect/3 · Rejected:
-          r1/agent-kiss/agent-architect/1 · Unanswered: r1/agent-kiss/agent-architect/5
-          · Lines added: 12 · Lines removed: 3
-        Round: 1 · Agent: Simplicity Advocate · Accepted:
-          r1/agent-architect/agent-kiss/1 · Rejected: r1/agent-architect/agent-kiss/2 ·
-          Lines added: 1 · Lines removed: 0
-        Round: 2 · Agent: System Architect · Rejected: r1/agent-kiss/agent-architect/1
-          · Unanswered: r1/agent-kiss/agent-architect/3,
-          r1/agent-kiss/agent-architect/4, r1/agent-kiss/agent-architect/5,
-          r2/agent-kiss/agent-architect/1 · Lines added: 0 · Lines removed: 2
+        Round: 1 · Agent: System Architect · Accepted: 1.2, 1.4 · Accepted in part:
+          1.3 · Rejected: 1.1 · Unanswered: 1.5 · Lines added: 12 · Lines removed: 3
+        Round: 1 · Agent: Simplicity Advocate · Accepted: 2.1 · Rejected: 2.2 · Lines
+          added: 1 · Lines removed: 0
+        Round: 2 · Agent: System Architect · Rejected: 1.1 · Unanswered: 1.3, 1.4,
+          1.5, 1.6 · Lines added: 0 · Lines removed: 2
         ");
     }
 

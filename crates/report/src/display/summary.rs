@@ -280,7 +280,7 @@ mod tests {
         Simplicity Advocate                65
         winner               System Architect
         The judge was shown no names; a letter in what it wrote is the one under which
-          it was shown a text.
+        it was shown a text.
         ");
     }
 

@@ -73,7 +73,12 @@ pub fn html(view: &View<'_>) -> String {
         Section::new("speeches", "Speeches", Part::Debate, speeches::speeches(view, &participants)),
         Section::new("others", "Other texts", Part::Debate, speeches::others(view, &participants)),
         Section::new("scores", "Scores", Part::Debate, scores::scores(view, &participants)),
-        Section::new("agreement", "Agreement", Part::Debate, of(&subject::agreement(&debate.rounds, &debate.extensions))),
+        Section::new(
+            "agreement",
+            "Agreement",
+            Part::Debate,
+            of(&subject::agreement(&debate.rounds, &debate.extensions)),
+        ),
         Section::new("arguments", "Kinds of argument", Part::Debate, of(&subject::arguments(&debate.rounds))),
         Section::new("vote", &vote::title(debate), Part::Debate, vote::vote(view, &participants)),
         Section::new("polls", "Polls", Part::Debate, of(&subject::polls(debate))),

@@ -8,7 +8,7 @@ use crate::report::subject;
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{Counts, Objection, Shown};
 
-use super::blocks::{anchor, blocks, line, pill};
+use super::blocks::{anchor, blocks, pill};
 use super::critiques::{Outcome, beginning, numbers};
 use super::participants::Participants;
 
@@ -21,7 +21,7 @@ pub(super) fn objections(view: &View<'_>, participants: &Participants<'_>, shown
     let critiques = numbers(view);
     let critique = |one: &Objection| critiques.get(&(one.round, &one.critic_id, &one.target_id)).copied();
     html! {
-        (blocks(&subject::counts(shown), participants, 3))
+        (blocks(&subject::counts(view.debate, shown), participants, 3))
         div.objections {
             (filters(&ledger.objections))
             ol.points { @for one in ledger.in_order() { (point(one, critique(one), participants)) } }
@@ -60,14 +60,14 @@ fn filters(objections: &[Objection]) -> Markup {
 /// A point: in one line what became of it, and folded away all that was said of it.
 fn point(one: &Objection, critique: Option<usize>, participants: &Participants<'_>) -> Markup {
     let state = if one.open { "open" } else { "settled" };
-    let number = subject::name(one);
+    let number = one.number();
     html! {
         li.(one.point.severity.name()).(state) {
             details {
                 summary {
                     span { (number) " " (pill(one.point.severity)) }
                     " " (participants.chip(&one.critic_id)) " on " (participants.chip(&one.target_id)) ": "
-                    span.edge.(Outcome::of([one]).class()) { (line(&subject::course(one), participants)) }
+                    span.edge.(Outcome::of([one]).class()) { (subject::course(one)) }
                     @if one.open { " " strong { "open" } } @else { " settled" }
                     // What is unfolded begins with the same words.
                     " " span.beginning { bdi { (beginning(&one.point.in_words())) } }
@@ -109,14 +109,14 @@ mod tests {
         let points: Vec<String> = html.split("<li class=\"").map(text_of).collect();
         insta::assert_snapshot!(points.join("\n"), @r"
         Objections The critics raised 8 points: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. At the end 5 are open: 1 blocking, 2 major, 2 minor. 1 was accepted without a word on what was changed. 5 were never rechecked: no critic spoke of them again. Of those that the judge had to rule on, 1 was upheld and met by the solution, 2 were upheld and not met. Show all 8 open ones 5 Severity blocking 1 major 4 minor 3
-        r1/agent-kiss/agent-architect/1 blocking 2 Simplicity Advocate on 1 System Architect : rejected → maintained → judge: upheld, not met open Failover: A write that is in flight while the leader changes is lost. About: Failover Objection ( blocking ) A write that is in flight while the leader changes is lost. Would be resolved by Acknowledge it from the new leader. 1 System Architect answered (rejected) All of ours do. Its critics later (maintained) Not every client does. The judge (upheld, not met by the solution) A client may be gone. The whole critique
-        r1/agent-kiss/agent-architect/3 major 2 Simplicity Advocate on 1 System Architect : accepted in part → judge: upheld, met open Nobody knows what a lease costs. Objection ( major ) Nobody knows what a lease costs. 1 System Architect answered (accepted in part) Measured for reads only. The judge (upheld, met in Cost ) Reads are most of it. The whole critique
-        r2/agent-kiss/agent-architect/1 major 2 Simplicity Advocate on 1 System Architect : unanswered → judge: no ruling, so upheld and not met open Operation: Who is called at night? About: Operation Objection ( major ) Who is called at night? 1 System Architect did not answer it. The judge was asked and did not rule on it, which counts as upheld and not met. The whole critique
-        r1/agent-kiss/agent-architect/4 minor 2 Simplicity Advocate on 1 System Architect : accepted, no change named open Names: A bucket is a window elsewhere. About: Names Objection ( minor ) A bucket is a window elsewhere. 1 System Architect answered (accepted, no change named) No reason was given. The whole critique
-        r1/agent-kiss/agent-architect/5 minor 2 Simplicity Advocate on 1 System Architect : unanswered open The table has no index. Objection ( minor ) The table has no index. 1 System Architect did not answer it. The whole critique
-        r1/agent-architect/agent-kiss/1 major 1 System Architect on 2 Simplicity Advocate : accepted settled Restart: Counters are gone after a restart. About: Restart Objection ( major ) Counters are gone after a restart. Would be resolved by Write them to disk once a second. 2 Simplicity Advocate answered (accepted) They are written every second. The whole critique
-        r1/agent-kiss/agent-architect/2 major 2 Simplicity Advocate on 1 System Architect : accepted → withdrawn settled Operation: Three stores are two too many. About: Operation Objection ( major ) Three stores are two too many. Would be resolved by Begin with one. 1 System Architect answered (accepted) One store is left. Its critics later (withdrawn) No reason was given. The whole critique
-        r1/agent-architect/agent-kiss/2 minor 1 System Architect on 2 Simplicity Advocate : rejected → withdrawn settled The header has no name. Objection ( minor ) The header has no name. 2 Simplicity Advocate answered (rejected) It needs none. Its critics later (withdrawn) True. The whole critique Who moved, and why Which points each text answered, and how much of it is new Round Agent Accepted Accepted in part Rejected Unanswered Lines added Lines removed 1 1 System Architect r1/agent-kiss/agent-architect/2 , r1/agent-kiss/agent-architect/4 r1/agent-kiss/agent-architect/3 r1/agent-kiss/agent-architect/1 r1/agent-kiss/agent-architect/5 12 3 1 2 Simplicity Advocate r1/agent-architect/agent-kiss/1 - r1/agent-architect/agent-kiss/2 - 1 0 2 1 System Architect - - r1/agent-kiss/agent-architect/1 r1/agent-kiss/agent-architect/3 , r1/agent-kiss/agent-architect/4 , r1/agent-kiss/agent-architect/5 , r2/agent-kiss/agent-architect/1 0 2
+        1.1 blocking 2 Simplicity Advocate on 1 System Architect : r1 rejected → r2 maintained → r2 rejected → ruled: upheld, not met open Failover: A write that is in flight while the leader changes is lost. About: Failover Objection ( blocking ) A write that is in flight while the leader changes is lost. Asks for Acknowledge it from the new leader. Round 1, 1 System Architect , rejected The client repeats it. Round 2, 2 Simplicity Advocate , maintained Not every client does. Round 2, 1 System Architect , rejected All of ours do. The judge, upheld, not met A client may be gone. The whole critique
+        1.3 major 2 Simplicity Advocate on 1 System Architect : r1 partly → ruled: upheld, met open Nobody knows what a lease costs. Objection ( major ) Nobody knows what a lease costs. Round 1, 1 System Architect , accepted in part Measured for reads only. Never rechecked. The judge, upheld, met ( Cost ) Reads are most of it. The whole critique
+        1.6 major 2 Simplicity Advocate on 1 System Architect : ruled: no ruling, so upheld and not met open Operation: Who is called at night? About: Operation Objection ( major ) Who is called at night? 1 System Architect did not answer it. The judge was asked and did not rule on it: no ruling, so upheld and not met. The whole critique
+        1.4 minor 2 Simplicity Advocate on 1 System Architect : r1 accepted open Names: A bucket is a window elsewhere. About: Names Objection ( minor ) A bucket is a window elsewhere. Round 1, 1 System Architect , accepted, no change named No reason was given. Never rechecked. The whole critique
+        1.5 minor 2 Simplicity Advocate on 1 System Architect : unanswered open The table has no index. Objection ( minor ) The table has no index. 1 System Architect did not answer it. The whole critique
+        2.1 major 1 System Architect on 2 Simplicity Advocate : r1 accepted settled Restart: Counters are gone after a restart. About: Restart Objection ( major ) Counters are gone after a restart. Resolved by Write them to disk once a second. Round 1, 2 Simplicity Advocate , accepted They are written every second. Never rechecked. The whole critique
+        1.2 major 2 Simplicity Advocate on 1 System Architect : r1 accepted → r2 withdrawn settled Operation: Three stores are two too many. About: Operation Objection ( major ) Three stores are two too many. Resolved by Begin with one. Round 1, 1 System Architect , accepted One store is left. Round 2, 2 Simplicity Advocate , withdrawn No reason was given. The whole critique
+        2.2 minor 1 System Architect on 2 Simplicity Advocate : r1 rejected → r2 withdrawn settled The header has no name. Objection ( minor ) The header has no name. Round 1, 2 Simplicity Advocate , rejected It needs none. Round 2, 1 System Architect , withdrawn True. The whole critique Who moved, and why Which points each text answered, and how much of it is new Round Agent Accepted Accepted in part Rejected Unanswered Lines added Lines removed 1 1 System Architect 1.2 , 1.4 1.3 1.1 1.5 12 3 1 2 Simplicity Advocate 2.1 - 2.2 - 1 0 2 1 System Architect - - 1.1 1.3 , 1.4 , 1.5 , 1.6 0 2
         ");
         let classes: Vec<&str> = html.split("<li class=\"").skip(1).map(|one| one.split('"').next().unwrap()).collect();
         let wanted = [
@@ -131,7 +131,7 @@ mod tests {
         ];
         assert_eq!(classes, wanted);
         for one in &Ledger::of(&argued()).objections {
-            let place = anchor(&subject::name(one));
+            let place = anchor(&one.number());
             assert!(html.contains(&format!("<div class=\"fate\" id=\"{place}\" tabindex=\"-1\">")), "{place}");
         }
     }
@@ -143,9 +143,9 @@ mod tests {
         rulings[0].decision = dialectic_record::debate::Decision::Dismissed;
         let text = text_of(&section(&debate, "objections"));
         for said in [
-            "The judge (dismissed) A client may be gone.",
-            "The judge (upheld, met in Cost ) Reads are most of it.",
-            "The judge was asked and did not rule on it, which counts as upheld and not met.",
+            "The judge, dismissed A client may be gone.",
+            "The judge, upheld, met ( Cost ) Reads are most of it.",
+            "The judge was asked and did not rule on it: no ruling, so upheld and not met.",
         ] {
             assert!(text.contains(said), "{said:?} is not in {text}");
         }

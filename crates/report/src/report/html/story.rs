@@ -12,8 +12,8 @@ use crate::report::{View, subject};
 use dialectic_base::figures::{counted, list, score, thousands};
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{
-    AgentId, Answered, Contribution, Counts, Debate, Decider, Decision, Ledger, Objection, Polls, ResultKind, Shown,
-    StageId, Standing, Status, Verdict, Voting,
+    AgentId, Answered, Contribution, Counts, Debate, Decider, Ledger, Objection, Polls, ResultKind, Shown, StageId,
+    Standing, Status, Verdict, Voting,
 };
 
 use super::blocks::anchor;
@@ -221,7 +221,7 @@ fn alike<'l>(points: &[&'l Objection]) -> Vec<Vec<&'l Objection>> {
     let mut groups: Vec<Vec<&Objection>> = Vec::new();
     let mut known: HashMap<(&AgentId, Cow<'_, str>, String), usize> = HashMap::new();
     for one in points {
-        let place = *known.entry((&one.critic_id, one.point.in_words(), fates(one))).or_insert(groups.len());
+        let place = *known.entry((&one.critic_id, one.point.in_words(), subject::course(one))).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.push(one),
             None => groups.push(vec![one]),
@@ -242,7 +242,7 @@ fn contested(group: &[&Objection], participants: &Participants<'_>) -> Markup {
                 @if place > 0 { ", " }
                 (participants.chip(&one.target_id))
             }
-            ": " (fates(first))
+            ": " (subject::course(first)) "."
             @if let Some(reason) = rejected { " The author’s reason: " (quote(&gist(reason, REASON), REASON)) }
         }
     }
@@ -250,28 +250,7 @@ fn contested(group: &[&Objection], participants: &Participants<'_>) -> Markup {
 
 /// Its words, as a link to its row.
 fn point(one: &Objection) -> Markup {
-    html! { a href={ "#" (anchor(&subject::name(one))) } { (quote(&gist(&one.point.in_words(), POINT), POINT)) } }
-}
-
-/// `rejected by its author, maintained by the critics, upheld by the judge and not met.`
-fn fates(one: &Objection) -> String {
-    let answer = match one.answer {
-        Answered::Accepted => "accepted",
-        Answered::Partly => "accepted in part",
-        Answered::Rejected => "rejected",
-        Answered::Unanswered => "never answered",
-    };
-    let critics = one.critic.map(|standing| match standing {
-        Standing::Maintained => "maintained by the critics",
-        Standing::Withdrawn => "withdrawn",
-    });
-    let judge = one.ruling.as_ref().filter(|ruling| !ruling.missing).map(|ruling| match ruling.decision {
-        Decision::Dismissed => "dismissed by the judge",
-        Decision::Upheld if ruling.is_unmet() => "upheld by the judge but not met",
-        Decision::Upheld => "upheld by the judge and met by the solution",
-    });
-    let fates: Vec<String> = [Some(answer), critics, judge].into_iter().flatten().map(str::to_owned).collect();
-    format!("{}.", fates.join(", then "))
+    html! { a href={ "#" (anchor(&one.number())) } { (quote(&gist(&one.point.in_words(), POINT), POINT)) } }
 }
 
 /// What came of it in the texts, and in the minds of those who listened.
@@ -511,9 +490,9 @@ mod tests {
     fn it_tells_what_the_ledger_holds() {
         insta::assert_snapshot!(story_of(&argued()), @r"
         Proposed Two agents wrote proposals. 1 System Architect : text 2 Simplicity Advocate : text
-        Fought over The critics raised 8 points, one of them blocking: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. Failover: A write that is in flight while the leader changes is lost. 2 Simplicity Advocate on 1 System Architect : rejected, then maintained by the critics, then upheld by the judge but not met. The author’s reason: All of ours do. Nobody knows what a lease costs. 2 Simplicity Advocate on 1 System Architect : accepted in part, then upheld by the judge and met by the solution. The header has no name. 1 System Architect on 2 Simplicity Advocate : rejected, then withdrawn. The author’s reason: It needs none.
+        Fought over The critics raised 8 points, one of them blocking: 3 accepted, 1 accepted in part, 2 rejected, 2 unanswered. Failover: A write that is in flight while the leader changes is lost. 2 Simplicity Advocate on 1 System Architect : r1 rejected → r2 maintained → r2 rejected → ruled: upheld, not met. The author’s reason: All of ours do. Nobody knows what a lease costs. 2 Simplicity Advocate on 1 System Architect : r1 partly → ruled: upheld, met. The header has no name. 1 System Architect on 2 Simplicity Advocate : r1 rejected → r2 withdrawn. The author’s reason: It needs none.
         Changed 1 System Architect left its text as it was, though it accepted two of the six points against it and one more in part. 2 Simplicity Advocate left its text as it was, though it accepted one of the two points against it.
-        Still open Five points are open: 1 blocking, 2 major, 2 minor; the judge upheld one that the solution does not meet. Operation: Who is called at night? 2 Simplicity Advocate on 1 System Architect : never answered. Names: A bucket is a window elsewhere. 2 Simplicity Advocate on 1 System Architect : accepted. The table has no index. 2 Simplicity Advocate on 1 System Architect : never answered.
+        Still open Five points are open: 1 blocking, 2 major, 2 minor; the judge upheld one that the solution does not meet. Operation: Who is called at night? 2 Simplicity Advocate on 1 System Architect : ruled: no ruling, so upheld and not met. Names: A bucket is a window elsewhere. 2 Simplicity Advocate on 1 System Architect : r1 accepted. The table has no index. 2 Simplicity Advocate on 1 System Architect : unanswered.
         ");
     }
 

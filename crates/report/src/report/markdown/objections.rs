@@ -15,10 +15,10 @@ pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
         return;
     }
     out.line("\n## Objections\n");
-    blocks::write(out, &subject::counts(&shown));
+    blocks::write(out, &subject::counts(view.debate, &shown));
     blocks::write(out, &[Block::Table(subject::table(ledger))]);
     for one in &ledger.objections {
-        blocks::write(out, &[Block::Heading(vec![subject::number(one)])]);
+        blocks::write(out, &[subject::title(one)]);
         blocks::write(out, &subject::point(one));
     }
     blocks::write(out, &subject::changes(ledger));

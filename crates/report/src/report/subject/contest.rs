@@ -93,7 +93,7 @@ pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) ->
         if last.is_reached() { "They did." } else { "They did not." },
         " How alike the texts are decides nothing.",
     ];
-    let mut items: Vec<Item<'_>> = 
+    let mut items: Vec<Item<'_>> =
         measured.iter().flat_map(|(round, of)| [course(round, of), challenged(round)].concat()).collect();
     items.extend(extensions.iter().map(|extension| {
         let missing = joined(extension.missing.iter().map(|one| line![foreign(one)]), "; ");
@@ -134,7 +134,8 @@ pub(crate) fn challenged(round: &Round) -> Vec<Item<'_>> {
     if challenge.is_empty() {
         return vec![of_round(round, ": challenged, and nothing was found against it", Line::new())];
     }
-    let claims = challenge.claims.iter().map(|claim| of_round(round, ", shared without support: ", line![foreign(claim)]));
+    let claims =
+        challenge.claims.iter().map(|claim| of_round(round, ", shared without support: ", line![foreign(claim)]));
     let points = challenge.points.iter().map(|point| {
         let on = Piece::Aside(line![" (on the text of ", &point.target_agent_id, ")"]);
         of_round(round, ", answered by nobody: ", line![foreign(&*point.text), on])

@@ -10,7 +10,7 @@ mod verdict;
 mod vote;
 
 pub(crate) use contest::{agreement, arguments, challenged, material, team};
-pub(crate) use objections::{by_text, changes, counts, course, name, number, point, table};
+pub(crate) use objections::{by_text, changes, counts, course, point, table, title};
 pub(crate) use participants::{agents, everybody, judge};
 pub(crate) use polls::polls;
 pub(crate) use run::{ending, extent};
