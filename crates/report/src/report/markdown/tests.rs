@@ -367,8 +367,9 @@ fn objections_stay_in_their_section_whatever_they_say() {
         .unwrap();
         let ruling = json!({"point": point, "decision": "upheld", "handledIn": text, "reason": text});
         debate.final_solution.as_mut().unwrap().rulings = vec![serde_json::from_value(ruling).unwrap()];
-        // Neither is in the settings, so their texts have no number.
-        let (one, two, point) = (flat(&text), flat(&two), "0.1");
+        // The texts of those who are not in the settings have no number.
+        let number = debate.text_number(&AgentId::new(&two)).unwrap_or(0);
+        let (one, two, point) = (flat(&text), flat(&two), format!("{number}.1"));
         // Every text has something to show, so that no ruling here is one that is not met.
         let code = format!("code {}", plain_lines(&format!("{text}\n")));
         let expected = [
