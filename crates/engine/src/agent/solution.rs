@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use dialectic_record::debate::{AgentId, Objection, Solution};
 
-use super::points::{RawRuling, unmet};
+use super::ruling::{RawRuling, under_the_solution, unmet};
 use super::{Assessment, Labels, Written};
 
 /// With an unfulfilled major requirement the judge's confidence counts as this at most.
@@ -68,8 +68,10 @@ impl Written {
             }
         }
         let confidence = confidence.map(|confidence| confidence.min(cap));
+        let ruled = under_the_solution(listed, &rulings);
         let lists = [
             ("⚠️ Unfulfilled Major Requirements", &unfulfilled_major_requirements),
+            ("Open Points", &ruled),
             ("Open Questions", &open_questions),
             ("Recommendations", &recommendations),
             ("Trade-offs", &tradeoffs),

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use dialectic_base::markdown::letters;
 use dialectic_record::debate::{
     AgentId, Contribution, Debate, DebateSettings, FollowUp, Material, MaterialSource, Position, ResultKind, Round,
-    Summary,
+    Summary, shuffled,
 };
 use dialectic_record::prompt::{Authored, OwnRound};
 use dialectic_record::protocol::side;
 
 use super::excerpt::{Titled, as_points, length, total};
 use super::reply::DEBATER;
-use super::shuffled;
 
 /// A critique of the final round that is longer is shown as its points.
 const LONGEST_CRITIQUE: usize = 3000;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::AnswerError;
 use super::mend::{comment_length, object};
-use super::points::RawRuling;
+use super::ruling::RawRuling;
 use super::solution::{EXPECTED, percentage_of};
 
 /// The keys of an assessment.
