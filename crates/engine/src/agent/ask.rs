@@ -170,7 +170,11 @@ pub async fn answer(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, 
 async fn value(ask: Ask, call: &Call, judge: &AgentId) -> Result<Answered, FailedCall> {
     let labels = &call.labels;
     match &call.step.answer {
-        OutputSpec::Text | OutputSpec::Summary | OutputSpec::FollowUp => {
+        OutputSpec::Text
+        | OutputSpec::Summary
+        | OutputSpec::Check(_)
+        | OutputSpec::Amendment
+        | OutputSpec::FollowUp => {
             let Said { text, call, metadata } = ask.text().await?;
             Ok(Answered { value: Value::Text(text), call, metadata, reading: None })
         }

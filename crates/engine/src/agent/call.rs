@@ -14,6 +14,7 @@ use dialectic_record::protocol::{Authorship, OutputSpec, PromptContext, Step, cr
 
 use super::compare::{RawChallenge, RawKinds, RawRelations, RawScores};
 use super::dispute::dispute;
+use super::draft::DraftTexts;
 use super::excerpt::{Titled, bounded, length, shorten, total};
 use super::points::Listed;
 use super::reply::{self, Ballot, Questions, RawJudgement, Score};
@@ -134,6 +135,7 @@ struct Shown<'a> {
     entries: Vec<Titled<'a>>,
     parts: Vec<(&'static str, Vec<Titled<'a>>)>,
     question: Option<&'a str>,
+    draft: Option<DraftTexts>,
     dispute: Option<String>,
     decisions: Vec<String>,
     requirements: Vec<String>,
@@ -171,6 +173,7 @@ impl<'a> Shown<'a> {
                 ..Self::default()
             },
             PromptContext::Decisions => Self::of_decisions(debate, step),
+            PromptContext::Texts => Self::of_texts(debate, step, room),
             PromptContext::Numbered => Self::of_numbered(debate, step, room),
             PromptContext::Candidates { salt } | PromptContext::CandidatesReversed { salt } => {
                 let mut order = shuffled(inputs, debate.seed.unwrap_or_default(), salt);
@@ -206,6 +209,11 @@ impl<'a> Shown<'a> {
                 shorten(&mut entries, room);
                 Self { labels: Labels::of_agents(debaters), entries, length, ..Self::default() }
             }
+            PromptContext::Draft => {
+                let draft = DraftTexts::of(debate, step);
+                let length = draft.as_ref().map_or(0, DraftTexts::length);
+                Self { inputs, points: points(&|author| Some(anonymous(debate, author))), draft, length, ..Self::default() }
+            }
             PromptContext::EarlierRounds => {
                 let mut entries = earlier_texts(debate, Earlier::ToBeCondensed);
                 entries.reverse();
@@ -240,6 +248,22 @@ impl<'a> Shown<'a> {
         let decisions: Vec<String> = wordings.into_iter().map(|wording| wording.decision).collect();
         let length = decisions.iter().map(|decision| length(decision)).sum();
         Self { decisions, requirements: major_requirements(&debate.problem), length, ..Self::default() }
+    }
+
+    /// The inputs of a step under their numbers in the debate, without their authors.
+    fn of_texts(debate: &'a Debate, step: &Step, room: usize) -> Self {
+        let there = step.inputs.iter().filter_map(|key| debate.contribution(key));
+        let number = |one: &Contribution| {
+            let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
+            agents.into_iter().position(|agent| agent.id == one.agent_id).map_or(0, |place| place + 1)
+        };
+        let mut numbered: Vec<_> = there.map(|one| (number(one), one)).collect();
+        numbered.sort_by_key(|(number, _)| *number);
+        let titled = |(number, one): (usize, &'a Arc<Contribution>)| Titled::new(format!("Text {number}"), one.without_answers());
+        let mut entries: Vec<_> = numbered.into_iter().map(titled).collect();
+        let length = total(&entries);
+        shorten(&mut entries, room);
+        Self { entries, length, ..Self::default() }
     }
 
     /// The inputs of a step under numbers.
@@ -335,6 +359,8 @@ fn question(
             .map(|(heading, texts)| MaterialPart { heading, entries: texts.iter().map(Titled::entry).collect() })
             .collect(),
         points: shown.listed(),
+        draft: shown.draft.as_ref().map(DraftTexts::shown),
+        quick: debate.settings.as_ref().is_some_and(|settings| settings.debate.quick),
         question: shown.question,
         dispute: shown.dispute.as_deref(),
         decisions: shown.decisions.iter().map(String::as_str).collect(),
@@ -352,6 +378,8 @@ fn question(
         OutputSpec::Text
         | OutputSpec::Summary
         | OutputSpec::FollowUp
+        | OutputSpec::Check(_)
+        | OutputSpec::Amendment
         | OutputSpec::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => None,
         // The judge adds its assessment to a text that stands as it is.
         OutputSpec::Solution(Authorship::Kept(_)) => Some(reply::assessment(false, shown.points.is_some())),
@@ -374,6 +402,8 @@ fn question(
         OutputSpec::Text
         | OutputSpec::Summary
         | OutputSpec::FollowUp
+        | OutputSpec::Check(_)
+        | OutputSpec::Amendment
         | OutputSpec::Questions { .. }
         | OutputSpec::Score(_)
         | OutputSpec::Choice

@@ -8,6 +8,7 @@ mod ask;
 mod call;
 mod compare;
 mod dispute;
+mod draft;
 mod excerpt;
 mod labels;
 mod mend;

@@ -70,6 +70,8 @@ impl Listed {
                 | OutputSpec::Word(_)
                 | OutputSpec::Judgement
                 | OutputSpec::FollowUp
+                | OutputSpec::Check(_)
+                | OutputSpec::Amendment
                 | OutputSpec::Relations
                 | OutputSpec::Kinds
                 | OutputSpec::Scores(_),

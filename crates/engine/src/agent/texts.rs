@@ -103,6 +103,7 @@ pub(super) fn own_rounds<'a>(debate: &'a Debate, agent: &AgentId, round: u32) ->
                     | ResultKind::Speech
                     | ResultKind::Ballot
                     | ResultKind::Score
+                    | ResultKind::Check
                     | ResultKind::Verdict
                     | ResultKind::Solution,
                 )
@@ -148,6 +149,7 @@ fn concerning<'a>(debate: &'a Debate, round: &'a Round, agent: &AgentId) -> Vec<
         | ResultKind::Questions
         | ResultKind::Summary
         | ResultKind::Score
+        | ResultKind::Check
         | ResultKind::Verdict
         | ResultKind::Solution => None,
     };

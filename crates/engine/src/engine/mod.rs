@@ -311,7 +311,7 @@ impl Engine {
         }
         self.plan_costs(self.debate().current_round.max(1))?;
         // What was in flight is tried again. A run that was killed behind the decision to stop had not left its stage.
-        let stops = self.is_stopping() && reached != self.protocol.closing();
+        let stops = self.is_stopping() && reached != self.protocol.closing;
         let again = if stops { Trigger::STOP } else { Trigger::RETRY };
         let Next::Go(mut stage) = self.protocol.next(reached, again)? else {
             return Err(NoTransition { protocol: self.protocol.name, stage: reached, trigger: again }.into());
@@ -362,7 +362,7 @@ impl Engine {
         self.plan_costs_of(&ahead, round)?;
         if !self.is_plan_affordable() {
             self.stop_for_budget()?;
-            return Ok(self.protocol.closing());
+            return Ok(self.protocol.closing);
         }
         self.append(Event::RoundBegun { round, stage })?;
         self.start_the_clock();
@@ -386,7 +386,7 @@ impl Engine {
     /// their end.
     async fn visit(&mut self, id: StageId) -> Result<Trigger, EngineError> {
         self.gather(id).await?;
-        let is_closing = id == self.protocol.closing();
+        let is_closing = id == self.protocol.closing;
         if is_closing {
             // What the answer rests on is there: from here on only the closing is needed.
             self.plan_costs(0)?;
@@ -663,7 +663,7 @@ impl Engine {
                 self.warn("there is nothing yet that the debate could be closed with: it goes on");
             }
             Command::Stop => {
-                let is_closing = self.debate().current_stage == Some(self.protocol.closing());
+                let is_closing = self.debate().current_stage == Some(self.protocol.closing);
                 if !is_closing && !self.is_stopping() {
                     self.append(Event::Stopping { reason: StopReason::User })?;
                 }

@@ -86,7 +86,7 @@ impl<'a> Rehearsal<'a> {
 
     /// All calls up to the end of round `until`, or of the last round before it; the closing is not among them.
     pub(super) fn rounds(&mut self, until: u32) -> Result<Vec<Foreseen>, EngineError> {
-        let closing = self.protocol.closing();
+        let closing = self.protocol.closing;
         let mut stage = self.debate.current_stage.unwrap_or(self.protocol.start());
         for _ in 0..MOST_TRANSITIONS {
             if stage == closing {
@@ -121,7 +121,7 @@ impl<'a> Rehearsal<'a> {
         if let Some(reason) = reason {
             closing.apply(Event::Stopping { reason });
         }
-        let stage = self.protocol.closing();
+        let stage = self.protocol.closing;
         closing.apply(Event::StageEntered { stage });
         closing.visit(stage)?;
         Ok(closing.foreseen)
@@ -129,7 +129,7 @@ impl<'a> Rehearsal<'a> {
 
     /// The calls of the closing, and whether it leads to another round, which is begun then.
     pub(super) fn close(&mut self) -> Result<(Vec<Foreseen>, bool), EngineError> {
-        let stage = self.protocol.closing();
+        let stage = self.protocol.closing;
         self.apply(Event::StageEntered { stage });
         let goes_on = match self.visit(stage)? {
             Ahead::Round(next) => {
@@ -213,7 +213,7 @@ impl<'a> Rehearsal<'a> {
             contribution(settings, step.key.stage, content, target, metadata, reading.clone())
         };
         Some(match &step.answer {
-            OutputSpec::Text => {
+            OutputSpec::Text | OutputSpec::Check(_) | OutputSpec::Amendment => {
                 let contribution = contribution(text, key.target_agent_id.clone(), Metadata::default());
                 Event::Contributed { key, contribution, call: Some(call) }
             }
@@ -278,7 +278,7 @@ impl<'a> Rehearsal<'a> {
             }
             OutputSpec::Solution(_) => {
                 let solution = Box::new(Solution { description: text.to_string(), ..Solution::default() });
-                Event::Synthesized { key: Some(key), solution, call: Some(call) }
+                Event::Synthesized { key: Some(key), text: None, solution, call: Some(call) }
             }
         })
     }
@@ -381,6 +381,7 @@ fn filler_reading(yields: ResultKind, key: &CallKey, differ: bool) -> Reading {
             | ResultKind::Questions
             | ResultKind::Summary
             | ResultKind::Score
+            | ResultKind::Check
             | ResultKind::Verdict
             | ResultKind::Solution,
             _,

@@ -117,7 +117,7 @@ impl Engine {
                 let room = self.rooms.get(&key).copied().unwrap_or(usize::MAX);
                 let shortened = (room < length).then_some(Shortened { from: length, to: room });
                 let solution = Box::new(Solution { shortened, ..solution.as_ref().clone() });
-                Event::Synthesized { key: Some(key), solution, call: Some(call) }
+                Event::Synthesized { key: Some(key), text: None, solution, call: Some(call) }
             }
             Value::Unreadable(error) if matches!(step.answer, OutputSpec::Score(_)) => {
                 self.warn(format!("the judge's score of round {} could not be read: {error}", key.round));
@@ -136,6 +136,8 @@ impl Engine {
                     | OutputSpec::Challenge
                     | OutputSpec::Kinds
                     | OutputSpec::FollowUp
+                    | OutputSpec::Check(_)
+                    | OutputSpec::Amendment
                     | OutputSpec::Solution(_) => "the answer",
                 };
                 let (error, attempts) = (format!("{what} could not be read: {error}"), call.attempts);
@@ -263,8 +265,10 @@ impl Engine {
             | PromptContext::InputsAndDispute
             | PromptContext::Decisions
             | PromptContext::Numbered
+            | PromptContext::Texts
             | PromptContext::OwnTexts
             | PromptContext::Transcript
+            | PromptContext::Draft
             | PromptContext::EarlierRounds => false,
         };
         let agent = self.panel.agent(&whole.step.key.agent_id).map(|agent| &agent.settings);

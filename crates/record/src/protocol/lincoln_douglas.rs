@@ -29,6 +29,7 @@ pub static LINCOLN_DOUGLAS: Protocol = Protocol {
     check,
     default_rounds: DEFAULT_ROUNDS,
     built_in_agents: Some(2),
+    closing: VERDICT,
     prompts: &[&CLARIFY, &OPEN, &QUESTION, &ANSWER, &REBUT, &CLOSE, &JUDGE],
     stages: &[
         initialization(),

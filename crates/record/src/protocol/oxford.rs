@@ -38,6 +38,7 @@ pub static OXFORD: Protocol = Protocol {
     check,
     default_rounds: DEFAULT_ROUNDS,
     built_in_agents: None,
+    closing: VERDICT,
     prompts: &[&CLARIFY, &VOTE, &OPEN, &REBUT, &CLOSE, &JUDGE],
     stages: &[
         initialization(),

@@ -25,6 +25,7 @@ pub static ROUNDTABLE: Protocol = Protocol {
     },
     default_rounds: DEFAULT_ROUNDS,
     built_in_agents: None,
+    closing: VERDICT,
     prompts: &[&CLARIFY, &OPEN, &REBUT, &CLOSE, &JUDGE],
     stages: &[
         initialization(),

@@ -103,7 +103,7 @@ fn facts(debate: &Debate) -> Vec<Event> {
         synthesized_by: Some(settings.judge.id.clone()),
         ..Solution::default()
     };
-    vec![Event::Synthesized { key: None, solution: Box::new(solution), call: None }]
+    vec![Event::Synthesized { key: None, text: None, solution: Box::new(solution), call: None }]
 }
 
 fn outcome(debate: &Debate) -> Result<Trigger, String> {

@@ -72,7 +72,11 @@ impl Wanted {
         let goes_on = !request.turns.is_empty();
         let is_second_chance = match &step.answer {
             // Tools answer in turns of their own.
-            OutputSpec::Text | OutputSpec::Summary | OutputSpec::FollowUp => false,
+            OutputSpec::Text
+            | OutputSpec::Summary
+            | OutputSpec::Check(_)
+            | OutputSpec::Amendment
+            | OutputSpec::FollowUp => false,
             // A solution comes as text; what asks for JSON is after its assessment alone.
             OutputSpec::Solution(Authorship::Judge | Authorship::Amended | Authorship::Based(_)) => {
                 goes_on || request.answer.is_some()
@@ -172,7 +176,7 @@ impl Budget {
         let none = &[][..];
         let (closing, rest) = match wanted.cost {
             BudgetClass::Closing if wanted.is_second_chance => return Usd::ZERO,
-            BudgetClass::Closing | BudgetClass::Extra | BudgetClass::Round => (&self.closing[..], &self.rest[..]),
+            BudgetClass::Closing | BudgetClass::Extra | BudgetClass::Round | BudgetClass::Check => (&self.closing[..], &self.rest[..]),
             BudgetClass::Decision => (&self.closing[..], none),
         };
         let is_itself = |call: &&Planned| call.key == wanted.key && !call.is_second_chance && !wanted.offers_tools;
@@ -210,7 +214,7 @@ impl Budget {
     /// What an attempt may have when what is kept beside it is less important than it is.
     fn kept_at_least(&self, wanted: &Wanted) -> Option<Usd> {
         match wanted.cost {
-            BudgetClass::Closing => Some(Usd::ZERO),
+            BudgetClass::Closing | BudgetClass::Check => Some(Usd::ZERO),
             BudgetClass::Round if !wanted.offers_tools => {
                 Some(self.need(self.closing.iter(), self.written, Some(wanted)))
             }
@@ -461,7 +465,7 @@ impl Outlook {
         for call in rehearsal.rounds(last)? {
             match call.cost {
                 // Some of it may be made beside the last round.
-                BudgetClass::Closing => outlook.closing.push(call),
+                BudgetClass::Closing | BudgetClass::Check => outlook.closing.push(call),
                 BudgetClass::Round | BudgetClass::Decision | BudgetClass::Extra if call.in_round => {
                     let place = call.key.round.saturating_sub(first) as usize;
                     if outlook.rounds.len() <= place {

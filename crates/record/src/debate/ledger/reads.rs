@@ -92,6 +92,7 @@ impl Reads {
                 | ResultKind::Summary
                 | ResultKind::Score
                 | ResultKind::Verdict
+                | ResultKind::Check
                 | ResultKind::Solution,
             ) => None,
         }
