@@ -35,6 +35,7 @@ mod state;
 mod team;
 mod time;
 mod timeline;
+mod title;
 mod verdict;
 mod voting;
 
@@ -88,7 +89,7 @@ pub use settings::{
 };
 pub use signal::{Asked, RoundInProgress, Signal};
 pub use similarity::Lexicon;
-pub use solution::{Shortened, Solution};
+pub use solution::{PartlyFulfilled, Shortened, Solution};
 pub use stage::{ResultKind, StageId, StageInfo, Words};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
@@ -97,5 +98,6 @@ pub use state::{
 pub use team::{Selection, TeamCandidate};
 pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
+pub use title::clean_title;
 pub use verdict::{Judgement, Poll, Verdict, Winner, WonBy};
 pub use voting::{Count, Decider, Dissent, Undecided, Voting};
