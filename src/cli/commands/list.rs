@@ -116,7 +116,7 @@ fn of_debate(debate: &Debate) -> Row {
         rounds: debate.rounds.len(),
         confidence: debate.final_solution.as_ref().and_then(|solution| solution.confidence),
         cost_usd,
-        problem: one_line(debate.first_line()),
+        problem: one_line(&debate.title()),
         protocol: debate.settings.as_ref().map(|settings| one_line(&settings.debate.protocol)),
         winner_stable: debate.winner().and_then(|winner| winner.is_stable()),
         winner: debate.winner().map(|winner| one_line(winner.agent_id.as_str())),

@@ -37,6 +37,7 @@ mod state;
 mod team;
 mod time;
 mod timeline;
+mod title;
 mod verdict;
 mod voting;
 
@@ -92,7 +93,7 @@ pub use settings::{
 };
 pub use signal::{Asked, RoundInProgress, Signal};
 pub use similarity::Lexicon;
-pub use solution::{Brief, Shortened, Solution};
+pub use solution::{Brief, PartlyFulfilled, Shortened, Solution};
 pub use stage::{ResultKind, StageId, StageInfo, Words};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
@@ -101,5 +102,6 @@ pub use state::{
 pub use team::{Selection, TeamCandidate};
 pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
+pub use title::clean_title;
 pub use verdict::{Judgement, Poll, Verdict, Winner, WonBy};
 pub use voting::{Count, Decider, Dissent, Undecided, Voting};
