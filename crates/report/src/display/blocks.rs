@@ -11,8 +11,10 @@ use dialectic_base::severity::Severity;
 use dialectic_record::debate::Shown;
 
 use crate::report::block::{Block, Item, Line, Piece, Place, Table as Written, figure};
+use crate::report::compare::changed;
 use crate::report::{View, subject};
 
+use super::comparison::compared;
 use super::markdown::rendered_after;
 use super::table::{Cell, Table, TableColumn};
 use super::wrap::{Span, wrap};
@@ -91,6 +93,12 @@ impl Page<'_> {
             Block::Verbatim(text) => {
                 let lines: Vec<String> = sanitize(text).lines().map(str::to_owned).collect();
                 self.lines(lines, indent, 0);
+            }
+            Block::Changes(old, new) => {
+                let layout = Layout { width: self.layout.width.map(|_| self.room(indent)), ..self.layout };
+                let lines = changed(old, new).map(|lines| compared(&lines, layout));
+                let said = lines.unwrap_or_else(|| "The texts are too long to be compared.".to_owned());
+                self.lines(said.lines().map(str::to_owned).collect(), indent, 0);
             }
             Block::Folded(line, inner) | Block::Indented(line, inner) => {
                 if matches!(block, Block::Indented(..)) {

@@ -31,7 +31,7 @@ mod wrap;
 mod tests;
 
 pub use blocks::{Layout, objections};
-pub use comparison::{ComparedLine, compared};
+pub use comparison::compared;
 pub use events::{EventStream, StreamEnd};
 pub use footer::{Ended, footer};
 pub use forecast::{forecast, purchase};

@@ -65,9 +65,10 @@ pub fn summary(debate: &Debate) -> String {
         let took = made.metadata.latency_ms.map_or(UNKNOWN.to_owned(), duration);
         blocks.push(Block::Paragraph(line!["Judge's summary: ", figure(used), ", ", figure(took)]));
     }
+    let check = subject::check(debate);
     let voting = debate.last_voting().map(subject::vote).unwrap_or_default();
     let verdict = subject::verdict(&view);
-    for (title, said) in [("Polls", subject::polls(debate)), ("Vote", voting), ("Verdict", verdict)] {
+    for (title, said) in [("Polls", subject::polls(debate)), ("Vote", voting), ("Verdict", verdict), ("Check", check)] {
         // The reasons are for the reports.
         let brief =
             said.into_iter().filter(|block| matches!(block, Block::Table(_) | Block::Paragraph(_) | Block::Warning(_)));

@@ -262,7 +262,9 @@ impl<'a> Call<'a> {
             Event::Contributed { contribution, call: Some(_), .. } => {
                 about = about.or(contribution.target_agent_id.as_ref());
                 text = Some(Arc::clone(&contribution.content)).filter(|text| !text.trim().is_empty());
-                if let Some(choice) = &contribution.metadata.choice {
+                if let Some(lens) = contribution.metadata.lens {
+                    format!("{}: {}", lens.name(), seen(contribution))
+                } else if let Some(choice) = &contribution.metadata.choice {
                     format!("{choice}: {}", first_sentence(&contribution.content))
                 } else {
                     is_quotation = true;
@@ -454,6 +456,17 @@ fn point_of(contribution: &Contribution) -> String {
     sentences.into_iter().find(|sentence| !sentence.is_empty()).unwrap_or_default()
 }
 
+/// What a checker found: how many points, and the first of them.
+fn seen(contribution: &Contribution) -> String {
+    match contribution.reading.as_ref().and_then(|reading| reading.points.as_deref()) {
+        None => "could not be read".to_owned(),
+        Some([]) => "no point".to_owned(),
+        Some(points @ [first, ..]) => {
+            format!("{}, such as: {}", counted(points.len() as u64, "point"), first_sentence(&first.text))
+        }
+    }
+}
+
 /// The first sentence of a Markdown text, without its marks: of its prose where there is some, else of its headings.
 pub(super) fn first_sentence(markdown: &str) -> String {
     let mut end = markdown.len().min(READ);
@@ -552,7 +565,8 @@ mod tests {
                 ..Solution::default()
             };
             let (key, call) = (fixture::key(fixture::SYNTHESIS, "judge", None), fixture::call(None));
-            let event = Event::Synthesized { key: Some(key), text: None, solution: Box::new(solution), call: Some(call) };
+            let event =
+                Event::Synthesized { key: Some(key), text: None, solution: Box::new(solution), call: Some(call) };
             let panel = fixture::panel();
             let lines = Call::of(&panel, &event).unwrap().lines(&panel, 120, true);
             anstream::adapter::strip_str(&lines.join("\n")).to_string()

@@ -49,6 +49,8 @@ pub(crate) enum Block<'a> {
     Said(Line<'a>, Option<Cow<'a, str>>),
     /// A text that is no prose: a file, JSON. Markdown has it in a fence like any other.
     Verbatim(Cow<'a, str>),
+    /// What changed from one text of a model to another.
+    Changes(Cow<'a, str>, Cow<'a, str>),
     /// Blocks to unfold, under a line.
     Folded(Line<'a>, Vec<Block<'a>>),
     /// Blocks that belong to a line, set in below it.

@@ -4,7 +4,7 @@
 //! a model is trusted here: as Markdown it stands in fences that it cannot leave, as HTML it is escaped.
 
 pub(crate) mod block;
-mod compare;
+pub(crate) mod compare;
 mod decision;
 mod difference;
 mod html;
@@ -16,7 +16,8 @@ mod stages;
 pub(crate) mod subject;
 mod view;
 
-pub use compare::{Comparison, Decided, Figures, Line, Setting, Side};
+pub(crate) use compare::excerpt;
+pub use compare::{Comparison, Decided, Figures, Line, Setting, Side, draft_and_final};
 pub use decision::decision_record;
 pub use html::html;
 pub use markdown::{Detail, markdown};

@@ -115,9 +115,14 @@ pub fn said<'a>(view: &'a View<'a>) -> Vec<Said<'a>> {
     for judgement in &debate.judgements {
         all.push(text(0, stage(ResultKind::Verdict), &view.judge.id, Cow::Borrowed(judgement.reasoning.as_str())));
     }
+    all.extend(debate.checks.iter().map(|one| of_contribution(view, 0, one)));
     if let Some(solution) = &debate.final_solution {
+        // Where no text took its place, the draft is the answer.
+        let draft = debate.newest_draft().map(|draft| draft.text.stage);
+        let written = debate.final_text().map(|text| text.stage).or(draft);
+        let of_solution = written.or_else(|| stage(ResultKind::Solution));
         let by = solution.synthesized_by.as_ref().unwrap_or(&view.judge.id);
-        all.push(text(0, closing(ResultKind::Solution), by, Cow::Borrowed(solution.description.as_str())));
+        all.push(text(0, of_solution, by, Cow::Borrowed(solution.description.as_str())));
     }
     all
 }

@@ -19,23 +19,9 @@ pub(super) fn speeches(view: &View<'_>, participants: &Participants<'_>) -> Mark
 /// The section of the texts for which no other has a place: those of stages that the record does not know, and of such
 /// as bring no texts by what it says of them.
 pub(super) fn others(view: &View<'_>, participants: &Participants<'_>) -> Markup {
-    rounds(view, participants, |yields| match yields {
-        Some(ResultKind::Proposal | ResultKind::Critique | ResultKind::Speech | ResultKind::Ballot) => false,
-        Some(
-            ResultKind::Material
-            | ResultKind::Team
-            | ResultKind::Agreement
-            | ResultKind::Challenge
-            | ResultKind::Kinds
-            | ResultKind::Similarity
-            | ResultKind::Questions
-            | ResultKind::Summary
-            | ResultKind::Score
-            | ResultKind::Check
-            | ResultKind::Verdict
-            | ResultKind::Solution,
-        )
-        | None => true,
+    rounds(view, participants, |yields| {
+        let has_a_place = [ResultKind::Proposal, ResultKind::Critique, ResultKind::Speech, ResultKind::Ballot];
+        yields.is_none_or(|yields| !has_a_place.contains(&yields))
     })
 }
 

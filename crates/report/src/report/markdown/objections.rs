@@ -1,4 +1,4 @@
-//! What became of every objection: all points in a table, then each with its texts, then what the authors changed.
+//! The check of the answer; what became of every objection: all points in a table, then each with its texts, then what the authors changed.
 
 use dialectic_record::debate::{Ledger, Shown};
 
@@ -7,8 +7,13 @@ use super::super::block::Block;
 use super::super::subject;
 use super::{Document, blocks};
 
-/// Nothing for a debate whose record holds no readings, as those of older versions do: their reports stay as they are.
+/// Nothing of a check for a debate without one, nor of objections for one whose record holds no readings, as those of older versions do: their reports stay as they are.
 pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
+    let check = subject::check(view.debate);
+    if !check.is_empty() {
+        out.line("\n## Check\n");
+        blocks::write(out, &check);
+    }
     let shown = Shown { ledger: Ledger::of(view.debate), is_derived: false };
     let ledger = &shown.ledger;
     if ledger.is_empty() {

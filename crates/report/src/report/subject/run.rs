@@ -5,6 +5,8 @@ use dialectic_record::debate::{Debate, Status, StopReason};
 
 use crate::report::block::{Block, Item, figure, foreign, line};
 
+use super::status;
+
 /// How it ended, or where it stands.
 pub(crate) fn ending(debate: &Debate) -> Vec<Item<'_>> {
     let mut items = Vec::new();
@@ -18,6 +20,7 @@ pub(crate) fn ending(debate: &Debate) -> Vec<Item<'_>> {
     items.extend(debate.error.as_ref().map(|error| explained(line!["Error:"], std::slice::from_ref(error))));
     let outcome = debate.outcome.as_ref();
     items.extend(outcome.map(|outcome| explained(line!["Outcome: ", outcome.kind.name()], &outcome.reasons)));
+    items.extend(status(debate).map(|status| Item::of(line!["Check of the answer: ", figure(status)])));
     items.extend(debate.stop_reason.map(|reason| {
         let by = match reason {
             StopReason::Budget => "the cost limit",
