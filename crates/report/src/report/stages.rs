@@ -88,7 +88,7 @@ impl Marks {
             let answers = debate.stages.iter().any(|stage| stage.yields == Some(ResultKind::Solution));
             let letter = if yields == Some(ResultKind::Questions) {
                 QUESTION.to_owned()
-            } else if yields == Some(ResultKind::Solution) {
+            } else if yields == Some(ResultKind::Solution) && self.marks.iter().all(|(mark, _)| mark.letter != ANSWER) {
                 ANSWER.to_owned()
             } else {
                 self.free_letter(&name, answers)
@@ -283,6 +283,8 @@ mod tests {
         E evaluation p6
         V vote p7
         A synthesis p8
+        H check p1
+        F final text p2
         ");
         let encore = StageId::new("encore");
         insta::assert_snapshot!(marked(&with(pitching::stages()), &[encore, encore]).join("\n"), @r"

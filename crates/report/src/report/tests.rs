@@ -412,7 +412,28 @@ fn checked() -> Debate {
 fn the_check_is_reported_with_what_was_read_found_and_changed() {
     let debate = checked();
     let report = markdown_from(&debate, "## Check");
-    insta::assert_snapshot!(report.split("\n## Objections").next().unwrap_or_default(), @"");
+    insta::assert_snapshot!(report.split("\n## Objections").next().unwrap_or_default(), @r"
+    ## Check
+
+    The answer: checked by 2 lenses, 2 points, 2 remain, not checked for facts.
+
+    | Draft | Lens | Read by | Found |
+    | ---: | --- | --- | --- |
+    | 1 | requirements | agent-kiss | 2 points: 1 blocking, 1 minor; of accepted points 1 verified, 1 not found |
+    | 1 | execute | agent-architect | no point |
+    | 1 | facts | - | not read |
+
+    ### From the draft to the final text
+
+    ```diff
+    …
+     
+    -A lock stops the dashboards.
+    +A row is locked at a time.
+    ```
+
+    - It was not checked for facts.
+    ");
     let view = View::new(&debate, &[], None);
     let page = html(&view);
     let text = text_of(&page);
@@ -449,7 +470,7 @@ fn an_answer_that_nobody_checked_says_so_where_it_could_have_been() {
     let mut debate = checked();
     debate.checks.clear();
     debate.draft = None;
-    assert_says(&text_of(&html(&View::new(&debate, &[], None))), &["Not checked ."]);
+    assert_says(&text_of(&html(&View::new(&debate, &[], None))), &["By J Judge . Not checked."]);
     assert!(markdown_from(&debate, "## Run").contains("- Check of the answer: not checked\n"));
     assert_eq!(draft_and_final(&debate), None);
     // Debates of older versions have no such stage.

@@ -56,6 +56,7 @@ fn debate(text: &str) -> Debate {
         }
         agent.system_prompt_path = Some(text.into());
         agent.summary_prompt_path = Some(text.into());
+        agent.summarization.enabled = true;
         agent.summarization.method.clone_from(&one);
     }
     let said = |kind: &str, target: Option<&str>| {
@@ -155,6 +156,7 @@ fn expected(text: &str) -> Vec<String> {
         "li Outcome: stopped".to_owned(),
         format!("li {one}"),
         format!("li {one}"),
+        "li Check of the answer: not checked".to_owned(),
         "li Stopped early by: the user".to_owned(),
         format!("li Protocol: {one}"),
         "li Rounds: 1 of 3".to_owned(),
