@@ -470,6 +470,7 @@ fn an_answer_that_nobody_checked_says_so_where_it_could_have_been() {
     let mut debate = checked();
     debate.checks.clear();
     debate.draft = None;
+    debate.final_solution.as_mut().unwrap_or_else(|| panic!("it has a solution")).unverified.clear();
     assert_says(&text_of(&html(&View::new(&debate, &[], None))), &["By J Judge . Not checked."]);
     assert!(markdown_from(&debate, "## Run").contains("- Check of the answer: not checked\n"));
     assert_eq!(draft_and_final(&debate), None);
