@@ -58,7 +58,7 @@ pub use agreement::{
 };
 pub use attachment::Attachment;
 pub use call::{CallKey, CallStatus};
-pub use clarification::{AgentClarifications, Clarification};
+pub use clarification::{AgentClarifications, Clarification, Question};
 pub use contribution::{Contribution, Metadata};
 pub use defaults::{default_settings, go_offline};
 pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
@@ -99,5 +99,5 @@ pub use team::{Selection, TeamCandidate};
 pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
 pub use title::clean_title;
-pub use verdict::{Judgement, Poll, Verdict, Winner, WonBy};
+pub use verdict::{Advice, Judgement, Poll, Verdict, Winner, WonBy};
 pub use voting::{Count, Decider, Dissent, Undecided, Voting};
