@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dialectic_base::problem::major_requirements;
 use dialectic_llm::{AnswerSchema, Request};
-use dialectic_record::debate::{AgentId, CallKey, Contribution, Debate, Objection, Position, Reads};
+use dialectic_record::debate::{AgentId, CallKey, Contribution, Debate, Objection, Position, Reads, shuffled};
 use dialectic_record::prompt::{
     self, Assess, Attached, Authored, Beginning, Candidate, Clarification, Entry, Fill, History, MaterialPart,
     OwnHistory, PromptError, Values,
@@ -23,7 +23,7 @@ use super::texts::{
     Earlier, anonymous_transcript, earlier_answers, earlier_texts, final_texts, has_points, history, material,
     newest_summary, number, own_rounds, speeches, text_label, transcript, wants_histories, who_is_who, whole_length,
 };
-use super::{Agent, Labels, Panel, shuffled};
+use super::{Agent, Labels, Panel};
 
 /// Characters that texts may take which are only mentioned.
 const MENTIONS: usize = 8000;

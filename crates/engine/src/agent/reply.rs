@@ -270,12 +270,15 @@ struct PartlySchema {
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only the schema matters")]
 struct RulingSchema {
-    point: u32,
-    decision: Decision,
+    #[schemars(length(max = 20))]
+    point: String,
     #[schemars(length(max = 200))]
-    handled_in: String,
+    r#where: String,
+    #[schemars(length(max = 600))]
+    remains: String,
     #[schemars(length(max = 600))]
     reason: String,
+    decision: Decision,
 }
 
 /// The same of a text that amends a candidate, which it names first.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use dialectic_record::debate::{AgentId, Objection, PartlyFulfilled, Solution, clean_title};
 
-use super::points::{RawRuling, unmet};
+use super::ruling::{RawRuling, under_the_solution, unmet};
 use super::{Assessment, Labels, Written};
 
 /// With an unfulfilled major requirement the judge's confidence counts as this at most.
@@ -78,9 +78,11 @@ impl Written {
         }
         let confidence = confidence.map(|confidence| confidence.min(cap));
         let partly = partly_fulfilled.iter().map(in_words).collect();
+        let ruled = under_the_solution(listed, &rulings);
         let lists = [
             ("⚠️ Unfulfilled Major Requirements", &unfulfilled_major_requirements),
             ("Partly Fulfilled Requirements", &partly),
+            ("Open Points", &ruled),
             ("Open Questions", &open_questions),
             ("Recommendations", &recommendations),
             ("Trade-offs", &tradeoffs),

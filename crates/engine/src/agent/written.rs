@@ -6,7 +6,7 @@ use dialectic_record::debate::PartlyFulfilled;
 
 use super::AnswerError;
 use super::mend::{comment_length, object};
-use super::points::RawRuling;
+use super::ruling::RawRuling;
 use super::solution::{EXPECTED, percentage_of};
 
 /// The keys of an assessment.

@@ -20,6 +20,7 @@ mod history;
 mod id;
 mod ledger;
 mod number;
+mod order;
 mod outcome;
 mod participants;
 mod polls;
@@ -69,16 +70,17 @@ pub use fork::{ForkError, ForkPoint, ForkPointError, ForkedFrom, check_taken_ove
 pub use gathered::{AgentStanding, Gathered, Material, MaterialSource, Standings};
 pub use id::{AgentId, DebateId};
 pub use ledger::{
-    Answered, Change, Counts, Decision, Ledger, Move, Objection, PointId, Reading, Reads, Recheck, Reply, Ruling,
-    Shown, Tally,
+    Answered, Change, Counts, Decision, Happened, Incident, Ledger, Move, Objection, Occasion, PointId, Reading, Reads,
+    Recheck, Reply, Ruling, Shown, Tally, Verification,
 };
+pub use order::shuffled;
 pub use outcome::{Outcome, OutcomeKind};
 pub use participants::{PanelInfo, Participant, Spent};
 pub use polls::{PollChoice, Polls};
 pub use progress::{Busy, CallInFlight, Progress, Retry, StageProgress, WordsSoFar};
 pub use prompt_source::{AgentPromptSource, JudgePromptSource, PromptOrigin, PromptSources};
 pub use reading::{
-    ANSWERS_HEADING, Point, Raised, ReadAnswers, ReadCritique, Response, Standing, read_answers, read_critique,
+    ANSWERS_HEADING, Found, Point, Raised, ReadAnswers, ReadCritique, Response, Standing, read_answers, read_critique,
     read_decisions,
 };
 pub use settings::{
