@@ -36,6 +36,7 @@ mod state;
 mod team;
 mod time;
 mod timeline;
+mod title;
 mod verdict;
 mod voting;
 
@@ -58,7 +59,7 @@ pub use agreement::{
 };
 pub use attachment::Attachment;
 pub use call::{CallKey, CallStatus};
-pub use clarification::{AgentClarifications, Clarification};
+pub use clarification::{AgentClarifications, Clarification, Question};
 pub use contribution::{Contribution, Metadata};
 pub use defaults::{default_settings, go_offline};
 pub use event::{Created, Event, FORMAT_VERSION, Recorded, StoredReply};
@@ -90,7 +91,7 @@ pub use settings::{
 };
 pub use signal::{Asked, RoundInProgress, Signal};
 pub use similarity::Lexicon;
-pub use solution::{Shortened, Solution};
+pub use solution::{PartlyFulfilled, Shortened, Solution};
 pub use stage::{ResultKind, StageId, StageInfo, Words};
 pub use state::{
     CostWarning, CutAnswer, Debate, DebateFile, Evaluation, Failure, ModelUsage, Round, Status, StopReason, Summary,
@@ -99,5 +100,6 @@ pub use state::{
 pub use team::{Selection, TeamCandidate};
 pub use time::Timestamp;
 pub use timeline::{Moment, timeline};
-pub use verdict::{Judgement, Poll, Verdict, Winner, WonBy};
+pub use title::clean_title;
+pub use verdict::{Advice, Judgement, Poll, Verdict, Winner, WonBy};
 pub use voting::{Count, Decider, Dissent, Undecided, Voting};

@@ -44,6 +44,7 @@ const VOTES_COMPLETE: Trigger = Trigger("VOTES_COMPLETE");
 const EXTEND: Trigger = Trigger("EXTEND");
 const COMPLETE: Trigger = Trigger("COMPLETE");
 
+static SYSTEM: Prompt = prompt!("system/arena.md", None);
 static PROPOSE: Prompt = prompt!("arena/propose.md", Propose);
 static CRITICISE: Prompt = prompt!("arena/critique.md", Critique);
 static REVISE: Prompt = prompt!("arena/revise.md", Refine);
@@ -79,6 +80,7 @@ pub static ARENA: Protocol = Protocol {
     check,
     default_rounds: 3,
     built_in_agents: None,
+    system: &SYSTEM,
     prompts: &[
         &CLARIFY, &PROPOSE, &CRITICISE, &REVISE, &REWORK, &REFINE, &RELATE, &QUESTION, &OBSERVE, &VOTE, &SCORE, &SOLVE,
     ],

@@ -7,7 +7,7 @@ use chrono::DateTime;
 use serde_json::{Value, json};
 
 use crate::debate::{
-    AgentClarifications, AgentId, Argument, CallKey, Challenge, Clarification, Contribution, Created, Debate, DebateId,
+    Advice, AgentClarifications, AgentId, Argument, CallKey, Challenge, Clarification, Contribution, Created, Debate, DebateId,
     Evaluation, Event, FORMAT_VERSION, Failure, ForkPoint, Judgement, Metadata, Observation, Outcome, Reading, Reads,
     Recorded, RelatedPair, Relation, Relations, Settings, Solution, StageId, StopReason, Summary, SummaryMetadata,
     Timestamp, fold, fork,
@@ -305,6 +305,11 @@ impl Course {
                     by_criterion: BTreeMap::new(),
                     missing: BTreeMap::new(),
                     lacking: Vec::new(),
+                    advice: Advice {
+                        adopt_if: Some("the load grows".to_owned()),
+                        reject_if: Some(format!("pass {} is right", key.pass)),
+                        measure: None,
+                    },
                 };
                 Event::Judged { key, judgement, call: call() }
             }
@@ -375,6 +380,7 @@ impl Course {
                         .collect(),
                     missing: missing.into_iter().map(|place| (id(place), vec!["a requirement".to_owned()])).collect(),
                     lacking: Vec::new(),
+                    advice: Advice::default(),
                     scores,
                     criteria: BTreeMap::new(),
                     reasoning: String::new(),
@@ -389,7 +395,7 @@ impl Course {
         let id = format!("q{}", step.key.pass);
         let items = question.map(|question| Clarification { id, question, answer: String::new() });
         let settings = self.debate.settings.as_ref().unwrap();
-        let agent = settings.agents.iter().find(|agent| agent.id == step.key.agent_id).unwrap();
+        let agent = settings.everybody().find(|agent| agent.id == step.key.agent_id).unwrap();
         let questions = AgentClarifications {
             agent_id: agent.id.clone(),
             agent_name: agent.name.clone(),
