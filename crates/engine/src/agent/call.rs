@@ -106,7 +106,19 @@ impl SharedPrompt {
     }
 
     fn request(&self, agent: &Agent, history: Option<&str>, body: &str, answer: Option<Arc<AnswerSchema>>) -> Request {
-        let (own_system, settings) = (agent.role.own_system.as_deref(), &agent.settings);
+        self.request_as(agent, agent.role.own_system.as_deref(), history, body, answer)
+    }
+
+    /// The same in the name of nobody, where `own_system` is absent.
+    fn request_as(
+        &self,
+        agent: &Agent,
+        own_system: Option<&str>,
+        history: Option<&str>,
+        body: &str,
+        answer: Option<Arc<AnswerSchema>>,
+    ) -> Request {
+        let settings = &agent.settings;
         Request {
             model: settings.model.as_str().into(),
             temperature: settings.temperature,
@@ -253,13 +265,10 @@ impl<'a> Shown<'a> {
     /// The inputs of a step under their numbers in the debate, without their authors.
     fn of_texts(debate: &'a Debate, step: &Step, room: usize) -> Self {
         let there = step.inputs.iter().filter_map(|key| debate.contribution(key));
-        let number = |one: &Contribution| {
-            let agents = debate.settings.iter().flat_map(|settings| &settings.agents);
-            agents.into_iter().position(|agent| agent.id == one.agent_id).map_or(0, |place| place + 1)
-        };
+        let number = |one: &Contribution| debate.text_number(&one.agent_id).unwrap_or_default();
         let mut numbered: Vec<_> = there.map(|one| (number(one), one)).collect();
         numbered.sort_by_key(|(number, _)| *number);
-        let titled = |(number, one): (usize, &'a Arc<Contribution>)| Titled::new(format!("Text {number}"), one.without_answers());
+        let titled = |(number, one): (u32, &'a Arc<Contribution>)| Titled::new(format!("Text {number}"), one.without_answers());
         let mut entries: Vec<_> = numbered.into_iter().map(titled).collect();
         let length = total(&entries);
         shorten(&mut entries, room);
@@ -393,7 +402,9 @@ fn question(
         OutputSpec::Judgement => Some(Arc::new(RawJudgement::schema(&shown.labels, &criteria))),
         OutputSpec::Scores(_) => Some(Arc::new(RawScores::schema(&shown.labels, &criteria))),
     };
-    let request = shared.request(agent, shown.history.as_deref(), &body, answer);
+    // Who checks a draft has no role.
+    let own_system = agent.role.own_system.as_deref().filter(|_| !matches!(step.answer, OutputSpec::Check(_)));
+    let request = shared.request_as(agent, own_system, shown.history.as_deref(), &body, answer);
     let (kept, assess) = match &step.answer {
         OutputSpec::Solution(Authorship::Kept(key)) => {
             (debate.contribution(key).map(|text| text.without_answers().into()), None)

@@ -56,6 +56,8 @@ impl Written {
             unfulfilled_major_requirements,
             mut open_questions,
             rulings,
+            rethought: _,
+            brief,
             confidence,
         } = assessment;
         let rulings = RawRuling::on(&rulings, listed);
@@ -100,6 +102,7 @@ impl Written {
             unfulfilled_major_requirements,
             open_questions,
             rulings,
+            brief,
             parse_error: missing.map(|error| error.to_string()),
             ..Solution::default()
         }

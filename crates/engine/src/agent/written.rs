@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use dialectic_record::debate::Brief;
+
 use super::AnswerError;
 use super::mend::{comment_length, object};
 use super::ruling::RawRuling;
@@ -9,6 +11,8 @@ use super::solution::{EXPECTED, percentage_of};
 
 /// The keys of an assessment.
 const KEYS: [&str; 5] = ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions", "confidence"];
+/// Keys that it may have beside them.
+const OTHER_KEYS: [&str; 4] = ["base", "approach", "brief", "rulings"];
 /// The key by which an assessment is known: nothing else that a solution shows has it.
 const TELLING_KEY: &str = "unfulfilledMajorRequirements";
 /// The key of the solution in answers that are JSON as a whole.
@@ -31,6 +35,10 @@ pub struct Assessment {
     pub open_questions: Vec<String>,
     /// What it decides on the points that were open.
     pub(super) rulings: Vec<RawRuling>,
+    /// Whether it gave up the approach of its draft.
+    pub rethought: bool,
+    /// What the texts come to, where that was asked for.
+    pub brief: Option<Brief>,
     /// How sure it is; absent when its answer does not say so.
     pub confidence: Option<f64>,
 }
@@ -65,6 +73,8 @@ impl Assessment {
             unfulfilled_major_requirements: list(TELLING_KEY),
             open_questions: list("openQuestions"),
             rulings: RawRuling::read_all(object.get("rulings")),
+            rethought: is_changed(object),
+            brief: object.get("brief").and_then(Value::as_object).map(brief),
             confidence,
         };
         // Silence on the requirements does not say that all are fulfilled.
@@ -109,6 +119,32 @@ impl Written {
             }
         }
     }
+}
+
+/// Whether a writer says that it gave up the approach of its draft.
+fn is_changed(object: &Map<String, Value>) -> bool {
+    let approach = object.get("approach").and_then(Value::as_str);
+    approach.is_some_and(|approach| approach.trim().eq_ignore_ascii_case("changed"))
+}
+
+fn brief(object: &Map<String, Value>) -> Brief {
+    let text = |key: &str| object.get(key).map(text_of).unwrap_or_default();
+    Brief { agree: text("agree"), differ: text("differ"), objection: text("objection") }
+}
+
+/// A text that may end with what its writer made of the approach of its draft: the text alone, and whether that was given
+/// up.
+pub(super) fn without_approach(text: &str) -> (&str, bool) {
+    let whole = text.trim_end();
+    let found = whole.rfind('{').and_then(|start| Some((start, object(&whole[start..])?)));
+    let Some((start, object)) = found.filter(|(_, object)| object.contains_key("approach")) else {
+        return (whole, false);
+    };
+    let before = whole[..start].trim_end();
+    // The fence that the object stood in.
+    let (rest, last) = before.rsplit_once('\n').unwrap_or(("", before));
+    let before = if fence_of(last).is_some() { rest } else { before };
+    (before.trim_end().trim_end_matches('`').trim_end(), is_changed(&object))
 }
 
 /// Where in an answer the assessment stands, and what it holds.
@@ -196,7 +232,7 @@ fn assessed(content: &str, is_last: bool) -> Option<Content> {
         return (named >= 3).then_some(Content::Damaged);
     };
     let known = KEYS.iter().filter(|key| object.contains_key(**key)).count();
-    let is_pure = object.keys().all(|key| key == "base" || KEYS.contains(&key.as_str()));
+    let is_pure = object.keys().all(|key| OTHER_KEYS.contains(&key.as_str()) || KEYS.contains(&key.as_str()));
     let is_one = (object.contains_key(TELLING_KEY) && known >= 2)
         || (is_pure && (known >= 3 || (is_last && (object.contains_key("confidence") || known >= 2))));
     is_one.then_some(Content::Assessment(object))
