@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use dialectic_record::debate::{Brief, PartlyFulfilled};
+
 use super::AnswerError;
 use super::mend::{comment_length, object};
 use super::ruling::RawRuling;
@@ -9,6 +11,8 @@ use super::solution::{EXPECTED, percentage_of};
 
 /// The keys of an assessment.
 const KEYS: [&str; 5] = ["tradeoffs", "recommendations", "unfulfilledMajorRequirements", "openQuestions", "confidence"];
+/// Keys that an assessment may have besides.
+const FURTHER_KEYS: [&str; 6] = ["base", "approach", "brief", "partlyFulfilled", "rulings", "title"];
 /// The key by which an assessment is known: nothing else that a solution shows has it.
 const TELLING_KEY: &str = "unfulfilledMajorRequirements";
 /// The key of the solution in answers that are JSON as a whole.
@@ -27,10 +31,18 @@ pub struct Assessment {
     pub recommendations: Vec<String>,
     /// Major requirements that are not fulfilled.
     pub unfulfilled_major_requirements: Vec<String>,
+    /// Those that are fulfilled except in a case, as the answer says it.
+    pub partly_fulfilled: Vec<PartlyFulfilled>,
     /// What is left to be answered.
     pub open_questions: Vec<String>,
     /// What it decides on the points that were open.
     pub(super) rulings: Vec<RawRuling>,
+    /// What it calls the debate.
+    pub title: Option<String>,
+    /// Whether it gave up the approach of its draft.
+    pub rethought: bool,
+    /// What the texts come to, where that was asked for.
+    pub brief: Option<Brief>,
     /// How sure it is; absent when its answer does not say so.
     pub confidence: Option<f64>,
 }
@@ -63,8 +75,12 @@ impl Assessment {
             tradeoffs: list("tradeoffs"),
             recommendations: list("recommendations"),
             unfulfilled_major_requirements: list(TELLING_KEY),
+            partly_fulfilled: partly_of(object.get("partlyFulfilled")),
             open_questions: list("openQuestions"),
             rulings: RawRuling::read_all(object.get("rulings")),
+            title: object.get("title").and_then(Value::as_str).map(str::to_owned),
+            rethought: is_changed(object),
+            brief: object.get("brief").and_then(Value::as_object).map(brief),
             confidence,
         };
         // Silence on the requirements does not say that all are fulfilled.
@@ -78,6 +94,18 @@ impl Assessment {
         let missing: Vec<String> = unfulfilled.into_iter().chain(unsure).collect();
         (assessment, (!missing.is_empty()).then(|| AnswerError::Unfit { message: missing.join("; ") }))
     }
+}
+
+/// Requirements that are fulfilled in part: objects with the three texts. Plain texts say no more than that something
+/// fails, so they are read as such.
+fn partly_of(items: Option<&Value>) -> Vec<PartlyFulfilled> {
+    let item = |item: &Value| {
+        let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::trim).unwrap_or_default().to_owned();
+        let requirement = item.as_str().map_or_else(|| text("requirement"), |plain| plain.trim().to_owned());
+        let partly = PartlyFulfilled { requirement, holds: text("holds"), fails: text("fails") };
+        (!partly.requirement.is_empty()).then_some(partly)
+    };
+    items.and_then(Value::as_array).into_iter().flatten().filter_map(item).collect()
 }
 
 impl Written {
@@ -109,6 +137,32 @@ impl Written {
             }
         }
     }
+}
+
+/// Whether a writer says that it gave up the approach of its draft.
+fn is_changed(object: &Map<String, Value>) -> bool {
+    let approach = object.get("approach").and_then(Value::as_str);
+    approach.is_some_and(|approach| approach.trim().eq_ignore_ascii_case("changed"))
+}
+
+fn brief(object: &Map<String, Value>) -> Brief {
+    let text = |key: &str| object.get(key).map(text_of).unwrap_or_default();
+    Brief { agree: text("agree"), differ: text("differ"), objection: text("objection") }
+}
+
+/// A text that may end with what its writer made of the approach of its draft: the text alone, and whether that was given
+/// up.
+pub(super) fn without_approach(text: &str) -> (&str, bool) {
+    let whole = text.trim_end();
+    let found = whole.rfind('{').and_then(|start| Some((start, object(&whole[start..])?)));
+    let Some((start, object)) = found.filter(|(_, object)| object.contains_key("approach")) else {
+        return (whole, false);
+    };
+    let before = whole[..start].trim_end();
+    // The fence that the object stood in.
+    let (rest, last) = before.rsplit_once('\n').unwrap_or(("", before));
+    let before = if fence_of(last).is_some() { rest } else { before };
+    (before.trim_end().trim_end_matches('`').trim_end(), is_changed(&object))
 }
 
 /// Where in an answer the assessment stands, and what it holds.
@@ -196,7 +250,7 @@ fn assessed(content: &str, is_last: bool) -> Option<Content> {
         return (named >= 3).then_some(Content::Damaged);
     };
     let known = KEYS.iter().filter(|key| object.contains_key(**key)).count();
-    let is_pure = object.keys().all(|key| key == "base" || KEYS.contains(&key.as_str()));
+    let is_pure = object.keys().all(|key| KEYS.iter().chain(&FURTHER_KEYS).any(|known| known == key));
     let is_one = (object.contains_key(TELLING_KEY) && known >= 2)
         || (is_pure && (known >= 3 || (is_last && (object.contains_key("confidence") || known >= 2))));
     is_one.then_some(Content::Assessment(object))

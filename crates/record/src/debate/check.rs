@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use dialectic_base::figures::list;
 use dialectic_base::severity::Severity;
 
-use super::{CallKey, Contribution, Debate, Point, ResultKind};
+use super::{CallKey, Contribution, Debate, Found, Point, ResultKind};
 
 /// What a checker looks at in a draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -193,7 +193,8 @@ impl Debate {
         let Some(draft) = self.newest_draft() else { return false };
         let is_grave = |point: &Point| point.severity <= Severity::Major;
         draft.checks.iter().filter_map(|one| one.reading.as_ref()).any(|reading| {
-            reading.points.iter().flatten().any(is_grave)
+            let is_missing = reading.verifications.iter().any(|one| one.found == Found::NotFound);
+            is_missing || reading.points.iter().flatten().any(is_grave)
         })
     }
 
