@@ -10,7 +10,7 @@ use dialectic_base::sanitize::{one_line, sanitize};
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::Shown;
 
-use crate::report::block::{Block, Item, Line, Piece, Place, Table as Written, figure};
+use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock, figure};
 use crate::report::compare::changed;
 use crate::report::{View, subject};
 
@@ -49,19 +49,19 @@ pub fn objections(shown: &Shown, view: &View<'_>, layout: Layout) -> String {
 
 /// Blocks as text.
 pub(super) fn written(blocks: &[Block<'_>], view: &View<'_>, layout: Layout) -> String {
-    let mut page = Page { text: String::new(), layout, view };
+    let mut page = TerminalPage { text: String::new(), layout, view };
     page.blocks(blocks, 0);
     page.text
 }
 
 /// A text as it grows.
-struct Page<'v> {
+struct TerminalPage<'v> {
     text: String,
     layout: Layout,
     view: &'v View<'v>,
 }
 
-impl Page<'_> {
+impl TerminalPage<'_> {
     fn blocks(&mut self, blocks: &[Block<'_>], indent: usize) {
         let mut before: Option<&Block<'_>> = None;
         for block in blocks {
@@ -117,8 +117,8 @@ impl Page<'_> {
         }
     }
 
-    fn list(&mut self, items: &[Item<'_>], indent: usize) {
-        for Item { line, more, .. } in items {
+    fn list(&mut self, items: &[ListItem<'_>], indent: usize) {
+        for ListItem { line, more, .. } in items {
             let marked = [&["- ".into()], line.as_slice()].concat();
             self.line(&marked, Style::new(), indent, INDENT);
             self.blocks(more, indent + INDENT);
@@ -126,11 +126,11 @@ impl Page<'_> {
     }
 
     /// A table; where there is no room for its columns, a paragraph for each row.
-    fn table(&mut self, table: &Written<'_>, indent: usize) {
+    fn table(&mut self, table: &TableBlock<'_>, indent: usize) {
         let kept: Vec<usize> =
-            (0..table.columns.len()).filter(|place| table.columns[*place].place != Place::Markdown).collect();
+            (0..table.columns.len()).filter(|place| table.columns[*place].audience != Audience::Programs).collect();
         let titles: Vec<String> = kept.iter().map(|place| self.plain(&table.columns[*place].title)).collect();
-        let cells_of = |row: &Vec<Line<'_>>| {
+        let cells_of = |row: &Vec<Phrase<'_>>| {
             let cells = kept.iter().map(|place| row.get(*place).map(|cell| self.plain(cell)).unwrap_or_default());
             cells.collect::<Vec<_>>()
         };
@@ -202,7 +202,7 @@ impl Page<'_> {
         spans
     }
 
-    fn plain(&self, line: &Line<'_>) -> String {
+    fn plain(&self, line: &Phrase<'_>) -> String {
         self.spans(line, Style::new()).into_iter().map(|span| span.text).collect()
     }
 }

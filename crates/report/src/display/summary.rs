@@ -6,7 +6,7 @@ use std::path::Path;
 use dialectic_base::figures::{UNKNOWN, counted, duration, score, thousands, tokens};
 use dialectic_record::debate::{AgentId, Contribution, Debate, Failure, PromptOrigin, PromptSources, Round};
 
-use crate::report::block::{Block, Column, Item, Line, Table, figure, foreign, line};
+use crate::report::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
 use crate::report::{View, preposition, subject};
 
 use super::blocks::{Layout, written};
@@ -25,8 +25,8 @@ pub fn participants(debate: &Debate) -> String {
         let length = line![figure(thousands(one.text.chars().count() as u64))];
         vec![line![foreign(&*one.name)], length, line![foreign(&*one.sha256)]]
     });
-    let columns = [Column::words("Attachment"), Column::figures("Characters"), Column::words("SHA-256")];
-    let attached = Table::new("", "Attachments", columns, attached);
+    let columns = [TableHead::words("Attachment"), TableHead::figures("Characters"), TableHead::words("SHA-256")];
+    let attached = TableBlock::new("", "Attachments", columns, attached);
     let mut blocks = vec![Block::Table(subject::everybody(&view))];
     if !attached.rows.is_empty() {
         blocks.push(Block::Table(attached));
@@ -38,7 +38,7 @@ pub fn participants(debate: &Debate) -> String {
     written(&blocks, &view, LAYOUT)
 }
 
-fn prompts(sources: &PromptSources) -> Table<'_> {
+fn prompts(sources: &PromptSources) -> TableBlock<'_> {
     let row = |id, what: &'static str, origin: PromptOrigin, path: Option<&Path>| {
         let file = path.map(|path| line![" ", foreign(path.display().to_string())]).unwrap_or_default();
         vec![line![id, what], [line![origin.name()], file].concat()]
@@ -48,7 +48,7 @@ fn prompts(sources: &PromptSources) -> Table<'_> {
     let summary =
         judge.summary_source.map(|origin| row(&judge.id, " (summary)", origin, judge.summary_path.as_deref()));
     let rows = agents.chain([row(&judge.id, "", judge.source, judge.path.as_deref())]).chain(summary);
-    Table::new("", "Prompts", ["Prompt of", "Source"].map(Column::words), rows)
+    TableBlock::new("", "Prompts", ["Prompt of", "Source"].map(TableHead::words), rows)
 }
 
 /// Round by round what was said, scored and lost, then what it took in all.
@@ -97,8 +97,9 @@ fn round_of<'d>(debate: &'d Debate, round: &'d Round) -> Vec<Block<'d>> {
         .contributions
         .iter()
         .map(|one| row(&one.agent_id, what(debate, one), one.metadata.tokens_used, one.metadata.latency_ms));
-    let columns = [Column::words("Who"), Column::words("What"), Column::figures("Tokens"), Column::figures("Time")];
-    let rows = Table::new("", "Calls", columns, summaries.chain(said));
+    let columns =
+        [TableHead::words("Who"), TableHead::words("What"), TableHead::figures("Tokens"), TableHead::figures("Time")];
+    let rows = TableBlock::new("", "Calls", columns, summaries.chain(said));
     let mut blocks = vec![Block::Heading(line!["Round ", figure(number), late])];
     if !rows.rows.is_empty() {
         blocks.push(Block::Table(rows));
@@ -106,21 +107,21 @@ fn round_of<'d>(debate: &'d Debate, round: &'d Round) -> Vec<Block<'d>> {
     let scored = round.evaluation.as_ref().map(|evaluation| {
         let value = evaluation.score.map_or("could not be read".to_owned(), score);
         let value = format!(" score: {value} (threshold {})", score(evaluation.threshold));
-        Item::of(line![evaluation.kind.name(), figure(value)])
+        ListItem::of(line![evaluation.kind.name(), figure(value)])
     });
     let lost = failures(debate, |failure| failure.key.round == number);
     blocks.push(Block::List(scored.into_iter().chain(lost).collect()));
     blocks
 }
 
-fn row<'a>(agent: &'a AgentId, what: Line<'a>, used: Option<u64>, latency_ms: Option<u64>) -> Vec<Line<'a>> {
+fn row<'a>(agent: &'a AgentId, what: Phrase<'a>, used: Option<u64>, latency_ms: Option<u64>) -> Vec<Phrase<'a>> {
     let unknown = || UNKNOWN.to_owned();
     let (used, took) = (used.map_or_else(unknown, tokens), latency_ms.map_or_else(unknown, duration));
     vec![line![agent], what, line![figure(used)], line![figure(took)]]
 }
 
 /// `critique of Simplicity Advocate`, `proposal, cut`, `refinement, 2 tool calls`, `vote: accept`
-fn what<'d>(debate: &'d Debate, contribution: &'d Contribution) -> Line<'d> {
+fn what<'d>(debate: &'d Debate, contribution: &'d Contribution) -> Phrase<'d> {
     let mut what = line![foreign(debate.words(contribution.stage).noun)];
     if let Some(target) = &contribution.target_agent_id {
         what.extend(line![" ", preposition(debate, contribution.stage), " ", target]);
@@ -141,16 +142,16 @@ fn what<'d>(debate: &'d Debate, contribution: &'d Contribution) -> Line<'d> {
     what
 }
 
-fn failures(debate: &Debate, of: impl Fn(&Failure) -> bool) -> Vec<Item<'_>> {
+fn failures(debate: &Debate, of: impl Fn(&Failure) -> bool) -> Vec<ListItem<'_>> {
     debate.failures.iter().filter(|failure| of(failure)).map(|failure| failed(debate, failure)).collect()
 }
 
-fn failed<'d>(debate: &Debate, failure: &'d Failure) -> Item<'d> {
+fn failed<'d>(debate: &Debate, failure: &'d Failure) -> ListItem<'d> {
     let key = &failure.key;
     let about = key.target_agent_id.as_ref().map(|id| line![" ", preposition(debate, key.stage), " ", id]);
     let what = line!["failed: ", &key.agent_id, " ", foreign(key.stage.as_str())];
     let attempts = figure(format!(" after {}: ", counted(failure.attempts.into(), "attempt")));
-    Item::of([what, about.unwrap_or_default(), line![attempts, foreign(&*failure.error)]].concat())
+    ListItem::of([what, about.unwrap_or_default(), line![attempts, foreign(&*failure.error)]].concat())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use dialectic_base::severity::Severity;
 use dialectic_record::debate::AgentId;
 
 /// Words that stand on one line.
-pub(crate) type Line<'a> = Vec<Piece<'a>>;
+pub(crate) type Phrase<'a> = Vec<Piece<'a>>;
 
 /// A part of a line.
 #[derive(Debug, Clone)]
@@ -29,32 +29,32 @@ pub(crate) enum Piece<'a> {
     /// A bar as long as the first figure is of the second. Only a page draws it, beside the figure.
     Bar(u64, u64),
     /// What the Markdown report has no place for, since programs rely on its form.
-    Aside(Line<'a>),
+    Aside(Phrase<'a>),
 }
 
 /// A part of what is written.
 #[derive(Debug, Clone)]
 pub(crate) enum Block<'a> {
     /// A heading below that of the subject.
-    Heading(Line<'a>),
+    Heading(Phrase<'a>),
     /// A sentence or more.
-    Paragraph(Line<'a>),
+    Paragraph(Phrase<'a>),
     /// The items of a list. Where there is none, Markdown still has the blank line that ends it.
-    List(Vec<Item<'a>>),
+    List(Vec<ListItem<'a>>),
     /// A table.
-    Table(Table<'a>),
+    Table(TableBlock<'a>),
     /// A text of a model or a user, with lines of its own.
     Text(Cow<'a, str>),
     /// The same, under a line that says what it is. Without a text, that is said.
-    Said(Line<'a>, Option<Cow<'a, str>>),
+    Said(Phrase<'a>, Option<Cow<'a, str>>),
     /// A text that is no prose: a file, JSON. Markdown has it in a fence like any other.
     Verbatim(Cow<'a, str>),
     /// What changed from one text of a model to another.
     Changes(Cow<'a, str>, Cow<'a, str>),
     /// Blocks to unfold, under a line.
-    Folded(Line<'a>, Vec<Block<'a>>),
+    Folded(Phrase<'a>, Vec<Block<'a>>),
     /// Blocks that belong to a line, set in below it.
-    Indented(Line<'a>, Vec<Block<'a>>),
+    Indented(Phrase<'a>, Vec<Block<'a>>),
     /// Blocks that stand out, since they lessen what is said around them.
     Warning(Vec<Block<'a>>),
     /// Blocks that the Markdown report has no place for.
@@ -63,9 +63,9 @@ pub(crate) enum Block<'a> {
 
 /// An item of a list.
 #[derive(Debug, Clone)]
-pub(crate) struct Item<'a> {
+pub(crate) struct ListItem<'a> {
     /// What it says.
-    pub(crate) line: Line<'a>,
+    pub(crate) line: Phrase<'a>,
     /// What follows from it, or explains it: items, or a text.
     pub(crate) more: Vec<Block<'a>>,
     /// Whether the Markdown report has no place for it.
@@ -74,41 +74,41 @@ pub(crate) struct Item<'a> {
 
 /// Columns and rows.
 #[derive(Debug, Clone)]
-pub(crate) struct Table<'a> {
+pub(crate) struct TableBlock<'a> {
     /// What it shows; a page says so above it.
     pub(crate) caption: String,
     /// Its class on the page.
     pub(crate) class: &'static str,
     /// Its columns.
-    pub(crate) columns: Vec<Column<'a>>,
+    pub(crate) columns: Vec<TableHead<'a>>,
     /// Its rows, with a cell for each column.
-    pub(crate) rows: Vec<Vec<Line<'a>>>,
+    pub(crate) rows: Vec<Vec<Phrase<'a>>>,
     /// Whether the last row sums up those above it.
     pub(crate) has_total: bool,
 }
 
 /// A column of a table.
 #[derive(Debug, Clone)]
-pub(crate) struct Column<'a> {
+pub(crate) struct TableHead<'a> {
     /// Its heading.
-    pub(crate) title: Line<'a>,
+    pub(crate) title: Phrase<'a>,
     /// Whether it holds figures, which are set flush right.
     pub(crate) is_figure: bool,
     /// Whether a terminal leaves it out where there is no room.
     pub(crate) is_detail: bool,
     /// Which forms have it.
-    pub(crate) place: Place,
+    pub(crate) audience: Audience,
 }
 
-/// In which forms a column is.
+/// Who is shown a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// In all of them.
+pub(crate) enum Audience {
+    /// Whoever reads.
     Everywhere,
-    /// In all but the Markdown report.
-    Aside,
-    /// In the Markdown report alone.
-    Markdown,
+    /// All but the Markdown report, whose form programs know.
+    People,
+    /// The Markdown report alone.
+    Programs,
 }
 
 impl From<&'static str> for Piece<'_> {
@@ -151,7 +151,7 @@ macro_rules! line {
 pub(crate) use line;
 
 /// Lines with something between them.
-pub(crate) fn joined<'a>(lines: impl IntoIterator<Item = Line<'a>>, between: &'static str) -> Line<'a> {
+pub(crate) fn joined<'a>(lines: impl IntoIterator<Item = Phrase<'a>>, between: &'static str) -> Phrase<'a> {
     let mut all = Vec::new();
     for line in lines {
         if !all.is_empty() {
@@ -169,24 +169,24 @@ impl<'a> Block<'a> {
     }
 
     /// A text of a model or a user, under a line that says what it is.
-    pub(crate) fn said(line: Line<'a>, text: impl Into<Cow<'a, str>>) -> Self {
+    pub(crate) fn said(line: Phrase<'a>, text: impl Into<Cow<'a, str>>) -> Self {
         Self::Said(line, Some(text.into()))
     }
 
     /// What explains a subject to people; the Markdown report has never had it.
-    pub(crate) fn lead(line: Line<'a>) -> Self {
+    pub(crate) fn lead(line: Phrase<'a>) -> Self {
         Self::Aside(vec![Self::Paragraph(line)])
     }
 }
 
-impl<'a> Item<'a> {
+impl<'a> ListItem<'a> {
     /// Of a line alone.
-    pub(crate) fn of(line: Line<'a>) -> Self {
+    pub(crate) fn of(line: Phrase<'a>) -> Self {
         Self { line, more: Vec::new(), is_aside: false }
     }
 
     /// Of a line, and what follows from it.
-    pub(crate) fn with(line: Line<'a>, more: Vec<Block<'a>>) -> Self {
+    pub(crate) fn with(line: Phrase<'a>, more: Vec<Block<'a>>) -> Self {
         Self { line, more, is_aside: false }
     }
 
@@ -196,23 +196,23 @@ impl<'a> Item<'a> {
     }
 }
 
-impl<'a> Table<'a> {
+impl<'a> TableBlock<'a> {
     /// A table without a row that sums it up.
     pub(crate) fn new(
         class: &'static str,
         caption: impl Into<String>,
-        columns: impl IntoIterator<Item = Column<'a>>,
-        rows: impl IntoIterator<Item = Vec<Line<'a>>>,
+        columns: impl IntoIterator<Item = TableHead<'a>>,
+        rows: impl IntoIterator<Item = Vec<Phrase<'a>>>,
     ) -> Self {
         let (columns, rows) = (columns.into_iter().collect(), rows.into_iter().collect());
         Self { caption: caption.into(), class, columns, rows, has_total: false }
     }
 }
 
-impl<'a> Column<'a> {
+impl<'a> TableHead<'a> {
     /// A column of words.
     pub(crate) fn words(title: impl Into<Piece<'a>>) -> Self {
-        Self { title: vec![title.into()], is_figure: false, is_detail: false, place: Place::Everywhere }
+        Self { title: vec![title.into()], is_figure: false, is_detail: false, audience: Audience::Everywhere }
     }
 
     /// A column of figures.
@@ -226,7 +226,7 @@ impl<'a> Column<'a> {
     }
 
     /// The same, in other forms.
-    pub(crate) fn only(self, place: Place) -> Self {
-        Self { place, ..self }
+    pub(crate) fn only(self, audience: Audience) -> Self {
+        Self { audience, ..self }
     }
 }

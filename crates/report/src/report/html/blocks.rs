@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use dialectic_base::severity::Severity;
 
-use crate::report::block::{Block, Item, Line, Piece, Place, Table};
+use crate::report::block::{Audience, Block, ListItem, Phrase, Piece, TableBlock};
 use crate::report::prose::lines;
 
 use super::diff::{Difference, difference};
@@ -18,7 +18,7 @@ pub(super) fn blocks(blocks: &[Block<'_>], participants: &Participants<'_>, top:
 }
 
 fn block(block: &Block<'_>, participants: &Participants<'_>, top: u8) -> Markup {
-    let shown = |pieces: &Line<'_>| line(pieces, participants);
+    let shown = |pieces: &Phrase<'_>| line(pieces, participants);
     let within = |inner: &[Block<'_>]| blocks(inner, participants, top);
     match block {
         Block::Heading(title) if top == 3 => html! { h3 { (shown(title)) } },
@@ -48,7 +48,7 @@ fn block(block: &Block<'_>, participants: &Participants<'_>, top: u8) -> Markup 
     }
 }
 
-fn list(items: &[Item<'_>], participants: &Participants<'_>, top: u8) -> Markup {
+fn list(items: &[ListItem<'_>], participants: &Participants<'_>, top: u8) -> Markup {
     html! {
         @if !items.is_empty() {
             ul { @for item in items { li { (line(&item.line, participants)) (blocks(&item.more, participants, top)) } } }
@@ -56,8 +56,8 @@ fn list(items: &[Item<'_>], participants: &Participants<'_>, top: u8) -> Markup 
     }
 }
 
-fn table(table: &Table<'_>, participants: &Participants<'_>) -> Markup {
-    let kept = table.columns.iter().enumerate().filter(|(_, column)| column.place != Place::Markdown);
+fn table(table: &TableBlock<'_>, participants: &Participants<'_>) -> Markup {
+    let kept = table.columns.iter().enumerate().filter(|(_, column)| column.audience != Audience::Programs);
     let kept: Vec<(usize, bool)> = kept.map(|(place, column)| (place, column.is_figure)).collect();
     let columns: Vec<elements::Column> = kept
         .iter()
@@ -66,7 +66,7 @@ fn table(table: &Table<'_>, participants: &Participants<'_>) -> Markup {
             if *is_figure { elements::Column::number(title) } else { elements::Column::words(title) }
         })
         .collect();
-    let row = |row: &Vec<Line<'_>>| {
+    let row = |row: &Vec<Phrase<'_>>| {
         let colour = match row.first().and_then(|cell| cell.first()) {
             Some(Piece::Agent(id)) => participants.find(id).map_or("judge", |member| member.colour.as_str()),
             _ => "judge",

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use dialectic_base::markdown::{cell, fenced, inline, line as first_of_line};
 
 use crate::report::View;
-use crate::report::block::{Block, Column, Item, Piece, Place, Table};
+use crate::report::block::{Audience, Block, ListItem, Piece, TableBlock, TableHead};
 use crate::report::compare::{Line, changed, excerpt};
 
 use super::{Document, id};
@@ -72,9 +72,9 @@ fn text_of(out: &mut Document<'_>, text: &str) {
     out.line("");
 }
 
-fn list(out: &mut Document<'_>, items: &[Item<'_>], depth: usize) {
+fn list(out: &mut Document<'_>, items: &[ListItem<'_>], depth: usize) {
     let for_readers = out.reader.is_some();
-    for Item { line, more, .. } in items.iter().filter(|item| !item.is_aside || for_readers) {
+    for ListItem { line, more, .. } in items.iter().filter(|item| !item.is_aside || for_readers) {
         let said = match line.as_slice() {
             // Nothing of another's may begin a block.
             [Piece::Foreign(text), rest @ ..] => first_of_line(text).into_owned() + &out.prose(rest),
@@ -95,7 +95,7 @@ fn list(out: &mut Document<'_>, items: &[Item<'_>], depth: usize) {
 }
 
 /// Writes a table, with the line below its titles that it has of old, if any.
-pub(super) fn write_table(out: &mut Document<'_>, table: &Table<'_>, rule: Option<&str>) {
+pub(super) fn write_table(out: &mut Document<'_>, table: &TableBlock<'_>, rule: Option<&str>) {
     let kept: Vec<usize> = (0..table.columns.len()).filter(|place| out.has(&table.columns[*place])).collect();
     let titles: Vec<String> = kept.iter().map(|place| out.cell(&table.columns[*place].title)).collect();
     out.row(titles);
@@ -128,11 +128,11 @@ impl Document<'_> {
     }
 
     /// Whether a column is in this document.
-    pub(super) fn has(&self, column: &Column<'_>) -> bool {
-        match column.place {
-            Place::Everywhere => true,
-            Place::Aside => self.reader.is_some(),
-            Place::Markdown => self.reader.is_none(),
+    pub(super) fn has(&self, column: &TableHead<'_>) -> bool {
+        match column.audience {
+            Audience::Everywhere => true,
+            Audience::People => self.reader.is_some(),
+            Audience::Programs => self.reader.is_none(),
         }
     }
 

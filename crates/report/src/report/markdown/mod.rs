@@ -16,7 +16,7 @@ use dialectic_base::figures::{UNKNOWN, counted};
 use dialectic_base::markdown::{fence, heading, inline, line};
 use dialectic_record::debate::Attachment;
 
-use super::block::Table;
+use super::block::TableBlock;
 use super::stages::{self, capitalized};
 use super::{View, subject};
 
@@ -68,7 +68,7 @@ const RULE: &str = "|----|------|------|-------|----------|-------------|-------
 const COLUMNS: usize = 10;
 
 /// The table of those who take part, in the form that it has always had.
-fn participants(out: &mut Document<'_>, title: &str, table: &Table<'_>) {
+fn participants(out: &mut Document<'_>, title: &str, table: &TableBlock<'_>) {
     out.line(format_args!("{title}\n"));
     let more = "------|".repeat(table.columns.iter().filter(|column| out.has(column)).count().saturating_sub(COLUMNS));
     blocks::write_table(out, table, Some(&format!("{RULE}{more}")));

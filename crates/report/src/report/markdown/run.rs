@@ -4,7 +4,7 @@ use dialectic_base::figures::thousands;
 use dialectic_record::debate::{CallKey, Failure, ResultKind};
 
 use super::super::View;
-use super::super::block::{Block, Column, Line, Table, figure, foreign, line};
+use super::super::block::{Block, Phrase, TableBlock, TableHead, figure, foreign, line};
 use super::super::stages::{self, capitalized};
 use super::super::subject;
 use super::{Document, blocks};
@@ -44,7 +44,7 @@ pub(super) fn write(out: &mut Document<'_>, view: &View<'_>) {
 fn failures(failures: &[Failure]) -> Vec<Block<'_>> {
     let rows = failures.iter().map(|failure| {
         let CallKey { round, stage, agent_id, target_agent_id, .. } = &failure.key;
-        let target: Line<'_> = target_agent_id.as_ref().map(|target| line![" of ", target]).unwrap_or_default();
+        let target: Phrase<'_> = target_agent_id.as_ref().map(|target| line![" of ", target]).unwrap_or_default();
         vec![
             line![agent_id],
             [line![foreign(stage.as_str())], target].concat(),
@@ -53,9 +53,13 @@ fn failures(failures: &[Failure]) -> Vec<Block<'_>> {
             line![foreign(&*failure.error)],
         ]
     });
-    let columns =
-        [Column::words("Agent"), Column::words("Call"), Column::figures("Round"), Column::figures("Attempts")];
-    let columns = columns.into_iter().chain([Column::words("Error")]);
-    let table = Table::new("failures", "Calls that failed for good", columns, rows);
+    let columns = [
+        TableHead::words("Agent"),
+        TableHead::words("Call"),
+        TableHead::figures("Round"),
+        TableHead::figures("Attempts"),
+    ];
+    let columns = columns.into_iter().chain([TableHead::words("Error")]);
+    let table = TableBlock::new("failures", "Calls that failed for good", columns, rows);
     if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] }
 }

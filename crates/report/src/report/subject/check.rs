@@ -4,7 +4,7 @@ use dialectic_base::figures::{counted, list};
 use dialectic_base::severity::Severity;
 use dialectic_record::debate::{Contribution, Debate, Found, Ledger, Lens, ResultKind};
 
-use crate::report::block::{Block, Column, Item, Line, Table, figure, foreign, line};
+use crate::report::block::{Block, ListItem, Phrase, TableBlock, TableHead, figure, foreign, line};
 
 /// `checked by 3 lenses, 5 points, 4 met, 1 remains`; nothing where no answer is there, or none that could be checked.
 pub(crate) fn status(debate: &Debate) -> Option<String> {
@@ -55,8 +55,9 @@ pub(crate) fn check(debate: &Debate) -> Vec<Block<'_>> {
         debate.newest_draft().is_some_and(|draft| draft.checks.iter().all(|one| one.metadata.lens != Some(*lens)))
     });
     rows.extend(missing.map(|lens| vec![line![figure(draft)], line![lens.name()], line!["-"], line!["not read"]]));
-    let columns = [Column::figures("Draft"), Column::words("Lens"), Column::words("Read by"), Column::words("Found")];
-    let table = Table::new("small", "What was found of the draft before it was delivered", columns, rows);
+    let columns =
+        [TableHead::figures("Draft"), TableHead::words("Lens"), TableHead::words("Read by"), TableHead::words("Found")];
+    let table = TableBlock::new("small", "What was found of the draft before it was delivered", columns, rows);
     if !table.rows.is_empty() {
         blocks.push(Block::Table(table));
     }
@@ -76,7 +77,7 @@ pub(crate) fn check(debate: &Debate) -> Vec<Block<'_>> {
 }
 
 /// `2 points: 1 blocking, 1 minor; of accepted points 3 verified, 1 not found`
-fn found(one: &Contribution) -> Line<'_> {
+fn found(one: &Contribution) -> Phrase<'_> {
     let reading = one.reading.as_deref();
     let Some(points) = reading.and_then(|reading| reading.points.as_ref()) else { return line!["could not be read"] };
     let grades =
@@ -102,6 +103,6 @@ fn found(one: &Contribution) -> Line<'_> {
 /// What of the answer nobody has read since it was written.
 fn unverified(debate: &Debate) -> Option<Block<'_>> {
     let unverified = &debate.final_solution.as_ref()?.unverified;
-    let items: Vec<Item<'_>> = unverified.iter().map(|one| Item::of(line![foreign(one)])).collect();
+    let items: Vec<ListItem<'_>> = unverified.iter().map(|one| ListItem::of(line![foreign(one)])).collect();
     (!items.is_empty()).then(|| Block::Warning(vec![Block::List(items)]))
 }

@@ -4,7 +4,9 @@
 use dialectic_base::figures::score;
 use dialectic_record::debate::{Argument, Convergence, Debate, Extension, Matter, Round};
 
-use crate::report::block::{Block, Column, Item, Line, Piece, Place, Table, figure, foreign, joined, line};
+use crate::report::block::{
+    Audience, Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, foreign, joined, line,
+};
 
 const UNKNOWN: &str = "unknown";
 
@@ -17,13 +19,13 @@ pub(crate) fn material(debate: &Debate) -> Vec<Block<'_>> {
         let more = match &one.error {
             Some(error) => line![": missing, ", foreign(error)],
             None if one.cut => line![figure(format!(": the first {} characters", one.text.chars().count()))],
-            None => Line::new(),
+            None => Phrase::new(),
         };
         let line = [line![one.source.name(), " ", foreign(&*one.name)], more].concat();
         let text = (!one.text.is_empty()).then(|| {
             Block::Aside(vec![Block::Folded(line!["What of it was shown"], vec![Block::Verbatim((&*one.text).into())])])
         });
-        Item::with(line, text.into_iter().collect())
+        ListItem::with(line, text.into_iter().collect())
     });
     vec![Block::lead(line!["All agents were shown this beside the problem."]), Block::List(items.collect())]
 }
@@ -37,7 +39,7 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     };
     let rows = selection.candidates.iter().map(|one| {
         let part = if one.chosen { "yes" } else { "no" };
-        let passed = if one.passed_over { line![", its family had half of the team"] } else { Line::new() };
+        let passed = if one.passed_over { line![", its family had half of the team"] } else { Phrase::new() };
         let scores = [one.score, one.by_rating, one.by_calibration, one.by_exploration];
         let scores = scores.map(|value| line![figure(format!("{value:+.3}"))]);
         let figures = [known(one.rating, 0), known(one.brier, 3), line![figure(one.debates)]];
@@ -46,9 +48,9 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
         words.into_iter().chain(scores).chain(figures).chain(has_families.then_some(family)).collect()
     });
     let figures = ["Score", "By rating", "By calibration", "By rarity", "Rating", "Brier score", "Debates"];
-    let words = ["Agent", "Takes part"].map(Column::words);
-    let columns = words.into_iter().chain(figures.map(Column::figures));
-    let columns = columns.chain(has_families.then(|| Column::words("Family").only(Place::Aside)));
+    let words = ["Agent", "Takes part"].map(TableHead::words);
+    let columns = words.into_iter().chain(figures.map(TableHead::figures));
+    let columns = columns.chain(has_families.then(|| TableHead::words("Family").only(Audience::People)));
     let lead = match selection.size {
         Some(size) => format!(
             "{size} of {} agents were to take part: the best by these scores, of equals the first of the configuration.",
@@ -59,7 +61,7 @@ pub(crate) fn team(debate: &Debate) -> Vec<Block<'_>> {
     let counted = format!(" {} debates had been counted before.", selection.debates);
     vec![
         Block::lead(line![figure(lead), figure(counted)]),
-        Block::Table(Table::new("small", "Who could be chosen", columns, rows)),
+        Block::Table(TableBlock::new("small", "Who could be chosen", columns, rows)),
     ]
 }
 
@@ -84,8 +86,8 @@ pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) ->
             line![figure(format!("{agreed} of {}", of.matters.len()))],
         ]
     });
-    let figures = ["Round", "Agreement", "Threshold", "Stability", "Similarity"].map(Column::figures);
-    let others = [Column::words("Measured by"), Column::figures("Matters agreed")];
+    let figures = ["Round", "Agreement", "Threshold", "Stability", "Similarity"].map(TableHead::figures);
+    let others = [TableHead::words("Measured by"), TableHead::figures("Matters agreed")];
     let columns = figures.into_iter().chain(others);
     let lead = line![
         "Agreement is the percentage of matters on which all texts decide the same; from the threshold on they have \
@@ -93,16 +95,16 @@ pub(crate) fn agreement<'d>(rounds: &'d [Round], extensions: &'d [Extension]) ->
         if last.is_reached() { "They did." } else { "They did not." },
         " How alike the texts are decides nothing.",
     ];
-    let mut items: Vec<Item<'_>> =
+    let mut items: Vec<ListItem<'_>> =
         measured.iter().flat_map(|(round, of)| [course(round, of), challenged(round)].concat()).collect();
     items.extend(extensions.iter().map(|extension| {
         let missing = joined(extension.missing.iter().map(|one| line![foreign(one)]), "; ");
         let round = figure(format!("Extended behind round {}: ", extension.round));
-        Item::of([line![round, &extension.winner, " misses "], missing].concat())
+        ListItem::of([line![round, &extension.winner, " misses "], missing].concat())
     }));
     vec![
         Block::lead(lead),
-        Block::Table(Table::new("small", "Agreement and stability over the rounds, in percent", columns, rows)),
+        Block::Table(TableBlock::new("small", "Agreement and stability over the rounds, in percent", columns, rows)),
         Block::List(items),
     ]
 }
@@ -113,7 +115,7 @@ fn whole(value: Option<f64>) -> u64 {
 }
 
 /// What was found of the agreement of a round.
-fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<Item<'v>> {
+fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<ListItem<'v>> {
     let say = |what, more| of_round(round, what, more);
     let said = |what, text: &'v String| say(what, line![foreign(text)]);
     let mut items = Vec::new();
@@ -129,10 +131,10 @@ fn course<'v>(round: &'v Round, of: &'v Convergence) -> Vec<Item<'v>> {
 }
 
 /// What was found to stand against the agreement of a round.
-pub(crate) fn challenged(round: &Round) -> Vec<Item<'_>> {
+pub(crate) fn challenged(round: &Round) -> Vec<ListItem<'_>> {
     let Some(challenge) = &round.challenge else { return Vec::new() };
     if challenge.is_empty() {
-        return vec![of_round(round, ": challenged, and nothing was found against it", Line::new())];
+        return vec![of_round(round, ": challenged, and nothing was found against it", Phrase::new())];
     }
     let claims =
         challenge.claims.iter().map(|claim| of_round(round, ", shared without support: ", line![foreign(claim)]));
@@ -143,12 +145,12 @@ pub(crate) fn challenged(round: &Round) -> Vec<Item<'_>> {
     claims.chain(points).collect()
 }
 
-fn of_round<'v>(round: &Round, what: &'static str, more: Line<'v>) -> Item<'v> {
-    Item::of([line![figure(format!("Round {}", round.round_number)), what], more].concat())
+fn of_round<'v>(round: &Round, what: &'static str, more: Phrase<'v>) -> ListItem<'v> {
+    ListItem::of([line![figure(format!("Round {}", round.round_number)), what], more].concat())
 }
 
 /// What was decided of a matter, and in whose texts.
-fn decisions(matter: &Matter) -> Line<'_> {
+fn decisions(matter: &Matter) -> Phrase<'_> {
     let decisions = matter.decisions.iter().map(|one| {
         let by = joined(one.agents.iter().map(|agent| line![agent]), ", ");
         line![foreign(&*one.decision), Piece::Aside([line![" ("], by, line![")"]].concat())]
@@ -165,12 +167,12 @@ pub(crate) fn arguments(rounds: &[Round]) -> Vec<Block<'_>> {
             line![figure(round.round_number)],
             line![&one.of.agent_id],
             line![foreign(one.of.stage.as_str())],
-            one.of.target_agent_id.as_ref().map_or_else(Line::new, |target| line![target]),
+            one.of.target_agent_id.as_ref().map_or_else(Phrase::new, |target| line![target]),
             joined(kinds, ", "),
         ]
     });
-    let words = ["Agent", "Contribution", "About", "Kinds"].map(Column::words);
-    let columns = [Column::figures("Round")].into_iter().chain(words);
-    let table = Table::new("small", "Kinds of argument that an observer found", columns, rows);
+    let words = ["Agent", "Contribution", "About", "Kinds"].map(TableHead::words);
+    let columns = [TableHead::figures("Round")].into_iter().chain(words);
+    let table = TableBlock::new("small", "Kinds of argument that an observer found", columns, rows);
     if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] }
 }

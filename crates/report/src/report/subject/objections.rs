@@ -6,7 +6,9 @@ use dialectic_record::debate::{
     Response, ResultKind, Shown,
 };
 
-use crate::report::block::{Block, Column, Item, Line, Piece, Table, figure, foreign, joined, line, marked};
+use crate::report::block::{
+    Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, foreign, joined, line, marked,
+};
 
 /// What stands in a cell where there is nothing to say.
 const NONE: &str = "-";
@@ -28,7 +30,7 @@ pub(crate) fn counts<'s>(debate: &'s Debate, shown: &'s Shown) -> Vec<Block<'s>>
 }
 
 /// The critiques in which no point could be read, and those of which not all points were.
-fn unread(debate: &Debate) -> Vec<Item<'_>> {
+fn unread(debate: &Debate) -> Vec<ListItem<'_>> {
     let rounds = debate.rounds.iter();
     let all = rounds.flat_map(|round| round.contributions.iter().map(move |one| (round.round_number, one)));
     let critiques = all.filter(|(_, one)| debate.yield_of(one) == Some(ResultKind::Critique));
@@ -39,8 +41,8 @@ fn unread(debate: &Debate) -> Vec<Item<'_>> {
             (Some(_), Some(more @ 1..)) => format!("{} more", counted(more as u64, "point")),
             (Some(_), _) => return None,
         };
-        let target: Line<'_> = one.target_agent_id.as_ref().map(|target| line![" on ", target]).unwrap_or_default();
-        Some(Item::of(
+        let target: Phrase<'_> = one.target_agent_id.as_ref().map(|target| line![" on ", target]).unwrap_or_default();
+        Some(ListItem::of(
             [line![figure(format!("{what} of ")), &one.agent_id], target, line![figure(format!(", round {round}"))]]
                 .concat(),
         ))
@@ -49,7 +51,7 @@ fn unread(debate: &Debate) -> Vec<Item<'_>> {
 }
 
 /// All points of a ledger, a row each.
-pub(crate) fn table(ledger: &Ledger) -> Table<'_> {
+pub(crate) fn table(ledger: &Ledger) -> TableBlock<'_> {
     let has_checks = ledger.objections.iter().any(|one| one.check.is_some() || one.draft.is_some());
     let rows = ledger.objections.iter().map(|one| {
         let found = one.check.as_ref().map_or(NONE, |check| check.found.name());
@@ -60,10 +62,10 @@ pub(crate) fn table(ledger: &Ledger) -> Table<'_> {
         let first = [line![number(one)], line![one.point.severity], line![&one.critic_id], line![&one.target_id]];
         first.into_iter().chain(words).chain(check).chain(last).collect()
     });
-    let columns = ["Point", "Severity", "Critic", "Target", "Answer", "Critic's last word"].map(Column::words);
-    let check = has_checks.then(|| Column::words("Check"));
-    let columns = columns.into_iter().chain(check).chain(["Ruling", "Open"].map(Column::words));
-    Table::new("points", "All points", columns, rows)
+    let columns = ["Point", "Severity", "Critic", "Target", "Answer", "Critic's last word"].map(TableHead::words);
+    let check = has_checks.then(|| TableHead::words("Check"));
+    let columns = columns.into_iter().chain(check).chain(["Ruling", "Open"].map(TableHead::words));
+    TableBlock::new("points", "All points", columns, rows)
 }
 
 /// The points against each text and each draft, the open and grave ones first.
@@ -80,11 +82,11 @@ pub(crate) fn by_text(ledger: &Ledger) -> Vec<Block<'_>> {
         let against: Vec<&Objection> = ledger.in_order().into_iter().filter(is_against).collect();
         let counts = Counts::of(against.iter().copied());
         let how_many = format!(": {}, {} open", counted(counts.all as u64, "point"), counts.all_open());
-        let what: Line<'_> = draft.map(|draft| line![figure(format!("draft {draft} of "))]).unwrap_or_default();
+        let what: Phrase<'_> = draft.map(|draft| line![figure(format!("draft {draft} of "))]).unwrap_or_default();
         blocks.push(Block::Heading([line!["Against "], what, line![target, figure(how_many)]].concat()));
         for one in against {
             let head = line![number(one), " · ", one.point.severity, " · ", state(one), " · ", &one.critic_id];
-            let lens: Line<'_> = one.lens.as_ref().map(|lens| line![", ", foreign(lens)]).unwrap_or_default();
+            let lens: Phrase<'_> = one.lens.as_ref().map(|lens| line![", ", foreign(lens)]).unwrap_or_default();
             blocks.push(Block::Indented([head, lens].concat(), point(one)));
         }
     }
@@ -128,7 +130,7 @@ fn happened<'l>(one: &'l Objection, incident: &'l Incident) -> Vec<Block<'l>> {
         Occasion::Final => line!["Final text"],
         Occasion::Ruling => line!["The judge"],
     };
-    let by: Line<'_> = incident.by.as_ref().map(|by| line![", ", by]).unwrap_or_default();
+    let by: Phrase<'_> = incident.by.as_ref().map(|by| line![", ", by]).unwrap_or_default();
     let (what, remains) = match &incident.what {
         Happened::Ruled(ruling) if ruling.missing => {
             return vec![Block::Paragraph(line![
@@ -143,7 +145,7 @@ fn happened<'l>(one: &'l Objection, incident: &'l Incident) -> Vec<Block<'l>> {
         other => (other.to_string(), ""),
     };
     let section = incident.section.as_deref().map(str::trim).filter(|section| !section.is_empty());
-    let section: Line<'_> = section.map(|section| line![" (", marked(section), ")"]).unwrap_or_default();
+    let section: Phrase<'_> = section.map(|section| line![" (", marked(section), ")"]).unwrap_or_default();
     let line = [when, by, line![", ", figure(what)], section].concat();
     let reason = incident.reason.as_deref().filter(|reason| !reason.trim().is_empty());
     let remains = Some(remains).filter(|remains| !remains.is_empty());
@@ -170,10 +172,10 @@ pub(crate) fn changes(ledger: &Ledger) -> Vec<Block<'_>> {
         let changed = [lines(|change| change.added), lines(|change| change.removed)];
         [line![figure(round)], line![agent_id]].into_iter().chain(answers).chain(changed).collect()
     });
-    let words = ["Agent", "Accepted", "Accepted in part", "Rejected", "Unanswered"].map(Column::words);
-    let lines = ["Lines added", "Lines removed"].map(Column::figures);
-    let columns = [Column::figures("Round")].into_iter().chain(words).chain(lines);
-    let table = Table::new("moves", "Which points each text answered, and how much of it is new", columns, rows);
+    let words = ["Agent", "Accepted", "Accepted in part", "Rejected", "Unanswered"].map(TableHead::words);
+    let lines = ["Lines added", "Lines removed"].map(TableHead::figures);
+    let columns = [TableHead::figures("Round")].into_iter().chain(words).chain(lines);
+    let table = TableBlock::new("moves", "Which points each text answered, and how much of it is new", columns, rows);
     vec![Block::Heading(line!["Who moved, and why"]), Block::Table(table)]
 }
 

@@ -5,46 +5,46 @@ use std::path::PathBuf;
 use dialectic_base::figures::UNKNOWN;
 use dialectic_record::debate::{AgentSettings, Position, SummarizationSettings};
 
-use crate::report::block::{Column, Line, Piece, Place, Table, figure, foreign, line};
+use crate::report::block::{Audience, Phrase, Piece, TableBlock, TableHead, figure, foreign, line};
 use crate::report::{Participant, View};
 
 /// The agents.
-pub(crate) fn agents<'v>(view: &'v View<'_>) -> Table<'v> {
+pub(crate) fn agents<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     table(view, view.agents.iter().collect(), view.has_sides())
 }
 
 /// The judge.
-pub(crate) fn judge<'v>(view: &'v View<'_>) -> Table<'v> {
+pub(crate) fn judge<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     table(view, vec![&view.judge], false)
 }
 
 /// All of them.
-pub(crate) fn everybody<'v>(view: &'v View<'_>) -> Table<'v> {
+pub(crate) fn everybody<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     table(view, view.agents.iter().chain([&view.judge]).collect(), view.has_sides())
 }
 
 /// The column of the sides comes last, after those that older reports have.
-fn table<'v>(view: &'v View<'_>, members: Vec<&'v Participant>, has_sides: bool) -> Table<'v> {
-    let shown = ["Name", "Id"].map(|title| Column::words(title).only(Place::Aside));
-    let written = ["ID", "Name"].map(|title| Column::words(title).only(Place::Markdown));
-    let columns = ["Role", "Model", "Provider"].map(Column::words);
+fn table<'v>(view: &'v View<'_>, members: Vec<&'v Participant>, has_sides: bool) -> TableBlock<'v> {
+    let shown = ["Name", "Id"].map(|title| TableHead::words(title).only(Audience::People));
+    let written = ["ID", "Name"].map(|title| TableHead::words(title).only(Audience::Programs));
+    let columns = ["Role", "Model", "Provider"].map(TableHead::words);
     let details = ["Enabled", "SystemPromptPath", "SummaryPromptPath", "Summarization"];
     let columns = shown
         .into_iter()
         .chain(written)
         .chain(columns)
-        .chain([Column::figures("Temperature").detail()])
-        .chain(details.map(|title| Column::words(title).only(Place::Markdown)))
-        .chain(has_sides.then(|| Column::words("Side")));
+        .chain([TableHead::figures("Temperature").detail()])
+        .chain(details.map(|title| TableHead::words(title).only(Audience::Programs)))
+        .chain(has_sides.then(|| TableHead::words("Side")));
     let rows = members.into_iter().map(|member| {
         let is_judge = member.id == view.judge.id;
         let side = if is_judge { "" } else { view.side_of(&member.id).map_or("none", Position::name) };
         row(member, is_judge).into_iter().chain(has_sides.then(|| line![side])).collect()
     });
-    Table::new("participants", "Agents and judge, with their number and colour on this page", columns, rows)
+    TableBlock::new("participants", "Agents and judge, with their number and colour on this page", columns, rows)
 }
 
-fn row(member: &Participant, is_judge: bool) -> [Line<'_>; 12] {
+fn row(member: &Participant, is_judge: bool) -> [Phrase<'_>; 12] {
     let settings = member.settings.as_ref();
     let path = |of: fn(&AgentSettings) -> &Option<PathBuf>| {
         let path = settings.and_then(|settings| of(settings).as_ref());
@@ -56,7 +56,7 @@ fn row(member: &Participant, is_judge: bool) -> [Line<'_>; 12] {
         line![foreign(member.id.as_str())],
         line![&member.id],
         line![foreign(&*member.name)],
-        line![foreign(&*member.role), Piece::Aside(if is_judge { line![" (judge)"] } else { Line::new() })],
+        line![foreign(&*member.role), Piece::Aside(if is_judge { line![" (judge)"] } else { Phrase::new() })],
         line![foreign(&*member.model)],
         line![foreign(&*member.provider)],
         line![figure(member.temperature)],
@@ -67,7 +67,7 @@ fn row(member: &Participant, is_judge: bool) -> [Line<'_>; 12] {
     ]
 }
 
-fn summarization(settings: &SummarizationSettings) -> Line<'_> {
+fn summarization(settings: &SummarizationSettings) -> Phrase<'_> {
     if !settings.enabled {
         return line!["off"];
     }

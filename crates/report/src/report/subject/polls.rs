@@ -2,7 +2,7 @@
 
 use dialectic_record::debate::{Debate, Polls};
 
-use crate::report::block::{Block, Column, Piece, Table, figure, foreign, joined, line, marked};
+use crate::report::block::{Block, Piece, TableBlock, TableHead, figure, foreign, joined, line, marked};
 use crate::report::stages::capitalized;
 
 /// Votes by choice and by voter, and the voters' reasons; nothing where nobody was polled.
@@ -17,9 +17,9 @@ pub(crate) fn polls(debate: &Debate) -> Vec<Block<'_>> {
         let swing = is_compared.then(|| line![figure(choice.swing())]);
         [line![foreign(choice.name)]].into_iter().chain(votes).chain(swing).collect()
     });
-    let figures = titles().map(Column::figures).chain(is_compared.then(|| Column::figures("Change")));
-    let columns = [Column::words("Choice")].into_iter().chain(figures);
-    let mut blocks = vec![Block::Table(Table::new("small", "Votes for each choice", columns, rows))];
+    let figures = titles().map(TableHead::figures).chain(is_compared.then(|| TableHead::figures("Change")));
+    let columns = [TableHead::words("Choice")].into_iter().chain(figures);
+    let mut blocks = vec![Block::Table(TableBlock::new("small", "Votes for each choice", columns, rows))];
     if is_compared {
         let most = polls.gained_most().map_or_else(|| "no side".into(), |side| marked(side.to_owned()));
         blocks.push(Block::Paragraph(line!["Gained most: ", most]));
@@ -34,8 +34,8 @@ pub(crate) fn polls(debate: &Debate) -> Vec<Block<'_>> {
         let votes = polls.held.iter().map(|poll| vote(poll.votes.get(*voter)));
         [line![*voter]].into_iter().chain(votes).collect()
     });
-    let columns = [Column::words("Voter")].into_iter().chain(titles().map(Column::words));
-    blocks.push(Block::Table(Table::new("small", "What each of them voted for", columns, rows)));
+    let columns = [TableHead::words("Voter")].into_iter().chain(titles().map(TableHead::words));
+    blocks.push(Block::Table(TableBlock::new("small", "What each of them voted for", columns, rows)));
     for (poll, name) in polls.held.iter().copied().zip(&names) {
         for (voter, reason) in poll.reasons.iter().filter(|(_, reason)| !reason.trim().is_empty()) {
             let what = line![voter, ", ", foreign(name.clone()), ":"];

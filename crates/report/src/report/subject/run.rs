@@ -3,41 +3,42 @@
 use dialectic_base::figures::{UNKNOWN, duration, thousands};
 use dialectic_record::debate::{Debate, Status, StopReason};
 
-use crate::report::block::{Block, Item, figure, foreign, line};
+use crate::report::block::{Block, ListItem, figure, foreign, line};
 
 use super::status;
 
 /// How it ended, or where it stands.
-pub(crate) fn ending(debate: &Debate) -> Vec<Item<'_>> {
+pub(crate) fn ending(debate: &Debate) -> Vec<ListItem<'_>> {
     let mut items = Vec::new();
     let explained = |line, reasons: &'_ [String]| {
-        let reasons: Vec<Item<'_>> = reasons.iter().map(|reason| Item::of(line![foreign(reason.clone())])).collect();
-        Item::with(line, vec![Block::List(reasons)])
+        let reasons: Vec<ListItem<'_>> =
+            reasons.iter().map(|reason| ListItem::of(line![foreign(reason.clone())])).collect();
+        ListItem::with(line, vec![Block::List(reasons)])
     };
     if debate.status != Status::Completed {
-        items.push(Item::of(line!["Status: ", debate.status.name()]));
+        items.push(ListItem::of(line!["Status: ", debate.status.name()]));
     }
     items.extend(debate.error.as_ref().map(|error| explained(line!["Error:"], std::slice::from_ref(error))));
     let outcome = debate.outcome.as_ref();
     items.extend(outcome.map(|outcome| explained(line!["Outcome: ", outcome.kind.name()], &outcome.reasons)));
-    items.extend(status(debate).map(|status| Item::of(line!["Check of the answer: ", figure(status)])));
+    items.extend(status(debate).map(|status| ListItem::of(line!["Check of the answer: ", figure(status)])));
     items.extend(debate.stop_reason.map(|reason| {
         let by = match reason {
             StopReason::Budget => "the cost limit",
             StopReason::User => "the user",
         };
-        Item::of(line!["Stopped early by: ", by])
+        ListItem::of(line!["Stopped early by: ", by])
     }));
     items
 }
 
 /// How far it came and how long it took.
-pub(crate) fn extent(debate: &Debate) -> Vec<Item<'_>> {
+pub(crate) fn extent(debate: &Debate) -> Vec<ListItem<'_>> {
     let mut items = Vec::new();
     let rounds = thousands(debate.rounds.len() as u64);
     items.extend(debate.forked_from.as_ref().map(|parent| {
         let at = foreign(parent.at.to_string());
-        Item::of(line![
+        ListItem::of(line![
             "Forked from: ",
             foreign(parent.id.as_str()),
             " at ",
@@ -46,7 +47,7 @@ pub(crate) fn extent(debate: &Debate) -> Vec<Item<'_>> {
         ])
     }));
     let settings = debate.settings.as_ref().map(|settings| &settings.debate);
-    items.extend(settings.map(|settings| Item::of(line!["Protocol: ", foreign(&*settings.protocol)])));
+    items.extend(settings.map(|settings| ListItem::of(line!["Protocol: ", foreign(&*settings.protocol)])));
     let rounds: String = match settings.map(|settings| settings.rounds) {
         // A protocol may go on after the last round that was to be.
         Some(most) => match (debate.rounds.len() as u64).checked_sub(most.into()) {
@@ -55,8 +56,8 @@ pub(crate) fn extent(debate: &Debate) -> Vec<Item<'_>> {
         },
         None => rounds,
     };
-    items.push(Item::of(line!["Rounds: ", figure(rounds)]));
+    items.push(ListItem::of(line!["Rounds: ", figure(rounds)]));
     let took = debate.created_at.zip(debate.updated_at).map(|(from, to)| figure(duration(to.millis_since(from))));
-    items.push(Item::of(line!["Duration: ", took.unwrap_or_else(|| UNKNOWN.into())]));
+    items.push(ListItem::of(line!["Duration: ", took.unwrap_or_else(|| UNKNOWN.into())]));
     items
 }

@@ -3,7 +3,7 @@
 use dialectic_base::figures::{cost, score, sum_of_tokens, thousands};
 use dialectic_record::debate::{Debate, ModelUsage};
 
-use crate::report::block::{Block, Column, Line, Piece, Table, figure, foreign, line};
+use crate::report::block::{Block, Phrase, Piece, TableBlock, TableHead, figure, foreign, line};
 
 /// Calls, tokens and cost of each model.
 pub(crate) fn usage(debate: &Debate) -> Vec<Block<'_>> {
@@ -14,9 +14,9 @@ pub(crate) fn usage(debate: &Debate) -> Vec<Block<'_>> {
     let has_total = debate.usage.len() > 1;
     let rows = debate.usage.iter().map(|(model, usage)| row(foreign(&**model), usage));
     let rows = rows.chain(has_total.then(|| row("all models".into(), &all)));
-    let figures = ["Calls", "Input tokens", "Of these cached", "Output tokens", "Cost"].map(Column::figures);
-    let columns = [Column::words("Model")].into_iter().chain(figures);
-    let table = Table { has_total, ..Table::new("models", "Calls, tokens and cost by model", columns, rows) };
+    let figures = ["Calls", "Input tokens", "Of these cached", "Output tokens", "Cost"].map(TableHead::figures);
+    let columns = [TableHead::words("Model")].into_iter().chain(figures);
+    let table = TableBlock { has_total, ..TableBlock::new("models", "Calls, tokens and cost by model", columns, rows) };
     let mut blocks = vec![Block::Table(table)];
     if all.silent_calls > 0 {
         let sum = sum_of_tokens(debate.total_tokens(), all.silent_calls);
@@ -25,7 +25,7 @@ pub(crate) fn usage(debate: &Debate) -> Vec<Block<'_>> {
     blocks
 }
 
-fn row<'a>(model: Piece<'a>, usage: &ModelUsage) -> Vec<Line<'a>> {
+fn row<'a>(model: Piece<'a>, usage: &ModelUsage) -> Vec<Phrase<'a>> {
     let counts = [usage.requests, usage.input_tokens, usage.cached_input_tokens, usage.output_tokens];
     let counts = counts.map(|count| line![figure(thousands(count))]);
     [line![model]].into_iter().chain(counts).chain([line![figure(cost(usage.cost_usd))]]).collect()
@@ -43,8 +43,12 @@ pub(crate) fn scores(debate: &Debate) -> Vec<Block<'_>> {
             line![figure(score(evaluation.threshold))],
         ]
     });
-    let columns =
-        [Column::figures("Round"), Column::words("Type"), Column::figures("Score"), Column::figures("Threshold")];
-    let table = Table::new("small", "Scores of the judge", columns, rows);
+    let columns = [
+        TableHead::figures("Round"),
+        TableHead::words("Type"),
+        TableHead::figures("Score"),
+        TableHead::figures("Threshold"),
+    ];
+    let table = TableBlock::new("small", "Scores of the judge", columns, rows);
     if table.rows.is_empty() { Vec::new() } else { vec![Block::Table(table)] }
 }

@@ -6,7 +6,7 @@ use dialectic_base::figures::score;
 use dialectic_record::debate::{AgentId, Judgement, Position, Verdict, Winner, WonBy};
 
 use crate::report::View;
-use crate::report::block::{Block, Column, Line, Table, figure, foreign, joined, line, marked};
+use crate::report::block::{Block, Phrase, TableBlock, TableHead, figure, foreign, joined, line, marked};
 
 /// What stands where somebody gave nothing, or nobody won.
 const NONE: &str = "none";
@@ -67,12 +67,12 @@ fn won<'v>(view: &'v View<'_>, verdict: &'v Verdict) -> Vec<Block<'v>> {
     vec![Block::Paragraph(won.concat()), stable]
 }
 
-fn winner(winner: Option<&AgentId>) -> Line<'_> {
+fn winner(winner: Option<&AgentId>) -> Phrase<'_> {
     winner.map_or_else(|| line![NONE], |winner| line![winner])
 }
 
 /// A row for each of those who were judged, and one for who won: in all, and in each pass.
-fn scores<'v>(view: &'v View<'_>) -> Table<'v> {
+fn scores<'v>(view: &'v View<'_>) -> TableBlock<'v> {
     let (verdict, judgements) = (view.debate.verdict.as_ref(), &view.debate.judgements);
     let words = view.judged_words();
     let has_sides = view.has_sides();
@@ -89,15 +89,15 @@ fn scores<'v>(view: &'v View<'_>) -> Table<'v> {
     let won = judgements.iter().map(|one| winner(one.winner.as_ref()));
     let last = winner(verdict.and_then(|verdict| verdict.winner.as_ref()));
     let last = [line!["winner"]].into_iter().chain(side).chain([last]).chain(won).collect();
-    let passes = judgements.iter().map(|one| Column::figures(figure(format!("Pass {}", one.pass))));
-    let columns = [Column::words(words.author)].into_iter().chain(has_sides.then(|| Column::words("Side")));
-    let columns = columns.chain([Column::figures("Mean score")]).chain(passes);
+    let passes = judgements.iter().map(|one| TableHead::figures(figure(format!("Pass {}", one.pass))));
+    let columns = [TableHead::words(words.author)].into_iter().chain(has_sides.then(|| TableHead::words("Side")));
+    let columns = columns.chain([TableHead::figures("Mean score")]).chain(passes);
     let caption = format!("Scores of the {}, 0 to 100", words.several);
-    Table { has_total: true, ..Table::new("", caption, columns, rows.chain([last])) }
+    TableBlock { has_total: true, ..TableBlock::new("", caption, columns, rows.chain([last])) }
 }
 
 /// The mean scores on each criterion, and what each text misses.
-fn criteria<'v>(verdict: &'v Verdict, judged: &[&'v AgentId]) -> Option<Table<'v>> {
+fn criteria<'v>(verdict: &'v Verdict, judged: &[&'v AgentId]) -> Option<TableBlock<'v>> {
     let criteria: Vec<&str> = verdict.by_criterion.values().next()?.keys().map(String::as_str).collect();
     let rows = judged.iter().map(|agent| {
         let of_agent = verdict.by_criterion.get(*agent);
@@ -110,7 +110,7 @@ fn criteria<'v>(verdict: &'v Verdict, judged: &[&'v AgentId]) -> Option<Table<'v
         let missing = if missing.is_empty() { line!["nothing"] } else { missing };
         [line![*agent]].into_iter().chain(given).chain([missing]).collect()
     });
-    let columns = criteria.iter().map(|criterion| Column::figures(foreign(*criterion)));
-    let columns = [Column::words("Text of")].into_iter().chain(columns).chain([Column::words("Misses")]);
-    Some(Table::new("small", "Mean scores on each criterion, 0 to 100", columns, rows))
+    let columns = criteria.iter().map(|criterion| TableHead::figures(foreign(*criterion)));
+    let columns = [TableHead::words("Text of")].into_iter().chain(columns).chain([TableHead::words("Misses")]);
+    Some(TableBlock::new("small", "Mean scores on each criterion, 0 to 100", columns, rows))
 }

@@ -2,7 +2,7 @@
 
 use dialectic_record::debate::{Decider, Voting};
 
-use crate::report::block::{Block, Column, Item, Line, Piece, Table, figure, joined, line};
+use crate::report::block::{Block, ListItem, Phrase, Piece, TableBlock, TableHead, figure, joined, line};
 
 /// The tally, who won by it, and what those said who lost.
 pub(crate) fn vote(voting: &Voting) -> Vec<Block<'_>> {
@@ -11,10 +11,10 @@ pub(crate) fn vote(voting: &Voting) -> Vec<Block<'_>> {
         let bar = Piece::Bar((*votes).into(), most.into());
         vec![line![candidate], line![figure(votes), bar]]
     });
-    let columns = [Column::words("Candidate"), Column::figures("Votes")];
+    let columns = [TableHead::words("Candidate"), TableHead::figures("Votes")];
     let mut blocks = vec![
         Block::lead(line!["The texts were shown without names, in a different order to each voter."]),
-        Block::Table(Table::new("small", "Votes for each text", columns, rows)),
+        Block::Table(TableBlock::new("small", "Votes for each text", columns, rows)),
     ];
     if !voting.tied.is_empty() {
         let what = if voting.is_tied() { "Tied: " } else { "Open, since ballots failed: " };
@@ -26,7 +26,7 @@ pub(crate) fn vote(voting: &Voting) -> Vec<Block<'_>> {
         Decider::Nobody if voting.count.is_some() => "the judge's scores decided",
         Decider::Nobody => "nobody broke the tie",
     };
-    let winner: Line<'_> = voting.winner.as_ref().map_or_else(|| line!["none"], |winner| line![winner]);
+    let winner: Phrase<'_> = voting.winner.as_ref().map_or_else(|| line!["none"], |winner| line![winner]);
     blocks.push(Block::Paragraph([line!["Winner: "], winner, line![" (", by, ")"]].concat()));
     blocks.extend(count(voting));
     blocks.extend(voting.reason.as_ref().map(|reason| Block::said(line!["Reason"], reason)));
@@ -40,12 +40,12 @@ fn count(voting: &Voting) -> Option<Block<'_>> {
         "; {} of {} voted, the quorum is {}; {} for the voter's own text",
         count.cast, count.voters, count.quorum, count.self_votes
     );
-    let mut items = vec![Item::of(line!["Rule: ", count.rule.name(), figure(rule)])];
-    let undecided = |why: &'static str| Item::of(line!["No winner: ", why, "; the judge decided"]);
+    let mut items = vec![ListItem::of(line!["Rule: ", count.rule.name(), figure(rule)])];
+    let undecided = |why: &'static str| ListItem::of(line!["No winner: ", why, "; the judge decided"]);
     items.extend(count.undecided.map(|undecided_by| undecided(undecided_by.name())));
     items.extend(count.dissent.iter().map(|one| {
         let line = line!["Dissent of ", &one.agent_id, " for ", &one.preferred, ":"];
-        Item::with(line, vec![Block::text(&one.reason)])
+        ListItem::with(line, vec![Block::text(&one.reason)])
     }));
     Some(Block::List(items))
 }
